@@ -1,0 +1,199 @@
+"""From a call to a symbol: the actions of a task, and what every other call is.
+
+The steps of the procedure are tried in order and the first whose call and result both fit wins. What is no step
+is forbidden, a read, neutral, or unlisted, in this order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Literal
+
+from corepath.action import Action, Call, Tool
+from corepath.errors import Fault, TaskError, nearest
+from corepath.matchers import ResultOf, Scope, every
+
+Severity = Literal["low", "medium", "high"]
+Unlisted = Literal["harm", "ignore"]
+
+
+@dataclass(frozen=True)
+class Forbidden:
+    """Calls that are harmful in every state."""
+
+    call: Action
+    severity: Severity = "medium"
+    why: str | None = None
+
+
+class Role(StrEnum):
+    """What a call is to the task, before its state is looked at."""
+
+    STEP = "step"
+    FORBIDDEN = "forbidden"
+    READ = "read"
+    NEUTRAL = "neutral"
+    UNLISTED = "unlisted"
+    MALFORMED = "malformed"
+    UNKNOWN_TOOL = "unknown_tool"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A call as the alphabet reads it.
+
+    `symbol` is the action whose call and result both fit. `fits` are the actions tried up to there whose call fits:
+    those besides `symbol` want another result. `loops` says that a read or neutral pattern fits as well.
+    """
+
+    role: Role
+    symbol: int | None = None
+    fits: tuple[int, ...] = ()
+    loops: bool = False
+    forbidden: Forbidden | None = None
+    variables: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """The letters of a task's automaton, and the rules for calls that are none of its steps.
+
+    `steps` are the actions that the procedure uses, by number; an action may be declared and not be a step.
+    """
+
+    actions: tuple[Action, ...]
+    steps: frozenset[int]
+    reads: tuple[Action, ...] = ()
+    neutral: tuple[Action, ...] = ()
+    forbid: tuple[Forbidden, ...] = ()
+    unlisted: Unlisted = "harm"
+    tools: Mapping[str, Tool] | None = None
+
+    def __post_init__(self) -> None:
+        if faults := [*self._unknown_tools(), *self._unknown_results()] or list(self._shadowed()):
+            raise TaskError(faults)
+
+    def read(self, call: Call, variables: Mapping[str, Any], results: Mapping[Any, Any], *, failed: bool) -> Reading:
+        """What the call is, given what is bound so far. The result of a failed call fits no pattern."""
+        if call.malformed:
+            return Reading(Role.MALFORMED)
+        if self.tools is not None:
+            if call.tool not in self.tools:
+                return Reading(Role.UNKNOWN_TOOL)
+            call = Call(call.tool, self.tools[call.tool].completed(call.arguments), call.result, call.error)
+        fits: list[int] = []
+        symbol: int | None = None
+        for number in self._by_tool.get(call.tool, ()):
+            if number not in self.steps and fits:
+                break
+            action, scope = self._patterns[number], Scope(dict(variables), results)
+            if action.arguments.matches(call.arguments, scope):
+                fits.append(number)
+                if action.result is None or (not failed and action.fits_result(call.result, scope)):
+                    symbol, variables = number, scope.variables
+                    break
+        if self.steps.isdisjoint(fits):
+            return replace(self._other(call), symbol=symbol)
+        loops = _any_fits(self.reads, call) or _any_fits(self.neutral, call)
+        return Reading(Role.STEP, symbol, tuple(fits), loops, variables=variables)
+
+    def _other(self, call: Call) -> Reading:
+        for forbidden in self.forbid:
+            if _fits(forbidden.call, call):
+                return Reading(Role.FORBIDDEN, forbidden=forbidden)
+        if _any_fits(self.reads, call):
+            return Reading(Role.READ)
+        return Reading(Role.NEUTRAL if _any_fits(self.neutral, call) else Role.UNLISTED)
+
+    def is_read(self, number: int) -> bool:
+        """Whether the action is a read or neutral: a self-loop wherever it is not progress."""
+        return any(pattern.covers(self._patterns[number]) for pattern in (*self.reads, *self.neutral))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """A name for each action: its own, else its tool's where that tells it apart, else its notation."""
+        tools = Counter(action.tool for action in self.actions)
+        named = {action.name for action in self.actions}
+        return tuple(
+            action.name or (action.tool if tools[action.tool] == 1 and action.tool not in named else action.notation)
+            for action in self.actions
+        )
+
+    @cached_property
+    def _patterns(self) -> tuple[Action, ...]:
+        """The actions, completed with the defaults of their tools."""
+        if self.tools is None:
+            return self.actions
+        return tuple(self.tools[action.tool].complete(action) for action in self.actions)
+
+    @cached_property
+    def _by_tool(self) -> dict[str, tuple[int, ...]]:
+        by_tool: dict[str, list[int]] = defaultdict(list)
+        # A declared action that is no step is tried after every step.
+        for number in sorted(range(len(self.actions)), key=lambda number: (number not in self.steps, number)):
+            by_tool[self.actions[number].tool].append(number)
+        return {tool: tuple(numbers) for tool, numbers in by_tool.items()}
+
+    def _unknown_tools(self) -> Iterable[Fault]:
+        if self.tools is None:
+            return
+        for number, action in enumerate(self.actions):
+            if action.tool not in self.tools:
+                message = f"no tool '{action.tool}'{nearest(action.tool, self.tools)}"
+                yield Fault(message, ("actions", action.name or number))
+            else:
+                try:
+                    self.tools[action.tool].complete(action)
+                except TaskError as error:
+                    yield Fault(str(error), ("actions", action.name or number))
+        others = [("reads", self.reads), ("neutral", self.neutral), ("forbid", [one.call for one in self.forbid])]
+        for key, patterns in others:
+            for number, pattern in enumerate(patterns):
+                if not any(map(pattern.fits_tool, self.tools)):
+                    message = f"no tool fits '{pattern.tool}'{nearest(pattern.tool, self.tools)}"
+                    yield Fault(message, (key, number))
+
+    def _unknown_results(self) -> Iterable[Fault]:
+        for number, action in enumerate(self.actions):
+            patterns = [action.arguments] if action.result is None else [action.arguments, action.result]
+            for one in (one for pattern in patterns for one in every(pattern)):
+                if isinstance(one, ResultOf) and one.action not in self.actions:
+                    message = f"'{one}' speaks of an action that is no step of the procedure"
+                    yield Fault(message, ("actions", action.name or number))
+
+    def _shadowed(self) -> Iterable[Fault]:
+        for numbers in self._by_tool.values():
+            literal: dict[Action, int] = {}
+            wide: list[int] = []
+            for number in numbers:
+                pattern = self._patterns[number]
+                first = literal.get(pattern)
+                if first is None:
+                    first = next((one for one in wide if self._patterns[one].covers(pattern)), None)
+                if first is not None:
+                    yield Fault(
+                        f"action '{self.names[number]}' is shadowed: every call it takes, "
+                        f"'{self.names[first]}' ({self.actions[first].notation}) takes before it",
+                        ("actions", self.actions[number].name or number),
+                    )
+                elif pattern.is_literal:
+                    literal[pattern] = number
+                else:
+                    wide.append(number)
+
+
+def _any_fits(patterns: Iterable[Action], call: Call) -> bool:
+    return any(_fits(pattern, call) for pattern in patterns)
+
+
+def _fits(pattern: Action, call: Call) -> bool:
+    scope = Scope()
+    return (
+        pattern.fits_tool(call.tool)
+        and pattern.arguments.matches(call.arguments, scope)
+        and pattern.fits_result(call.result, scope)
+    )

@@ -1,0 +1,86 @@
+"""Every error a user can meet.
+
+CorepathError
+├── NotationError     a call, matcher or procedure in text that does not read
+├── TaskError         a task that cannot be right, found when it is made
+└── InputError        files that hold something wrong: every problem in them, with its place
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class CorepathError(Exception):
+    """What every corepath error is."""
+
+
+class NotationError(CorepathError, ValueError):
+    """Text in the call notation that does not read; `position` is where in `text`."""
+
+    def __init__(self, message: str, text: str, position: int) -> None:
+        self.message, self.text, self.position = message, text, position
+        super().__init__(f"{message}, at character {position + 1} of: {excerpt(text, position)}")
+
+
+class TaskError(CorepathError, ValueError):
+    """A task that cannot be right. `problems` has each reason, with the field it stands in."""
+
+    def __init__(self, problems: Iterable[Fault]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(fault.message for fault in self.problems))
+
+    @classmethod
+    def of(cls, message: str, *where: str | int) -> TaskError:
+        """One problem, and the path of the field it stands in."""
+        return cls([Fault(message, where)])
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing wrong in a task; `where` is the path of the field, `offset` the character in its text."""
+
+    message: str
+    where: tuple[str | int, ...] = ()
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong in a file, and its place; lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}: {self.message}"
+
+
+class InputError(CorepathError, ValueError):
+    """Files with something wrong in them. `problems` has all of it, not the first only."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def excerpt(text: str, position: int, width: int = 60) -> str:
+    """The part of a long text around a position, on one line."""
+    first = max(0, position - width // 2)
+    part = text[first : first + width].replace("\n", " ")
+    return ("…" if first else "") + part + ("…" if first + width < len(text) else "")
+
+
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """`; did you mean 'move'?` or `; it has move, scan, water`: the end of an error about a wrong name."""
+    known = list(choices)
+    close = difflib.get_close_matches(word[:100], known, n=1)
+    if close:
+        return f"; did you mean '{close[0]}'?"
+    if not known:
+        return ""
+    return f"; there is {', '.join(known[:8])}" + (f" and {len(known) - 8} more" if len(known) > 8 else "")

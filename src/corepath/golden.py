@@ -1,0 +1,162 @@
+"""Golden paths: the loop-free, harm-free ways to do a task, held as a graph and never as a list.
+
+The graph is acyclic and its nodes are numbered so that every edge goes upwards. Nodes are not always states of the
+automaton: with `simple_paths` the listed paths are folded into a graph of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class Golden:
+    """An acyclic graph whose paths from `start` to an accepting node are the golden ones.
+
+    `edges[node]` are the pairs (symbol, next node), next node > node.
+    """
+
+    edges: tuple[tuple[tuple[int, int], ...], ...]
+    accepting: frozenset[int]
+    start: int = 0
+
+    @cached_property
+    def incoming(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """For each node the pairs (node before, symbol)."""
+        into: list[list[tuple[int, int]]] = [[] for _ in self.edges]
+        for node, edges in enumerate(self.edges):
+            for symbol, after in edges:
+                into[after].append((node, symbol))
+        return tuple(map(tuple, into))
+
+    @cached_property
+    def lengths_from(self) -> tuple[int, ...]:
+        """For each node the lengths of the ways from it to acceptance, as bits."""
+        bits = [0] * len(self.edges)
+        for node in range(len(self.edges) - 1, -1, -1):
+            found = int(node in self.accepting)
+            for _, after in self.edges[node]:
+                found |= bits[after] << 1
+            bits[node] = found
+        return tuple(bits)
+
+    @cached_property
+    def lengths(self) -> int:
+        """The lengths of the golden paths, as bits."""
+        uses = [len(before) for before in self.incoming]
+        bits: dict[int, int] = {}
+        for node in range(len(self.edges) - 1, self.start - 1, -1):
+            found = int(node in self.accepting)
+            for _, after in self.edges[node]:
+                found |= bits[after] << 1
+            for _, after in self.edges[node]:
+                uses[after] -= 1
+                if not uses[after]:  # the bits of a long procedure are long: keep only those still needed
+                    del bits[after]
+            bits[node] = found
+        return bits[self.start]
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest golden path."""
+        return self.lengths.bit_length() - 1
+
+    @cached_property
+    def count(self) -> int:
+        """How many golden paths there are."""
+        ways = [0] * len(self.edges)
+        for node in range(len(self.edges) - 1, self.start - 1, -1):
+            ways[node] = (node in self.accepting) + sum(ways[after] for _, after in self.edges[node])
+        return ways[self.start]
+
+    @cached_property
+    def most_of(self) -> tuple[dict[int, int], ...]:
+        """For each node and symbol, how often it can still come at most."""
+        most: list[dict[int, int]] = [{} for _ in self.edges]
+        for node in range(len(self.edges) - 1, -1, -1):
+            mine = most[node]
+            for symbol, after in self.edges[node]:
+                for other, times in most[after].items():
+                    mine[other] = max(mine.get(other, 0), times + (other == symbol))
+                mine[symbol] = max(mine.get(symbol, 0), 1)
+        return tuple(most)
+
+    def paths(self) -> Iterator[tuple[int, ...]]:
+        """Every golden path, one after the other, without holding them all."""
+        path: list[int] = []
+        if self.start in self.accepting:
+            yield ()
+        waiting = [iter(self.edges[self.start])]
+        while waiting:
+            edge = next(waiting[-1], None)
+            if edge is None:
+                waiting.pop()
+                if path:
+                    path.pop()
+                continue
+            symbol, after = edge
+            path.append(symbol)
+            if after in self.accepting:
+                yield tuple(path)
+            waiting.append(iter(self.edges[after]))
+
+    def beginning_at(self, node: int) -> Golden:
+        """The same graph, begun elsewhere."""
+        return Golden(self.edges, self.accepting, node)
+
+
+def lengths_of(bits: int) -> list[int]:
+    """The lengths that bits stand for, the shortest first."""
+    return [length for length in range(bits.bit_length()) if bits >> length & 1]
+
+
+def fold(paths: Iterable[Sequence[int]]) -> Golden:
+    """The listed paths as a graph without a node too many."""
+    children: list[dict[int, int]] = [{}]
+    ends: set[int] = set()
+    for path in paths:
+        node = 0
+        for symbol in path:
+            if symbol not in children[node]:
+                children[node][symbol] = len(children)
+                children.append({})
+            node = children[node][symbol]
+        ends.add(node)
+    return minimal(children, frozenset(ends), 0)[0]
+
+
+def minimal(
+    edges: Sequence[dict[int, int]], accepting: frozenset[int], start: int
+) -> tuple[Golden, dict[int, int]]:
+    """An acyclic automaton without two nodes that allow the same, and the new number of each node reached."""
+    same: dict[tuple[bool, tuple[tuple[int, int], ...]], int] = {}
+    merged: dict[int, int] = {}
+    for node in reversed(upwards(edges, start)):
+        after = tuple(sorted((symbol, merged[target]) for symbol, target in edges[node].items()))
+        merged[node] = same.setdefault((node in accepting, after), len(same))
+    # The first class found is the last in order, so numbers are turned round: start becomes node 0.
+    last = len(same) - 1
+    found = sorted(same.items(), key=lambda item: -item[1])
+    graph = tuple(tuple((symbol, last - target) for symbol, target in after) for (_, after), _ in found)
+    ends = frozenset(last - number for (ends_here, _), number in found if ends_here)
+    return Golden(graph, ends), {node: last - number for node, number in merged.items()}
+
+
+def upwards(edges: Sequence[dict[int, int]], start: int) -> list[int]:
+    """The nodes that start leads to, each before those it leads to; the graph has no cycle."""
+    order: list[int] = []
+    seen = {start}
+    waiting = [(start, iter(edges[start].values()))]
+    while waiting:
+        node, targets = waiting[-1]
+        for target in targets:
+            if target not in seen:
+                seen.add(target)
+                waiting.append((target, iter(edges[target].values())))
+                break
+        else:
+            order.append(node)
+            waiting.pop()
+    return order[::-1]

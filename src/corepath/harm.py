@@ -1,0 +1,56 @@
+"""Why a call is harmful: the kinds of harm, the first that fits."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from corepath.action import Call
+from corepath.alphabet import Reading, Role
+from corepath.automaton import Automaton
+
+
+class HarmKind(StrEnum):
+    """The ways in which a call can be harmful."""
+
+    MALFORMED = "malformed"
+    """Its arguments are not a JSON object."""
+    UNKNOWN_TOOL = "unknown_tool"
+    """There is no such tool."""
+    FORBIDDEN = "forbidden"
+    """The task forbids it in every state."""
+    REPEATED = "repeated"
+    """The step is done and not due again."""
+    OUT_OF_ORDER = "out_of_order"
+    """A step of the procedure, in the wrong place."""
+    WRONG_ARGUMENT = "wrong_argument"
+    """A tool that is legal here, with other arguments."""
+    AFTER_COMPLETION = "after_completion"
+    """Nothing is due any more."""
+    UNLISTED = "unlisted"
+    """The task does not speak of it."""
+    FAILED = "failed"
+    """A legal call that failed, where the scoring counts every failed call as harmful."""
+
+
+def kind_of_harm(automaton: Automaton, state: int, done: frozenset[int], call: Call, reading: Reading) -> HarmKind:
+    """The first kind that fits a call with no transition in a state; `done` are the steps that were progress so far."""
+    if reading.role in (Role.MALFORMED, Role.UNKNOWN_TOOL, Role.FORBIDDEN):
+        return HarmKind(reading.role.value)
+    steps = [number for number in reading.fits if number in automaton.alphabet.steps]
+    due_later = [number for number in steps if automaton.ahead[state] >> number & 1]
+    if not due_later and not done.isdisjoint(steps):
+        return HarmKind.REPEATED
+    if due_later:
+        return HarmKind.OUT_OF_ORDER
+    if _tool_is_legal(automaton, state, call.tool):
+        return HarmKind.WRONG_ARGUMENT
+    if not automaton.due(state):
+        return HarmKind.AFTER_COMPLETION
+    return HarmKind.OUT_OF_ORDER if steps else HarmKind.UNLISTED
+
+
+def _tool_is_legal(automaton: Automaton, state: int, tool: str) -> bool:
+    alphabet = automaton.alphabet
+    if any(alphabet.actions[number].tool == tool for number in automaton.delta[state]):
+        return True
+    return any(pattern.fits_tool(tool) for pattern in (*alphabet.reads, *alphabet.neutral))

@@ -1,0 +1,1 @@
+"""The metrics of the CORE paper, one file an idea."""

@@ -1,0 +1,164 @@
+"""The reference closest to x, among all paths of a golden graph, and how the two align."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import gcd
+from typing import NamedTuple
+
+from corepath.golden import Golden
+from corepath.metrics.columns import Column, Weights, cross, first_column, places
+from corepath.trace import Token
+
+
+class Pair(NamedTuple):
+    """One place of an alignment: a token of x, a token of the reference, or one of each; None where there is none."""
+
+    mine: int | None
+    theirs: int | None
+
+
+@dataclass(frozen=True)
+class Closest:
+    """The reference with the smallest normalised distance to x."""
+
+    distance: int
+    path: tuple[Token, ...]
+    pairs: tuple[Pair, ...]
+    against: int
+
+    @property
+    def similarity(self) -> float:
+        """1 − NLD."""
+        return similarity(self.distance, self.against, len(self.path))
+
+
+def similarity(distance: int, mine: int, theirs: int) -> float:
+    """1 − NLD(x, y), NLD = 2·LD / (|x| + |y| + LD); 1 when both are empty."""
+    return 1 - 2 * distance / (mine + theirs + distance) if mine + theirs else 1.0
+
+
+@dataclass(frozen=True)
+class Lead:
+    """References that begin the same way: the columns they leave before the graph, and how to read them back.
+
+    `column(weights)` is the cost of x against the common part; `trace_back(used, weights)` gives that part and its
+    alignment with the first `used` tokens of x. `longest` bounds its length.
+    """
+
+    column: Callable[[Weights], Column]
+    trace_back: Callable[[int, Weights], tuple[list[Token], list[Pair]]]
+    longest: int
+
+
+def closest(graph: Golden | None, x: Sequence[Token], lead: Lead | None = None) -> Closest:
+    """The closest of all references `lead` + a path of `graph`, exactly, without listing them (Dinkelbach).
+
+    2d/(n+ℓ+d) grows with d/(n+ℓ), whose minimum is found by minimising B·d − A·ℓ for better and better A/B.
+    """
+    n = len(x)
+    begin = lead or _nothing_before(n)
+    longest = begin.longest + (graph.longest if graph else 0)
+    single = lead is None and graph is not None and graph.lengths.bit_count() == 1
+    scale = longest + 1
+    best: tuple[int, int] | None = None
+    kept: tuple[list[Column | None], int, Weights] | None = None
+    a, b = 0, 1
+    while True:
+        # One integer holds cost and length, cost·scale − length, so that of equal costs the longer path wins.
+        weights = Weights(edge=(b - a) * scale - 1, hit=-a * scale - 1, drop=b * scale)
+        columns, node = _columns(graph, x, begin.column(weights), weights)
+        value = (columns[node] or [])[n] + weights.drop * n
+        length = -value % scale
+        distance = ((value + length) // scale + a * length) // b
+        if best is not None and distance * (n + best[1]) >= best[0] * (n + length):
+            break
+        best, kept = (distance, length), (columns, node, weights)
+        if distance == 0 or single:
+            break
+        common = gcd(distance, n + length)
+        a, b = distance // common, (n + length) // common
+    columns, node, weights = kept  # type: ignore[misc]
+    path, pairs = _trace_back(graph, x, columns, node, weights, begin)
+    return Closest(best[0], tuple(path), tuple(pairs), n)
+
+
+def _nothing_before(n: int) -> Lead:
+    return Lead(
+        column=lambda _: first_column(n),
+        trace_back=lambda used, _: ([], [Pair(place, None) for place in range(used)]),
+        longest=0,
+    )
+
+
+def _columns(
+    graph: Golden | None, x: Sequence[Token], begin: Column, weights: Weights
+) -> tuple[list[Column | None], int]:
+    """A column for each node that the start leads to, and the accepting node with the lowest last cost."""
+    if graph is None:
+        return [begin], 0
+    where = places(x)
+    columns: list[Column | None] = [None] * len(graph.edges)
+    columns[graph.start] = begin
+    best = -1
+    lowest = 0
+    for node in range(graph.start, len(graph.edges)):
+        if node != graph.start:
+            before = [
+                (column, where.get(symbol, ()))
+                for earlier, symbol in graph.incoming[node]
+                if (column := columns[earlier]) is not None
+            ]
+            if not before:
+                continue
+            columns[node] = cross(before, weights)
+        if node in graph.accepting:
+            last = columns[node][-1]  # type: ignore[index]
+            if best < 0 or last < lowest:
+                best, lowest = node, last
+    return columns, best
+
+
+def _trace_back(
+    graph: Golden | None,
+    x: Sequence[Token],
+    columns: list[Column | None],
+    node: int,
+    weights: Weights,
+    begin: Lead,
+) -> tuple[list[Token], list[Pair]]:
+    """The path and the alignment that the lowest cost stands for, read from its end."""
+    path: list[Token] = []
+    pairs: list[tuple[int | None, bool]] = []
+    used = len(x)
+    edge, hit, drop = weights.edge, weights.hit, weights.drop
+    while graph is not None and node != graph.start:
+        column = columns[node] or []
+        cost = column[used]
+        for earlier, symbol in graph.incoming[node]:
+            before = columns[earlier]
+            if before is None:
+                continue
+            if used and x[used - 1] == symbol and before[used - 1] + hit - drop == cost:
+                step = 1
+            elif used and before[used - 1] + edge - drop == cost:
+                step = 1
+            elif before[used] + edge == cost and (used == 0 or column[used - 1] != cost):
+                step = 0
+            else:
+                continue
+            path.append(symbol)
+            pairs.append((used - 1 if step else None, True))
+            used -= step
+            node = earlier
+            break
+        else:
+            used -= 1
+            pairs.append((used, False))
+    lead, aligned = begin.trace_back(used, weights)
+    theirs = len(lead)
+    for mine, takes in reversed(pairs):
+        aligned.append(Pair(mine, theirs if takes else None))
+        theirs += takes
+    return lead + path[::-1], aligned

@@ -1,0 +1,422 @@
+"""The call notation: calls, actions, matchers, tools and procedures read from text.
+
+    deposit(account_id="A123", amount=between(1, 100), ...)     a call or an action; `...` opens the pattern
+    check(policy=$p) -> {status: "conflict"}                    with a pattern over its result
+    unlock & scan >> move(to="C") >> water{2,4} >> log?         a procedure, of actions by name or outright
+
+Text is only ever taken apart, never evaluated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from corepath import matchers
+from corepath.action import REQUIRED, Action, Call, Tool
+from corepath.errors import NotationError, TaskError, nearest
+from corepath.matchers import Fields, Literal, Matcher, as_matcher
+from corepath.procedure import Procedure, any_order, choice, repeat, seq
+
+_TOKEN: Final = re.compile(
+    r"""\s*(?:
+      (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+    | (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))
+    | (?P<variable>\$[^\W\d]\w*)
+    | (?P<name>[^\W\d][\w*]*(?:[-./][\w*]+)*|\*[\w*]*)
+    | (?P<sign>\.\.\.|->|>>|[&|?{}()\[\],:=])
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0"}
+_WORDS: Final = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
+_MATCHERS: Final[dict[str, Callable[..., Any]]] = {
+    "approx": matchers.approx,
+    "between": matchers.between,
+    "one_of": matchers.one_of,
+    "none_of": matchers.none_of,
+    "regex": matchers.regex,
+    "contains": matchers.contains,
+    "unordered": matchers.unordered,
+    "same_text": matchers.same_text,
+}
+_IN_PYTHON: Final = {"seq": "a >> b", "any_order": "a & b", "choice": "a | b", "optional": "a?", "repeat": "a{2,4}"}
+_DEEPEST: Final = 100
+
+Lookup = Callable[[str], Action | None]
+"""Finds the action that a name stands for."""
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+
+
+@dataclass(frozen=True)
+class ReadProcedure:
+    """A procedure from text, and what its author should be told of it."""
+
+    procedure: Procedure
+    warnings: tuple[str, ...]
+
+
+def call(text: str) -> Call:
+    """A concrete call: `call('deposit(account_id="A123", amount=100)')`."""
+    reader = _Reader(text)
+    action = reader.action()
+    reader.end()
+    if action.arguments.open or action.result is not None:
+        raise NotationError("a call has concrete arguments; '...' and '->' belong to patterns", text, 0)
+    arguments: dict[str, Any] = {}
+    for name, pattern in action.arguments.fields:
+        if not isinstance(pattern, Literal):
+            raise NotationError(f"a call has concrete arguments; {name}={pattern} is a pattern", text, 0)
+        arguments[name] = pattern.value
+    return Call(action.tool, arguments)
+
+
+def action(text: str, lookup: Lookup | None = None) -> Action:
+    """An action: `action('send(to="Bob", ...)')`."""
+    reader = _Reader(text, lookup)
+    read = reader.action()
+    reader.end()
+    return read
+
+
+def matcher(text: str) -> Matcher:
+    """A matcher on its own: `matcher('contains("100")')`."""
+    reader = _Reader(text)
+    read = reader.value()
+    reader.end()
+    return read
+
+
+def tool(text: str) -> Tool:
+    """A tool by name, with its parameters where they are given: `tool('pay(to, amount, currency="EUR")')`."""
+    reader = _Reader(text)
+    read = reader.tool()
+    reader.end()
+    return read
+
+
+def procedure(text: str, lookup: Lookup | None = None, names: tuple[str, ...] = ()) -> ReadProcedure:
+    """A procedure; `lookup` finds the actions that it names, `names` are those an error may suggest."""
+    reader = _Reader(text, lookup, names)
+    if reader.peek().kind == "end":
+        return ReadProcedure(seq(), ())
+    read = reader.procedure()
+    reader.end()
+    return ReadProcedure(read, tuple(reader.warnings))
+
+
+class _Reader:
+    """Reads one text from left to right."""
+
+    def __init__(self, text: str, lookup: Lookup | None = None, names: tuple[str, ...] = ()) -> None:
+        self.text, self.lookup, self.names = text, lookup, names
+        self.tokens = self._tokens()
+        self.place = self.depth = 0
+        self.warnings: list[str] = []
+
+    def _tokens(self) -> list[_Token]:
+        tokens: list[_Token] = []
+        position, end = 0, len(self.text.rstrip())
+        while position < end:
+            found = _TOKEN.match(self.text, position)
+            if found is None:
+                start = position + len(self.text[position:]) - len(self.text[position:].lstrip())
+                raise NotationError(self._unreadable(start), self.text, start)
+            kind = found.lastgroup or ""
+            tokens.append(_Token(kind, found[kind], found.start(kind)))
+            position = found.end()
+        return [*tokens, _Token("end", "", end)]
+
+    def _unreadable(self, start: int) -> str:
+        sign = self.text[start]
+        if sign in "\"'":
+            return f"the text that begins here has no closing {sign}"
+        return f"{sign!r} means nothing here"
+
+    def peek(self) -> _Token:
+        return self.tokens[self.place]
+
+    def next(self) -> _Token:
+        token = self.tokens[self.place]
+        self.place += token.kind != "end"
+        return token
+
+    def skip(self, sign: str) -> bool:
+        if self.peek()[:2] == ("sign", sign):
+            self.place += 1
+            return True
+        return False
+
+    def need(self, sign: str, message: str) -> None:
+        if not self.skip(sign):
+            raise self.wrong(message)
+
+    def wrong(self, message: str, token: _Token | None = None) -> NotationError:
+        return NotationError(message, self.text, (token or self.peek()).start)
+
+    def end(self) -> None:
+        if self.peek().kind != "end":
+            raise self.wrong(f"'{self.peek().text}' is one too many: the notation ended before it")
+
+    # Calls and actions
+
+    def action(self) -> Action:
+        tool = self.next()
+        if tool.kind not in ("name", "text"):
+            raise self.wrong('expected a call, such as send(to="Bob")', tool)
+        self.need("(", f"expected '(' and the arguments after '{tool.text}', as in {tool.text}(...)")
+        named, is_open = self._arguments(tool)
+        result = self.value() if self.skip("->") else None
+        made = Action(_unquoted(tool), Fields(tuple(named.items()), is_open))
+        return made if result is None else made.returns(result)
+
+    def _arguments(self, tool: _Token) -> tuple[dict[str, Matcher], bool]:
+        named: dict[str, Matcher] = {}
+        while not self.skip(")"):
+            if self.skip("..."):
+                self.skip(",")
+                self.need(")", "'...' stands last, after the named arguments")
+                return named, True
+            key = self.next()
+            if key.kind not in ("name", "text") or self.peek().text != "=":
+                raise self.wrong(self._positional(tool), key)
+            self.place += 1
+            named[_unquoted(key)] = self.value()
+            if not self.skip(",") and self.peek().text != ")":
+                raise self.wrong(f"expected ',' or ')' in the arguments of {tool.text}")
+        return named, False
+
+    def _positional(self, tool: _Token) -> str:
+        if tool.text in _IN_PYTHON:
+            return f"{tool.text}() is written with operators in text: {_IN_PYTHON[tool.text]}"
+        return f"arguments have names: {tool.text}(name=value), or {tool.text}(...) for any"
+
+    # Values and matchers
+
+    def value(self) -> Matcher:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise self.wrong(f"nested deeper than {_DEEPEST} levels")
+        token = self.next()
+        try:
+            read = self._value(token)
+        except TaskError as error:
+            raise self.wrong(str(error), token) from None
+        self.depth -= 1
+        return read
+
+    def _value(self, token: _Token) -> Matcher:
+        match token.kind, token.text:
+            case "text", _:
+                return as_matcher(_unquoted(token))
+            case "number", digits:
+                return as_matcher(self._number(token, digits))
+            case "variable", name:
+                return as_matcher(matchers.var(name[1:]))
+            case "sign", "[":
+                return as_matcher(self._items("]"))
+            case "sign", "{":
+                return as_matcher(self._object())
+            case "name", "ANY":
+                return as_matcher(matchers.ANY)
+            case "name", word if word in _WORDS:
+                return as_matcher(_WORDS[word])
+            case "name", name:
+                return self._matcher(token, name)
+        shown = f"'{token.text}'" if token.text else "the end"
+        raise self.wrong(f"expected a value, not {shown}", token)
+
+    def _number(self, token: _Token, digits: str) -> Any:
+        if digits.lstrip("+-").isdecimal():
+            if len(digits) > 1000:
+                raise self.wrong("a number of more than 1,000 digits", token)
+            return int(digits)
+        return float(digits)
+
+    def _items(self, closing: str) -> list[Matcher]:
+        items: list[Matcher] = []
+        while not self.skip(closing):
+            items.append(self.value())
+            if not self.skip(",") and self.peek().text != closing:
+                raise self.wrong(f"expected ',' or '{closing}'")
+        return items
+
+    def _object(self) -> dict[Any, Any]:
+        read: dict[Any, Any] = {}
+        while not self.skip("}"):
+            if self.skip("..."):
+                read[...] = ...
+            else:
+                key = self.next()
+                if key.kind not in ("name", "text"):
+                    raise self.wrong('expected a key, as in {status: "open"}', key)
+                self.need(":", f"expected ':' and a value after the key {key.text}")
+                read[_unquoted(key)] = self.value()
+            if not self.skip(",") and self.peek().text != "}":
+                raise self.wrong("expected ',' or '}'")
+        return read
+
+    def _matcher(self, token: _Token, name: str) -> Matcher:
+        if self.peek().text != "(":
+            raise self.wrong(f"'{name}' is no value; a text is written in quotes: \"{name}\"", token)
+        if name == "result_of":
+            return self._result_of(token)
+        if name not in _MATCHERS:
+            raise self.wrong(f"no matcher '{name}'{nearest(name, [*_MATCHERS, 'result_of', 'ANY'])}", token)
+        self.place += 1
+        given: list[Any] = []
+        options: dict[str, Any] = {}
+        while not self.skip(")"):
+            key = self.peek()
+            if key.kind == "name" and self.tokens[self.place + 1].text == "=":
+                self.place += 2
+                options[key.text] = _plain(self.value())
+            else:
+                given.append(_plain(self.value()))
+            if not self.skip(",") and self.peek().text != ")":
+                raise self.wrong(f"expected ',' or ')' in {name}(...)")
+        try:
+            return as_matcher(_MATCHERS[name](*given, **options))
+        except TypeError as error:
+            raise self.wrong(str(error), token) from None
+
+    def _result_of(self, token: _Token) -> Matcher:
+        self.place += 1
+        name = self.peek()
+        if name.kind != "name":
+            raise self.wrong('result_of takes the name of an action and a path: result_of(check, "rule.id")', name)
+        source = self.action() if self.tokens[self.place + 1].text == "(" else self._named(self.next())
+        path: str | None = None
+        if self.skip(","):
+            given = self.next()
+            if given.kind != "text":
+                raise self.wrong('the path is a text: result_of(check, "rule.id")', given)
+            path = _unquoted(given)
+        self.need(")", "expected ')' after result_of(action, \"path\"")
+        return as_matcher(matchers.result_of(source, path))
+
+    def _named(self, token: _Token) -> Action:
+        found = self.lookup(token.text) if self.lookup else None
+        if found is None:
+            raise self.wrong(f"no action '{token.text}'{nearest(token.text, self.names)}", token)
+        return found
+
+    # Tools
+
+    def tool(self) -> Tool:
+        name = self.next()
+        if name.kind not in ("name", "text"):
+            raise self.wrong("expected a tool's name", name)
+        if not self.skip("("):
+            return Tool(_unquoted(name))
+        parameters: dict[str, Any] = {}
+        while not self.skip(")"):
+            key = self.next()
+            if key.kind not in ("name", "text"):
+                raise self.wrong('expected a parameter, as in pay(to, amount, currency="EUR")', key)
+            parameters[_unquoted(key)] = _plain(self.value()) if self.skip("=") else REQUIRED
+            if not self.skip(",") and self.peek().text != ")":
+                raise self.wrong(f"expected ',' or ')' in the parameters of {name.text}")
+        return Tool(_unquoted(name), parameters)
+
+    # Procedures: Python's precedence, so >> binds tighter than &, and & tighter than |
+
+    def procedure(self) -> Procedure:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise self.wrong(f"nested deeper than {_DEEPEST} levels")
+        read = self._operands("|", choice, lambda: self._operands("&", any_order, self._steps))
+        self.depth -= 1
+        return read
+
+    def _steps(self) -> Procedure:
+        return self._operands(">>", seq, self._repeated)
+
+    def _operands(
+        self, sign: str, join: Callable[..., Procedure], operand: Callable[[], Procedure]
+    ) -> Procedure:
+        start = self.place
+        parts = [operand()]
+        bounds = [start]
+        while self.skip(sign):
+            bounds.append(self.place)
+            parts.append(operand())
+        if len(parts) == 1:
+            return parts[0]
+        for first, last in zip(bounds, [*bounds[1:], self.place + 1], strict=True):
+            self._warn_of_mix(sign, first, last - 1)
+        return join(*parts)
+
+    def _warn_of_mix(self, sign: str, first: int, last: int) -> None:
+        """Tell of an operand that is itself an expression and has no parentheses of its own."""
+        depth = 0
+        for token in self.tokens[first:last]:
+            if token.kind == "sign":
+                depth += (token.text in "([{") - (token.text in ")]}")
+                if depth == 0 and token.text in (">>", "&", "|") and token.text != sign:
+                    part = self.text[self.tokens[first].start : self.tokens[last].start].strip()
+                    self.warnings.append(f"'{part}' is one side of '{sign}' here; write ({part}) to say so")
+                    return
+
+    def _repeated(self) -> Procedure:
+        read = self._atom()
+        while True:
+            if self.skip("?"):
+                read = repeat(read, 0, 1)
+            elif self.skip("{"):
+                least = self._times()
+                most = self._times() if self.skip(",") else least
+                self.need("}", "expected '}' after the number of times, as in {3} or {2,4}")
+                if not least <= most:
+                    raise self.wrong(f"{{{least},{most}}} holds nothing: the first is larger than the second")
+                read = repeat(read, least, most)
+            else:
+                return read
+
+    def _times(self) -> int:
+        token = self.next()
+        if token.kind != "number" or not token.text.isdecimal() or len(token.text) > 9:
+            raise self.wrong("expected a number of times, as in {3} or {2,4}", token)
+        return int(token.text)
+
+    def _atom(self) -> Procedure:
+        if self.skip("("):
+            if self.skip(")"):
+                return seq()
+            read = self.procedure()
+            self.need(")", "expected ')'")
+            return read
+        token = self.peek()
+        if token.kind in ("name", "text") and self.tokens[self.place + 1].text == "(":
+            return self.action()
+        if token.kind != "name":
+            shown = f"'{token.text}'" if token.text else "the end"
+            raise self.wrong(f"expected an action, not {shown}", token)
+        self.place += 1
+        return self._named(token)
+
+
+def _plain(pattern: Matcher) -> Any:
+    return pattern.value if isinstance(pattern, Literal) else pattern
+
+
+def _unquoted(token: _Token) -> str:
+    if token.kind != "text":
+        return token.text
+    return _ESCAPE.sub(_escaped, token.text[1:-1]).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = found[1]
+    if len(code) > 1:
+        return chr(int(code[1:], 16))
+    return _ESCAPES.get(code, code)
+

@@ -1,0 +1,147 @@
+"""Procedures: expressions of the orders in which a task's steps may be done.
+
+The leaves are actions (`action.Action` is a Procedure); the same expressions are written in text with
+operators: `a >> b` then, `a & b` in any order, interleaved, `a | b` or, `a?` optional, `a{3}` and `a{2,4}` repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from corepath.errors import TaskError
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """An expression of allowed orders; combine with `>>`, `&` and `|`."""
+
+    def __rshift__(self, other: Procedure) -> Procedure:
+        return seq(self, other)
+
+    def __and__(self, other: Procedure) -> Procedure:
+        return any_order(self, other)
+
+    def __or__(self, other: Procedure) -> Procedure:
+        return choice(self, other)
+
+
+@dataclass(frozen=True)
+class Seq(Procedure):
+    """One part after the other; with no parts, nothing to do."""
+
+    parts: tuple[Procedure, ...]
+
+    def __str__(self) -> str:
+        return " >> ".join(_inner(part) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class AnyOrder(Procedure):
+    """All parts, their steps interleaved freely; two equal parts are two."""
+
+    parts: tuple[Procedure, ...]
+
+    def __str__(self) -> str:
+        return " & ".join(_inner(part) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Choice(Procedure):
+    """One of the parts."""
+
+    parts: tuple[Procedure, ...]
+
+    def __str__(self) -> str:
+        return " | ".join(_inner(part) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Repeat(Procedure):
+    """The step done `least` to `most` times, one after the other."""
+
+    step: Procedure
+    least: int
+    most: int
+
+    def __str__(self) -> str:
+        if (self.least, self.most) == (0, 1):
+            return f"{_inner(self.step)}?"
+        times = str(self.least) if self.least == self.most else f"{self.least},{self.most}"
+        return f"{_inner(self.step)}{{{times}}}"
+
+
+def seq(*parts: Procedure) -> Procedure:
+    """Each part after the one before: `seq(unlock(), move(to="C"))`."""
+    return _join(Seq, parts)
+
+
+def any_order(*parts: Procedure) -> Procedure:
+    """All parts, interleaved freely: `any_order(seq(a, b), c)` allows a c b."""
+    return _join(AnyOrder, parts)
+
+
+def choice(*parts: Procedure) -> Procedure:
+    """One of the parts: `choice(approve(), reject())`."""
+    if not parts:
+        raise TaskError.of("choice() of nothing can never be done; give it at least one part")
+    return _join(Choice, parts)
+
+
+def optional(step: Procedure) -> Procedure:
+    """The step, or nothing."""
+    return repeat(step, 0, 1)
+
+
+def repeat(step: Procedure, least: int | None = None, most: int | None = None, *, times: int | None = None) -> Procedure:
+    """The step `times` times, or `least` to `most` times: `repeat(step, times=3)`, `repeat(step, 2, 4)`."""
+    if times is not None:
+        if least is not None or most is not None:
+            raise TaskError.of("repeat() takes either times= or a least and a most number, not both")
+        least = most = times
+    if least is None:
+        raise TaskError.of("repeat() needs a number: repeat(step, times=3) or repeat(step, 2, 4)")
+    if most is None:
+        most = least
+    if not 0 <= least <= most:
+        raise TaskError.of(f"repeat() from {least} to {most} times: the numbers must be 0 or more, the smaller first")
+    (part,) = _parts((step,))
+    return Repeat(part, least, most)
+
+
+def leaves(procedure: Procedure) -> Iterator[Procedure]:
+    """The steps of a procedure, in the order in which they stand there."""
+    waiting = [procedure]
+    while waiting:
+        part = waiting.pop()
+        match part:
+            case Seq(parts) | AnyOrder(parts) | Choice(parts):
+                waiting.extend(reversed(parts))
+            case Repeat(step):
+                waiting.append(step)
+            case leaf:
+                yield leaf
+
+
+def _join(kind: type[Seq] | type[AnyOrder] | type[Choice], parts: tuple[Procedure, ...]) -> Procedure:
+    """The parts under one node, nested nodes of the same kind laid flat."""
+    flat: list[Procedure] = []
+    for part in _parts(parts):
+        flat.extend(part.parts if isinstance(part, kind) else (part,))
+    if len(flat) == 1:
+        return flat[0]
+    return kind(tuple(flat)) if flat else Seq(())
+
+
+def _parts(parts: tuple[Procedure, ...]) -> tuple[Procedure, ...]:
+    for part in parts:
+        if not isinstance(part, Procedure):
+            raise TaskError.of(
+                f"a procedure is made of actions and procedures, not of {part!r}; "
+                "write an action as tool('send')(to=\"Bob\") or read it from text with corepath.action(...)"
+            )
+    return parts
+
+
+def _inner(part: Procedure) -> str:
+    return f"({part})" if isinstance(part, (Seq, AnyOrder, Choice)) else str(part)

@@ -1,0 +1,175 @@
+"""Running an automaton on calls: one step at a time, and condensation.
+
+    position = begin(automaton)
+    taken, position = step(position, call)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Literal
+
+from corepath.action import UNANSWERED, Call, unknown_token
+from corepath.alphabet import Forbidden, Reading, Role
+from corepath.automaton import Automaton
+from corepath.harm import HarmKind, kind_of_harm
+
+Errors = Literal["no_effect", "harmful", "as_called"]
+"""What a failed call is: without effect, harmful, or as if it had not failed."""
+
+Token = int | tuple[str, str]
+"""What paths are compared by: the number of an action, or an unknown call's tool and arguments."""
+
+
+class Kind(StrEnum):
+    """What a call did."""
+
+    PROGRESS = "progress"
+    LOOP = "loop"
+    HARM = "harm"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call, labelled: what it was and the states before and after it."""
+
+    index: int
+    call: Call
+    kind: Kind
+    symbol: int | None
+    before: int
+    after: int
+    reading: Reading
+    harm: HarmKind | None = None
+
+    @property
+    def token(self) -> Token:
+        """What it is compared by; an unknown call equals no action."""
+        return unknown_token(self.call) if self.symbol is None else self.symbol
+
+    @property
+    def forbidden(self) -> Forbidden | None:
+        """The rule that forbids it."""
+        return self.reading.forbidden
+
+    @property
+    def ignored(self) -> bool:
+        """An unlisted call that the task lets pass."""
+        return self.kind is Kind.LOOP and self.reading.role is Role.UNLISTED
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a run stands: the state, what is bound, what is done. A value; `step` gives the next one."""
+
+    automaton: Automaton
+    state: int
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    results: Mapping[Any, Any] = field(default_factory=dict)
+    done: frozenset[int] = frozenset()
+    taken: int = 0
+    errors: Errors = "no_effect"
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the task could end here."""
+        return self.state in self.automaton.accepting
+
+
+@dataclass(frozen=True)
+class Trace:
+    """All steps of a run, and where it ended."""
+
+    automaton: Automaton
+    steps: tuple[Step, ...]
+    end: Position
+
+    @cached_property
+    def condensed(self) -> tuple[Step, ...]:
+        """The steps that were progress or harm; self-loops are dropped."""
+        return tuple(step for step in self.steps if step.kind is not Kind.LOOP)
+
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        """What the condensed path is compared by."""
+        return tuple(step.token for step in self.condensed)
+
+    @cached_property
+    def harm_mask(self) -> tuple[int, ...]:
+        """1 for each condensed step that is harmful."""
+        return tuple(int(step.kind is Kind.HARM) for step in self.condensed)
+
+    def label(self, step: Step) -> str:
+        """The step as a person reads it; an unknown call begins with `?`."""
+        return f"?{step.call.label}" if step.symbol is None else self.automaton.alphabet.names[step.symbol]
+
+
+def begin(automaton: Automaton, params: Mapping[str, Any] | None = None, errors: Errors = "no_effect") -> Position:
+    """The position before the first call; `params` give variables their values."""
+    return Position(automaton, automaton.start, dict(params or {}), errors=errors)
+
+
+def run(
+    automaton: Automaton,
+    calls: Iterable[Call],
+    params: Mapping[str, Any] | None = None,
+    errors: Errors = "no_effect",
+) -> Trace:
+    """All calls, one after the other."""
+    position = begin(automaton, params, errors)
+    steps: list[Step] = []
+    for call in calls:
+        taken, position = step(position, call)
+        steps.append(taken)
+    return Trace(automaton, tuple(steps), position)
+
+
+def step(position: Position, call: Call) -> tuple[Step, Position]:
+    """One call: what it is here, and the position after it."""
+    automaton, state = position.automaton, position.state
+    failed = call.failed and position.errors != "as_called"
+    reading = automaton.alphabet.read(call, position.variables, position.results, failed=failed)
+    kind, after = _effect(position, reading, failed=failed)
+    harm: HarmKind | None = None
+    if kind is Kind.HARM:
+        harm = HarmKind.FAILED
+        if not failed or _effect(position, reading, failed=False)[0] is Kind.HARM:
+            harm = kind_of_harm(automaton, state, position.done, call, reading)
+    taken = Step(position.taken, call, kind, reading.symbol, state, after, reading, harm)
+    if kind is not Kind.PROGRESS or reading.symbol is None:
+        return taken, replace(position, taken=position.taken + 1)
+    results = position.results
+    if call.result is not UNANSWERED:
+        results = {**results, automaton.alphabet.actions[reading.symbol]: call.result}
+    return taken, replace(
+        position,
+        state=after,
+        variables=reading.variables,
+        results=results,
+        done=position.done | {reading.symbol},
+        taken=position.taken + 1,
+    )
+
+
+def _effect(position: Position, reading: Reading, *, failed: bool) -> tuple[Kind, int]:
+    """Progress, self-loop or harm, and the state after."""
+    state = position.state
+    edges = position.automaton.delta[state]
+    if failed and position.errors == "harmful":
+        return Kind.HARM, state
+    match reading.role:
+        case Role.READ | Role.NEUTRAL:
+            return Kind.LOOP, state
+        case Role.UNLISTED if position.automaton.alphabet.unlisted == "ignore":
+            return Kind.LOOP, state
+        case Role.STEP:
+            after = edges.get(reading.symbol) if reading.symbol is not None else None
+            if after is not None and after != state and not failed:
+                return Kind.PROGRESS, after
+            undecided = failed or reading.symbol is None
+            legal = any(number in edges for number in reading.fits) if undecided else after is not None
+            return (Kind.LOOP if legal or reading.loops else Kind.HARM), state
+    return Kind.HARM, state
