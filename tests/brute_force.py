@@ -106,8 +106,7 @@ def brute_score(
     best_pc = max(pc(condensed, path) for path in paths)
     best_ktc = max(
         lam * pc(condensed, path)
-        + (1 - lam)
-        * tau(condensed, path, pc(condensed, path) if order_fallback == "pc" else float(order_fallback))
+        + (1 - lam) * tau(condensed, path, pc(condensed, path) if order_fallback == "pc" else float(order_fallback))
         for path in paths
     )
     references = list(_repaired(machine, condensed, mask, before, golden, state, extra_loops))

@@ -11,7 +11,8 @@ from typing import Any, Final
 from corepath.cover import covers
 from corepath.errors import TaskError
 from corepath.json_values import canonical, key_text, parse_json, tool_text, written
-from corepath.matchers import Fields, Literal, Matcher, Scope, as_matcher, opened
+from corepath.matchers import Fields, Literal, Matcher, Scope
+from corepath.patterns import as_matcher, opened
 from corepath.procedure import Procedure
 
 
@@ -49,6 +50,7 @@ class Call:
     error: Any = None
     id: str | None = None
     turn: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def failed(self) -> bool:
@@ -157,6 +159,7 @@ class Tool:
     parameters: Mapping[str, Any] | None = None
 
     def __call__(self, /, **arguments: Any) -> Action:
+        """The tool with these arguments and no others."""
         return self._action(arguments, is_open=False)
 
     def where(self, /, **arguments: Any) -> Action:
@@ -218,5 +221,3 @@ def _cut(text: str) -> str:
     if len(text) <= LONGEST_LABEL:
         return text
     return f"{text[: LONGEST_LABEL - 30]}… ({len(text)} characters)"
-
-

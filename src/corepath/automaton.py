@@ -307,10 +307,14 @@ def _unknown(
     for state, edges in transitions.items():
         for action, target in edges.items():
             if action not in numbers:
-                message = f"state '{state}' has a transition by '{action}', which is no action{nearest(action, numbers)}"
+                message = (
+                    f"state '{state}' has a transition by '{action}', which is no action{nearest(action, numbers)}"
+                )
                 yield Fault(message, ("transitions", state, action))
             if target not in known:
-                message = f"'{action}' in state '{state}' leads to '{target}', which is no state{nearest(target, known)}"
+                message = (
+                    f"'{action}' in state '{state}' leads to '{target}', which is no state{nearest(target, known)}"
+                )
                 yield Fault(message, ("transitions", state, action))
     if not accept:
         yield Fault("accept is empty: no golden path can end; name at least one accepting state", ("accept",))

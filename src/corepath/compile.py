@@ -136,7 +136,7 @@ class _Remainders:
 
     def _seq(self, head: int, rest: int) -> int:
         """Head, then rest; lists lean to the right, so that equal remainders are equal."""
-        if head == _NOTHING or rest == _NOTHING:
+        if _NOTHING in (head, rest):
             return head or rest
         chain: list[int] = []
         while (head, rest) not in self._joined and self.nodes[head][0] == "seq":

@@ -127,9 +127,7 @@ def fold(paths: Iterable[Sequence[int]]) -> Golden:
     return minimal(children, frozenset(ends), 0)[0]
 
 
-def minimal(
-    edges: Sequence[dict[int, int]], accepting: frozenset[int], start: int
-) -> tuple[Golden, dict[int, int]]:
+def minimal(edges: Sequence[dict[int, int]], accepting: frozenset[int], start: int) -> tuple[Golden, dict[int, int]]:
     """An acyclic automaton without two nodes that allow the same, and the new number of each node reached."""
     same: dict[tuple[bool, tuple[tuple[int, int], ...]], int] = {}
     merged: dict[int, int] = {}

@@ -14,10 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from corepath import matchers
+from corepath import patterns
 from corepath.action import REQUIRED, Action, Call, Tool
 from corepath.errors import NotationError, TaskError, nearest
-from corepath.matchers import Fields, Literal, Matcher, as_matcher
+from corepath.matchers import Fields, Literal, Matcher
+from corepath.patterns import as_matcher
 from corepath.procedure import Procedure, any_order, choice, repeat, seq
 
 _TOKEN: Final = re.compile(
@@ -34,14 +35,14 @@ _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0"}
 _WORDS: Final = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
 _MATCHERS: Final[dict[str, Callable[..., Any]]] = {
-    "approx": matchers.approx,
-    "between": matchers.between,
-    "one_of": matchers.one_of,
-    "none_of": matchers.none_of,
-    "regex": matchers.regex,
-    "contains": matchers.contains,
-    "unordered": matchers.unordered,
-    "same_text": matchers.same_text,
+    "approx": patterns.approx,
+    "between": patterns.between,
+    "one_of": patterns.one_of,
+    "none_of": patterns.none_of,
+    "regex": patterns.regex,
+    "contains": patterns.contains,
+    "unordered": patterns.unordered,
+    "same_text": patterns.same_text,
 }
 _IN_PYTHON: Final = {"seq": "a >> b", "any_order": "a & b", "choice": "a | b", "optional": "a?", "repeat": "a{2,4}"}
 _DEEPEST: Final = 100
@@ -220,13 +221,13 @@ class _Reader:
             case "number", digits:
                 return as_matcher(self._number(token, digits))
             case "variable", name:
-                return as_matcher(matchers.var(name[1:]))
+                return as_matcher(patterns.var(name[1:]))
             case "sign", "[":
                 return as_matcher(self._items("]"))
             case "sign", "{":
                 return as_matcher(self._object())
             case "name", "ANY":
-                return as_matcher(matchers.ANY)
+                return as_matcher(patterns.ANY)
             case "name", word if word in _WORDS:
                 return as_matcher(_WORDS[word])
             case "name", name:
@@ -268,7 +269,7 @@ class _Reader:
         if self.peek().text != "(":
             raise self.wrong(f"'{name}' is no value; a text is written in quotes: \"{name}\"", token)
         if name == "result_of":
-            return self._result_of(token)
+            return self._result_of()
         if name not in _MATCHERS:
             raise self.wrong(f"no matcher '{name}'{nearest(name, [*_MATCHERS, 'result_of', 'ANY'])}", token)
         self.place += 1
@@ -288,7 +289,7 @@ class _Reader:
         except TypeError as error:
             raise self.wrong(str(error), token) from None
 
-    def _result_of(self, token: _Token) -> Matcher:
+    def _result_of(self) -> Matcher:
         self.place += 1
         name = self.peek()
         if name.kind != "name":
@@ -301,7 +302,7 @@ class _Reader:
                 raise self.wrong('the path is a text: result_of(check, "rule.id")', given)
             path = _unquoted(given)
         self.need(")", "expected ')' after result_of(action, \"path\"")
-        return as_matcher(matchers.result_of(source, path))
+        return as_matcher(patterns.result_of(source, path))
 
     def _named(self, token: _Token) -> Action:
         found = self.lookup(token.text) if self.lookup else None
@@ -340,9 +341,7 @@ class _Reader:
     def _steps(self) -> Procedure:
         return self._operands(">>", seq, self._repeated)
 
-    def _operands(
-        self, sign: str, join: Callable[..., Procedure], operand: Callable[[], Procedure]
-    ) -> Procedure:
+    def _operands(self, sign: str, join: Callable[..., Procedure], operand: Callable[[], Procedure]) -> Procedure:
         start = self.place
         parts = [operand()]
         bounds = [start]
@@ -419,4 +418,3 @@ def _escaped(found: re.Match[str]) -> str:
     if len(code) > 1:
         return chr(int(code[1:], 16))
     return _ESCAPES.get(code, code)
-

@@ -93,7 +93,9 @@ def optional(step: Procedure) -> Procedure:
     return repeat(step, 0, 1)
 
 
-def repeat(step: Procedure, least: int | None = None, most: int | None = None, *, times: int | None = None) -> Procedure:
+def repeat(
+    step: Procedure, least: int | None = None, most: int | None = None, *, times: int | None = None
+) -> Procedure:
     """The step `times` times, or `least` to `most` times: `repeat(step, times=3)`, `repeat(step, 2, 4)`."""
     if times is not None:
         if least is not None or most is not None:
@@ -123,7 +125,7 @@ def leaves(procedure: Procedure) -> Iterator[Procedure]:
                 yield leaf
 
 
-def _join(kind: type[Seq] | type[AnyOrder] | type[Choice], parts: tuple[Procedure, ...]) -> Procedure:
+def _join(kind: type[Seq | AnyOrder | Choice], parts: tuple[Procedure, ...]) -> Procedure:
     """The parts under one node, nested nodes of the same kind laid flat."""
     flat: list[Procedure] = []
     for part in _parts(parts):

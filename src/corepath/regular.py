@@ -13,7 +13,8 @@ from corepath.errors import TaskError
 class Compiled(Protocol):
     """What is used of a compiled expression."""
 
-    def fullmatch(self, text: str) -> object | None: ...
+    def fullmatch(self, text: str) -> object | None:
+        """The match of the whole text, or None."""
 
 
 @cache
@@ -35,7 +36,7 @@ def compiled(pattern: str) -> Compiled:
 def examples(pattern: str) -> tuple[str, ...]:
     """Texts that match, the shortest and a longer one among them; empty where none was found."""
     try:
-        tree = re._parser.parse(pattern)  # type: ignore[attr-defined]
+        tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001  # there is no public one
     except (re.error, OverflowError, RecursionError):
         return ()
     expression = compiled(pattern)
@@ -48,7 +49,7 @@ def examples(pattern: str) -> tuple[str, ...]:
 
 
 def _texts(tree: Iterable[tuple[Any, Any]], variant: int) -> Iterator[str]:
-    """Parts of one matching text. Variant 0 repeats as little as it can, 1 once more, 2 as much as is sensible, 3 takes other branches."""
+    """Parts of one matching text; the variants differ in how often they repeat and in the branch they take."""
     for op, argument in tree:
         match str(op):
             case "LITERAL":

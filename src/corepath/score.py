@@ -27,7 +27,7 @@ HlrReferences = Literal["repaired", "repaired+golden"]
 UndefinedEfficiency = Literal["zero", "skip"]
 
 
-def _check(ok: bool, name: str, value: object, wanted: str) -> None:
+def _check(ok: object, name: str, value: object, wanted: str) -> None:
     if not ok:
         raise TaskError.of(f"Scoring: {name} must be {wanted}, not {value!r}")
 

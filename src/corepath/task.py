@@ -11,7 +11,8 @@ from corepath.action import Action, Call, Tool
 from corepath.alphabet import Forbidden, Unlisted
 from corepath.automaton import Automaton
 from corepath.errors import TaskError
-from corepath.matchers import Matcher, as_matcher
+from corepath.matchers import Matcher
+from corepath.patterns import as_matcher
 from corepath.procedure import Procedure
 
 

@@ -1,7 +1,7 @@
 """Running an automaton on calls: one step at a time, and condensation.
 
-    position = begin(automaton)
-    taken, position = step(position, call)
+position = begin(automaton)
+taken, position = step(position, call)
 """
 
 from __future__ import annotations

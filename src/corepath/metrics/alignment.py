@@ -140,9 +140,8 @@ def _trace_back(
             before = columns[earlier]
             if before is None:
                 continue
-            if used and x[used - 1] == symbol and before[used - 1] + hit - drop == cost:
-                step = 1
-            elif used and before[used - 1] + edge - drop == cost:
+            price = hit if used and x[used - 1] == symbol else edge
+            if used and before[used - 1] + price - drop == cost:
                 step = 1
             elif before[used] + edge == cost and (used == 0 or column[used - 1] != cost):
                 step = 0

@@ -1,7 +1,7 @@
 """Causes: harms that would vanish if one skipped step had been done belong together.
 
-Beside the run, a second one is walked in which skipped steps are put in where they were needed. A harmful call that is legal
-there would have been legal: it shares the cause of what was put in.
+Beside the run, a second one is walked in which skipped steps are put in where they were needed. A harmful call that
+is legal there would have been legal: it shares the cause of what was put in.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _way_to(automaton: Automaton, state: int, symbol: int) -> tuple[list[int], i
     while queue:
         one = queue.popleft()
         target = automaton.delta[one].get(symbol, one)
-        if target != one and one != state:
+        if one not in (target, state):
             skipped: list[int] = []
             while (link := came[one]) is not None:
                 one, taken = link

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from corepath.trace import Token
 
@@ -19,8 +19,11 @@ Column = list[int]
 
 @dataclass(frozen=True)
 class Weights:
-    """What an alignment costs: `edge` for a reference token inserted or put for another, `hit` for one that
-    matches, `drop` for a token of x left over."""
+    """What an alignment costs.
+
+    `edge` for a reference token inserted or put for another, `hit` for one that matches, `drop` for a token of x
+    that is left over.
+    """
 
     edge: int
     hit: int
@@ -52,12 +55,9 @@ def cross(before: Sequence[tuple[Column, Sequence[int]]], weights: Weights) -> C
     edge, hit, drop = weights.edge, weights.hit - weights.drop, weights.drop
     lowest = before[0][0] if len(before) == 1 else list(map(min, *(column for column, _ in before)))
     column = [edge + lowest[0]]
-    column += [
-        edge + (one if one < used - drop else used - drop) for used, one in zip(lowest, lowest[1:], strict=False)
-    ]
+    column += [edge + (min(used - drop, one)) for used, one in pairwise(lowest)]
     for earlier, matching in before:
         for place in matching:
             cost = earlier[place] + hit
-            if cost < column[place + 1]:
-                column[place + 1] = cost
+            column[place + 1] = min(column[place + 1], cost)
     return list(accumulate(column, min))

@@ -1,8 +1,8 @@
 """PC with Harm-Local Refinement: the closest path to which the agent's own can be repaired.
 
 A repaired path keeps every progress step; in the place of each harmful one it has nothing, or any action that is a
-self-loop in that state; then it goes on as some golden path does. Harmful steps in a row share a state, so a row of w of
-them becomes any word of at most w such actions: one stretch of columns a row rather than one column a step.
+self-loop in that state; then it goes on as some golden path does. Harmful steps in a row share a state, so a row of w
+of them becomes any word of at most w such actions: one stretch of columns a row rather than one column a step.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def _stretch(column: Column, x: tuple[Token, ...], row: _Row, weights: Weights) 
         return column
     matched = list(accumulate((int(token in row.loops) for token in x), initial=0))
     gain, match = weights.drop - weights.edge, weights.edge - weights.hit
-    near = _Window([cost + match * m + gain * place for place, (cost, m) in enumerate(zip(column, matched, strict=True))])
+    near = _Window(
+        [cost + match * m + gain * place for place, (cost, m) in enumerate(zip(column, matched, strict=True))]
+    )
     far = _Window([cost + match * m for cost, m in zip(column, matched, strict=True)])
     result: Column = []
     reach = 0

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import accumulate
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from corepath.golden import Golden, lengths_of
 from corepath.metrics.alignment import Closest, similarity
@@ -233,7 +233,7 @@ class _Search:
 
     def _matchable(self, node: int, still_open: _Open) -> _Open:
         """Without the tokens that no way from the node can match any more."""
-        left: dict[Token, int] = dict(self.golden.most_of[node])
+        left = cast("dict[Token, int]", dict(self.golden.most_of[node]))
         kept: list[tuple[int, int]] = []
         for one in still_open:
             token = self.x[one[0]]

@@ -1,0 +1,34 @@
+# Each command sets up what it needs: a virtual environment in .venv, by uv where it is there and by pip otherwise.
+PYTHON ?= python3
+BIN := .venv/bin
+ready := .venv/.ready
+
+.PHONY: run test bench clean
+
+run: $(ready)
+	@$(BIN)/corepath score --tasks examples/bank/tasks examples/bank/episodes.jsonl
+
+test: $(ready)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n 2
+
+bench: $(ready)
+	$(BIN)/python -m benchmarks
+	$(BIN)/pytest -n 2 --long
+
+$(ready): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "corepath needs Python 3.11 or later; say which with PYTHON=python3.12"; exit 1; }
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --allow-existing --python $(PYTHON) .venv && \
+		uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[dev]'; \
+	else \
+		$(PYTHON) -m venv .venv && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'; \
+	fi
+	@touch $(ready)
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

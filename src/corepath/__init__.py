@@ -1,0 +1,95 @@
+"""corepath judges tool-using agents by their whole path, not by the final state alone.
+
+>>> from corepath import Task, score, seq, tool
+>>> check, approve = tool("check"), tool("approve")
+>>> task = Task("legal/approve", procedure=seq(check(policy="P1"), approve(policy="P1")))
+>>> score(task, ['approve(policy="P1")']).pc
+0.5
+"""
+
+from corepath.action import UNANSWERED, Action, Call, Tool
+from corepath.alphabet import Forbidden
+from corepath.automaton import Automaton
+from corepath.errors import CorepathError, InputError, NotationError, Problem, TaskError
+from corepath.files import episode_json, load_episodes, load_task, load_tasks
+from corepath.harm import HarmKind
+from corepath.matchers import Matcher
+from corepath.notation import action, call, tool
+from corepath.patterns import (
+    ANY,
+    approx,
+    between,
+    contains,
+    none_of,
+    one_of,
+    regex,
+    result_of,
+    same_text,
+    satisfies,
+    unordered,
+    var,
+)
+from corepath.procedure import Procedure, any_order, choice, optional, repeat, seq
+from corepath.score import PAPER, RECOMMENDED, Harm, Reference, Score, Scoring, score
+from corepath.task import Episode, Task
+from corepath.trace import Kind, Position, Step, Trace, begin, run, step
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ANY",
+    "PAPER",
+    "RECOMMENDED",
+    "UNANSWERED",
+    "Action",
+    "Automaton",
+    "Call",
+    "CorepathError",
+    "Episode",
+    "Forbidden",
+    "Harm",
+    "HarmKind",
+    "InputError",
+    "Kind",
+    "Matcher",
+    "NotationError",
+    "Position",
+    "Problem",
+    "Procedure",
+    "Reference",
+    "Score",
+    "Scoring",
+    "Step",
+    "Task",
+    "TaskError",
+    "Tool",
+    "Trace",
+    "__version__",
+    "action",
+    "any_order",
+    "approx",
+    "begin",
+    "between",
+    "call",
+    "choice",
+    "contains",
+    "episode_json",
+    "load_episodes",
+    "load_task",
+    "load_tasks",
+    "none_of",
+    "one_of",
+    "optional",
+    "regex",
+    "repeat",
+    "result_of",
+    "run",
+    "same_text",
+    "satisfies",
+    "score",
+    "seq",
+    "step",
+    "tool",
+    "unordered",
+    "var",
+]

@@ -1,0 +1,402 @@
+"""Tasks and episodes on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from pydantic import ValidationError
+
+from corepath import notation
+from corepath.action import UNANSWERED, Action, Call, Tool
+from corepath.alphabet import Forbidden
+from corepath.automaton import Automaton
+from corepath.errors import Fault, InputError, NotationError, Problem, TaskError, nearest
+from corepath.formats import VERSION, CallRecord, EpisodeRecord, ForbidEntry, TaskFile
+from corepath.json_values import parse_json
+from corepath.located import Located, read_json, read_yaml
+from corepath.matchers import Matcher
+from corepath.procedure import Procedure
+from corepath.task import Episode, Task
+
+TASK_ENDINGS = (".yaml", ".yml", ".json")
+
+
+def load_tasks(*paths: str | Path) -> dict[str, Task]:
+    """The tasks in files, or in folders and all below them, by id.
+
+    Raises `InputError` with everything that is wrong in any of them.
+    """
+    tasks: dict[str, Task] = {}
+    problems: list[Problem] = []
+    origin: dict[str, Problem] = {}
+    for file in _task_files(paths):
+        try:
+            documents = _documents(file)
+        except InputError as error:
+            problems += error.problems
+            continue
+        for document in documents:
+            try:
+                task = _task(document)
+            except InputError as error:
+                problems += error.problems
+                continue
+            here = document.problem("", ("id",))
+            if task.id in tasks:
+                first = origin[task.id]
+                message = f"task '{task.id}' is already in {first.file}:{first.line}; give this one another id"
+                problems.append(document.problem(message, ("id",)))
+            tasks[task.id], origin[task.id] = task, here
+    if problems:
+        raise InputError(problems)
+    return tasks
+
+
+def load_task(path: str | Path) -> Task:
+    """The one task in a file."""
+    tasks = load_tasks(path)
+    if len(tasks) != 1:
+        raise InputError([Problem(str(path), 1, 1, f"has {len(tasks)} tasks ({', '.join(tasks)}); use load_tasks")])
+    return next(iter(tasks.values()))
+
+
+@dataclass(frozen=True)
+class EpisodeLine:
+    """One line of an episode file: the episode, or what is wrong with it."""
+
+    line: int
+    episode: Episode | None
+    problem: Problem | None = None
+
+
+def read_episodes(path: str | Path, stream: IO[bytes] | None = None) -> Iterator[EpisodeLine]:
+    """The lines of an episode file, one by one; a bad line is told of and the next one read."""
+    found = False
+    with stream or Path(path).open("rb") as lines:
+        for number, raw in enumerate(lines, start=1):
+            if raw.strip() in (b"", b"\xef\xbb\xbf"):
+                continue
+            found = True
+            try:
+                yield EpisodeLine(number, _episode(raw))
+            except _LineError as error:
+                yield EpisodeLine(number, None, Problem(str(path), number, error.column, error.message))
+    if not found:
+        yield EpisodeLine(1, None, Problem(str(path), 1, 1, "no episodes in this file; each line is one JSON object"))
+
+
+def load_episodes(path: str | Path) -> list[Episode]:
+    """All episodes of a file. Raises `InputError` with every bad line."""
+    lines = list(read_episodes(path))
+    if problems := [line.problem for line in lines if line.problem]:
+        raise InputError(problems)
+    return [line.episode for line in lines if line.episode]
+
+
+def episode_json(episode: Episode) -> str:
+    """The episode as one line of an episode file."""
+    record: dict[str, Any] = {"version": VERSION, "task": episode.task}
+    optional = {
+        "agent": episode.agent,
+        "epoch": episode.epoch,
+        "params": dict(episode.params),
+        "answer": episode.answer,
+        "other_calls": [_call_dict(call) for call in episode.other_calls],
+        "messages": list(episode.messages),
+    }
+    record |= {name: value for name, value in optional.items() if value not in (None, [], {})}
+    record |= episode.extra
+    record["calls"] = [_call_dict(call) for call in episode.calls]
+    return json.dumps(record, allow_nan=False)
+
+
+# Tasks
+
+
+def _task_files(paths: Iterable[str | Path]) -> list[Path]:
+    files: list[Path] = []
+    problems: list[Problem] = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            inside = sorted(
+                one
+                for one in path.rglob("*")
+                if one.suffix in TASK_ENDINGS
+                and one.is_file()
+                and not any(part.startswith(".") for part in one.relative_to(path).parts)
+            )
+            files += inside
+            if not inside:
+                problems.append(Problem(str(path), 1, 1, "no task files here; they end in .yaml, .yml or .json"))
+        elif path.is_file():
+            files.append(path)
+        else:
+            problems.append(Problem(str(path), 1, 1, "no such file or folder"))
+    if problems:
+        raise InputError(problems)
+    return files
+
+
+def _documents(file: Path) -> list[Located]:
+    raw = file.read_bytes()
+    try:
+        source = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        column = error.start - raw.rfind(b"\n", 0, error.start)
+        message = f"not UTF-8: the byte 0x{raw[error.start]:02x}; save the file as UTF-8"
+        raise InputError([Problem(str(file), line, column, message)]) from None
+    if not source.strip():
+        raise InputError([Problem(str(file), 1, 1, "the file is empty; a task has at least an id and a procedure")])
+    read = read_json if file.suffix == ".json" else read_yaml
+    return [
+        Located(one.file, one.source, item, node, one.warnings)
+        for one in read(str(file), source)
+        for item, node in _items(one)
+    ]
+
+
+def _items(document: Located) -> list[tuple[Any, Any]]:
+    """The tasks of one document: itself, or each item of a list."""
+    if not isinstance(document.data, list):
+        return [(document.data, document.node)]
+    root = document.find(())
+    return [(item, root.value[place] if root else None) for place, item in enumerate(document.data)]
+
+
+def _task(document: Located) -> Task:
+    if not isinstance(document.data, dict):
+        raise InputError([document.problem("a task is a mapping with an id and a procedure")])
+    try:
+        read = TaskFile.model_validate(document.data)
+    except ValidationError as error:
+        raise InputError([_model_problem(document, one) for one in error.errors()]) from None
+    if read.version != VERSION:
+        raise InputError([document.problem(_version(read.version), ("version",))])
+    try:
+        return _Builder(document, read).task()
+    except TaskError as error:
+        raise InputError([document.problem(one.message, one.where, one.offset) for one in error.problems]) from None
+
+
+def _version(version: int) -> str:
+    return f"version {version} is not known here; this corepath reads version {VERSION}"
+
+
+def _model_problem(document: Located, error: Any) -> Problem:
+    where = tuple(part for part in error["loc"] if part not in ("object", "text"))
+    name = str(where[-1]) if where else ""
+    match error["type"]:
+        case "missing":
+            message = f"'{name}' is missing"
+        case "extra_forbidden":
+            known = TaskFile.model_fields if len(where) == 1 else ForbidEntry.model_fields
+            message = f"no field '{name}'{nearest(name, known)}"
+        case "string_type" if isinstance(error["input"], (dict, list)):
+            message = "expected text, not a mapping or list; a call with ':' or ',' goes in single quotes"
+        case _:
+            message = f"{error['msg'][0].lower()}{error['msg'][1:]}, not {str(error['input'])[:60]!r}"
+    return document.problem(message, where)
+
+
+class _Builder:
+    """A task from a checked file: every text in it is read, and all that is wrong is told at once."""
+
+    def __init__(self, document: Located, read: TaskFile) -> None:
+        self.document, self.file = document, read
+        self.faults: list[Fault] = []
+        self.actions: dict[str, Action | None] = {}
+        self.reading: list[str] = []
+
+    def task(self) -> Task:
+        file = self.file
+        for name in file.actions:
+            self._action(name)
+        procedure, warnings = self._procedure()
+        rules: dict[str, Any] = {
+            "reads": self._patterns("reads", file.reads),
+            "neutral": self._patterns("neutral", file.neutral),
+            "forbid": self._forbid(),
+            "unlisted": file.unlisted,
+        }
+        tools = self._tools()
+        answer = self._answer()
+        if self.faults:
+            raise TaskError(self.faults)
+        actions = {name: action for name, action in self.actions.items() if action is not None}
+        common: dict[str, Any] = {
+            "id": file.id,
+            "prompt": file.prompt,
+            "answer": answer,
+            "world": file.world,
+            "tags": tuple(file.tags),
+            "warnings": (*map(str, self.document.warnings), *warnings),
+            "tools": tools,
+            **rules,
+        }
+        if procedure is not None:
+            return Task(procedure=procedure, actions=tuple(actions.values()), **common)
+        if tools is not None:
+            rules["tools"] = {tool.name: tool for tool in tools}
+        edges = {state: after or {} for state, after in (file.transitions or {}).items()}
+        made = Automaton.from_transitions(
+            actions, file.start or "", file.accept or [], edges, golden=file.golden, **rules
+        )
+        return Task(automaton=made, **common)
+
+    def _procedure(self) -> tuple[Procedure | None, tuple[str, ...]]:
+        file = self.file
+        outright = {"start": file.start, "accept": file.accept, "transitions": file.transitions}
+        given = [name for name, value in outright.items() if value is not None]
+        if file.procedure is None:
+            if not given:
+                self.faults.append(Fault("'procedure' is missing: say what may be done, as in create >> deposit"))
+            for name in outright:
+                if given and name not in given:
+                    self.faults.append(Fault(f"'{name}' is missing beside '{given[0]}'", (given[0],)))
+            return None, ()
+        if given:
+            self.faults.append(
+                Fault(f"'{given[0]}' and 'procedure' are two ways to say the same; keep one", (given[0],))
+            )
+        if file.golden != "acyclic":
+            self.faults.append(Fault("'golden' goes with 'transitions'; a procedure has no circles", ("golden",)))
+        found = self._text(
+            ("procedure",), file.procedure, lambda text: notation.procedure(text, self._action, tuple(file.actions))
+        )
+        if found is None:
+            return None, ()
+        place = self.document.problem("", ("procedure",))
+        return found.procedure, tuple(f"{place}{warning}" for warning in found.warnings)
+
+    def _action(self, name: str) -> Action | None:
+        """The action of that name; those that it speaks of are read first."""
+        if name in self.actions or name not in self.file.actions:
+            return self.actions.get(name)
+        if name in self.reading:
+            circle = " → ".join([*self.reading[self.reading.index(name) :], name])
+            self.faults.append(Fault(f"result_of goes in a circle: {circle}", ("actions", name)))
+            self.actions[name] = None
+            return None
+        self.reading.append(name)
+        text = self.file.actions[name]
+        found = self._text(("actions", name), text, lambda text: notation.action(text, self._action))
+        self.reading.pop()
+        self.actions[name] = None if found is None else found.named(name)
+        return self.actions[name]
+
+    def _patterns(self, key: str, texts: list[str]) -> tuple[Action, ...]:
+        found: list[Action] = []
+        for place, text in enumerate(texts):
+            where = (key, place)
+            read = self.actions.get(text.strip()) or self._text(where, text, notation.action)
+            if read is not None:
+                found.append(read)
+            elif self.document.cut_at(where):
+                break  # what YAML made of the rest of this call is not worth an error each
+        return tuple(found)
+
+    def _forbid(self) -> tuple[Forbidden, ...]:
+        found: list[Forbidden] = []
+        for place, entry in enumerate(self.file.forbid):
+            given = ForbidEntry(call=entry, why=None) if isinstance(entry, str) else entry
+            where = ("forbid", place) if isinstance(entry, str) else ("forbid", place, "call")
+            read = self._text(where, given.call, notation.action)
+            if read is not None:
+                found.append(Forbidden(read, given.severity, given.why))
+        return tuple(found)
+
+    def _tools(self) -> tuple[Tool, ...] | None:
+        if self.file.tools is None:
+            return None
+        found = [self._text(("tools", place), text, notation.tool) for place, text in enumerate(self.file.tools)]
+        return tuple(tool for tool in found if tool is not None)
+
+    def _answer(self) -> Matcher | None:
+        if self.file.answer is None:
+            return None
+        read: Matcher | None = self._text(("answer",), self.file.answer, notation.matcher)
+        return read
+
+    def _text(self, where: tuple[str | int, ...], text: str, read: Any) -> Any:
+        try:
+            return read(text)
+        except NotationError as error:
+            message, offset = error.message, error.position
+            if cut := self.document.cut_at(where):
+                message = f"YAML ended this text at '{cut}': {text}; put the whole of it in single quotes"
+                offset = 0
+            self.faults.append(Fault(message, where, offset))
+        except TaskError as error:
+            self.faults.append(Fault(str(error), where))
+        return None
+
+
+# Episodes
+
+
+class _LineError(Exception):
+    def __init__(self, message: str, column: int = 1) -> None:
+        self.message, self.column = message, column
+
+
+def _episode(raw: bytes) -> Episode:
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _LineError(f"not UTF-8: the byte 0x{raw[error.start]:02x}", error.start + 1) from None
+    try:
+        data = parse_json(text)
+    except json.JSONDecodeError as error:
+        cut = " (the line is cut short)" if error.pos >= len(text.rstrip()) or "Unterminated" in error.msg else ""
+        raise _LineError(f"not JSON: {error.msg}{cut}; each line is one whole episode", error.colno) from None
+    except ValueError as error:
+        raise _LineError(str(error)) from None
+    if not isinstance(data, dict):
+        raise _LineError('an episode is a JSON object with "task" and "calls"')
+    try:
+        record = EpisodeRecord.model_validate(data, strict=True)
+    except ValidationError as error:
+        raise _LineError("; ".join(_record_problem(one) for one in error.errors()[:5])) from None
+    if record.version != VERSION:
+        raise _LineError(_version(record.version))
+    return Episode(
+        task=record.task,
+        calls=tuple(map(_call, record.calls)),
+        agent=record.agent,
+        epoch=record.epoch,
+        params=record.params,
+        answer=record.answer,
+        other_calls=tuple(map(_call, record.other_calls)),
+        messages=tuple(record.messages),
+        extra=record.model_extra or {},
+    )
+
+
+def _record_problem(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"])
+    return f"'{where}' is missing" if error["type"] == "missing" else f"'{where}': {error['msg'].lower()}"
+
+
+def _call(record: CallRecord) -> Call:
+    return Call(
+        tool=record.tool,
+        arguments=record.arguments,
+        result=record.result if "result" in record.model_fields_set else UNANSWERED,
+        error=record.error,
+        id=record.id,
+        turn=record.turn,
+        extra=record.model_extra or {},
+    )
+
+
+def _call_dict(call: Call) -> dict[str, Any]:
+    record: dict[str, Any] = {"tool": call.tool, "arguments": call.arguments}
+    if call.result is not UNANSWERED:
+        record["result"] = call.result
+    optional: Mapping[str, Any] = {"error": call.error, "id": call.id, "turn": call.turn}
+    return record | {name: value for name, value in optional.items() if value is not None} | dict(call.extra)

@@ -1,0 +1,145 @@
+"""A task's automaton for people and for other tools: text, Mermaid, Graphviz, JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from corepath.automaton import Automaton
+from corepath.json_values import written
+from corepath.task import Task
+
+
+def as_text(task: Task) -> str:
+    """The automaton in lines a person reads from top to bottom."""
+    automaton = task.automaton
+    alphabet = automaton.alphabet
+    lines = [task.id + (f": {task.prompt}" if task.prompt else "")]
+    if task.procedure is not None:
+        lines.append(f"procedure  {task.procedure}")
+    lines += ["", "actions"]
+    width = max((len(name) for name in alphabet.names), default=0)
+    for name, action in zip(alphabet.names, alphabet.actions, strict=True):
+        lines.append(f"  {name}" if name == action.notation else f"  {name:<{width}}  {action.notation}")
+    rules = [
+        ("reads", [pattern.notation for pattern in alphabet.reads]),
+        ("neutral", [pattern.notation for pattern in alphabet.neutral]),
+        ("forbid", [_forbidden(one.call.notation, one.severity, one.why) for one in alphabet.forbid]),
+    ]
+    for title, patterns in rules:
+        if patterns:
+            lines += [title, *(f"  {pattern}" for pattern in patterns)]
+    lines += [f"unlisted calls are {'harmful' if alphabet.unlisted == 'harm' else 'ignored'}", "", "states"]
+    for state, name in enumerate(automaton.states):
+        marks = [
+            mark
+            for mark, is_so in (("start", state == automaton.start), ("accepting", state in automaton.accepting))
+            if is_so
+        ]
+        lines.append(f"  {name}" + (f" ({', '.join(marks)})" if marks else ""))
+        for symbol, target in automaton.delta[state].items():
+            arrow = "↺" if target == state else f"→ {automaton.states[target]}"
+            lines.append(f"    {alphabet.names[symbol]} {arrow}")
+    lines += ["", counted(automaton)]
+    return "\n".join(lines)
+
+
+def as_mermaid(automaton: Automaton) -> str:
+    """A Mermaid flow chart."""
+    lines = ["flowchart LR"]
+    for state, name in enumerate(automaton.states):
+        shape = '((("{}")))' if state in automaton.accepting else '(("{}"))'
+        lines.append(f"  s{state}{shape.format(_mermaid(name))}")
+    lines += ["  begin[ ] --> s" + str(automaton.start), "  style begin fill:none,stroke:none"]
+    for state, symbol, target in _edges(automaton):
+        lines.append(f'  s{state} -- "{_mermaid(automaton.alphabet.names[symbol])}" --> s{target}')
+    return "\n".join(lines)
+
+
+def as_dot(automaton: Automaton) -> str:
+    """A Graphviz graph."""
+    lines = ["digraph task {", "  rankdir=LR;", '  begin [shape=none, label=""];']
+    for state, name in enumerate(automaton.states):
+        shape = "doublecircle" if state in automaton.accepting else "circle"
+        lines.append(f"  s{state} [shape={shape}, label={_quoted(name)}];")
+    lines.append(f"  begin -> s{automaton.start};")
+    for state, symbol, target in _edges(automaton):
+        lines.append(f"  s{state} -> s{target} [label={_quoted(automaton.alphabet.names[symbol])}];")
+    return "\n".join([*lines, "}"])
+
+
+def as_json(task: Task) -> str:
+    """The task as a task file with the automaton outright."""
+    automaton, alphabet = task.automaton, task.automaton.alphabet
+    names, states = alphabet.names, automaton.states
+    shown: dict[str, Any] = {
+        "version": 1,
+        "id": task.id,
+        "prompt": task.prompt,
+        "world": task.world,
+        "tags": list(task.tags),
+        "tools": None if alphabet.tools is None else [str(tool) for tool in alphabet.tools.values()],
+        "actions": {name: action.notation for name, action in zip(names, alphabet.actions, strict=True)},
+        "start": states[automaton.start],
+        "accept": [states[state] for state in sorted(automaton.accepting)],
+        "transitions": {
+            states[state]: {names[symbol]: states[target] for symbol, target in edges.items()}
+            for state, edges in enumerate(automaton.delta)
+        },
+        "golden": automaton.rule,
+        "reads": [pattern.notation for pattern in alphabet.reads],
+        "neutral": [pattern.notation for pattern in alphabet.neutral],
+        "forbid": [{"call": one.call.notation, "severity": one.severity, "why": one.why} for one in alphabet.forbid],
+        "unlisted": alphabet.unlisted,
+        "answer": None if task.answer_matcher is None else str(task.answer_matcher),
+    }
+    return json.dumps({name: value for name, value in shown.items() if value not in (None, [], "")}, indent=1)
+
+
+def counted(automaton: Automaton) -> str:
+    """How many golden paths there are and how long, in words."""
+    lengths = automaton.lengths
+    steps = f"{lengths[0]} step{'s' * (lengths[0] != 1)}" if len(lengths) == 1 else f"{span(lengths)} steps"
+    paths = (
+        f"1 golden path of {steps}"
+        if automaton.count == 1
+        else f"{count_text(automaton.count)} golden paths of {steps}"
+    )
+    return f"{len(automaton.states):,} states, {len(automaton.alphabet.actions):,} actions, {paths}"
+
+
+def count_text(count: int) -> str:
+    """A count as it is, or in short where it is long."""
+    if count < 10**9:
+        return f"{count:,}"
+    digits = len(f"{count}") if count < 10**4000 else int(count.bit_length() * 0.30103)
+    leading = count // 10 ** (digits - 2)
+    return f"{leading / 10:.1f}e{digits - 1}"
+
+
+def span(lengths: list[int]) -> str:
+    """Lengths in short: 3, 2–4 where none is missing between, else the first few."""
+    if len(lengths) == 1:
+        return str(lengths[0])
+    if lengths[-1] - lengths[0] + 1 == len(lengths):
+        return f"{lengths[0]}–{lengths[-1]}"
+    shown = ", ".join(map(str, lengths[:6]))
+    return shown if len(lengths) <= 6 else f"{shown}, … {lengths[-1]}"
+
+
+def _forbidden(call: str, severity: str, why: str | None) -> str:
+    return f"{call}  ({severity}{f': {why}' if why else ''})"
+
+
+def _edges(automaton: Automaton) -> list[tuple[int, int, int]]:
+    return [(state, symbol, target) for state, edges in enumerate(automaton.delta) for symbol, target in edges.items()]
+
+
+def _mermaid(text: str) -> str:
+    return "".join(
+        character if character.isalnum() or character in " _-.,()=/" else f"#{ord(character)};" for character in text
+    )
+
+
+def _quoted(text: str) -> str:
+    return written(text).replace("\\n", "\\\\n")
