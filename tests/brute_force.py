@@ -116,10 +116,7 @@ def brute_score(
     m, n = len(condensed), len(calls)
     lengths = {len(path) for path in paths}
     reached = [length for length in lengths if length <= n]
-    if not reached:
-        efficiency = None
-    else:
-        efficiency = max(reached) / n if n else 1.0
+    efficiency = None if not reached else 1.0 if not n else max(reached) / n
     prefix = 1.0
     if m:
         prefix = 1 - (1 - beta) / (1 - beta**m) * sum(h * beta**k for k, h in enumerate(mask))

@@ -32,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-out = Console(highlight=False, soft_wrap=False)
+out = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
 err = Console(highlight=False, stderr=True)
 
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -302,15 +302,16 @@ def _number_or_text(text: str | None) -> float | str | None:
 
 
 def _print_table(rows: list[tuple[Episode, Score]], scoring: Scoring) -> None:
-    scores = ("PC", "PC-KTC", "PrefixCrit", "HarmRate", "Eff.", "Direct.", "PC+HLR")
-    table = _table("task", "agent", "calls", "harm", *scores, "accepted")
+    scores = ("PC", "KTC", "Prefix", "Rate", "Eff.", "Direct.", "HLR")
+    table = _table("episode", "calls", "harm", *scores, "accepted")
     for episode, scored in rows:
-        agent = episode.agent or ""
+        agent = f" {episode.agent}" if episode.agent else ""
+        name = f"{episode.task}{agent}{f' #{episode.epoch}' if episode.epoch else ''}"
         table.add_row(
-            _safe(episode.task), _safe(f"{agent}#{episode.epoch}" if episode.epoch else agent), str(scored.length),
-            str(scored.harm_count), _shown(scored.pc), _ktc(scored), _shown(scored.prefix_criticality),
-            _shown(scored.harm_rate), _shown(scored.efficiency), _shown(scored.directness), _shown(scored.pc_hlr),
-            "yes" if scored.accepted else f"no, {scored.missing_steps} missing",
+            _safe(name), str(scored.length), str(scored.harm_count), _shown(scored.pc), _ktc(scored),
+            _shown(scored.prefix_criticality), _shown(scored.harm_rate), _shown(scored.efficiency),
+            _shown(scored.directness), _shown(scored.pc_hlr),
+            "yes" if scored.accepted else f"no (−{scored.missing_steps})",
         )  # fmt: skip
     if len(rows) > 1:
         table.add_section()
@@ -328,7 +329,7 @@ def _means(scores: list[Score], scoring: Scoring) -> list[Text | str]:
         efficiencies += [0.0] * (len(scores) - len(efficiencies))
     directness = [one.directness for one in scores if one.directness is not None]
     return [
-        Text(f"mean of {len(scores)}", style="bold"), "", f"{fmean(one.length for one in scores):.1f}",
+        Text(f"mean of {len(scores)}", style="bold"), f"{fmean(one.length for one in scores):.1f}",
         f"{fmean(one.harm_count for one in scores):.1f}", _mean(one.pc for one in scores),
         _mean(one.pc_ktc for one in scores), _mean(one.prefix_criticality for one in scores),
         _mean(one.harm_rate for one in scores), _mean(efficiencies), _mean(directness),
@@ -352,10 +353,11 @@ def _ktc(scored: Score) -> str:
 
 
 def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for place, column in enumerate(columns):
-        text = column in ("task", "agent", "accepted", "lengths", "warnings")
-        table.add_column(column, justify="left" if text else "right", no_wrap=bool(place), overflow="fold")
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for column in columns:
+        name = column in ("task", "episode")
+        left = name or column in ("accepted", "lengths", "warnings")
+        table.add_column(column, justify="left" if left else "right", no_wrap=not name, overflow="fold")
     return table
 
 

@@ -58,10 +58,23 @@ class Golden:
             bits[node] = found
         return bits[self.start]
 
+    @cached_property
+    def longest_from(self) -> tuple[int, ...]:
+        """For each node the length of the longest way from it to acceptance."""
+        longest = [0] * len(self.edges)
+        for node in range(len(self.edges) - 1, -1, -1):
+            longest[node] = max((longest[after] + 1 for _, after in self.edges[node]), default=0)
+        return tuple(longest)
+
     @property
     def longest(self) -> int:
         """The length of the longest golden path."""
-        return self.lengths.bit_length() - 1
+        return self.longest_from[self.start]
+
+    @cached_property
+    def size(self) -> int:
+        """How many edges there are."""
+        return sum(map(len, self.edges))
 
     @cached_property
     def count(self) -> int:
@@ -103,8 +116,11 @@ class Golden:
             waiting.append(iter(self.edges[after]))
 
     def beginning_at(self, node: int) -> Golden:
-        """The same graph, begun elsewhere."""
-        return Golden(self.edges, self.accepting, node)
+        """The same graph, begun elsewhere; what is known of its nodes stays known."""
+        made = Golden(self.edges, self.accepting, node)
+        shared = ("incoming", "lengths_from", "longest_from", "most_of", "size")
+        vars(made).update({name: getattr(self, name) for name in shared if name in vars(self)})
+        return made
 
 
 def lengths_of(bits: int) -> list[int]:

@@ -83,9 +83,14 @@ class Position:
 class Trace:
     """All steps of a run, and where it ended."""
 
-    automaton: Automaton
+    begin: Position
     steps: tuple[Step, ...]
     end: Position
+
+    @property
+    def automaton(self) -> Automaton:
+        """The automaton that was run."""
+        return self.begin.automaton
 
     @cached_property
     def condensed(self) -> tuple[Step, ...]:
@@ -119,12 +124,12 @@ def run(
     errors: Errors = "no_effect",
 ) -> Trace:
     """All calls, one after the other."""
-    position = begin(automaton, params, errors)
+    first = position = begin(automaton, params, errors)
     steps: list[Step] = []
     for call in calls:
         taken, position = step(position, call)
         steps.append(taken)
-    return Trace(automaton, tuple(steps), position)
+    return Trace(first, tuple(steps), position)
 
 
 def step(position: Position, call: Call) -> tuple[Step, Position]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import gcd
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from corepath.golden import Golden
+from corepath.metrics.by_edits import ByEdits, Link
 from corepath.metrics.columns import Column, Weights, cross, first_column, places
 from corepath.trace import Token
+
+WORTH_A_TRY: Final = 5_000
+"""Where columns have more cells than this, the search by number of edits is tried before them."""
+MOST_PLACES: Final = 50_000
+"""How many places that search looks at before it gives way to the columns."""
 
 
 class Pair(NamedTuple):
@@ -44,23 +50,45 @@ class Lead:
     """References that begin the same way: the columns they leave before the graph, and how to read them back.
 
     `column(weights)` is the cost of x against the common part; `trace_back(used, weights)` gives that part and its
-    alignment with the first `used` tokens of x. `longest` bounds its length.
+    alignment with the first `used` tokens of x. `chain` says the same token by token.
     """
 
+    chain: Sequence[Link]
     column: Callable[[Weights], Column]
     trace_back: Callable[[int, Weights], tuple[list[Token], list[Pair]]]
-    longest: int
 
 
 def closest(graph: Golden | None, x: Sequence[Token], lead: Lead | None = None) -> Closest:
-    """The closest of all references `lead` + a path of `graph`, exactly, without listing them (Dinkelbach).
+    """The closest of all references `lead` + a path of `graph`, exactly, without listing them."""
+    begin = lead or _nothing_before(len(x))
+    longest = len(begin.chain) + (graph.longest if graph else 0)
+    work = (len(x) + 1) * (len(begin.chain) + (graph.size if graph else 0))
+    if work > WORTH_A_TRY:
+        found = ByEdits(begin.chain, graph, x, longest).closest(budget=min(work // 10, MOST_PLACES))
+        if found is not None:
+            path, pairs = paired(found.pieces)
+            return Closest(found.distance, tuple(path), tuple(pairs), len(x))
+    return _closest_of_all(graph, x, begin, longest)
+
+
+def paired(pieces: Iterable[tuple[int | None, Token | None]]) -> tuple[list[Token], list[Pair]]:
+    """A reference and its alignment from the places in x and the tokens of the reference, in order."""
+    path: list[Token] = []
+    pairs: list[Pair] = []
+    for mine, token in pieces:
+        pairs.append(Pair(mine, None if token is None else len(path)))
+        if token is not None:
+            path.append(token)
+    return path, pairs
+
+
+def _closest_of_all(graph: Golden | None, x: Sequence[Token], begin: Lead, longest: int) -> Closest:
+    """The closest by columns over the whole graph (Dinkelbach).
 
     2d/(n+ℓ+d) grows with d/(n+ℓ), whose minimum is found by minimising B·d − A·ℓ for better and better A/B.
     """
     n = len(x)
-    begin = lead or _nothing_before(n)
-    longest = begin.longest + (graph.longest if graph else 0)
-    single = lead is None and graph is not None and graph.lengths.bit_count() == 1
+    single = not begin.chain and graph is not None and graph.lengths.bit_count() == 1
     scale = longest + 1
     best: tuple[int, int] | None = None
     kept: tuple[list[Column | None], int, Weights] | None = None
@@ -86,9 +114,9 @@ def closest(graph: Golden | None, x: Sequence[Token], lead: Lead | None = None) 
 
 def _nothing_before(n: int) -> Lead:
     return Lead(
+        chain=(),
         column=lambda _: first_column(n),
         trace_back=lambda used, _: ([], [Pair(place, None) for place in range(used)]),
-        longest=0,
     )
 
 

@@ -1,17 +1,17 @@
 """Causes: harms that would vanish if one skipped step had been done belong together.
 
-Beside the run, a second one is walked in which skipped steps are put in where they were needed. A harmful call that
-is legal there would have been legal: it shares the cause of what was put in.
+Beside the run, a second one is made of the same calls, into which skipped steps are put where they were first missed. A
+harmful call that is no harm there shares the cause of what was put in.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corepath.automaton import Automaton
 from corepath.harm import HarmKind
-from corepath.trace import Kind, Trace
+from corepath.trace import Kind, Position, Step, Trace, step
 
 
 @dataclass(frozen=True)
@@ -24,48 +24,53 @@ class Cause:
 
 def causes(trace: Trace) -> dict[int, Cause]:
     """The cause of each harmful call that has one, by the number of the call."""
-    automaton = trace.automaton
     found: dict[int, Cause] = {}
-    ways: dict[tuple[int, int], tuple[list[int], int] | None] = {}
+    if not any(trace.harm_mask):
+        return found
+    names = trace.automaton.alphabet.names
     cause: Cause | None = None
-    mended = automaton.start
-    for step in trace.condensed:
-        symbol = step.symbol if step.symbol is not None else next(iter(step.reading.fits), None)
-        if symbol is None:
-            continue
-        after = automaton.delta[mended].get(symbol)
-        if step.kind is Kind.PROGRESS:
-            mended = mended if after is None else after
-        elif after is not None and cause is not None:
-            found[step.index], mended = cause, after
-        elif step.harm is HarmKind.OUT_OF_ORDER:
-            if (mended, symbol) not in ways:
-                ways[mended, symbol] = _way_to(automaton, mended, symbol)
-            way = ways[mended, symbol]
-            if way is not None:
-                skipped, mended = way
-                cause = Cause(tuple(automaton.alphabet.names[one] for one in skipped), step.index)
-                found[step.index] = cause
+    mended = trace.begin
+    for real in trace.steps:
+        taken, after = step(mended, real.call)
+        if real.kind is Kind.HARM and taken.kind is Kind.HARM and taken.harm is HarmKind.OUT_OF_ORDER:
+            skipped, ready = _made_up_for(mended, taken)
+            retaken, after_skipped = step(ready, real.call)
+            if retaken.kind is Kind.PROGRESS:
+                cause = Cause(tuple(names[symbol] for symbol in skipped), real.index)
+                taken, after = retaken, after_skipped
+        if real.kind is Kind.HARM and taken.kind is not Kind.HARM and cause is not None:
+            found[real.index] = cause
+        mended = after
     return found
 
 
+def _made_up_for(position: Position, harmful: Step) -> tuple[list[int], Position]:
+    """The fewest steps after which the harmful one is progress, and the position with them done."""
+    symbol = harmful.symbol if harmful.symbol is not None else next(iter(harmful.reading.fits), None)
+    way = None if symbol is None else _way_to(position.automaton, position.state, symbol)
+    if way is None:
+        return [], position
+    skipped, state = way
+    return skipped, replace(position, state=state, done=position.done.union(skipped))
+
+
 def _way_to(automaton: Automaton, state: int, symbol: int) -> tuple[list[int], int] | None:
-    """The fewest steps after which the symbol is progress, and the state after it; None where it never is."""
+    """The fewest steps after which the symbol is progress, and the state then; None where it never is."""
     if not automaton.ahead[state] >> symbol & 1:
         return None
     came: dict[int, tuple[int, int] | None] = {state: None}
     queue = deque([state])
     while queue:
-        one = queue.popleft()
-        target = automaton.delta[one].get(symbol, one)
-        if one not in (target, state):
+        reached = queue.popleft()
+        if automaton.delta[reached].get(symbol, reached) != reached:
             skipped: list[int] = []
-            while (link := came[one]) is not None:
-                one, taken = link
-                skipped.append(taken)
-            return skipped[::-1], target
-        for taken, after in automaton.delta[one].items():
-            if after not in came and taken != symbol:
-                came[after] = (one, taken)
+            link = came[reached]
+            while link is not None:
+                skipped.append(link[1])
+                link = came[link[0]]
+            return skipped[::-1], reached
+        for taken, after in automaton.delta[reached].items():
+            if after not in came:
+                came[after] = (reached, taken)
                 queue.append(after)
     return None

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from corepath.metrics.alignment import Closest, Lead, Pair, closest
+from corepath.metrics.alignment import Closest, Lead, Pair, closest, paired
+from corepath.metrics.by_edits import Link
 from corepath.metrics.columns import Column, Weights, cross, first_column, places
 from corepath.trace import Kind, Token, Trace
 
@@ -53,7 +54,20 @@ def _repaired(trace: Trace) -> Lead:
         column(weights)
         return _read_back(rows, list(kept), x, used, weights)
 
-    return Lead(column, trace_back, longest=len(x))
+    return Lead(tuple(_links(trace, rows)), column, trace_back)
+
+
+def _links(trace: Trace, rows: list[_Row]) -> Iterator[Link]:
+    """The repaired paths token by token: a harmful step may be left out."""
+    row = iter(rows)
+    current = next(row)
+    for step in trace.condensed:
+        if step.kind is Kind.HARM:
+            filler = () if current.filler is None else (current.filler,)
+            yield Link((*current.loops, *filler), optional=True)
+        else:
+            yield Link((step.token,), optional=False)
+            current = next(row)
 
 
 def _rows(trace: Trace) -> Iterator[_Row]:
@@ -158,13 +172,7 @@ def _read_back(
         pieces.extend(reversed(list(_fill(x, row, first, last))))
         used, after = first, before
     pieces.extend((place, None) for place in range(used - 1, -1, -1))
-    path: list[Token] = []
-    pairs: list[Pair] = []
-    for mine, token in reversed(pieces):
-        pairs.append(Pair(mine, None if token is None else len(path)))
-        if token is not None:
-            path.append(token)
-    return path, pairs
+    return paired(reversed(pieces))
 
 
 def _span(
