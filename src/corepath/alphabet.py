@@ -114,6 +114,13 @@ class Alphabet:
         return any(pattern.covers(self._patterns[number]) for pattern in (*self.reads, *self.neutral))
 
     @cached_property
+    def other_loops(self) -> tuple[Action, ...]:
+        """The reads and neutral patterns that are more than a step under another name."""
+        steps = [self._patterns[number] for number in self.steps]
+        patterns = (*self.reads, *self.neutral)
+        return tuple(pattern for pattern in patterns if not any(step.covers(pattern) for step in steps))
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """A name for each action: its own, else its tool's where that tells it apart, else its notation."""
         tools = Counter(action.tool for action in self.actions)

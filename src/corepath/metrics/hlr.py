@@ -72,7 +72,7 @@ def _links(trace: Trace, rows: list[_Row]) -> Iterator[Link]:
 
 def _rows(trace: Trace) -> Iterator[_Row]:
     automaton = trace.automaton
-    others = [("read", pattern.notation) for pattern in (*automaton.alphabet.reads, *automaton.alphabet.neutral)]
+    others = [("read", pattern.notation) for pattern in automaton.alphabet.other_loops]
     state, harms = automaton.start, 0
     in_x = set(trace.tokens)
 

@@ -1,0 +1,65 @@
+"""Shared by all tests."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parent.parent
+
+settings.register_profile("short", max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("long", parent=settings.get_profile("short"), max_examples=2000)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="the long versions of random and stress tests (make bench)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("long" if config.getoption("--long") else "short")
+
+
+@pytest.fixture(scope="session")
+def times(request: pytest.FixtureRequest) -> int:
+    """How many times as much a random test does: 1, and 10 with --long."""
+    return 10 if request.config.getoption("--long") else 1
+
+
+@pytest.fixture(scope="session")
+def acceptance() -> Path:
+    """The acceptance cases that stand beside the checkout."""
+    folder = ROOT.parent / "shared" / "acceptance"
+    if not folder.is_dir():
+        pytest.skip(f"no acceptance cases at {folder}")
+    return folder
+
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="session")
+def corepath() -> Run:
+    """Runs the real `corepath` command: `corepath("score", "--tasks", folder, file)`."""
+
+    def run(*arguments: object, stdin: str | bytes = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        command = Path(sys.executable).with_name("corepath")
+        done = subprocess.run(
+            [command, *map(str, arguments)],
+            input=stdin.encode() if isinstance(stdin, str) else stdin,
+            capture_output=True,
+            cwd=cwd,
+            check=False,
+            timeout=120,
+            env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        )
+        return subprocess.CompletedProcess(
+            done.args, done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
+        )
+
+    return run

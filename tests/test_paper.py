@@ -1,0 +1,165 @@
+"""Every number that the paper prints of a path, and every place where it contradicts itself, with its section."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from brute_force import levenshtein
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from corepath import RECOMMENDED, Automaton, Score, Scoring, Task, action, any_order, optional, score, seq, tool
+from corepath.metrics.alignment import similarity
+
+C, E = tool("check_compliance"), tool("enforce_compliance")
+
+
+def chain(*names: str, reads: tuple[str, ...] = ()) -> Task:
+    return Task("paper", procedure=seq(*(tool(name)() for name in names)), reads=[tool(name).any() for name in reads])
+
+
+def scored(task: Task, *names: str, scoring: Scoring | None = None) -> Score:
+    return score(task, [f"{name}()" for name in names], scoring or Scoring())
+
+
+def of_three_digits(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
+def test_results_case_a_skipped_precondition() -> None:
+    task = Task("legal", procedure=seq(C(), E()))
+    found = score(task, [f"{E.name}()"])
+    assert (found.harm_count, found.pc, found.pc_ktc) == (1, 0.5, 0.5)
+    assert found.efficiency is None, "one call is fewer than the shortest golden path has"
+    printed = score(task, [f"{E.name}()"], Scoring(order_fallback=0.0))
+    assert (printed.pc, printed.pc_ktc) == (0.5, 0.25)
+    assert [harm.kind for harm in found.harms] == ["out_of_order"]
+    assert found.harms[0].cause is not None
+    assert found.harms[0].cause.skipped == ("check_compliance",)
+
+
+def test_results_case_b_three_identical_sends() -> None:
+    found = scored(chain("S", reads=("R",)), "S", "S", "S")
+    assert (found.harm_count, of_three_digits(found.efficiency)) == (2, 0.333)
+    assert of_three_digits(found.prefix_criticality) == 0.571
+    assert (of_three_digits(found.pc), found.pc_hlr) == (0.333, 0.5), "the paper's 'path correctness 0.50' is PC+HLR"
+    assert [harm.kind for harm in found.harms] == ["repeated", "repeated"]
+
+
+def test_results_case_c_missing_intermediate_action() -> None:
+    found = scored(chain("A", "C", "E", "G", "C2", "H"), "A", "C", "G", "C2", "H", scoring=Scoring(beta=0.25))
+    assert (of_three_digits(found.pc), of_three_digits(found.pc_ktc)) == (0.833, 0.917)
+    assert (found.harm_count, of_three_digits(found.prefix_criticality)) == (3, 0.938)
+    assert {harm.cause.skipped for harm in found.harms if harm.cause} == {("E",)}, "one cause, three consequences"
+    assert all(harm.cause for harm in found.harms)
+
+
+def test_hlr_illustrative_example() -> None:
+    actions = {name: action(f"{name}()") for name in "ABCDX"}
+    delta = {
+        "q0": {"A": "q1", "B": "q0"},
+        "q1": {"B": "q2"},
+        "q2": {"C": "q3", "B": "q2", "D": "q2"},
+        "q3": {},
+    }
+    task = Task("hlr", automaton=Automaton.from_transitions(actions, "q0", ["q3"], delta))
+    found = scored(task, "B", "B", "A", "B", "X", "D", "C")
+    assert found.condensed == ("A", "B", "X", "C")
+    assert (found.pc, of_three_digits(found.pc_hlr)) == (0.75, 0.778)
+    assert found.reference.path == ("A", "B", "C")
+    assert found.repair.path == ("A", "B", "B", "C")
+
+
+def test_farm_rover_golden_path_is_perfect() -> None:
+    rover = ("unlock_safety", "move", "scan", "open_valve", "water", "log")
+    found = scored(chain(*rover), *rover)
+    perfect = (found.pc, found.pc_ktc, found.prefix_criticality, found.harm_rate, found.efficiency, found.pc_hlr)
+    assert perfect == (1, 1, 1, 0, 1, 1)
+    early = scored(chain(*rover), "unlock_safety", "move", "scan", "water", "open_valve", "log")
+    assert early.pc_ktc < early.pc_ktc_upper + 1e-12 < 1, "water before open_valve is out of order"
+
+
+def test_models_table_last_row_hlr_may_be_below_pc() -> None:
+    authorise, interest, statement, close = (tool(name)() for name in ("authorise", "interest", "statement", "close"))
+    task = Task("bank", procedure=seq(any_order(seq(authorise, interest), statement), close))
+    skipped = ("interest", "statement", "close")
+    assert scored(task, *skipped).pc_hlr < scored(task, *skipped).pc
+    recommended = scored(task, *skipped, scoring=RECOMMENDED)
+    assert recommended.pc_hlr == recommended.pc
+
+
+def test_efficiency_takes_the_largest_golden_length_that_fits() -> None:
+    task = Task("two lengths", procedure=seq(tool("a")(), optional(tool("b")()), tool("c")()), reads=[tool("r").any()])
+    short = scored(task, "a", "c")
+    with_read = scored(task, "a", "r", "c")
+    assert (short.efficiency, with_read.efficiency) == (1, 1), "the paper's formula: a read in the short path is free"
+    assert (short.directness, with_read.directness) == (1, pytest.approx(2 / 3))
+
+
+def test_pc_ktc_of_a_one_step_task_is_three_quarters_at_best() -> None:
+    task = chain("S")
+    assert (scored(task, "S").pc_ktc, scored(task).pc_ktc) == (0.75, 0.25)
+    assert (scored(task, "S", scoring=RECOMMENDED).pc_ktc, scored(task, scoring=RECOMMENDED).pc_ktc) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "reference", "printed"),
+    [("ABC", "ABC", 1.0), ("AB", "AB", 1.0), ("ABD", "ABC", 0.714), ("", "XYZ", 0.0)],
+)
+def test_appendix_pairwise_examples(path: str, reference: str, printed: float) -> None:
+    assert of_three_digits(scored(chain(*reference), *path).pc) == printed
+
+
+def test_appendix_harmless_detours_vanish() -> None:
+    found = scored(chain("A", "B", reads=("R",)), "A", "R", "R", "B")
+    assert (found.condensed, found.pc) == (("A", "B"), 1)
+
+
+def test_appendix_single_substitution_has_the_printed_distance() -> None:
+    assert round(1 - scored(chain("A", "B", "C"), "A", "B", "D").pc, 3) == 0.286
+
+
+def test_appendix_monotonicity_under_edits_is_false() -> None:
+    without, with_missing = scored(chain("A", "B", "C"), "A", "C"), scored(chain("A", "B", "C"), "A", "B", "C")
+    assert with_missing.pc > without.pc, "inserting the missing symbol raises the similarity"
+
+
+texts = st.text("abc", max_size=7)
+
+
+def s_pc(x: str, y: str) -> float:
+    return similarity(levenshtein(x, y), len(x), len(y))
+
+
+@given(texts, texts)
+def test_appendix_basic_properties(x: str, y: str) -> None:
+    value = s_pc(x, y)
+    assert 0 <= value <= 1
+    assert (value == 1) == (x == y)
+    assert (value == 0) == (levenshtein(x, y) == len(x) + len(y) and bool(x or y))
+    assert value == s_pc(y, x)
+
+
+@given(texts, texts, texts)
+def test_appendix_nld_is_a_metric(x: str, y: str, z: str) -> None:
+    assert s_pc(x, z) >= s_pc(x, y) + s_pc(y, z) - 1 - 1e-12
+
+
+@given(st.lists(st.sampled_from("ABCX"), max_size=8))
+def test_prefix_criticality_is_normalised(names: list[str]) -> None:
+    found = scored(chain("A", "B", "C"), *names)
+    assert -1e-12 <= found.prefix_criticality <= 1
+    assert (found.prefix_criticality == 1) == (found.harm_count == 0)
+    if found.harm_mask and all(found.harm_mask):
+        assert found.prefix_criticality == pytest.approx(0, abs=1e-12)
+
+
+@given(st.integers(1, 12), st.floats(0.05, 0.95))
+def test_earlier_harm_weighs_more(length: int, beta: float) -> None:
+    assume(length > 1)
+    from corepath.metrics.prefix_criticality import prefix_criticality
+
+    masks = [[int(place == harmful) for place in range(length)] for harmful in range(length)]
+    values = [prefix_criticality(mask, beta) for mask in masks]
+    assert all(earlier < later for earlier, later in pairwise(values))
