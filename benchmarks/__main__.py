@@ -1,0 +1,35 @@
+"""Run the benchmarks and print each claim beside what was measured; exit 1 if one does not hold."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import kernel
+from benchmarks.claims import Claim
+
+BENCHMARKS = {
+    "listing": kernel.against_listing,
+    "growth": kernel.growth_of_all_scores,
+    "sizes": kernel.large_tasks,
+    "exact": kernel.share_that_is_exact,
+    "import": kernel.import_time,
+}
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(f"no benchmark {', '.join(unknown)}; there is {', '.join(BENCHMARKS)}")
+        return 2
+    claims: list[Claim] = []
+    for name in names or BENCHMARKS:
+        print(f"\n{name}: {BENCHMARKS[name].__doc__}")
+        for claim in BENCHMARKS[name]():
+            claims.append(claim)
+            print(f"  {claim}", flush=True)
+    failed = [claim for claim in claims if not claim.holds]
+    print(f"\n{len(claims) - len(failed)} of {len(claims)} claims hold")
+    return bool(failed)
+
+
+sys.exit(main(sys.argv[1:]))
