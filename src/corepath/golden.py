@@ -6,6 +6,7 @@ automaton: with `simple_paths` the listed paths are folded into a graph of their
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,6 +73,11 @@ class Golden:
         return self.longest_from[self.start]
 
     @cached_property
+    def symbols(self) -> frozenset[int]:
+        """The symbols that stand on any edge."""
+        return frozenset(symbol for edges in self.edges for symbol, _ in edges)
+
+    @cached_property
     def size(self) -> int:
         """How many edges there are."""
         return sum(map(len, self.edges))
@@ -114,6 +120,23 @@ class Golden:
             if after in self.accepting:
                 yield tuple(path)
             waiting.append(iter(self.edges[after]))
+
+    def shortest(self) -> tuple[int, ...]:
+        """One of the shortest golden paths."""
+        came: dict[int, tuple[int, int] | None] = {self.start: None}
+        queue = deque([self.start])
+        while queue[0] not in self.accepting:
+            node = queue.popleft()
+            for symbol, after in self.edges[node]:
+                if after not in came:
+                    came[after] = (node, symbol)
+                    queue.append(after)
+        path: list[int] = []
+        link = came[queue[0]]
+        while link is not None:
+            path.append(link[1])
+            link = came[link[0]]
+        return tuple(path[::-1])
 
     def beginning_at(self, node: int) -> Golden:
         """The same graph, begun elsewhere; what is known of its nodes stays known."""

@@ -14,8 +14,8 @@ from corepath.trace import Token
 
 WORTH_A_TRY: Final = 5_000
 """Where columns have more cells than this, the search by number of edits is tried before them."""
-MOST_PLACES: Final = 50_000
-"""How many places that search looks at before it gives way to the columns."""
+MOST_EDGES: Final = 100_000
+"""How many edges that search looks at, at most, before it gives way to the columns."""
 
 
 class Pair(NamedTuple):
@@ -64,7 +64,7 @@ def closest(graph: Golden | None, x: Sequence[Token], lead: Lead | None = None) 
     longest = len(begin.chain) + (graph.longest if graph else 0)
     work = (len(x) + 1) * (len(begin.chain) + (graph.size if graph else 0))
     if work > WORTH_A_TRY:
-        found = ByEdits(begin.chain, graph, x, longest).closest(budget=min(work // 10, MOST_PLACES))
+        found = ByEdits(begin.chain, graph, x, longest).closest(budget=min(work // 15, MOST_EDGES))
         if found is not None:
             path, pairs = paired(found.pieces)
             return Closest(found.distance, tuple(path), tuple(pairs), len(x))

@@ -43,7 +43,7 @@ class ByEdits:
     longest: int
 
     def closest(self, budget: int) -> Found | None:
-        """The reference with the least edits a length, or None if it is not found within so many places."""
+        """The reference with the least edits a length, or None if looking at so many edges did not find it."""
         n = len(self.x)
         length_at: dict[_Spot, int] = {}
         came: dict[tuple[int, _Spot], _From | None] = {}
@@ -52,7 +52,7 @@ class ByEdits:
         edits = 0
         while level:
             for spot in self._matched(level, length_at, came, edits):
-                budget -= 1
+                budget -= 1 + self._degree(spot[0])
                 if spot[1] == n and self._ends(spot[0]):
                     length = length_at[spot]
                     if best is None or edits * (n + best[1]) < best[0] * (n + length):
@@ -113,6 +113,12 @@ class ByEdits:
                 if more:
                     offer((after, used + 1), length + 1, (edits, spot, symbol))
         return following
+
+    def _degree(self, node: int) -> int:
+        before = len(self.chain)
+        if node < before:
+            return len(self.chain[node].tokens)
+        return 0 if self.graph is None else len(self.graph.edges[node - before + self.graph.start])
 
     def _edges(self, node: int) -> Iterator[tuple[Token, int]]:
         """What may come next; nodes of the graph stand behind those of the chain."""

@@ -30,7 +30,13 @@ class _Row:
 
 def hlr(trace: Trace) -> Closest:
     """PC+HLR: the largest 1 − NLD over all repaired paths, with the path that has it."""
-    return closest(trace.automaton.golden_from(trace.end.state), trace.tokens, _repaired(trace))
+    rest = trace.automaton.golden_from(trace.end.state)
+    if any(trace.harm_mask):
+        return closest(rest, trace.tokens, _repaired(trace))
+    # Nothing to repair: the path itself, and the shortest way on.
+    x, missing = trace.tokens, rest.shortest() if rest else ()
+    path, pairs = paired([*enumerate(x), *((None, token) for token in missing)])
+    return Closest(len(missing), tuple(path), tuple(pairs), len(x))
 
 
 def _repaired(trace: Trace) -> Lead:

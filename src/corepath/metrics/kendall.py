@@ -54,9 +54,9 @@ class _Formula:
             return self.lam * pc + (1 - self.lam) * (1 - inversions / pairs)
         return self.lam * pc + (1 - self.lam) * (pc if self.fallback == "pc" else self.fallback)
 
-    def ceiling(self, pc: float) -> float:
-        """More than any path can have whose PC is no better: everything in order."""
-        return max(self(pc, 0, 1), self(pc, 0, 0))
+    def ceiling(self, pc: float, *, ordered: bool) -> float:
+        """More than any path can have whose PC is no better: everything in order, where there is an order at all."""
+        return max(self(pc, 0, 1), self(pc, 0, 0)) if ordered else self(pc, 0, 0)
 
 
 def path_correctness_ktc(
@@ -68,7 +68,7 @@ def path_correctness_ktc(
     """
     formula = _Formula(lam, fallback)
     known = formula(nearest.similarity, *concordance(x, nearest.path))
-    ceiling = formula.ceiling(nearest.similarity)
+    ceiling = formula.ceiling(nearest.similarity, ordered=_may_match_two(golden, x))
     if known >= ceiling - _ROUNDING or golden.count == 1:
         return Composite(known, known)
     if golden.count <= FEW:
@@ -88,6 +88,11 @@ def concordance(x: Sequence[Token], path: Sequence[Token]) -> tuple[int, int]:
             inversions += len(ranks) - place
             ranks.insert(place, rank)
     return inversions, len(ranks) * (len(ranks) - 1) // 2
+
+
+def _may_match_two(golden: Golden, x: Sequence[Token]) -> bool:
+    """Whether x has two tokens that golden paths have at all."""
+    return sum(token in golden.symbols for token in x) >= 2
 
 
 def _similarity(x: Sequence[Token], path: Sequence[Token]) -> float:
