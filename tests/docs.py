@@ -1,0 +1,103 @@
+"""Code blocks in Markdown, run as a reader would: `python tests/docs.py --write` puts the real output in."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_BLOCK = re.compile(r"^```(?P<kind>\w+)(?: file=(?P<file>\S+))?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    """One fenced block: its language, the file it is to be saved as, its text, and where the text stands."""
+
+    kind: str
+    file: str | None
+    body: str
+    start: int
+
+
+class Checked(NamedTuple):
+    """A block with output, as written and as it really is."""
+
+    block: Block
+    really: str
+
+
+def blocks(text: str) -> Iterator[Block]:
+    for found in _BLOCK.finditer(text):
+        yield Block(found["kind"], found["file"], found["body"], found.start("body"))
+
+
+def checked(page: Path) -> Iterator[Checked]:
+    """Run a page from top to bottom in a folder of its own that has the examples, and yield each output."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copytree(ROOT / "examples", folder / "examples")
+        python = ""
+        printed = 0
+        for block in blocks(page.read_text(encoding="utf-8")):
+            if block.file is not None:
+                (folder / block.file).write_text(block.body, encoding="utf-8")
+            elif block.kind == "python":
+                before, python = python, python + block.body
+                printed = len(_run([sys.executable, "-c", before], folder)) if before else 0
+            elif block.kind == "output":
+                yield Checked(block, _run([sys.executable, "-c", python], folder)[printed:])
+            elif block.kind == "console":
+                yield Checked(block, _console(block.body, folder))
+
+
+def _console(body: str, folder: Path) -> str:
+    """The commands of a block, each followed by what it prints; `$?` is the exit code of the one before."""
+    lines: list[str] = []
+    code = 0
+    for line in body.splitlines():
+        if line.startswith("$ "):
+            lines.append(line)
+            command = line[2:].replace("$?", str(code))
+            done = _process(["sh", "-c", command], folder)
+            code = done.returncode
+            lines += done.stdout.splitlines()
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _run(command: list[str], folder: Path) -> str:
+    done = _process(command, folder)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def _process(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PATH": path, "PYTHONIOENCODING": "utf-8"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+    )
+
+
+def main() -> None:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for block, really in reversed(list(checked(page))):
+            text = text[: block.start] + really + text[block.start + len(block.body) :]
+        page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["--write"]:
+    main()

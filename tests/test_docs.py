@@ -1,0 +1,29 @@
+"""Every example in the README and the docs runs and prints what is written there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from docs import PAGES, ROOT, blocks, checked
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_print_what_is_written(page: Path) -> None:
+    for block, really in checked(page):
+        assert block.body == really
+
+
+def test_every_python_block_is_followed_by_its_output() -> None:
+    for page in PAGES:
+        kinds = [block.kind for block in blocks(page.read_text(encoding="utf-8"))]
+        for place, kind in enumerate(kinds):
+            assert kind != "python" or kinds[place + 1 : place + 2] == ["output"], page.name
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+            if not target.startswith("http"):
+                assert (page.parent / target).exists(), (page.relative_to(ROOT), target)
