@@ -11,6 +11,7 @@ from machines import as_calls, as_task, random_calls, random_machine
 
 from corepath import Score, Scoring, score
 from corepath.metrics import alignment, kendall
+from corepath.metrics.by_edits import ByEdits
 
 
 def assert_same(found: Score, wanted: dict[str, Any], about: object) -> None:
@@ -54,8 +55,8 @@ def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         monkeypatch.setattr(alignment, "WORTH_A_TRY", float("inf"))
     if request.param == "by edits":
         monkeypatch.setattr(alignment, "WORTH_A_TRY", -1)
-        closest = alignment.ByEdits.closest
-        monkeypatch.setattr(alignment.ByEdits, "closest", lambda self, budget: closest(self, budget + 10**9))
+        closest = ByEdits.closest
+        monkeypatch.setattr(ByEdits, "closest", lambda self, budget: closest(self, budget + 10**9))
     if request.param == "nothing listed":
         monkeypatch.setattr(kendall, "FEW", 0)
     return str(request.param)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from docs import PAGES, ROOT, blocks, checked
+from documentation import PAGES, ROOT, blocks, checked
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from functools import reduce
 from math import comb, factorial
+from typing import cast
 
 import pytest
 
@@ -14,19 +15,20 @@ from corepath.procedure import AnyOrder, Choice, Repeat, Seq
 
 a, b, c, d = (tool(name)() for name in "abcd")
 Words = frozenset[tuple[str, ...]]
+NOTHING: Words = frozenset([()])
 
 
 def words(procedure: Procedure) -> Words:
     """Every order that a procedure allows, straight from the meaning of its parts."""
     match procedure:
         case Seq(parts):
-            return reduce(joined, map(words, parts), frozenset([()]))
+            return reduce(joined, map(words, parts), NOTHING)
         case Choice(parts):
             return frozenset().union(*map(words, parts))
         case AnyOrder(parts):
-            return reduce(shuffled, map(words, parts), frozenset([()]))
+            return reduce(shuffled, map(words, parts), NOTHING)
         case Repeat(step, least, most):
-            rows = [reduce(joined, [words(step)] * times, frozenset([()])) for times in range(least, most + 1)]
+            rows = [reduce(joined, [words(step)] * times, NOTHING) for times in range(least, most + 1)]
             return frozenset().union(*rows)
     return frozenset([(procedure.tool,)])  # type: ignore[attr-defined]
 
@@ -114,7 +116,7 @@ def test_operators_are_the_functions() -> None:
         (lambda: repeat(a, 2, 1), "from 2 to 1"),
         (lambda: repeat(a, 1, 2, times=3), "not both"),
         (lambda: repeat(a, -1), "0 or more"),
-        (lambda: seq(a, "b"), "made of actions and procedures, not of 'b'"),
+        (lambda: seq(a, cast("Procedure", "b")), "made of actions and procedures, not of 'b'"),
     ],
 )
 def test_a_wrong_procedure_says_what_would_be_right(make: object, says: str) -> None:

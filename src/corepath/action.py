@@ -74,7 +74,7 @@ class Call:
     def __str__(self) -> str:
         if self.malformed:
             return f"{self.tool}({written(self.arguments)})"
-        return f"{self.tool}({_arguments(self.arguments)})"
+        return f"{tool_text(self.tool)}({_arguments(self.arguments)})"
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Action(Procedure):
         return call if self.result is None else f"{call} -> {self.result}"
 
     def __str__(self) -> str:
-        return self.name or self.notation
+        return tool_text(self.name) if self.name else self.notation
 
 
 @dataclass(frozen=True)
@@ -186,11 +186,12 @@ class Tool:
         if action.arguments.open or self.parameters is None:
             return action
         named = dict(action.arguments.fields)
-        if unknown := next((name for name in named if name not in self.parameters), None):
-            raise TaskError.of(f"tool '{self.name}' has no argument '{unknown}'; it has {', '.join(self.parameters)}")
+        if unknown := [name for name in named if name not in self.parameters]:
+            has = f"it has {', '.join(self.parameters)}" if self.parameters else "it has none"
+            raise TaskError.of(f"tool '{self.name}' has no argument '{unknown[0]}'; {has}")
         full = self.completed(named)
-        if missing := next((name for name in self.parameters if name not in full), None):
-            raise TaskError.of(f"'{action.notation}' lacks the argument '{missing}' of tool '{self.name}'; "
+        if missing := [name for name in self.parameters if name not in full]:
+            raise TaskError.of(f"'{action.notation}' lacks the argument '{missing[0]}' of tool '{self.name}'; "
                                "give it a value or ANY, or open the pattern with '...'")  # fmt: skip
         return replace(action, arguments=_fields(full, is_open=False))
 

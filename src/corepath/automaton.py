@@ -310,7 +310,7 @@ def _unknown(
                 message = (
                     f"state '{state}' has a transition by '{action}', which is no action{nearest(action, numbers)}"
                 )
-                yield Fault(message, ("transitions", state, action))
+                yield Fault(message, ("transitions", state, action), at_key=True)
             if target not in known:
                 message = (
                     f"'{action}' in state '{state}' leads to '{target}', which is no state{nearest(target, known)}"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+from math import isfinite, nan
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, NoReturn
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -22,7 +25,7 @@ from corepath.errors import InputError, Problem, TaskError, nearest
 from corepath.files import load_tasks, read_episodes
 from corepath.formats import schema as format_schema
 from corepath.score import PAPER, RECOMMENDED, Score, Scoring, score, with_options
-from corepath.show import as_dot, as_json, as_mermaid, as_text, count_text, span
+from corepath.show import as_dot, as_json, as_mermaid, as_text, count_text, span, visible
 from corepath.task import Episode, Task
 
 app = typer.Typer(
@@ -35,7 +38,6 @@ app = typer.Typer(
 out = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
 err = Console(highlight=False, stderr=True)
 
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _GATES = ("pc", "pc_ktc", "prefix_criticality", "harm_free", "efficiency", "directness", "pc_hlr", "accepted")
 
 
@@ -75,11 +77,13 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         app()
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
     except InputError as error:
         _report(error.problems)
+        sys.exit(1)
+    except OSError as error:  # nobody reads on, or the disk is full; what is still held back cannot be written either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            _say(f"corepath: {error.strerror or error}")
         sys.exit(1)
 
 
@@ -117,7 +121,7 @@ def score_command(
         list[str] | None,
         typer.Option(metavar="NAME=NUMBER", help="Exit 1 if any episode scores lower: --fail-under pc=0.9."),
     ] = None,
-    max_harm: Annotated[int | None, typer.Option(help="Exit 1 if any episode has more harmful calls.")] = None,
+    max_harm: Annotated[int | None, typer.Option(min=0, help="Exit 1 if any episode has more harmful calls.")] = None,
 ) -> None:
     """Score episodes against their tasks."""
     try:
@@ -132,12 +136,12 @@ def score_command(
             ktc_budget=ktc_budget,
         )
     except TaskError as error:
-        _wrong_use(str(error))
+        _wrong_use(_of_option(str(error)))
     gate = _Gate(_limits(fail_under or []), max_harm)
     known = load_tasks(*_existing(tasks))
-    rows: list[tuple[Episode, Score]] = []
+    rows: list[_Row] = []
     problems = 0
-    for row in _scored(_existing(episodes), known, scoring):
+    for row in _scored(_existing_files(episodes), known, scoring):
         if isinstance(row, Problem):
             problems += 1
             _report([row])
@@ -146,7 +150,7 @@ def score_command(
         if as_json:
             typer.echo(_line(*row))
         else:
-            rows.append(row)
+            rows.append(_Row.of(*row))
     if not as_json and rows:
         _print_table(rows, scoring)
     for failure in gate.failures:
@@ -155,6 +159,12 @@ def score_command(
         _say(f"{problems} bad {'line' if problems == 1 else 'lines'} left out")
     if problems or gate.failures:
         raise typer.Exit(1)
+
+
+def _of_option(message: str) -> str:
+    """What `Scoring` says of a field, said of the option that sets it."""
+    name, _, rest = message.removeprefix("Scoring: ").partition(" ")
+    return f"--{'lambda' if name == 'lam' else name.replace('_', '-')} {rest}"
 
 
 @app.command()
@@ -186,6 +196,7 @@ def check(
                 "lengths": automaton.lengths,
                 "warnings": warnings,
             }
+            sys.set_int_max_str_digits(0)  # counts are exact, however long
             typer.echo(json.dumps(row))
             continue
         counts = (len(automaton.states), len(automaton.alphabet.actions))
@@ -196,7 +207,7 @@ def check(
         for warning in warnings:
             _say(f"warning: {task.id}: {warning}")
     if not as_json:
-        out.print(table)
+        _print(table)
 
 
 @app.command()
@@ -209,16 +220,16 @@ def show(
     found = load_tasks(*_existing(tasks or [Path(task)]))
     if tasks and task not in found:
         _wrong_use(f"no task '{task}'{nearest(task, found)}")
-    for one in [found[task]] if tasks else found.values():
-        match form:
-            case Format.TEXT:
-                typer.echo(_safe_lines(as_text(one)))
-            case Format.MERMAID:
-                typer.echo(as_mermaid(one.automaton))
-            case Format.DOT:
-                typer.echo(as_dot(one.automaton))
-            case Format.JSON:
-                typer.echo(as_json(one))
+    shown = [found[task]] if tasks else list(found.values())
+    match form:
+        case Format.TEXT:
+            typer.echo("\n\n".join(_safe_lines(as_text(one)) for one in shown))
+        case Format.MERMAID:
+            typer.echo("\n\n".join(as_mermaid(one.automaton) for one in shown))
+        case Format.DOT:
+            typer.echo("\n\n".join(as_dot(one.automaton) for one in shown))
+        case Format.JSON:
+            typer.echo(as_json(*shown))
 
 
 @app.command()
@@ -233,17 +244,17 @@ def schema(of: Annotated[SchemaOf, typer.Argument(help="task or episode.")] = Sc
 def _scored(
     paths: Iterable[Path], tasks: dict[str, Task], scoring: Scoring
 ) -> Iterator[tuple[Episode, Score] | Problem]:
+    suggestion = cache(lambda name: nearest(name, tasks))  # a wrong id seldom comes alone
     for path in paths:
-        standard_input = str(path) == "-"
-        lines = read_episodes("<stdin>", sys.stdin.buffer) if standard_input else read_episodes(path)
-        for line in lines:
+        name = "<stdin>" if str(path) == "-" else str(path)
+        for line in read_episodes(name, sys.stdin.buffer if str(path) == "-" else None):
             if line.problem is not None:
                 yield line.problem
             elif line.episode is not None:
                 task = tasks.get(line.episode.task)
                 if task is None:
-                    message = f"no task '{line.episode.task}'{nearest(line.episode.task, tasks)}"
-                    yield Problem(str(path), line.line, 1, message)
+                    message = f"no task '{line.episode.task}'{suggestion(line.episode.task)}"
+                    yield Problem(name, line.line, 1, message)
                 else:
                     yield line.episode, score(task, line.episode, scoring)
 
@@ -273,7 +284,8 @@ class _Gate:
             elif value < limit - 1e-12:
                 self.failures.append(f"{name}: {key} is {float(value):.3f}, wanted at least {limit:g}")
         if self.max_harm is not None and scored.harm_count > self.max_harm:
-            self.failures.append(f"{name}: {scored.harm_count} harmful calls, wanted at most {self.max_harm}")
+            calls = "1 harmful call" if scored.harm_count == 1 else f"{scored.harm_count} harmful calls"
+            self.failures.append(f"{name}: {calls}, wanted at most {self.max_harm}")
 
 
 def _limits(texts: list[str]) -> dict[str, float]:
@@ -285,6 +297,8 @@ def _limits(texts: list[str]) -> dict[str, float]:
         try:
             limits[name] = float(number)
         except ValueError:
+            limits[name] = nan
+        if not isfinite(limits[name]):
             _wrong_use(f"--fail-under {text}: write it as {name}=0.9")
     return limits
 
@@ -301,45 +315,59 @@ def _number_or_text(text: str | None) -> float | str | None:
 # Printing
 
 
-def _print_table(rows: list[tuple[Episode, Score]], scoring: Scoring) -> None:
-    scores = ("PC", "KTC", "Prefix", "Rate", "Eff.", "Direct.", "HLR")
-    table = _table("episode", "calls", "harm", *scores, "accepted")
-    for episode, scored in rows:
+@dataclass(frozen=True)
+class _Row:
+    """What the table shows of an episode; its calls need not be kept for it."""
+
+    name: str
+    values: tuple[float | None, ...]
+    ktc: str
+    accepted: bool
+    missing: int
+
+    @classmethod
+    def of(cls, episode: Episode, scored: Score) -> _Row:
         agent = f" {episode.agent}" if episode.agent else ""
         name = f"{episode.task}{agent}{f' #{episode.epoch}' if episode.epoch else ''}"
-        table.add_row(
-            _safe(name), str(scored.length), str(scored.harm_count), _shown(scored.pc), _ktc(scored),
-            _shown(scored.prefix_criticality), _shown(scored.harm_rate), _shown(scored.efficiency),
-            _shown(scored.directness), _shown(scored.pc_hlr),
-            "yes" if scored.accepted else f"no (−{scored.missing_steps})",
-        )  # fmt: skip
+        values = tuple(getattr(scored, attribute) for attribute in _COLUMNS)
+        return cls(name, values, _ktc(scored), scored.accepted, scored.missing_steps)
+
+
+_COLUMNS = {
+    "length": "calls", "harm_count": "harm", "pc": "PC", "pc_ktc": "KTC", "prefix_criticality": "Prefix",
+    "harm_rate": "Rate", "efficiency": "Eff.", "directness": "Direct.", "pc_hlr": "HLR",
+}  # fmt: skip
+_COUNTS = ("length", "harm_count")
+
+
+def _print_table(rows: list[_Row], scoring: Scoring) -> None:
+    table = _table("episode", *_COLUMNS.values(), "accepted")
+    for row in rows:
+        shown = [
+            str(value) if name in _COUNTS else _shown(value) for name, value in zip(_COLUMNS, row.values, strict=True)
+        ]
+        shown[list(_COLUMNS).index("pc_ktc")] = row.ktc
+        table.add_row(_safe(row.name), *shown, "yes" if row.accepted else f"no (−{row.missing})")
+    columns = dict(zip(_COLUMNS, zip(*(row.values for row in rows), strict=True), strict=True))
+    undefined = columns["efficiency"].count(None)
     if len(rows) > 1:
         table.add_section()
-        table.add_row(*_means([scored for _, scored in rows], scoring))
-    out.print(table)
-    undefined = sum(scored.efficiency is None for _, scored in rows)
+        if scoring.undefined_efficiency == "zero":
+            columns["efficiency"] = tuple(value or 0.0 for value in columns["efficiency"])
+        means = [
+            f"{_mean(values):.1f}" if name in _COUNTS else _shown(_mean(values)) for name, values in columns.items()
+        ]
+        accepted = f"{100 * fmean(row.accepted for row in rows):.0f} %"
+        table.add_row(Text(f"mean of {len(rows)}", style="bold"), *means, accepted)
+    _print(table)
     if undefined:
         counted = "counted as 0" if scoring.undefined_efficiency == "zero" else "left out"
         _say(f"efficiency undefined in {undefined} of {len(rows)} episodes ({counted} in the mean)")
 
 
-def _means(scores: list[Score], scoring: Scoring) -> list[Text | str]:
-    efficiencies = [one.efficiency for one in scores if one.efficiency is not None]
-    if scoring.undefined_efficiency == "zero":
-        efficiencies += [0.0] * (len(scores) - len(efficiencies))
-    directness = [one.directness for one in scores if one.directness is not None]
-    return [
-        Text(f"mean of {len(scores)}", style="bold"), f"{fmean(one.length for one in scores):.1f}",
-        f"{fmean(one.harm_count for one in scores):.1f}", _mean(one.pc for one in scores),
-        _mean(one.pc_ktc for one in scores), _mean(one.prefix_criticality for one in scores),
-        _mean(one.harm_rate for one in scores), _mean(efficiencies), _mean(directness),
-        _mean(one.pc_hlr for one in scores), f"{100 * fmean(one.accepted for one in scores):.0f} %",
-    ]  # fmt: skip
-
-
-def _mean(values: Iterable[float]) -> str:
-    known = list(values)
-    return _shown(fmean(known) if known else None)
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
 
 
 def _shown(value: float | None) -> str:
@@ -361,17 +389,20 @@ def _table(*columns: str) -> Table:
     return table
 
 
+def _print(table: Table) -> None:
+    """Print a table; where the terminal is too narrow for its numbers it runs over rather than cut them."""
+    widths = [max(cell_len(str(text)) for text in (column.header, *column.cells)) + 1 for column in table.columns[1:]]
+    out.width = max(out.width, 15 + sum(widths))
+    out.print(table)
+
+
 def _safe(text: str) -> Text:
     """An agent's or author's text as it may be printed: no control signs, no markup, not too long."""
-    return Text(_visible(text if len(text) <= 120 else text[:119] + "…"))
-
-
-def _visible(text: str) -> str:
-    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
+    return Text(visible(text if len(text) <= 120 else text[:119] + "…"))
 
 
 def _safe_lines(text: str) -> str:
-    return "\n".join(map(_visible, text.split("\n")))
+    return "\n".join(map(visible, text.split("\n")))
 
 
 def _report(problems: Iterable[Problem]) -> None:
@@ -380,14 +411,22 @@ def _report(problems: Iterable[Problem]) -> None:
 
 
 def _say(text: str) -> None:
-    err.print(Text(_visible(text)), soft_wrap=True)
+    err.print(Text(visible(text)), soft_wrap=True)
 
 
 def _existing(paths: Iterable[Path]) -> list[Path]:
     listed = list(paths)
     for path in listed:
-        if str(path) != "-" and not path.exists():
+        if not path.exists():
             _wrong_use(f"no such file or folder: {path}")
+    return listed
+
+
+def _existing_files(paths: Iterable[Path]) -> list[Path]:
+    listed = list(paths)
+    for path in _existing(path for path in listed if str(path) != "-"):
+        if path.is_dir():
+            _wrong_use(f"{path} is a folder; name the files of episodes in it")
     return listed
 
 

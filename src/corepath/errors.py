@@ -40,11 +40,12 @@ class TaskError(CorepathError, ValueError):
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing wrong in a task; `where` is the path of the field, `offset` the character in its text."""
+    """One thing wrong in a task: the path of the field, and the character in its text, or that its key is meant."""
 
     message: str
     where: tuple[str | int, ...] = ()
     offset: int = 0
+    at_key: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def excerpt(text: str, position: int, width: int = 60) -> str:
 
 def nearest(word: str, choices: Iterable[str]) -> str:
     """`; did you mean 'move'?` or `; it has move, scan, water`: the end of an error about a wrong name."""
-    known = list(choices)
+    known = sorted(choices) if isinstance(choices, (set, frozenset)) else list(choices)
     close = difflib.get_close_matches(word[:100], known, n=1)
     if close:
         return f"; did you mean '{close[0]}'?"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from corepath import notation
 from corepath.action import UNANSWERED, Action, Call, Tool
@@ -17,8 +18,8 @@ from corepath.automaton import Automaton
 from corepath.errors import Fault, InputError, NotationError, Problem, TaskError, nearest
 from corepath.formats import VERSION, CallRecord, EpisodeRecord, ForbidEntry, TaskFile
 from corepath.json_values import parse_json
-from corepath.located import Located, read_json, read_yaml
-from corepath.matchers import Matcher
+from corepath.located import Located, read_json, read_yaml, why_unread
+from corepath.matchers import Fields, Matcher
 from corepath.procedure import Procedure
 from corepath.task import Episode, Task
 
@@ -32,7 +33,7 @@ def load_tasks(*paths: str | Path) -> dict[str, Task]:
     """
     tasks: dict[str, Task] = {}
     problems: list[Problem] = []
-    origin: dict[str, Problem] = {}
+    origin: dict[str, Located] = {}
     for file in _task_files(paths):
         try:
             documents = _documents(file)
@@ -45,12 +46,11 @@ def load_tasks(*paths: str | Path) -> dict[str, Task]:
             except InputError as error:
                 problems += error.problems
                 continue
-            here = document.problem("", ("id",))
             if task.id in tasks:
-                first = origin[task.id]
+                first = origin[task.id].problem("", ("id",))
                 message = f"task '{task.id}' is already in {first.file}:{first.line}; give this one another id"
                 problems.append(document.problem(message, ("id",)))
-            tasks[task.id], origin[task.id] = task, here
+            tasks[task.id], origin[task.id] = task, document
     if problems:
         raise InputError(problems)
     return tasks
@@ -75,18 +75,11 @@ class EpisodeLine:
 
 def read_episodes(path: str | Path, stream: IO[bytes] | None = None) -> Iterator[EpisodeLine]:
     """The lines of an episode file, one by one; a bad line is told of and the next one read."""
-    found = False
-    with stream or Path(path).open("rb") as lines:
-        for number, raw in enumerate(lines, start=1):
-            if raw.strip() in (b"", b"\xef\xbb\xbf"):
-                continue
-            found = True
-            try:
-                yield EpisodeLine(number, _episode(raw))
-            except _LineError as error:
-                yield EpisodeLine(number, None, Problem(str(path), number, error.column, error.message))
-    if not found:
-        yield EpisodeLine(1, None, Problem(str(path), 1, 1, "no episodes in this file; each line is one JSON object"))
+    try:
+        with Path(path).open("rb") if stream is None else nullcontext(stream) as lines:
+            yield from _episode_lines(str(path), lines)
+    except OSError as error:
+        yield EpisodeLine(1, None, Problem(str(path), 1, 1, f"cannot be read: {error.strerror}"))
 
 
 def load_episodes(path: str | Path) -> list[Episode]:
@@ -103,12 +96,12 @@ def episode_json(episode: Episode) -> str:
     optional = {
         "agent": episode.agent,
         "epoch": episode.epoch,
-        "params": dict(episode.params),
+        "params": dict(episode.params) or None,
         "answer": episode.answer,
-        "other_calls": [_call_dict(call) for call in episode.other_calls],
-        "messages": list(episode.messages),
+        "other_calls": [_call_dict(call) for call in episode.other_calls] or None,
+        "messages": list(episode.messages) or None,
     }
-    record |= {name: value for name, value in optional.items() if value not in (None, [], {})}
+    record |= {name: value for name, value in optional.items() if value is not None}
     record |= episode.extra
     record["calls"] = [_call_dict(call) for call in episode.calls]
     return json.dumps(record, allow_nan=False)
@@ -132,17 +125,20 @@ def _task_files(paths: Iterable[str | Path]) -> list[Path]:
             files += inside
             if not inside:
                 problems.append(Problem(str(path), 1, 1, "no task files here; they end in .yaml, .yml or .json"))
-        elif path.is_file():
+        elif path.exists():
             files.append(path)
         else:
             problems.append(Problem(str(path), 1, 1, "no such file or folder"))
     if problems:
         raise InputError(problems)
-    return files
+    return list({file.resolve(): file for file in files}.values())
 
 
 def _documents(file: Path) -> list[Located]:
-    raw = file.read_bytes()
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        raise InputError([Problem(str(file), 1, 1, f"cannot be read: {error.strerror}")]) from None
     try:
         source = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -150,57 +146,108 @@ def _documents(file: Path) -> list[Located]:
         column = error.start - raw.rfind(b"\n", 0, error.start)
         message = f"not UTF-8: the byte 0x{raw[error.start]:02x}; save the file as UTF-8"
         raise InputError([Problem(str(file), line, column, message)]) from None
-    if not source.strip():
-        raise InputError([Problem(str(file), 1, 1, "the file is empty; a task has at least an id and a procedure")])
     read = read_json if file.suffix == ".json" else read_yaml
-    return [
-        Located(one.file, one.source, item, node, one.warnings)
-        for one in read(str(file), source)
-        for item, node in _items(one)
-    ]
-
-
-def _items(document: Located) -> list[tuple[Any, Any]]:
-    """The tasks of one document: itself, or each item of a list."""
-    if not isinstance(document.data, list):
-        return [(document.data, document.node)]
-    root = document.find(())
-    return [(item, root.value[place] if root else None) for place, item in enumerate(document.data)]
+    documents = [item for one in read(str(file), source) for item in one.items()] if source.strip() else []
+    if not documents:
+        raise InputError([Problem(str(file), 1, 1, "no task in this file; a task has at least an id and a procedure")])
+    return documents
 
 
 def _task(document: Located) -> Task:
     if not isinstance(document.data, dict):
         raise InputError([document.problem("a task is a mapping with an id and a procedure")])
+    if wrong := _other_version(document.data):
+        raise InputError([document.problem(wrong, ("version",))])
+    problems: list[Problem] = []
     try:
-        read = TaskFile.model_validate(document.data)
+        return _Builder(document, TaskFile.model_validate(document.data)).task()
     except ValidationError as error:
-        raise InputError([_model_problem(document, one) for one in error.errors()]) from None
-    if read.version != VERSION:
-        raise InputError([document.problem(_version(read.version), ("version",))])
-    try:
-        return _Builder(document, read).task()
+        problems = [_model_problem(document, one) for one in error.errors()]
+        wrong_fields = {one["loc"][0] for one in error.errors()}
+        rest = {name: value for name, value in document.data.items() if name not in wrong_fields}
+        builder = _Builder(document, TaskFile.model_validate({"id": "?", **rest}))
+        builder.texts()
+        if builder.file.procedure is not None and "actions" not in wrong_fields:
+            builder.procedure()
+        faults: Iterable[Fault] = builder.faults
     except TaskError as error:
-        raise InputError([document.problem(one.message, one.where, one.offset) for one in error.problems]) from None
+        faults = error.problems
+    problems += [document.problem(one.message, _place(one), one.offset, at_key=one.at_key) for one in faults]
+    raise InputError(sorted(problems, key=lambda one: (one.line, one.column)))
 
 
-def _version(version: int) -> str:
-    return f"version {version} is not known here; this corepath reads version {VERSION}"
+def _place(fault: Fault) -> tuple[str | int, ...]:
+    """The field that a fault stands in; an action without a name stands in the procedure."""
+    match fault.where:
+        case ("actions", int()):
+            return ("procedure",)
+    return fault.where
+
+
+def _other_version(data: Mapping[str, Any]) -> str | None:
+    version = str(data.get("version", VERSION))
+    if version.isdecimal() and int(version) != VERSION:
+        return f"version {version} is not known here; this corepath reads version {VERSION}"
+    return None
 
 
 def _model_problem(document: Located, error: Any) -> Problem:
-    where = tuple(part for part in error["loc"] if part not in ("object", "text"))
-    name = str(where[-1]) if where else ""
+    where = error["loc"]
+    if where[0] == "forbid":  # the third part says which of its two forms an entry has
+        where = (*where[:2], *where[3:])
+    name = str(where[-1])
+    if error["input"] is None and any(sign in name for sign in '()="'):
+        message = (
+            f"YAML ended a call at ',' and made a field of the rest, '{name}'; put the whole call in single quotes"
+        )
+        return document.problem(message, where, at_key=True)
     match error["type"]:
         case "missing":
-            message = f"'{name}' is missing"
+            return document.problem(f"'{name}' is missing", where)
         case "extra_forbidden":
             known = TaskFile.model_fields if len(where) == 1 else ForbidEntry.model_fields
-            message = f"no field '{name}'{nearest(name, known)}"
+            return document.problem(f"no field '{name}'{nearest(name, known)}", where, at_key=True)
         case "string_type" if isinstance(error["input"], (dict, list)):
-            message = "expected text, not a mapping or list; a call with ':' or ',' goes in single quotes"
+            message = f"expected text, not {_kind(error['input'])}; a call with ':' or ',' goes in single quotes"
         case _:
-            message = f"{error['msg'][0].lower()}{error['msg'][1:]}, not {str(error['input'])[:60]!r}"
+            message = _expected(error)
     return document.problem(message, where)
+
+
+def _expected(error: Any) -> str:
+    """What a value should have been, in the words of the file."""
+    if error["type"] == "string_unicode":
+        return "the text holds half a character (a lone surrogate)"
+    wanted = {
+        "string_type": "text",
+        "list_type": "a list",
+        "dict_type": "a mapping",
+        "model_type": "a mapping",
+        "int_type": "a whole number",
+        "int_parsing": "a whole number",
+        "string_too_short": "a text that is not empty",
+        "literal_error": error.get("ctx", {}).get("expected"),
+    }.get(error["type"])
+    given = error["input"]
+    if wanted and given is None:
+        return f"expected {wanted}, but nothing is there"
+    shown = f"'{given[:60]}'" if isinstance(given, str) and error["type"] != "list_type" else _kind(given)
+    return f"expected {wanted}, not {shown}" if wanted else f"{error['msg'][0].lower()}{error['msg'][1:]}"
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case bool() | int() | float():
+            return json.dumps(value)[:60]
+        case str():
+            return "text"
+        case list():
+            return "a list"
+    return "a mapping"
+
+
+_UNREAD = Action("", Fields(()))
+"""Stands for an action whose text does not read, so that what speaks of it is read all the same."""
 
 
 class _Builder:
@@ -209,46 +256,48 @@ class _Builder:
     def __init__(self, document: Located, read: TaskFile) -> None:
         self.document, self.file = document, read
         self.faults: list[Fault] = []
-        self.actions: dict[str, Action | None] = {}
+        self.actions: dict[str, Action] = {}
         self.reading: list[str] = []
 
     def task(self) -> Task:
         file = self.file
+        common = self.texts()
+        procedure, warnings = self.procedure()
+        if self.faults:
+            raise TaskError(self.faults)
+        common |= {
+            "id": file.id,
+            "prompt": file.prompt,
+            "world": file.world,
+            "tags": tuple(file.tags),
+            "warnings": (*map(str, self.document.warnings), *warnings),
+        }
+        if procedure is not None:
+            return Task(procedure=procedure, actions=tuple(self.actions.values()), **common)
+        rules = {name: common[name] for name in ("reads", "neutral", "forbid", "unlisted")}
+        if common["tools"] is not None:
+            rules["tools"] = {tool.name: tool for tool in common["tools"]}
+        edges = {state: after or {} for state, after in (file.transitions or {}).items()}
+        made = Automaton.from_transitions(
+            self.actions, file.start or "", file.accept or [], edges, golden=file.golden, **rules
+        )
+        return Task(automaton=made, **common)
+
+    def texts(self) -> dict[str, Any]:
+        """What stands in call notation, but for the procedure."""
+        file = self.file
         for name in file.actions:
             self._action(name)
-        procedure, warnings = self._procedure()
-        rules: dict[str, Any] = {
+        return {
             "reads": self._patterns("reads", file.reads),
             "neutral": self._patterns("neutral", file.neutral),
             "forbid": self._forbid(),
             "unlisted": file.unlisted,
+            "tools": self._tools(),
+            "answer": self._answer(),
         }
-        tools = self._tools()
-        answer = self._answer()
-        if self.faults:
-            raise TaskError(self.faults)
-        actions = {name: action for name, action in self.actions.items() if action is not None}
-        common: dict[str, Any] = {
-            "id": file.id,
-            "prompt": file.prompt,
-            "answer": answer,
-            "world": file.world,
-            "tags": tuple(file.tags),
-            "warnings": (*map(str, self.document.warnings), *warnings),
-            "tools": tools,
-            **rules,
-        }
-        if procedure is not None:
-            return Task(procedure=procedure, actions=tuple(actions.values()), **common)
-        if tools is not None:
-            rules["tools"] = {tool.name: tool for tool in tools}
-        edges = {state: after or {} for state, after in (file.transitions or {}).items()}
-        made = Automaton.from_transitions(
-            actions, file.start or "", file.accept or [], edges, golden=file.golden, **rules
-        )
-        return Task(automaton=made, **common)
 
-    def _procedure(self) -> tuple[Procedure | None, tuple[str, ...]]:
+    def procedure(self) -> tuple[Procedure | None, tuple[str, ...]]:
         file = self.file
         outright = {"start": file.start, "accept": file.accept, "transitions": file.transitions}
         given = [name for name, value in outright.items() if value is not None]
@@ -270,8 +319,8 @@ class _Builder:
         )
         if found is None:
             return None, ()
-        place = self.document.problem("", ("procedure",))
-        return found.procedure, tuple(f"{place}{warning}" for warning in found.warnings)
+        told = (self.document.problem(warning, ("procedure",)) for warning in found.warnings)
+        return found.procedure, tuple(map(str, told))
 
     def _action(self, name: str) -> Action | None:
         """The action of that name; those that it speaks of are read first."""
@@ -280,32 +329,36 @@ class _Builder:
         if name in self.reading:
             circle = " → ".join([*self.reading[self.reading.index(name) :], name])
             self.faults.append(Fault(f"result_of goes in a circle: {circle}", ("actions", name)))
-            self.actions[name] = None
-            return None
+            return _UNREAD
         self.reading.append(name)
         text = self.file.actions[name]
         found = self._text(("actions", name), text, lambda text: notation.action(text, self._action))
         self.reading.pop()
-        self.actions[name] = None if found is None else found.named(name)
+        self.actions[name] = (found or _UNREAD).named(name)
         return self.actions[name]
 
     def _patterns(self, key: str, texts: list[str]) -> tuple[Action, ...]:
         found: list[Action] = []
         for place, text in enumerate(texts):
             where = (key, place)
-            read = self.actions.get(text.strip()) or self._text(where, text, notation.action)
+            read = self._pattern(where, text)
             if read is not None:
                 found.append(read)
             elif self.document.cut_at(where):
                 break  # what YAML made of the rest of this call is not worth an error each
         return tuple(found)
 
+    def _pattern(self, where: tuple[str | int, ...], text: str) -> Action | None:
+        """A pattern of calls, or an action by its name."""
+        read: Action | None = self.actions.get(text.strip()) or self._text(where, text, notation.action)
+        return read
+
     def _forbid(self) -> tuple[Forbidden, ...]:
         found: list[Forbidden] = []
         for place, entry in enumerate(self.file.forbid):
             given = ForbidEntry(call=entry, why=None) if isinstance(entry, str) else entry
             where = ("forbid", place) if isinstance(entry, str) else ("forbid", place, "call")
-            read = self._text(where, given.call, notation.action)
+            read = self._pattern(where, given.call)
             if read is not None:
                 found.append(Forbidden(read, given.severity, given.why))
         return tuple(found)
@@ -339,6 +392,20 @@ class _Builder:
 # Episodes
 
 
+def _episode_lines(file: str, lines: IO[bytes]) -> Iterator[EpisodeLine]:
+    found = False
+    for number, raw in enumerate(lines, start=1):
+        if raw.strip() in (b"", b"\xef\xbb\xbf"):
+            continue
+        found = True
+        try:
+            yield EpisodeLine(number, _episode(raw))
+        except _LineError as error:
+            yield EpisodeLine(number, None, Problem(file, number, error.column, error.message))
+    if not found:
+        yield EpisodeLine(1, None, Problem(file, 1, 1, "no episodes in this file; each line is one JSON object"))
+
+
 class _LineError(Exception):
     def __init__(self, message: str, column: int = 1) -> None:
         self.message, self.column = message, column
@@ -346,43 +413,48 @@ class _LineError(Exception):
 
 def _episode(raw: bytes) -> Episode:
     try:
-        text = raw.decode("utf-8-sig")
+        text = raw.decode("utf-8-sig").rstrip()
     except UnicodeDecodeError as error:
         raise _LineError(f"not UTF-8: the byte 0x{raw[error.start]:02x}", error.start + 1) from None
     try:
         data = parse_json(text)
     except json.JSONDecodeError as error:
-        cut = " (the line is cut short)" if error.pos >= len(text.rstrip()) or "Unterminated" in error.msg else ""
-        raise _LineError(f"not JSON: {error.msg}{cut}; each line is one whole episode", error.colno) from None
+        cut = " (the line is cut short)" if error.pos >= len(text) or "Unterminated" in error.msg else ""
+        raise _LineError(f"not JSON: {why_unread(error)}{cut}; each line is one whole episode", error.colno) from None
     except ValueError as error:
-        raise _LineError(str(error)) from None
+        raise _LineError(why_unread(error)) from None
     if not isinstance(data, dict):
         raise _LineError('an episode is a JSON object with "task" and "calls"')
+    if wrong := _other_version(data):
+        raise _LineError(wrong)
     try:
         record = EpisodeRecord.model_validate(data, strict=True)
     except ValidationError as error:
         raise _LineError("; ".join(_record_problem(one) for one in error.errors()[:5])) from None
-    if record.version != VERSION:
-        raise _LineError(_version(record.version))
     return Episode(
         task=record.task,
-        calls=tuple(map(_call, record.calls)),
+        calls=tuple(map(_call, record.calls, data["calls"])),
         agent=record.agent,
         epoch=record.epoch,
         params=record.params,
         answer=record.answer,
-        other_calls=tuple(map(_call, record.other_calls)),
+        other_calls=tuple(map(_call, record.other_calls, data.get("other_calls", ()))),
         messages=tuple(record.messages),
-        extra=record.model_extra or {},
+        extra=_besides(EpisodeRecord, data),
     )
 
 
 def _record_problem(error: Any) -> str:
     where = ".".join(str(part) for part in error["loc"])
-    return f"'{where}' is missing" if error["type"] == "missing" else f"'{where}': {error['msg'].lower()}"
+    return f"'{where}' is missing" if error["type"] == "missing" else f"'{where}': {_expected(error)}"
 
 
-def _call(record: CallRecord) -> Call:
+def _besides(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands in a record that the format does not know."""
+    return {name: value for name, value in data.items() if name not in model.model_fields}
+
+
+def _call(record: CallRecord, data: Mapping[str, Any]) -> Call:
     return Call(
         tool=record.tool,
         arguments=record.arguments,
@@ -390,7 +462,7 @@ def _call(record: CallRecord) -> Call:
         error=record.error,
         id=record.id,
         turn=record.turn,
-        extra=record.model_extra or {},
+        extra=_besides(CallRecord, data),
     )
 
 

@@ -10,6 +10,9 @@ VERSION = 1
 """The version of both formats."""
 
 
+_VERSION = Field(VERSION, description="of this format", json_schema_extra={"const": VERSION})
+
+
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
 
@@ -31,7 +34,11 @@ _Forbid = Annotated[
 class TaskFile(_Model):
     """A task: a prompt, and the allowed paths as a procedure or as an automaton outright."""
 
-    version: int = Field(VERSION, description="of this format")
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["procedure"]}, {"required": ["start", "accept", "transitions"]}]}
+    )
+
+    version: int = _VERSION
     id: str = Field(min_length=1, description="unique, as in bank/open-and-deposit")
     prompt: str = Field("", description="what the agent is asked to do")
     world: str | None = Field(None, description="the simulated world it runs in; without one, path scores only")
@@ -56,11 +63,7 @@ class TaskFile(_Model):
     answer: str | None = Field(None, description='a condition on the final answer, as in contains("100")')
 
 
-class _Open(BaseModel):
-    model_config = ConfigDict(extra="allow")
-
-
-class CallRecord(_Open):
+class CallRecord(BaseModel):
     """One call; what else stands in it is kept."""
 
     tool: str
@@ -71,10 +74,10 @@ class CallRecord(_Open):
     turn: int | None = None
 
 
-class EpisodeRecord(_Open):
+class EpisodeRecord(BaseModel):
     """One agent on one task, once; what else stands in it is kept."""
 
-    version: int = VERSION
+    version: int = _VERSION
     task: str
     agent: str | None = None
     epoch: int = 0

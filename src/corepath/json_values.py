@@ -8,10 +8,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+_NAME = re.compile(r"[^\W\d]\w*")
 _TOOL = re.compile(r"[^\W\d][\w*]*(?:[-./][\w*]+)*|\*[\w*]*")
+_HALF = re.compile("[\ud800-\udfff]")
 
 DEEPEST = 200
 """Levels of lists and objects inside each other that are read; what is deeper is reported."""
+MOST_DIGITS = 4300
+"""Digits of a whole number that are read; Python itself refuses to print more."""
+_LARGEST = 10**MOST_DIGITS
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -57,6 +62,8 @@ def why_not_json(value: Any) -> str | None:
                 below.extend(item)
             elif isinstance(item, float) and not math.isfinite(item):
                 return f"{item} is not JSON; use a number, a text or null"
+            elif isinstance(item, int) and not -_LARGEST < item < _LARGEST:
+                return f"a number of more than {MOST_DIGITS:,} digits"
             elif not (item is None or isinstance(item, (str, int, float))):
                 return f"{type(item).__name__} is not a JSON value"
         if not below:
@@ -71,17 +78,23 @@ def is_number(value: Any) -> bool:
 
 
 def written(value: Any) -> str:
-    """A JSON value in the call notation, which reads JSON as it is."""
-    return json.dumps(value, ensure_ascii=False, default=repr)
+    """A JSON value in the call notation, which reads JSON as it is; half of a surrogate pair is escaped."""
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+def is_name(text: str) -> bool:
+    """Whether it is letters, digits and _, as the notation reads a name."""
+    return _NAME.fullmatch(text) is not None
 
 
 def key_text(name: str) -> str:
     """A name as a key: bare where it can be, quoted where it must be."""
-    return name if name.isidentifier() else written(name)
+    return name if is_name(name) else written(name)
 
 
 def tool_text(name: str) -> str:
-    """A tool's name, quoted where it would not be read as one."""
+    """The name of a tool or an action, quoted where it would not be read as one."""
     return name if _TOOL.fullmatch(name) else written(name)
 
 
@@ -116,7 +129,7 @@ def parse_json(text: str) -> Any:
     Raises ValueError with a sentence for the user; for a syntax error it is a `json.JSONDecodeError`.
     """
     try:
-        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        value = json.loads(text, parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
     except RecursionError:
         raise ValueError(f"nested deeper than {DEEPEST} levels") from None
     if wrong := why_not_json(value):
@@ -133,3 +146,9 @@ def _finite(digits: str) -> float:
     if math.isinf(number):
         raise ValueError(f"the number {digits[:40]} is too large for a JSON reader to keep")
     return number
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"the number {digits[:40]}… has more than {MOST_DIGITS:,} digits")
+    return int(digits)

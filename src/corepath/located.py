@@ -1,7 +1,7 @@
 """YAML and JSON text as plain data that remembers where each value stands.
 
-YAML is read with the scalars of YAML 1.2 only: `on`, `no`, `12:30` and dates stay text. No tag makes an object, so
-reading a file never runs code.
+All values of a task file are texts, so YAML's scalars are read as the text that stands there (`on`, `12:30`, `0123`,
+`1.10`), but for null. No tag makes an object, so reading a file never runs code.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import lru_cache
 from typing import Any, Final
 
 import yaml
@@ -21,74 +21,89 @@ MOST_VALUES: Final = 1_000_000
 """A file with more values, aliases counted each time they are used, is refused."""
 
 _Path = tuple[str | int, ...]
+_PLAIN: Final = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "null", "map", "seq")}
+_SPACE: Final = re.compile(r"\s*")
+_ESCAPE: Final = re.compile(r"\\(?:x..|u....|U.{8}|.)", re.DOTALL)
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML 1.2's core scalars, and nothing else."""
+    """Scalars are text, but for YAML 1.2's null."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012  # as the parent declares it
 
 
-for _tag, _pattern, _first in (
-    ("null", r"~|null|Null|NULL|", [*"~nN", ""]),
-    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
-    ("float", r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", "-+.0123456789"),
-    ("float", r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", "-+."),
-):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), list(_first))
+_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile("^(?:~|null|Null|NULL|)$"), [*"~nN", ""])
 
 
 @dataclass
 class Located:
-    """One document: its data, and the line and column of each value by path."""
+    """One task's data, and the line and column of each value by path; `at` is its own path in the document."""
 
     file: str
     source: str
     data: Any
     node: yaml.Node | None
+    at: _Path = ()
     warnings: list[Problem] = field(default_factory=list)
 
-    def problem(self, message: str, where: _Path = (), offset: int = 0) -> Problem:
-        """A problem at a value, or `offset` characters into its text."""
-        node = self.find(where)
+    def problem(self, message: str, where: _Path = (), offset: int = 0, *, at_key: bool = False) -> Problem:
+        """A problem at a text, or `offset` characters into it; for a key, or what is no text, at the key."""
+        key, node = self.find(where)
         if node is None:
             return Problem(self.file, 1, 1, message)
+        if key is not None and (at_key or not isinstance(node, yaml.ScalarNode) or not node.value):
+            node = key
         mark = node.start_mark
-        line, column = mark.line + 1, mark.column + 1
-        if offset and isinstance(node, yaml.ScalarNode):
-            shift = offset + (node.style in ("'", '"'))
-            written = self.source[mark.index : mark.index + shift + 1]
-            if node.style not in ("|", ">") and "\n" not in written and "\\" not in written and "''" not in written[1:]:
-                column += shift
-        return Problem(self.file, line, column, message)
-
-    def find(self, where: _Path) -> yaml.Node | None:
-        """The node at a path, or the nearest one above it."""
-        node = self._root
-        for name in where:
-            below = _child(node, name)
-            if below is None:
-                break
-            node = below
-        return node
+        if not offset or not isinstance(node, yaml.ScalarNode):
+            return Problem(self.file, mark.line + 1, mark.column + 1, message)
+        index = _index_of(self.source, node, offset)
+        line = mark.line + 1 + self.source.count("\n", mark.index, index)
+        return Problem(self.file, line, index - self.source.rfind("\n", 0, index), message)
 
     def cut_at(self, where: _Path) -> str | None:
-        """The sign at which YAML ended an unquoted text that went on in the file, if it did."""
-        node = self.find(where)
-        if not isinstance(node, yaml.ScalarNode) or node.style is not None:
+        """The sign at which YAML ended an unquoted call that went on in the file, if it did."""
+        _, node = self.find(where)
+        if not isinstance(node, yaml.ScalarNode) or node.style is not None or not _unfinished(node.value):
             return None
         rest = self.source[node.end_mark.index :].split("\n", 1)[0].lstrip()
         return rest[0] if rest[:1] in ("#", ",", ":") else None
 
-    @cached_property
-    def _root(self) -> yaml.Node | None:
-        if self.node is None:  # JSON: where things stand is looked up only when something is wrong
-            try:
-                self.node = yaml.compose(self.source.replace("\t", " "), Loader=_Loader)
-            except yaml.YAMLError:
-                return None
-        return self.node
+    def items(self) -> list[Located]:
+        """Each task of a list, or the one that there is."""
+        if not isinstance(self.data, list):
+            return [] if self.data is None else [self]
+        return [
+            Located(self.file, self.source, item, self.node, (*self.at, place), self._warnings_in(place))
+            for place, item in enumerate(self.data)
+        ]
+
+    def _warnings_in(self, place: int) -> list[Problem]:
+        if not self.warnings:
+            return []
+        _, node = self.find((place,))
+        if node is None:
+            return []
+        return [one for one in self.warnings if node.start_mark.line < one.line <= node.end_mark.line + 1]
+
+    def find(self, where: _Path) -> tuple[yaml.Node | None, yaml.Node | None]:
+        """The node at a path and its key, or those of the nearest one above it."""
+        # In JSON, where things stand is looked up only when something is wrong.
+        found: tuple[yaml.Node | None, yaml.Node | None] = (None, self.node or _composed(self.source))
+        for name in (*self.at, *where):
+            below = _child(found[1], name)
+            if below is None:
+                break
+            found = below
+        return found
+
+
+@lru_cache(maxsize=1)
+def _composed(source: str) -> yaml.Node | None:
+    try:
+        node: yaml.Node | None = yaml.compose(source.replace("\t", " "), Loader=_Loader)
+    except (yaml.YAMLError, RecursionError):
+        return None
+    return node
 
 
 def read_json(file: str, source: str) -> list[Located]:
@@ -96,10 +111,33 @@ def read_json(file: str, source: str) -> list[Located]:
     try:
         data = parse_json(source)
     except json.JSONDecodeError as error:
-        raise InputError([Problem(file, error.lineno, error.colno, f"not JSON: {error.msg}")]) from None
+        raise InputError([Problem(file, error.lineno, error.colno, f"not JSON: {why_unread(error)}")]) from None
     except ValueError as error:
-        raise InputError([Problem(file, 1, 1, str(error))]) from None
-    return [Located(file, source, data, None)]
+        raise InputError([Problem(file, 1, 1, why_unread(error))]) from None
+    document = Located(file, source, data, None)
+    if _has_twice(source):
+        _, node = document.find(())
+        if node is not None:
+            _Reader(document).value(node, 0)
+    return [document]
+
+
+def why_unread(error: ValueError) -> str:
+    """What a JSON reader says of a text that it refuses, without the words meant for programmers."""
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg.removesuffix(" at").removesuffix(" starting")
+    return str(error)
+
+
+def _has_twice(source: str) -> bool:
+    """Whether an object in JSON text has a key twice."""
+    twice: list[int] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        twice.append(len(pairs) - len({key for key, _ in pairs}))
+
+    json.loads(source, object_pairs_hook=note)
+    return any(twice)
 
 
 def read_yaml(file: str, source: str) -> list[Located]:
@@ -108,8 +146,9 @@ def read_yaml(file: str, source: str) -> list[Located]:
         nodes = list(yaml.compose_all(source, Loader=_Loader))
     except yaml.reader.ReaderError as error:
         line = source.count("\n", 0, error.position) + 1
+        column = error.position - source.rfind("\n", 0, error.position)
         message = f"the character {chr(error.character)!r} is not allowed in YAML"
-        raise InputError([Problem(file, line, 1, message)]) from None
+        raise InputError([Problem(file, line, column, message)]) from None
     except yaml.MarkedYAMLError as error:
         raise InputError([_syntax(file, source, error)]) from None
     except RecursionError:
@@ -129,9 +168,14 @@ def _syntax(file: str, source: str, error: yaml.MarkedYAMLError) -> Problem:
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     message = f"not YAML: {error.problem or error.context or 'it cannot be read'}"
-    text = source.splitlines()[line - 1] if mark and line <= len(source.splitlines()) else ""
-    if "(" in text[: max(column - 1, 0)]:
+    begun = error.context_mark
+    if mark and begun and error.context and begun.line != mark.line:
+        message += f" ({error.context} that begins in line {begun.line + 1})"
+    lines = source.split("\n")
+    if mark and "(" in lines[min(line, len(lines)) - 1][: column - 1]:
         message += "; a call goes in single quotes, as in 'send(to=\"Bob\")'"
+    elif "'\\t'" in message:
+        message += "; indent with spaces"
     return Problem(file, line, column, message)
 
 
@@ -153,17 +197,26 @@ class _Reader:
             if not self.problems:
                 self.wrong(node, f"more than {MOST_VALUES:,} values, or nested deeper than 100 levels")
             return None
+        if node.tag not in _PLAIN:
+            return self._tagged(node)
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, depth)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, depth + 1) for item in node.value]
-        return self._scalar(node)
+        return None if node.tag.endswith(":null") else node.value
+
+    def _tagged(self, node: yaml.Node) -> None:
+        tag = node.tag.replace("tag:yaml.org,2002:", "!!")
+        self.wrong(node, f"the tag {tag} is not allowed; a task holds texts, lists and mappings only")
 
     def _mapping(self, node: yaml.MappingNode, depth: int) -> dict[str, Any]:
         read: dict[str, Any] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 self.wrong(key, "a key must be text")
+                continue
+            if key.tag not in _PLAIN:
+                self._tagged(key)
                 continue
             if key.value in read:
                 mark = key.start_mark
@@ -172,37 +225,40 @@ class _Reader:
             read[key.value] = self.value(value, depth + 1)
         return read
 
-    def _scalar(self, node: yaml.Node) -> Any:
-        text, kind = node.value, node.tag.removeprefix("tag:yaml.org,2002:")
-        match kind:
-            case "str":
-                return text
-            case "null":
-                return None
-            case "bool":
-                return text.lower() == "true"
-            case "int":
-                return _whole(text)
-            case "float" if text.lower().lstrip("+-") in (".inf", ".nan"):
-                self.wrong(node, f"{text} is not JSON; use a number, a text or null")
-                return None
-            case "float":
-                return float(text)
-        self.wrong(node, f"the tag {node.tag} is not allowed; a task holds plain values only")
-        return None
 
-
-def _whole(text: str) -> Any:
-    if text[:2] in ("0o", "0x"):
-        return int(text, 0)
-    return int(text) if len(text) <= 1000 else text
-
-
-def _child(node: yaml.Node | None, name: str | int) -> yaml.Node | None:
+def _child(node: yaml.Node | None, name: str | int) -> tuple[yaml.Node | None, yaml.Node | None] | None:
+    """The key and the value of a name in a mapping, or an item of a list."""
     if isinstance(node, yaml.MappingNode):
-        found = [value for key, value in node.value if isinstance(key, yaml.ScalarNode) and key.value == str(name)]
+        found = [pair for pair in node.value if isinstance(pair[0], yaml.ScalarNode) and pair[0].value == str(name)]
         return found[-1] if found else None
     if isinstance(node, yaml.SequenceNode) and isinstance(name, int) and name < len(node.value):
-        below: yaml.Node = node.value[name]
-        return below
+        return None, node.value[name]
     return None
+
+
+def _unfinished(text: str) -> bool:
+    """Whether a bracket or a quote is left open."""
+    opened, closed = (sum(map(text.count, signs)) for signs in ("([{", ")]}"))
+    return opened > closed or text.count('"') % 2 == 1
+
+
+def _index_of(source: str, node: yaml.ScalarNode, offset: int) -> int:
+    """Where in the source a character of a text stands, past quotes, escapes, folds and indents."""
+    text, index = node.value, node.start_mark.index
+    if node.style in ("|", ">"):
+        index = source.index("\n", index)
+    elif node.style:
+        index += 1
+    for place, character in enumerate(text):
+        spaces = _SPACE.match(source, index).end()  # type: ignore[union-attr]  # it matches everywhere
+        if not character.isspace() or "\n" in source[index:spaces]:
+            index = spaces
+        if place == offset:
+            break
+        if node.style == '"' and (escape := _ESCAPE.match(source, index)):
+            index = escape.end()
+        elif source.startswith("''", index) and node.style == "'":
+            index += 2
+        elif not character.isspace() or index < spaces:
+            index += 1
+    return index

@@ -9,8 +9,11 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice
 from typing import Any, Final
 
 from corepath import regular
@@ -84,26 +87,32 @@ class Approx(Matcher):
     tol: float | None
 
     def matches(self, value: Any, scope: Scope) -> bool:
-        if not is_number(value):
+        if not is_number(value) or (isinstance(value, float) and not math.isfinite(value)):
             return False
-        try:
-            return bool(abs(value - self.number) <= self._reach)
-        except OverflowError:
-            return False
+        low, high = self._ends
+        return low <= _exact(value) <= high
 
     def examples(self) -> tuple[Any, ...]:
-        ends = [self._end(self.number - self._reach), self._end(self.number + self._reach)]
-        return tuple(dict.fromkeys([self.number, *ends]))
+        low, high = self._ends
+        return tuple(dict.fromkeys([self.number, self._inside(low, math.inf), self._inside(high, -math.inf)]))
 
-    @property
-    def _reach(self) -> float:
-        return 1e-6 * abs(self.number) if self.tol is None else self.tol
+    @cached_property
+    def _ends(self) -> tuple[Fraction, Fraction]:
+        """Both ends as they are written: 0.4 is within 0.1 of 0.3."""
+        middle = _exact(self.number)
+        reach = abs(middle) / 1_000_000 if self.tol is None else _exact(self.tol)
+        return middle - reach, middle + reach
 
-    def _end(self, number: float) -> float:
-        """The boundary, pulled inwards where rounding put it outside."""
-        while not self.matches(number, Scope()):
-            number = math.nextafter(number, self.number)
-        return number
+    def _inside(self, end: Fraction, inwards: float) -> float:
+        """The end as a number of JSON, pulled inwards where rounding put it outside."""
+        if isinstance(self.number, int) and end.denominator == 1:
+            return int(end)
+        try:
+            rounded = float(end)
+        except OverflowError:
+            return self.number
+        near = (rounded, math.nextafter(rounded, inwards))
+        return next((number for number in near if self.matches(number, Scope())), self.number)
 
     def __str__(self) -> str:
         return f"approx({self.number})" if self.tol is None else f"approx({self.number}, tol={self.tol})"
@@ -121,11 +130,18 @@ class Between(Matcher):
         return fits and bool(self.low <= value <= self.high)
 
     def examples(self) -> tuple[Any, ...]:
-        middle = self.low
-        if not isinstance(self.low, str):
-            whole = isinstance(self.low, int) and isinstance(self.high, int)
-            middle = (self.low + self.high) // 2 if whole else self.low / 2 + self.high / 2
-        return tuple(dict.fromkeys([middle, self.low, self.high]))
+        inside = [middle for middle in self._middle() if self.matches(middle, Scope())]
+        return tuple(dict.fromkeys([*inside, self.low, self.high]))
+
+    def _middle(self) -> tuple[Any, ...]:
+        if isinstance(self.low, str):
+            return ()
+        if isinstance(self.low, int) and isinstance(self.high, int):
+            return ((self.low + self.high) // 2,)
+        try:
+            return (self.low / 2 + self.high / 2,)
+        except OverflowError:
+            return ()
 
     def __str__(self) -> str:
         return f"between({written(self.low)}, {written(self.high)})"
@@ -157,17 +173,27 @@ class NoneOf(Matcher):
     options: tuple[Matcher, ...]
 
     def matches(self, value: Any, scope: Scope) -> bool:
-        return not any(_tried(option, value, scope) for option in self.options)
+        before = dict(scope.variables)
+        found = any(_tried(option, value, scope) for option in self.options)
+        scope.variables = before
+        return not found
 
     def examples(self) -> tuple[Any, ...]:
-        probes: list[Any] = []
-        for option in self.options:
-            for example in option.examples():
-                if is_number(example):
-                    probes += [example + 1, example - 1]
-                elif isinstance(example, str):
-                    probes += [f"not {example}", example + "x"]
-        return _distinct(value for value in [*probes, *PROBES] if self.matches(value, Scope()))[:4]
+        return copy.deepcopy(self._found)
+
+    @cached_property
+    def _found(self) -> tuple[Any, ...]:
+        inner = (one for option in self.options for one in every(option))
+        held = list(islice((example for one in inner for example in one.examples()), 20))
+        near: list[Any] = []
+        for example in held:
+            if is_number(example):
+                near += [example + 1, example - 1]
+            elif isinstance(example, str):
+                near += [f"not {example}", example + "x"]
+        bound = {one.name: one.name for one in every(self) if isinstance(one, Variable)}
+        fit = (value for value in [*near, *PROBES, *held] if self.matches(value, Scope(dict(bound))))
+        return _distinct(islice(fit, 6))[:4]
 
     def inner(self) -> tuple[Matcher, ...]:
         return self.options
@@ -184,14 +210,15 @@ class Regex(Matcher):
     example: str | None = field(default=None, compare=False)
 
     def matches(self, value: Any, scope: Scope) -> bool:
-        return isinstance(value, str) and regular.compiled(self.pattern).fullmatch(_encodable(value)) is not None
+        return isinstance(value, str) and regular.compiled(self.pattern).fullmatch(value) is not None
 
     def examples(self) -> tuple[Any, ...]:
         found = regular.examples(self.pattern)
         return found if self.example is None else tuple(dict.fromkeys([self.example, *found]))
 
     def __str__(self) -> str:
-        return f"regex({written(self.pattern)})"
+        example = "" if self.example is None else f", example={written(self.example)}"
+        return f"regex({written(self.pattern)}{example})"
 
 
 @dataclass(frozen=True)
@@ -202,14 +229,15 @@ class Contains(Matcher):
 
     def matches(self, value: Any, scope: Scope) -> bool:
         if isinstance(value, str):
-            return isinstance(self.part, Literal) and isinstance(self.part.value, str) and self.part.value in value
+            return any(part in value for part in _known_texts(self.part, scope))
         return isinstance(value, (list, tuple)) and any(_tried(self.part, item, scope) for item in value)
 
     def examples(self) -> tuple[Any, ...]:
         if isinstance(self.part, Literal) and isinstance(self.part.value, str):
             part = self.part.value
             return (part, f"before {part} after", [part])
-        return tuple(example for part in self.part.examples() for example in ([part], ["another", part]))
+        first, *others = self.part.examples()
+        return ([first], ["another", first], *([part] for part in others))
 
     def inner(self) -> tuple[Matcher, ...]:
         return (self.part,)
@@ -228,13 +256,14 @@ class Unordered(Matcher):
         if not isinstance(value, (list, tuple)) or len(value) != len(self.items):
             return False
         # Items with variables first: each choice for them fixes what the others must be.
-        with_variables = [item for item in self.items if _has_variables(item)]
-        plain = [item for item in self.items if not _has_variables(item)]
-        return _place(with_variables, plain, list(value), scope)
+        with_variables = [item for item in self.items if _variables(item)]
+        plain = [item for item in self.items if not _variables(item)]
+        return _all_fit(plain, value, scope) and _place(with_variables, plain, list(value), scope)
 
     def examples(self) -> tuple[Any, ...]:
-        first = [item.examples()[0] for item in self.items]
-        return _distinct([first, first[::-1], first[1:] + first[:1]])
+        rows = _varied([item.examples() for item in self.items])
+        first = rows[0]
+        return _distinct([*rows, first[::-1], first[1:] + first[:1]])
 
     def inner(self) -> tuple[Matcher, ...]:
         return self.items
@@ -253,7 +282,8 @@ class SameText(Matcher):
         return isinstance(value, str) and _folded(value) == _folded(self.text)
 
     def examples(self) -> tuple[Any, ...]:
-        return tuple(dict.fromkeys([self.text, self.text.swapcase(), f" {self.text.replace(' ', '  ')} "]))
+        others = (self.text.swapcase(), f" {self.text.replace(' ', '  ')} ")
+        return tuple(dict.fromkeys([self.text, *(text for text in others if self.matches(text, Scope()))]))
 
     def __str__(self) -> str:
         return f"same_text({written(self.text)})"
@@ -286,19 +316,20 @@ class ResultOf(Matcher):
     path: str | None
 
     def matches(self, value: Any, scope: Scope) -> bool:
+        return any(equal(found, value) for found in self.values(scope))
+
+    def values(self, scope: Scope) -> list[Any]:
+        """What was returned, and each item where that is a list; nothing where there was no such step."""
         if self.action not in scope.results:
-            return False
-        return any(
-            equal(found, value) or (isinstance(found, (list, tuple)) and any(equal(item, value) for item in found))
-            for found in look_up(scope.results[self.action], self.path)
-        )
+            return []
+        found = look_up(scope.results[self.action], self.path)
+        return found + [item for one in found if isinstance(one, (list, tuple)) for item in one]
 
     def examples(self) -> tuple[Any, ...]:
         return (f"<{self}>",)
 
     def __str__(self) -> str:
-        name = self.action.name or str(self.action)
-        return f"result_of({name})" if self.path is None else f"result_of({name}, {written(self.path)})"
+        return f"result_of({self.action})" if self.path is None else f"result_of({self.action}, {written(self.path)})"
 
 
 @dataclass(frozen=True)
@@ -331,8 +362,12 @@ class Items(Matcher):
         return (
             isinstance(value, (list, tuple))
             and len(value) == len(self.items)
-            and all(item.matches(one, scope) for item, one in zip(self.items, value, strict=True))
+            and all(item.matches(value[place], scope) for place, item in self._ordered)
         )
+
+    @cached_property
+    def _ordered(self) -> list[tuple[int, Matcher]]:
+        return _surest_first(enumerate(self.items))
 
     def examples(self) -> tuple[Any, ...]:
         return tuple(list(row) for row in _varied([item.examples() for item in self.items]))
@@ -362,8 +397,12 @@ class Fields(Matcher):
             isinstance(value, Mapping)
             and (self.open or len(value) == len(self.fields))
             and all(name in value for name, _ in self.fields)
-            and all(pattern.matches(value[name], scope) for name, pattern in self.fields)
+            and all(pattern.matches(value[name], scope) for name, pattern in self._ordered)
         )
+
+    @cached_property
+    def _ordered(self) -> list[tuple[str, Matcher]]:
+        return _surest_first(self.fields)
 
     def examples(self) -> tuple[Any, ...]:
         names = [name for name, _ in self.fields]
@@ -387,6 +426,21 @@ def every(matcher: Matcher) -> Iterator[Matcher]:
         waiting.extend(one.inner())
 
 
+def _known_texts(part: Matcher, scope: Scope) -> list[str]:
+    """The texts that the pattern stands for, where it says which they are."""
+    known: list[Any] = []
+    match part:
+        case Literal(value=value):
+            known = [value]
+        case Variable(name):
+            known = [scope.variables.get(name)]
+        case ResultOf():
+            known = part.values(scope)
+        case OneOf(options):
+            known = [text for option in options for text in _known_texts(option, scope)]
+    return [text for text in known if isinstance(text, str)]
+
+
 def _tried(matcher: Matcher, value: Any, scope: Scope) -> bool:
     """Match, and leave no variable bound where it fails."""
     before = dict(scope.variables)
@@ -399,20 +453,31 @@ def _tried(matcher: Matcher, value: Any, scope: Scope) -> bool:
 def _place(first: list[Matcher], plain: list[Matcher], values: list[Any], scope: Scope) -> bool:
     """Whether each item finds a value of its own: items with variables by trying, the others by augmenting paths."""
     if not first:
-        return _perfect(plain, values, scope)
+        return _all_fit(plain, values, scope)
     before = dict(scope.variables)
+    # An item whose variables all have values is tried next: it has the least choice.
+    place = next((place for place, one in enumerate(first) if _variables(one) <= before.keys()), 0)
+    item, others = first[place], first[:place] + first[place + 1 :]
+    tried: set[str] = set()
     for index, value in enumerate(values):
-        if first[0].matches(value, scope) and _place(first[1:], plain, values[:index] + values[index + 1 :], scope):
+        if (text := canonical(value)) in tried:
+            continue
+        tried.add(text)
+        if item.matches(value, scope) and _place(others, plain, values[:index] + values[index + 1 :], scope):
             return True
         scope.variables = dict(before)
     return False
 
 
-def _perfect(items: list[Matcher], values: list[Any], scope: Scope) -> bool:
-    fits = [[index for index, value in enumerate(values) if item.matches(value, scope)] for item in items]
+def _all_fit(items: list[Matcher], values: Sequence[Any], scope: Scope) -> bool:
+    return assigned([[index for index, value in enumerate(values) if item.matches(value, scope)] for item in items])
+
+
+def assigned(fits: list[list[int]]) -> bool:
+    """Whether each item finds a value of its own; `fits` has for each item the numbers of the values that fit it."""
     owner: dict[int, int] = {}
     holds: dict[int, int] = {}
-    for item in range(len(items)):
+    for item in range(len(fits)):
         # Breadth first from the item: a value that another item holds is freed by moving that item on.
         reached: dict[int, int] = {}
         queue = [item]
@@ -435,16 +500,32 @@ def _perfect(items: list[Matcher], values: list[Any], scope: Scope) -> bool:
     return True
 
 
-def _has_variables(matcher: Matcher) -> bool:
-    return any(isinstance(one, Variable) for one in every(matcher))
+def _variables(matcher: Matcher) -> set[str]:
+    return {one.name for one in every(matcher) if isinstance(one, Variable)}
+
+
+def _surest_first(patterns: Iterable[tuple[Any, Matcher]]) -> list[tuple[Any, Matcher]]:
+    """Patterns that leave a variable a choice of values last: what the others bind decides it."""
+    return sorted(patterns, key=lambda pattern: any(map(_leaves_choice, every(pattern[1]))))
+
+
+def _leaves_choice(matcher: Matcher) -> bool:
+    return isinstance(matcher, (OneOf, NoneOf, Contains, Unordered)) and bool(_variables(matcher))
+
+
+def _exact(number: float) -> Fraction:
+    """The number as it is written."""
+    return Fraction(number if isinstance(number, int) else repr(number))
 
 
 def _varied(columns: list[tuple[Any, ...]]) -> list[list[Any]]:
-    """Rows that take every example of every column: the first of each, then one changed at a time."""
+    """Rows that take every example of every column: the first of each, one changed at a time, all changed."""
     first = [column[0] for column in columns]
     rows = [first]
     for place, column in enumerate(columns):
         rows += [[*first[:place], other, *first[place + 1 :]] for other in column[1:]]
+    if sum(len(column) > 1 for column in columns) > 1:
+        rows.append([column[-1] for column in columns])
     return rows
 
 
@@ -458,8 +539,3 @@ def _listed(matchers: tuple[Matcher, ...]) -> str:
 
 def _folded(text: str) -> str:
     return "".join(text.split()).casefold()
-
-
-def _encodable(text: str) -> str:
-    """The text as RE2 can take it: half of a surrogate pair is no character."""
-    return text.encode("utf-8", "replace").decode() if any("\ud800" <= c <= "\udfff" for c in text) else text

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 from corepath import patterns
 from corepath.action import REQUIRED, Action, Call, Tool
 from corepath.errors import NotationError, TaskError, nearest
+from corepath.json_values import MOST_DIGITS, why_not_json
 from corepath.matchers import Fields, Literal, Matcher
 from corepath.patterns import as_matcher
 from corepath.procedure import Procedure, any_order, choice, repeat, seq
@@ -24,7 +25,7 @@ from corepath.procedure import Procedure, any_order, choice, repeat, seq
 _TOKEN: Final = re.compile(
     r"""\s*(?:
       (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-    | (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))
+    | (?P<number>[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?(?![\w.-]))
     | (?P<variable>\$[^\W\d]\w*)
     | (?P<name>[^\W\d][\w*]*(?:[-./][\w*]+)*|\*[\w*]*)
     | (?P<sign>\.\.\.|->|>>|[&|?{}()\[\],:=])
@@ -32,7 +33,9 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
-_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0"}
+_ESCAPES: Final = {
+    "n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0", '"': '"', "'": "'", "\\": "\\", "/": "/"
+}  # fmt: skip
 _WORDS: Final = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
 _MATCHERS: Final[dict[str, Callable[..., Any]]] = {
     "approx": patterns.approx,
@@ -46,6 +49,8 @@ _MATCHERS: Final[dict[str, Callable[..., Any]]] = {
 }
 _IN_PYTHON: Final = {"seq": "a >> b", "any_order": "a & b", "choice": "a | b", "optional": "a?", "repeat": "a{2,4}"}
 _DEEPEST: Final = 100
+_DEEPEST_PROCEDURE: Final = 50
+_MOST_SUFFIXES: Final = 2
 
 Lookup = Callable[[str], Action | None]
 """Finds the action that a name stands for."""
@@ -91,7 +96,7 @@ def action(text: str, lookup: Lookup | None = None) -> Action:
 def matcher(text: str) -> Matcher:
     """A matcher on its own: `matcher('contains("100")')`."""
     reader = _Reader(text)
-    read = reader.value()
+    read = reader.matcher()
     reader.end()
     return read
 
@@ -140,6 +145,8 @@ class _Reader:
         sign = self.text[start]
         if sign in "\"'":
             return f"the text that begins here has no closing {sign}"
+        if sign.isdecimal() or sign in "+-.":
+            return 'expected a number; a text is written in quotes: "2025-01-01"'
         return f"{sign!r} means nothing here"
 
     def peek(self) -> _Token:
@@ -175,7 +182,7 @@ class _Reader:
             raise self.wrong('expected a call, such as send(to="Bob")', tool)
         self.need("(", f"expected '(' and the arguments after '{tool.text}', as in {tool.text}(...)")
         named, is_open = self._arguments(tool)
-        result = self.value() if self.skip("->") else None
+        result = self.matcher() if self.skip("->") else None
         made = Action(_unquoted(tool), Fields(tuple(named.items()), is_open))
         return made if result is None else made.returns(result)
 
@@ -184,13 +191,16 @@ class _Reader:
         while not self.skip(")"):
             if self.skip("..."):
                 self.skip(",")
-                self.need(")", "'...' stands last, after the named arguments")
-                return named, True
+                if self.peek().kind != "end":
+                    self.need(")", "'...' stands last, after the named arguments")
+                    return named, True
             key = self.next()
+            if key.kind == "end":
+                raise self.wrong(f"the arguments of {tool.text} have no closing ')'", key)
             if key.kind not in ("name", "text") or self.peek().text != "=":
                 raise self.wrong(self._positional(tool), key)
             self.place += 1
-            named[_unquoted(key)] = self.value()
+            self.put(named, key, self.matcher())
             if not self.skip(",") and self.peek().text != ")":
                 raise self.wrong(f"expected ',' or ')' in the arguments of {tool.text}")
         return named, False
@@ -202,34 +212,38 @@ class _Reader:
 
     # Values and matchers
 
-    def value(self) -> Matcher:
+    def matcher(self) -> Matcher:
+        return as_matcher(self.pattern())
+
+    def pattern(self) -> Any:
+        """JSON as it is, a matcher, or lists and objects of both."""
         self.depth += 1
         if self.depth > _DEEPEST:
             raise self.wrong(f"nested deeper than {_DEEPEST} levels")
         token = self.next()
         try:
-            read = self._value(token)
+            read = self._pattern(token)
         except TaskError as error:
             raise self.wrong(str(error), token) from None
         self.depth -= 1
         return read
 
-    def _value(self, token: _Token) -> Matcher:
+    def _pattern(self, token: _Token) -> Any:
         match token.kind, token.text:
             case "text", _:
-                return as_matcher(_unquoted(token))
+                return _unquoted(token)
             case "number", digits:
-                return as_matcher(self._number(token, digits))
+                return self._number(token, digits)
             case "variable", name:
-                return as_matcher(patterns.var(name[1:]))
+                return patterns.var(name[1:])
             case "sign", "[":
-                return as_matcher(self._items("]"))
+                return self._items()
             case "sign", "{":
-                return as_matcher(self._object())
+                return self._object()
             case "name", "ANY":
-                return as_matcher(patterns.ANY)
+                return patterns.ANY
             case "name", word if word in _WORDS:
-                return as_matcher(_WORDS[word])
+                return _WORDS[word]
             case "name", name:
                 return self._matcher(token, name)
         shown = f"'{token.text}'" if token.text else "the end"
@@ -237,17 +251,20 @@ class _Reader:
 
     def _number(self, token: _Token, digits: str) -> Any:
         if digits.lstrip("+-").isdecimal():
-            if len(digits) > 1000:
-                raise self.wrong("a number of more than 1,000 digits", token)
+            if len(digits.lstrip("+-")) > MOST_DIGITS:
+                raise self.wrong(f"a number of more than {MOST_DIGITS:,} digits", token)
             return int(digits)
-        return float(digits)
+        number = float(digits)
+        if wrong := why_not_json(number):
+            raise self.wrong(f"{digits[:40]} is too large: {wrong}", token)
+        return number
 
-    def _items(self, closing: str) -> list[Matcher]:
-        items: list[Matcher] = []
-        while not self.skip(closing):
-            items.append(self.value())
-            if not self.skip(",") and self.peek().text != closing:
-                raise self.wrong(f"expected ',' or '{closing}'")
+    def _items(self) -> list[Any]:
+        items: list[Any] = []
+        while not self.skip("]"):
+            items.append(self.pattern())
+            if not self.skip(",") and self.peek().text != "]":
+                raise self.wrong("expected ',' or ']'")
         return items
 
     def _object(self) -> dict[Any, Any]:
@@ -260,12 +277,18 @@ class _Reader:
                 if key.kind not in ("name", "text"):
                     raise self.wrong('expected a key, as in {status: "open"}', key)
                 self.need(":", f"expected ':' and a value after the key {key.text}")
-                read[_unquoted(key)] = self.value()
+                self.put(read, key, self.pattern())
             if not self.skip(",") and self.peek().text != "}":
                 raise self.wrong("expected ',' or '}'")
         return read
 
-    def _matcher(self, token: _Token, name: str) -> Matcher:
+    def put(self, named: dict[Any, Any], key: _Token, value: Any) -> None:
+        name = _unquoted(key)
+        if name in named:
+            raise self.wrong(f"{key.text} is given twice", key)
+        named[name] = value
+
+    def _matcher(self, token: _Token, name: str) -> Any:
         if self.peek().text != "(":
             raise self.wrong(f"'{name}' is no value; a text is written in quotes: \"{name}\"", token)
         if name == "result_of":
@@ -279,20 +302,20 @@ class _Reader:
             key = self.peek()
             if key.kind == "name" and self.tokens[self.place + 1].text == "=":
                 self.place += 2
-                options[key.text] = _plain(self.value())
+                self.put(options, key, self.pattern())
             else:
-                given.append(_plain(self.value()))
+                given.append(self.pattern())
             if not self.skip(",") and self.peek().text != ")":
                 raise self.wrong(f"expected ',' or ')' in {name}(...)")
         try:
-            return as_matcher(_MATCHERS[name](*given, **options))
+            return _MATCHERS[name](*given, **options)
         except TypeError as error:
             raise self.wrong(str(error), token) from None
 
-    def _result_of(self) -> Matcher:
+    def _result_of(self) -> Any:
         self.place += 1
         name = self.peek()
-        if name.kind != "name":
+        if name.kind not in ("name", "text"):
             raise self.wrong('result_of takes the name of an action and a path: result_of(check, "rule.id")', name)
         source = self.action() if self.tokens[self.place + 1].text == "(" else self._named(self.next())
         path: str | None = None
@@ -302,12 +325,13 @@ class _Reader:
                 raise self.wrong('the path is a text: result_of(check, "rule.id")', given)
             path = _unquoted(given)
         self.need(")", "expected ')' after result_of(action, \"path\"")
-        return as_matcher(patterns.result_of(source, path))
+        return patterns.result_of(source, path)
 
     def _named(self, token: _Token) -> Action:
-        found = self.lookup(token.text) if self.lookup else None
+        name = _unquoted(token)
+        found = self.lookup(name) if self.lookup else None
         if found is None:
-            raise self.wrong(f"no action '{token.text}'{nearest(token.text, self.names)}", token)
+            raise self.wrong(f"no action '{name}'{nearest(name, self.names)}", token)
         return found
 
     # Tools
@@ -323,17 +347,24 @@ class _Reader:
             key = self.next()
             if key.kind not in ("name", "text"):
                 raise self.wrong('expected a parameter, as in pay(to, amount, currency="EUR")', key)
-            parameters[_unquoted(key)] = _plain(self.value()) if self.skip("=") else REQUIRED
+            self.put(parameters, key, self._default(key) if self.skip("=") else REQUIRED)
             if not self.skip(",") and self.peek().text != ")":
                 raise self.wrong(f"expected ',' or ')' in the parameters of {name.text}")
         return Tool(_unquoted(name), parameters)
+
+    def _default(self, key: _Token) -> Any:
+        start = self.peek()
+        default = self.matcher()
+        if not isinstance(default, Literal):
+            raise self.wrong(f"the default of {key.text} is a value; {default} is a pattern", start)
+        return default.value
 
     # Procedures: Python's precedence, so >> binds tighter than &, and & tighter than |
 
     def procedure(self) -> Procedure:
         self.depth += 1
-        if self.depth > _DEEPEST:
-            raise self.wrong(f"nested deeper than {_DEEPEST} levels")
+        if self.depth > _DEEPEST_PROCEDURE:
+            raise self.wrong(f"nested deeper than {_DEEPEST_PROCEDURE} levels")
         read = self._operands("|", choice, lambda: self._operands("&", any_order, self._steps))
         self.depth -= 1
         return read
@@ -367,18 +398,23 @@ class _Reader:
 
     def _repeated(self) -> Procedure:
         read = self._atom()
-        while True:
+        for _ in range(_MOST_SUFFIXES):
             if self.skip("?"):
                 read = repeat(read, 0, 1)
             elif self.skip("{"):
-                least = self._times()
-                most = self._times() if self.skip(",") else least
-                self.need("}", "expected '}' after the number of times, as in {3} or {2,4}")
-                if not least <= most:
-                    raise self.wrong(f"{{{least},{most}}} holds nothing: the first is larger than the second")
-                read = repeat(read, least, most)
-            else:
-                return read
+                read = self._some_times(read)
+        if self.peek()[:2] in (("sign", "?"), ("sign", "{")):
+            raise self.wrong(f"'{self.peek().text}' is one too many; write (a?){{2}} to repeat what is repeated")
+        return read
+
+    def _some_times(self, step: Procedure) -> Procedure:
+        start = self.peek()
+        least = self._times()
+        most = self._times() if self.skip(",") else least
+        self.need("}", "expected '}' after the number of times, as in {3} or {2,4}")
+        if not least <= most:
+            raise self.wrong(f"{{{least},{most}}} holds nothing: the first is larger than the second", start)
+        return repeat(step, least, most)
 
     def _times(self) -> int:
         token = self.next()
@@ -396,25 +432,21 @@ class _Reader:
         token = self.peek()
         if token.kind in ("name", "text") and self.tokens[self.place + 1].text == "(":
             return self.action()
-        if token.kind != "name":
+        if token.kind not in ("name", "text"):
             shown = f"'{token.text}'" if token.text else "the end"
             raise self.wrong(f"expected an action, not {shown}", token)
         self.place += 1
         return self._named(token)
 
 
-def _plain(pattern: Matcher) -> Any:
-    return pattern.value if isinstance(pattern, Literal) else pattern
-
-
 def _unquoted(token: _Token) -> str:
     if token.kind != "text":
         return token.text
-    return _ESCAPE.sub(_escaped, token.text[1:-1]).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return _ESCAPE.sub(_escaped, token.text[1:-1]).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def _escaped(found: re.Match[str]) -> str:
     code = found[1]
     if len(code) > 1:
         return chr(int(code[1:], 16))
-    return _ESCAPES.get(code, code)
+    return _ESCAPES.get(code, found[0])

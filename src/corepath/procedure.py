@@ -65,10 +65,11 @@ class Repeat(Procedure):
     most: int
 
     def __str__(self) -> str:
+        step = f"({self.step})" if isinstance(self.step, Repeat) else _inner(self.step)
         if (self.least, self.most) == (0, 1):
-            return f"{_inner(self.step)}?"
+            return f"{step}?"
         times = str(self.least) if self.least == self.most else f"{self.least},{self.most}"
-        return f"{_inner(self.step)}{{{times}}}"
+        return f"{step}{{{times}}}"
 
 
 def seq(*parts: Procedure) -> Procedure:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any, Protocol, cast
+from itertools import islice
+from typing import Any, Protocol
 
 from corepath.errors import TaskError
+
+_HALF = re.compile("[\ud800-\udfff]")
+_LONGEST = 1000
+"""Characters to which an example is drawn out; one that must be longer is."""
+_OUTSIDE = "axk5Z_ -.~é\n\t" + "".join(map(chr, range(33, 127))) + "äλжあ中😀"
+"""Characters tried for a set that says what it does not hold."""
 
 
 class Compiled(Protocol):
@@ -15,6 +23,18 @@ class Compiled(Protocol):
 
     def fullmatch(self, text: str) -> object | None:
         """The match of the whole text, or None."""
+
+
+class _Expression:
+    """An expression of RE2, which takes no half of a surrogate pair: it stands for an unreadable character."""
+
+    def __init__(self, expression: Compiled) -> None:
+        self._expression = expression
+
+    def fullmatch(self, text: str) -> object | None:
+        if _HALF.search(text):
+            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return self._expression.fullmatch(text)
 
 
 @cache
@@ -25,9 +45,11 @@ def compiled(pattern: str) -> Compiled:
     options = re2.Options()
     options.log_errors = False
     try:
-        return cast("Compiled", re2.compile(pattern, options=options))
+        return _Expression(re2.compile(pattern, options=options))
+    except UnicodeEncodeError:
+        raise TaskError.of(f"regex({pattern!r}) cannot be used: half of a surrogate pair is no character") from None
     except re2.error as error:
-        reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error.args[0]
+        reason = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else error.args[0]
         raise TaskError.of(
             f"regex({pattern!r}) cannot be used: {reason} (RE2 syntax: no look-around, no back-references)"
         ) from None
@@ -36,7 +58,9 @@ def compiled(pattern: str) -> Compiled:
 def examples(pattern: str) -> tuple[str, ...]:
     """Texts that match, the shortest and a longer one among them; empty where none was found."""
     try:
-        tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001  # there is no public one
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Python would read otherwise in future is not how it is matched
+            tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001  # there is no public one
     except (re.error, OverflowError, RecursionError):
         return ()
     expression = compiled(pattern)
@@ -55,7 +79,7 @@ def _texts(tree: Iterable[tuple[Any, Any]], variant: int) -> Iterator[str]:
             case "LITERAL":
                 yield chr(argument)
             case "NOT_LITERAL":
-                yield "b" if argument == ord("a") else "a"
+                yield _member([("NEGATE", None), ("LITERAL", argument)], variant)
             case "ANY":
                 yield "axyz"[variant]
             case "IN":
@@ -65,8 +89,8 @@ def _texts(tree: Iterable[tuple[Any, Any]], variant: int) -> Iterator[str]:
             case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
                 least, most, inner = argument
                 times = min(int(most), (least, least + 1, least + 3, least + 1)[variant])
-                for _ in range(times):
-                    yield from _texts(inner, variant)
+                text = "".join(_texts(inner, variant))
+                yield text * (times if len(text) * times <= _LONGEST else least)
             case "SUBPATTERN":
                 yield from _texts(argument[-1], variant)
             case "BRANCH":
@@ -88,8 +112,24 @@ def _member(items: list[tuple[Any, Any]], variant: int) -> str:
                 characters.append(_of_category(argument, variant))
     if not excluded:
         return characters[variant % len(characters)]
-    inside = re.compile("[" + "".join(re.escape(character) for character in characters) + "]")
-    return next(character for character in "axk5Z_ -.~é" if not inside.match(character))
+    outside = (character for character in _OUTSIDE if not any(_holds(item, character) for item in items))
+    few = list(islice(outside, 4))
+    return few[variant % len(few)] if few else ""
+
+
+def _holds(item: tuple[Any, Any], character: str) -> bool:
+    """Whether a part of a set, such as `a-z`, holds the character."""
+    op, argument = item
+    match str(op):
+        case "LITERAL":
+            return bool(ord(character) == argument)
+        case "RANGE":
+            return bool(argument[0] <= ord(character) <= argument[1])
+        case "CATEGORY":
+            name = str(argument)
+            word = "d" if "DIGIT" in name else "s" if "SPACE" in name else "w"
+            return re.match(f"\\{word.upper() if 'NOT' in name else word}", character, re.ASCII) is not None
+    return False
 
 
 def _of_category(category: Any, variant: int) -> str:

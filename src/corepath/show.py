@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import math
+import re
+from typing import Any, Final
 
 from corepath.automaton import Automaton
-from corepath.json_values import written
 from corepath.task import Task
+
+_UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 
 
 def as_text(task: Task) -> str:
@@ -68,8 +71,13 @@ def as_dot(automaton: Automaton) -> str:
     return "\n".join([*lines, "}"])
 
 
-def as_json(task: Task) -> str:
-    """The task as a task file with the automaton outright."""
+def as_json(*tasks: Task) -> str:
+    """A task file of these tasks with their automata outright."""
+    files = list(map(_task_file, tasks))
+    return json.dumps(files[0] if len(files) == 1 else files, indent=1)
+
+
+def _task_file(task: Task) -> dict[str, Any]:
     automaton, alphabet = task.automaton, task.automaton.alphabet
     names, states = alphabet.names, automaton.states
     shown: dict[str, Any] = {
@@ -93,7 +101,11 @@ def as_json(task: Task) -> str:
         "unlisted": alphabet.unlisted,
         "answer": None if task.answer_matcher is None else str(task.answer_matcher),
     }
-    return json.dumps({name: value for name, value in shown.items() if value not in (None, [], "")}, indent=1)
+    return {
+        name: value
+        for name, value in shown.items()
+        if value not in (None, [], "") or (name == "tools" and value is not None)
+    }
 
 
 def counted(automaton: Automaton) -> str:
@@ -112,9 +124,9 @@ def count_text(count: int) -> str:
     """A count as it is, or in short where it is long."""
     if count < 10**9:
         return f"{count:,}"
-    digits = len(f"{count}") if count < 10**4000 else int(count.bit_length() * 0.30103)
-    leading = count // 10 ** (digits - 2)
-    return f"{leading / 10:.1f}e{digits - 1}"
+    digits = int((count.bit_length() - 1) * math.log10(2)) + 1
+    digits += count >= 10**digits
+    return f"{count // 10 ** (digits - 2) / 10:.1f}e{digits - 1}"
 
 
 def span(lengths: list[int]) -> str:
@@ -142,4 +154,10 @@ def _mermaid(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return written(text).replace("\\n", "\\\\n")
+    escaped = visible(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def visible(text: str) -> str:
+    """Text that may be printed: what would steer a terminal or hide is written as its code."""
+    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
