@@ -1,4 +1,4 @@
-"""Code blocks in Markdown, run as a reader would: `python tests/documentation.py --write` puts the real output in."""
+"""Code blocks in Markdown, run as a reader would: `python -m tests.documentation --write` puts the real output in."""
 
 from __future__ import annotations
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from brute_force import Machine
-
 from corepath import Automaton, Call, Task, action
+from tests.brute_force import Machine
 
 
 def random_machine(rng: random.Random, *, states: int = 6, symbols: int = 4, cyclic: bool = False) -> Machine:

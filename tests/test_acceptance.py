@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from conftest import Run
+from tests.conftest import Run
 
 
 def test_the_kernel_cases_have_their_right_scores(acceptance: Path, corepath: Run) -> None:

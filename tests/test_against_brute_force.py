@@ -6,12 +6,12 @@ import random
 from typing import Any
 
 import pytest
-from brute_force import Machine, brute_score, levenshtein, pc
-from machines import as_calls, as_task, random_calls, random_machine
 
 from corepath import Score, Scoring, score
 from corepath.metrics import alignment, kendall
 from corepath.metrics.by_edits import ByEdits
+from tests.brute_force import Machine, brute_score, levenshtein, pc
+from tests.machines import as_calls, as_task, random_calls, random_machine
 
 
 def assert_same(found: Score, wanted: dict[str, Any], about: object) -> None:

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from documentation import PAGES, ROOT, blocks, checked
+
+from tests.documentation import PAGES, ROOT, blocks, checked
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -10,19 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from strategies import (
-    REGEXES,
-    exact,
-    fitting,
-    json_objects,
-    json_values,
-    matchers,
-    numbers,
-    plain_actions,
-    proven,
-    ranges,
-    texts,
-)
 
 from corepath import (
     ANY,
@@ -48,6 +35,19 @@ from corepath.cover import covers
 from corepath.json_values import DEEPEST, MOST_DIGITS, canonical, equal, look_up, parse_json, why_not_json
 from corepath.matchers import Fields, Scope, Variable, every
 from corepath.patterns import as_matcher, opened
+from tests.strategies import (
+    REGEXES,
+    exact,
+    fitting,
+    json_objects,
+    json_values,
+    matchers,
+    numbers,
+    plain_actions,
+    proven,
+    ranges,
+    texts,
+)
 
 
 def takes(pattern: Any, value: Any, **variables: Any) -> bool:

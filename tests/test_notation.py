@@ -9,20 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from strategies import (
-    NAMED,
-    actions,
-    calls,
-    fitting,
-    json_values,
-    matchers,
-    mixed_procedures,
-    names,
-    procedures,
-    texts,
-    tool_names,
-    tools,
-)
 
 from corepath import (
     ANY,
@@ -55,6 +41,20 @@ from corepath.json_values import MOST_DIGITS, equal, tool_text, written
 from corepath.matchers import Literal, Scope
 from corepath.notation import matcher, procedure
 from corepath.patterns import as_matcher
+from tests.strategies import (
+    NAMED,
+    actions,
+    calls,
+    fitting,
+    json_values,
+    matchers,
+    mixed_procedures,
+    names,
+    procedures,
+    texts,
+    tool_names,
+    tools,
+)
 
 a, b, c, d = (Tool(name)().named(name) for name in "abcd")
 ABCD = {"a": a, "b": b, "c": c, "d": d}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from brute_force import levenshtein
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from corepath import RECOMMENDED, Automaton, Score, Scoring, Task, action, any_order, optional, score, seq, tool
 from corepath.metrics.alignment import similarity
+from tests.brute_force import levenshtein
 
 C, E = tool("check_compliance"), tool("enforce_compliance")
 
