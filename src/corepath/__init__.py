@@ -7,11 +7,12 @@
 0.5
 """
 
+from typing import TYPE_CHECKING, Any
+
 from corepath.action import UNANSWERED, Action, Call, Tool
 from corepath.alphabet import Forbidden
 from corepath.automaton import Automaton
 from corepath.errors import CorepathError, InputError, NotationError, Problem, TaskError
-from corepath.files import episode_json, load_episodes, load_task, load_tasks
 from corepath.harm import HarmKind
 from corepath.matchers import Matcher
 from corepath.notation import action, call, tool
@@ -34,7 +35,26 @@ from corepath.score import PAPER, RECOMMENDED, Harm, Reference, Score, Scoring, 
 from corepath.task import Episode, Task
 from corepath.trace import Kind, Position, Step, Trace, begin, run, step
 
+if TYPE_CHECKING:
+    from corepath.files import episode_json, load_episodes, load_task, load_tasks
+
 __version__ = "0.1.0"
+
+_IN_FILES = ("episode_json", "load_episodes", "load_task", "load_tasks")
+
+
+def __getattr__(name: str) -> Any:
+    """What reads and writes files is imported when it is first used: the packages it needs are half of the time."""
+    if name in _IN_FILES:
+        from corepath import files  # noqa: PLC0415
+
+        return getattr(files, name)
+    raise AttributeError(f"module 'corepath' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 __all__ = [
     "ANY",
