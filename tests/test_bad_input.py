@@ -230,7 +230,7 @@ def test_an_error_has_the_same_place_in_a_file_with_windows_lines(tmp_path, case
 
 
 WRONG_JSON = {
-    "a comma too many": ('{"id": "a",\n "procedure": "a()",\n¦}', ["not JSON: Expecting property name"]),
+    "a comma too few": ('{"id": "a"\n ¦"procedure": "a()"}', ["not JSON: Expecting ',' delimiter"]),
     "no end": ('{"id": "a",\n "procedure": ¦"a()', ["not JSON: Unterminated string"]),
     "not a number": ('¦{"id": NaN}', ["NaN is not JSON; use a number, a text or null"]),
     "a field by a wrong name": (
