@@ -623,3 +623,9 @@ def test_names_are_looked_up_as_they_are_written() -> None:
     read: Procedure = procedure('log-in >> "log out" >> ns.x/y*', lookup).procedure
     assert read == seq(a, a, a)
     assert asked == ["log-in", "log out", "ns.x/y*"]
+
+
+def test_a_tool_may_have_any_name() -> None:
+    odd = tool("server:do it")
+    assert odd.name == "server:do it"
+    assert action(odd(n=1).notation) == odd(n=1)

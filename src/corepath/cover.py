@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from corepath.assignment import assigned
 from corepath.json_values import is_number
 from corepath.matchers import (
     PROBES,
@@ -22,7 +23,6 @@ from corepath.matchers import (
     Scope,
     Unordered,
     Variable,
-    assigned,
     every,
 )
 

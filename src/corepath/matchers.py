@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,6 +18,7 @@ from itertools import islice
 from typing import Any, Final
 
 from corepath import regular
+from corepath.assignment import assigned
 from corepath.json_values import canonical, equal, is_number, key_text, look_up, written
 
 PROBES: Final[tuple[Any, ...]] = ("anything", "", 0, 1, -1, 0.5, 100, True, False, None, [], {}, ["a"], "2025-01-01")
@@ -32,16 +34,16 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Matcher:
+class Matcher(ABC):
     """A condition on one value."""
 
+    @abstractmethod
     def matches(self, value: Any, scope: Scope) -> bool:
         """Whether the value fits; a variable met for the first time takes its value in `scope`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def examples(self) -> tuple[Any, ...]:
         """Values that fit, the plainest first, the boundaries among them."""
-        raise NotImplementedError
 
     def inner(self) -> tuple[Matcher, ...]:
         """The matchers this one is made of."""
@@ -471,33 +473,6 @@ def _place(first: list[Matcher], plain: list[Matcher], values: list[Any], scope:
 
 def _all_fit(items: list[Matcher], values: Sequence[Any], scope: Scope) -> bool:
     return assigned([[index for index, value in enumerate(values) if item.matches(value, scope)] for item in items])
-
-
-def assigned(fits: list[list[int]]) -> bool:
-    """Whether each item finds a value of its own; `fits` has for each item the numbers of the values that fit it."""
-    owner: dict[int, int] = {}
-    holds: dict[int, int] = {}
-    for item in range(len(fits)):
-        # Breadth first from the item: a value that another item holds is freed by moving that item on.
-        reached: dict[int, int] = {}
-        queue = [item]
-        for one in queue:
-            for index in fits[one]:
-                if index not in reached:
-                    reached[index] = one
-                    if index in owner:
-                        queue.append(owner[index])
-        free = next((index for index in reached if index not in owner), None)
-        if free is None:
-            return False
-        moved: int | None = free
-        while moved is not None:
-            one = reached[moved]
-            owner[moved] = one
-            freed = holds.get(one)
-            holds[one] = moved
-            moved = freed
-    return True
 
 
 def _variables(matcher: Matcher) -> set[str]:

@@ -103,6 +103,8 @@ def matcher(text: str) -> Matcher:
 
 def tool(text: str) -> Tool:
     """A tool by name, with its parameters where they are given: `tool('pay(to, amount, currency="EUR")')`."""
+    if text and not set("()\"'") & set(text):
+        return Tool(text)
     reader = _Reader(text)
     read = reader.tool()
     reader.end()
