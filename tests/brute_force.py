@@ -27,6 +27,9 @@ class Machine:
         return [symbols for symbols, _ in self.golden_with_states()]
 
     def golden_with_states(self) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+        return self.ways_from(self.start)
+
+    def ways_from(self, start: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
         found = []
 
         def walk(state: str, symbols: tuple[str, ...], states: tuple[str, ...]) -> None:
@@ -36,7 +39,7 @@ class Machine:
                 if target not in states:
                     walk(target, (*symbols, symbol), (*states, target))
 
-        walk(self.start, (), (self.start,))
+        walk(start, (), (start,))
         return found
 
 
@@ -153,7 +156,9 @@ def _repaired(
         edges = machine.delta.get(state, {})
         loops = {s for s, target in edges.items() if target == state} | {s for s in extra_loops if s not in edges}
         options.append([(), *((loop,) for loop in sorted(loops))])
-    suffixes = {path[states.index(end) :] for path, states in golden if end in states} or {()}
+    suffixes: list[tuple[str, ...]] = [()]
+    if any(end in states for _, states in golden):
+        suffixes = [path for path, _ in machine.ways_from(end)]
     for parts in product(*options):
         repaired = tuple(symbol for part in parts for symbol in part)
         for suffix in suffixes:

@@ -97,6 +97,15 @@ def test_simple_paths_past_the_cap_are_refused_with_the_number() -> None:
         Automaton.from_transitions(actions, "n0", ["n8"], delta, golden="simple_paths")
 
 
+def test_a_few_paths_among_very_many_ways_are_refused_rather_than_searched_for_ever() -> None:
+    clique = [f"c{number}" for number in range(14)]
+    actions = {name: action(f"{name}()") for name in ("s", "end", *clique)}
+    delta = {one: {**{other: other for other in clique if other != one}, "s": "s"} for one in clique}
+    delta["s"] = {"end": "end", **{name: name for name in clique}}
+    with pytest.raises(TaskError, match="looks at 500,000 transitions"):
+        Automaton.from_transitions(actions, "s", ["end"], delta, golden="simple_paths")
+
+
 def test_enumeration_is_lazy() -> None:
     steps = [tool(f"s{number}")() for number in range(12)]
     assert len(list(islice(Task("t", procedure=any_order(*steps)).automaton.golden_paths(), 5))) == 5
@@ -135,6 +144,14 @@ def test_an_action_that_an_earlier_one_covers_is_a_mistake(first: Action, second
     with pytest.raises(TaskError, match="is shadowed"):
         Task("t", procedure=seq(first, second))
     Task("t", procedure=seq(second, first))
+
+
+def test_one_action_under_two_names_is_a_mistake() -> None:
+    one, again = send(to="Bob").named("one"), send(to="Bob").named("again")
+    with pytest.raises(TaskError, match="action 'again' is shadowed"):
+        Task("t", procedure=seq(one, again))
+    with pytest.raises(TaskError, match="action 'again' is shadowed"):
+        Task("t", procedure=one, actions=[one, again])
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from corepath import RECOMMENDED, Automaton, Score, Scoring, Task, action, any_order, optional, score, seq, tool
 from corepath.metrics.alignment import similarity
+from corepath.metrics.prefix_criticality import prefix_criticality
 from tests.brute_force import levenshtein
 
 C, E = tool("check_compliance"), tool("enforce_compliance")
@@ -150,17 +151,20 @@ def test_appendix_nld_is_a_metric(x: str, y: str, z: str) -> None:
 @given(st.lists(st.sampled_from("ABCX"), max_size=8))
 def test_prefix_criticality_is_normalised(names: list[str]) -> None:
     found = scored(chain("A", "B", "C"), *names)
-    assert -1e-12 <= found.prefix_criticality <= 1
+    assert 0 <= found.prefix_criticality <= 1
     assert (found.prefix_criticality == 1) == (found.harm_count == 0)
     if found.harm_mask and all(found.harm_mask):
         assert found.prefix_criticality == pytest.approx(0, abs=1e-12)
 
 
+@given(st.integers(1, 60), st.floats(0.001, 0.999))
+def test_prefix_criticality_of_nothing_but_harm_is_zero_and_never_below(length: int, beta: float) -> None:
+    assert 0 <= prefix_criticality([1] * length, beta) < 1e-9
+
+
 @given(st.integers(1, 12), st.floats(0.05, 0.95))
 def test_earlier_harm_weighs_more(length: int, beta: float) -> None:
     assume(length > 1)
-    from corepath.metrics.prefix_criticality import prefix_criticality
-
     masks = [[int(place == harmful) for place in range(length)] for harmful in range(length)]
     values = [prefix_criticality(mask, beta) for mask in masks]
     assert all(earlier < later for earlier, later in pairwise(values))

@@ -125,6 +125,42 @@ def test_a_declared_action_that_is_no_step_is_harmful_under_its_own_name() -> No
     assert found.condensed == ("extra", "?zz")
 
 
+def test_rules_are_completed_with_defaults_as_calls_are() -> None:
+    tools = [tool("a"), tool("delete(id, force=false)"), tool("look(id, full=false)")]
+    forbid = [Forbidden(action('delete(id="prod")'), "high")]
+    task = task_of(a, tools=tools, unlisted="ignore", forbid=forbid)
+    (harm,) = score(task, ['delete(id="prod")', "a()"]).harms
+    assert (harm.kind, harm.severity) == ("forbidden", "high")
+    look = tool("look")(id=1)
+    task = task_of(look >> a, tools=tools, reads=[look])
+    assert kinds(task, ["look(id=1)", "look(id=1, full=false)", "a()", "look(id=1, full=true)"]) == [P, L, P, H]
+    globbed = task_of(a, tools=tools, reads=[action("*k(id=1)")])
+    assert kinds(globbed, ["look(id=1)", "look(id=2)"]) == [L, H]
+
+
+def test_a_misspelt_argument_in_a_rule_is_an_error() -> None:
+    for rule in ("reads", "neutral", "forbid"):
+        with pytest.raises(ValueError, match="tool 'delete' has no argument 'idd'; it has id"):
+            task_of(a, tools=[tool("a"), tool("delete(id)")], **{rule: [action("delete(idd=1)")]})
+
+
+def test_variables_in_rules_have_the_values_of_the_episode() -> None:
+    rules = {"reads": [action("more(id=$x)")], "forbid": [action("drop(id=$x)")], "unlisted": "ignore"}
+    task = task_of(tool("look")(id=var("x")), **rules)
+    calls: list[Call | str] = ["look(id=7)", "drop(id=8)", "drop(id=7)", "more(id=7)"]
+    assert kinds(task, calls) == [P, L, H, L]
+    assert kinds(task_of(a, **(rules | {"unlisted": "harm"})), ["more(id=1)", "more(id=2)"], params={"x": 1}) == [L, H]
+
+
+def test_a_call_whose_result_fits_no_step_is_what_the_rules_say_where_no_step_is_legal() -> None:
+    delete = action("del(id=1) -> {ok: true}")
+    failed: Call = Call("del", {"id": 1}, {"ok": False})
+    done: Call = Call("del", {"id": 1}, {"ok": True})
+    task = task_of(delete, forbid=[Forbidden(action("del(...)"), "high")])
+    assert kinds(task, [failed, done]) == [L, P], "legal here, without effect"
+    assert [(str(h.kind), h.severity) for h in score(task, [done, failed]).harms] == [("forbidden", "high")]
+
+
 # Failed calls
 
 
@@ -151,8 +187,10 @@ def test_what_counts_as_an_error(error: object, failed: object) -> None:
 
 def test_whether_a_harm_took_effect_is_told() -> None:
     task = task_of(a)
-    found = score(task, [Call("x"), Call("x", error="refused"), Call("x", result=None)])
-    assert [harm.effected for harm in found.harms] == [True, False, True], "an unanswered call counts as called"
+    found = score(task, [Call("x"), Call("x", error="refused"), Call("x", result=None), Call("x", "{")])
+    assert [harm.effected for harm in found.harms] == [True, False, True, False], "an unanswered call counts as called"
+    unknown = score(task_of(a, tools=[tool("a")]), [Call("x")])
+    assert [harm.effected for harm in unknown.harms] == [False], "a tool that is not there never ran"
 
 
 # Results
@@ -287,6 +325,14 @@ def test_a_step_of_the_branch_not_taken_is_out_of_order_while_something_is_due()
     assert harms(task, ["a()", "c()", "b()"]) == ["after_completion"]
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_step_told_apart_by_its_result_is_repeated_whatever_stands_first(swapped: object) -> None:
+    one, two = (CHECK().returns({"s": name}).named(name) for name in ("b", "a"))
+    orders = [two >> one, one >> two] if swapped else [one >> two, two >> one]
+    again: list[Call | str] = [Call("check", {}, {"s": "a"})] * 2
+    assert harms(task_of(choice(*orders)), again) == ["repeated"]
+
+
 # Causes
 
 
@@ -310,6 +356,11 @@ def test_a_repeated_or_unknown_call_has_no_cause() -> None:
     assert causes(score(task_of(a >> b), ["a()", "a()", "x()"])) == [None, None]
 
 
+def test_a_refused_call_has_a_cause_too() -> None:
+    found = score(task_of(a >> b >> c), [Call("b", error="locked"), Call("b", error="locked")])
+    assert causes(found) == [(("a",), 0), (("a",), 0)]
+
+
 def test_a_cause_reaches_through_results_that_were_never_bound() -> None:
     read = tool("balance")()
     procedure = a >> read >> tool("move")(amount=result_of(read, "sum"))
@@ -317,6 +368,24 @@ def test_a_cause_reaches_through_results_that_were_never_bound() -> None:
     assert found.harms[0].cause is None, "the read before the first harm is not made up for"
     found = score(task_of(b >> procedure, reads=[read]), ["a()", Call("balance", {}, {"sum": 5}), "move(amount=5)"])
     assert causes(found) == [(("b",), 0), (("b",), 0)]
+
+
+# Harm-Local Refinement
+
+
+def test_a_read_that_is_all_forbidden_repairs_nothing() -> None:
+    read = action("r(...)")
+    with_read, without = task_of(a, reads=[read], forbid=[read]), task_of(a)
+    assert score(with_read, ["a()", "z()"]).pc_hlr == score(without, ["a()", "z()"]).pc_hlr == 0.5
+
+
+def test_repairs_in_a_circle_go_on_by_every_simple_way() -> None:
+    delta = {"s0": {"E": "s1", "B": "s2"}, "s2": {"A": "s1", "D": "s0"}}
+    actions = {name: action(f"{name}()") for name in "ABDE"}
+    automaton = Automaton.from_transitions(actions, "s0", ["s1"], delta, golden="simple_paths")
+    found = score(Task("t", automaton=automaton), ["B()", "B()", "E()"])
+    assert found.repair.path == ("B", "D", "E")
+    assert found.pc_hlr == pytest.approx(1 - 2 / 7)
 
 
 # Conditions on the answer

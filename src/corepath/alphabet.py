@@ -35,8 +35,8 @@ class Role(StrEnum):
 
     STEP = "step"
     FORBIDDEN = "forbidden"
-    READ = "read"
-    NEUTRAL = "neutral"
+    LOOP = "loop"
+    """A read, or neutral."""
     UNLISTED = "unlisted"
     MALFORMED = "malformed"
     UNKNOWN_TOOL = "unknown_tool"
@@ -47,7 +47,8 @@ class Reading:
     """A call as the alphabet reads it.
 
     `symbol` is the action whose call and result both fit. `fits` are the actions tried up to there whose call fits:
-    those besides `symbol` want another result. `loops` says that a read or neutral pattern fits as well.
+    those besides `symbol` want another result. `loops` says that a read or neutral pattern fits, `variables` are those
+    that are bound if the call is progress.
     """
 
     role: Role
@@ -84,9 +85,10 @@ class Alphabet:
         if self.tools is not None:
             if call.tool not in self.tools:
                 return Reading(Role.UNKNOWN_TOOL)
-            call = Call(call.tool, self.tools[call.tool].completed(call.arguments), call.result, call.error)
+            call = replace(call, arguments=self.tools[call.tool].completed(call.arguments))
         fits: list[int] = []
         symbol: int | None = None
+        bound = variables
         for number in self._by_tool.get(call.tool, ()):
             if number not in self.steps and fits:
                 break
@@ -94,31 +96,29 @@ class Alphabet:
             if action.arguments.matches(call.arguments, scope):
                 fits.append(number)
                 if action.result is None or (not failed and action.fits_result(call.result, scope)):
-                    symbol, variables = number, scope.variables
+                    symbol, bound = number, scope.variables
                     break
-        if self.steps.isdisjoint(fits):
-            return replace(self._other(call), symbol=symbol)
-        loops = _any_fits(self.reads, call) or _any_fits(self.neutral, call)
-        return Reading(Role.STEP, symbol, tuple(fits), loops, variables=variables)
 
-    def _other(self, call: Call) -> Reading:
-        for forbidden in self.forbid:
-            if _fits(forbidden.call, call):
-                return Reading(Role.FORBIDDEN, forbidden=forbidden)
-        if _any_fits(self.reads, call):
-            return Reading(Role.READ)
-        return Reading(Role.NEUTRAL if _any_fits(self.neutral, call) else Role.UNLISTED)
+        def fits_one_of(patterns: Iterable[Action]) -> bool:
+            return any(_fits(pattern, call, Scope(dict(variables), results)) for pattern in patterns)
+
+        loops = fits_one_of(self._reads) or fits_one_of(self._neutral)
+        if symbol in self.steps:
+            return Reading(Role.STEP, symbol, tuple(fits), loops, variables=bound)
+        forbidden = next((one for one in self._forbid if fits_one_of([one.call])), None)
+        role = Role.FORBIDDEN if forbidden else Role.LOOP if loops else Role.UNLISTED
+        return Reading(role, symbol, tuple(fits), loops, forbidden, variables)
 
     def is_read(self, number: int) -> bool:
         """Whether the action is a read or neutral: a self-loop wherever it is not progress."""
-        return any(pattern.covers(self._patterns[number]) for pattern in (*self.reads, *self.neutral))
+        return any(pattern.covers(self._patterns[number]) for pattern in (*self._reads, *self._neutral))
 
     @cached_property
     def other_loops(self) -> tuple[Action, ...]:
-        """The reads and neutral patterns that are more than a step under another name."""
-        steps = [self._patterns[number] for number in self.steps]
-        patterns = (*self.reads, *self.neutral)
-        return tuple(pattern for pattern in patterns if not any(step.covers(pattern) for step in steps))
+        """The reads and neutral patterns that are more than a step under another name, and not all forbidden."""
+        covering = [self._patterns[number] for number in self.steps] + [one.call for one in self._forbid]
+        patterns = (*self._reads, *self._neutral)
+        return tuple(pattern for pattern in patterns if not any(one.covers(pattern) for one in covering))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -136,6 +136,32 @@ class Alphabet:
         if self.tools is None:
             return self.actions
         return tuple(self.tools[action.tool].complete(action) for action in self.actions)
+
+    @cached_property
+    def _reads(self) -> tuple[Action, ...]:
+        return tuple(spelled for pattern in self.reads for spelled in self._spelled(pattern))
+
+    @cached_property
+    def _neutral(self) -> tuple[Action, ...]:
+        return tuple(spelled for pattern in self.neutral for spelled in self._spelled(pattern))
+
+    @cached_property
+    def _forbid(self) -> tuple[Forbidden, ...]:
+        return tuple(replace(one, call=spelled) for one in self.forbid for spelled in self._spelled(one.call))
+
+    def _spelled(self, pattern: Action) -> Iterable[Action]:
+        """The pattern for each tool that it is about, completed with that tool's defaults."""
+        if self.tools is None:
+            return [pattern]
+        found: list[Action] = []
+        for tool in filter(pattern.fits_tool, self.tools):
+            try:
+                found.append(self.tools[tool].complete(replace(pattern, tool=tool)))
+            except TaskError:
+                if tool == pattern.tool:
+                    raise
+                # A glob may be about tools that lack the argument it names; it takes no call of theirs.
+        return found
 
     @cached_property
     def _by_tool(self) -> dict[str, tuple[int, ...]]:
@@ -160,9 +186,14 @@ class Alphabet:
         others = [("reads", self.reads), ("neutral", self.neutral), ("forbid", [one.call for one in self.forbid])]
         for key, patterns in others:
             for number, pattern in enumerate(patterns):
-                if not any(map(pattern.fits_tool, self.tools)):
-                    message = f"no tool fits '{pattern.tool}'{nearest(pattern.tool, self.tools)}"
-                    yield Fault(message, (key, number))
+                try:
+                    fits_some = bool(self._spelled(pattern))
+                except TaskError as error:
+                    yield Fault(str(error), (key, number))
+                else:
+                    if not fits_some:
+                        message = f"no tool fits '{pattern.notation}'{nearest(pattern.tool, self.tools)}"
+                        yield Fault(message, (key, number))
 
     def _unknown_results(self) -> Iterable[Fault]:
         for number, action in enumerate(self.actions):
@@ -193,12 +224,7 @@ class Alphabet:
                     wide.append(number)
 
 
-def _any_fits(patterns: Iterable[Action], call: Call) -> bool:
-    return any(_fits(pattern, call) for pattern in patterns)
-
-
-def _fits(pattern: Action, call: Call) -> bool:
-    scope = Scope()
+def _fits(pattern: Action, call: Call, scope: Scope) -> bool:
     return (
         pattern.fits_tool(call.tool)
         and pattern.arguments.matches(call.arguments, scope)

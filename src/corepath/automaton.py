@@ -18,6 +18,8 @@ from corepath.procedure import Procedure, leaves
 
 MOST_SIMPLE_PATHS: Final = 10_000
 """With `golden="simple_paths"`, a task with more golden paths is refused."""
+MOST_LOOKED_AT: Final = 500_000
+"""And one in which so many transitions must be looked at to list them."""
 
 GoldenRule = Literal["acyclic", "simple_paths"]
 
@@ -36,6 +38,7 @@ class Automaton:
     accepting: frozenset[int]
     rule: GoldenRule = "acyclic"
     _ready: Golden | None = field(default=None, compare=False, repr=False)
+    _folded: dict[int, Golden | None] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def from_procedure(cls, procedure: Procedure, declared: Sequence[Action] = (), **rules: Any) -> Automaton:
@@ -44,18 +47,16 @@ class Automaton:
         `declared` are actions that may be no step of it; `rules` are those of `Alphabet`: reads, neutral, forbid,
         unlisted, tools.
         """
-        numbers: dict[Action, int] = {}
-        actions: list[Action] = []
+        # An action under two names is two, so that it is found that the second can never match.
+        used: dict[tuple[Action, str | None], Action] = {}
         for leaf in leaves(procedure):
             if not isinstance(leaf, Action):
                 raise TaskError.of(f"a procedure is made of actions, not of {leaf!r}", "procedure")
-            if leaf not in numbers:
-                numbers[leaf] = len(actions)
-                actions.append(leaf)
-        graph = compiled(procedure, numbers.__getitem__)
-        steps = frozenset(range(len(actions)))
-        actions += [action for action in dict.fromkeys(declared) if action not in numbers]
-        alphabet = Alphabet(tuple(actions), steps, **rules)
+            used.setdefault((leaf, leaf.name), leaf)
+        numbers = {key: number for number, key in enumerate(used)}
+        graph = compiled(procedure, lambda action: numbers[action, action.name])
+        actions = {**used, **{(action, action.name): action for action in declared}}
+        alphabet = Alphabet(tuple(actions.values()), frozenset(range(len(used))), **rules)
         names = tuple(f"q{number}" for number in range(len(graph.edges)))
         delta = tuple(dict(edges) for edges in graph.edges)
         return cls(alphabet, names, _with_reads(delta, alphabet), 0, graph.accepting, _ready=graph)
@@ -103,7 +104,7 @@ class Automaton:
         if self._ready is not None:
             return self._ready
         if self.rule == "simple_paths":
-            return fold(symbols for symbols, _ in self._simple_paths)
+            return fold(path for path, _ in self._ways(self.start))
         return self._numbered[0]
 
     def golden_from(self, state: int) -> Golden | None:
@@ -111,8 +112,10 @@ class Automaton:
         if self._ready is not None:
             return self._ready.beginning_at(state)
         if self.rule == "simple_paths":
-            rests = [path[states.index(state) :] for path, states in self._simple_paths if state in states]
-            return fold(rests) if rests else None
+            if state not in self._folded:
+                ways = (path for path, _ in self._ways(state))
+                self._folded[state] = fold(ways) if state in self._on_golden else None
+            return self._folded[state]
         graph, node_of = self._numbered
         return graph.beginning_at(node_of[state])
 
@@ -208,12 +211,12 @@ class Automaton:
                 f"progress goes in a circle: {cycle}; undo it, or ask for golden: simple_paths",
                 ("transitions",),
             )
-        elif self.rule == "simple_paths" and len(self._simple_paths) > MOST_SIMPLE_PATHS:
-            yield Fault(
-                f"golden: simple_paths lists at most {MOST_SIMPLE_PATHS:,} golden paths and there are more; "
-                "an automaton without progress cycles has no limit",
-                ("golden",),
-            )
+        elif self.rule == "simple_paths":
+            try:
+                for state in {self.start, *self._on_golden}:
+                    deque(self._ways(state), maxlen=0)
+            except TaskError as error:
+                yield from error.problems
 
     def _reached(self) -> set[int]:
         reached = {self.start}
@@ -260,17 +263,28 @@ class Automaton:
         return minimal(edges, self.accepting, self.start)
 
     @cached_property
-    def _simple_paths(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """Paths over progress edges that visit no state twice, with their states; one more than the cap at most."""
-        return list(islice(self._walk(), MOST_SIMPLE_PATHS + 1))
+    def _on_golden(self) -> frozenset[int]:
+        """The states that some golden path goes through, where golden paths are simple paths."""
+        return frozenset(state for _, states in self._ways(self.start) for state in states)
 
-    def _walk(self) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    def _ways(self, start: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """The ways from a state to acceptance that visit no state twice, with their states; past the cap it raises."""
         symbols: list[int] = []
-        states = [self.start]
-        if self.start in self.accepting:
-            yield (), (self.start,)
-        waiting = [iter(self.delta[self.start].items())]
+        states = [start]
+        found = int(start in self.accepting)
+        if found:
+            yield (), (start,)
+        waiting = [iter(self.delta[start].items())]
+        looked_at = 0
         while waiting:
+            looked_at += 1
+            if found > MOST_SIMPLE_PATHS or looked_at > MOST_LOOKED_AT:
+                raise TaskError.of(
+                    f"golden: simple_paths lists at most {MOST_SIMPLE_PATHS:,} golden paths from a state, and looks at "
+                    f"{MOST_LOOKED_AT:,} transitions for them; from '{self.states[start]}' there are more. "
+                    "An automaton without progress cycles has no limit",
+                    "golden",
+                )
             edge = next(waiting[-1], None)
             if edge is None:
                 waiting.pop()
@@ -281,6 +295,7 @@ class Automaton:
                 symbols.append(edge[0])
                 states.append(edge[1])
                 if edge[1] in self.accepting:
+                    found += 1
                     yield tuple(symbols), tuple(states)
                 waiting.append(iter(self.delta[edge[1]].items()))
 

@@ -36,7 +36,8 @@ def kind_of_harm(automaton: Automaton, state: int, done: frozenset[int], call: C
     """The first kind that fits a call with no transition in a state; `done` are the steps that were progress so far."""
     if reading.role in (Role.MALFORMED, Role.UNKNOWN_TOOL, Role.FORBIDDEN):
         return HarmKind(reading.role.value)
-    steps = [number for number in reading.fits if number in automaton.alphabet.steps]
+    fits = reading.fits if reading.symbol is None else (reading.symbol,)
+    steps = automaton.alphabet.steps.intersection(fits)
     due_later = [number for number in steps if automaton.ahead[state] >> number & 1]
     if not due_later and not done.isdisjoint(steps):
         return HarmKind.REPEATED

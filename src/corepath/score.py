@@ -209,6 +209,9 @@ def score(
     )
 
 
+_NEVER_RUN = (HarmKind.MALFORMED, HarmKind.UNKNOWN_TOOL)
+
+
 def _harms(trace: Trace) -> tuple[Harm, ...]:
     cause_of = causes(trace)
     return tuple(
@@ -216,7 +219,7 @@ def _harms(trace: Trace) -> tuple[Harm, ...]:
             index=step.index,
             kind=step.harm,
             severity=step.forbidden.severity if step.forbidden else None,
-            effected=not step.call.failed,
+            effected=not step.call.failed and step.harm not in _NEVER_RUN,
             cause=cause_of.get(step.index),
             why=step.forbidden.why if step.forbidden else None,
         )

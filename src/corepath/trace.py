@@ -137,12 +137,12 @@ def step(position: Position, call: Call) -> tuple[Step, Position]:
     automaton, state = position.automaton, position.state
     failed = call.failed and position.errors != "as_called"
     reading = automaton.alphabet.read(call, position.variables, position.results, failed=failed)
-    kind, after = _effect(position, reading, failed=failed)
+    kind, after = _effect(automaton, state, reading, failed=failed)
     harm: HarmKind | None = None
-    if kind is Kind.HARM:
-        harm = HarmKind.FAILED
-        if not failed or _effect(position, reading, failed=False)[0] is Kind.HARM:
-            harm = kind_of_harm(automaton, state, position.done, call, reading)
+    if failed and position.errors == "harmful" and kind is not Kind.HARM:
+        kind, harm = Kind.HARM, HarmKind.FAILED
+    elif kind is Kind.HARM:
+        harm = kind_of_harm(automaton, state, position.done, call, reading)
     taken = Step(position.taken, call, kind, reading.symbol, state, after, reading, harm)
     if kind is not Kind.PROGRESS or reading.symbol is None:
         return taken, replace(position, taken=position.taken + 1)
@@ -159,22 +159,14 @@ def step(position: Position, call: Call) -> tuple[Step, Position]:
     )
 
 
-def _effect(position: Position, reading: Reading, *, failed: bool) -> tuple[Kind, int]:
-    """Progress, self-loop or harm, and the state after."""
-    state = position.state
-    edges = position.automaton.delta[state]
-    if failed and position.errors == "harmful":
-        return Kind.HARM, state
-    match reading.role:
-        case Role.READ | Role.NEUTRAL:
-            return Kind.LOOP, state
-        case Role.UNLISTED if position.automaton.alphabet.unlisted == "ignore":
-            return Kind.LOOP, state
-        case Role.STEP:
-            after = edges.get(reading.symbol) if reading.symbol is not None else None
-            if after is not None and after != state and not failed:
-                return Kind.PROGRESS, after
-            undecided = failed or reading.symbol is None
-            legal = any(number in edges for number in reading.fits) if undecided else after is not None
-            return (Kind.LOOP if legal or reading.loops else Kind.HARM), state
-    return Kind.HARM, state
+def _effect(automaton: Automaton, state: int, reading: Reading, *, failed: bool) -> tuple[Kind, int]:
+    """Progress, self-loop or harm, and the state after; a failed call does not advance."""
+    edges = automaton.delta[state]
+    after = edges.get(reading.symbol) if reading.symbol is not None else None
+    if after is not None and after != state and not failed:
+        return Kind.PROGRESS, after
+    # Of a call without a result that tells, every step is looked at that it may have been.
+    unsettled = (failed or reading.symbol is None) and any(number in edges for number in reading.fits)
+    ignored = reading.role is Role.UNLISTED and automaton.alphabet.unlisted == "ignore"
+    allowed = reading.loops and reading.role is not Role.FORBIDDEN
+    return (Kind.LOOP if after is not None or unsettled or allowed or ignored else Kind.HARM), state

@@ -13,6 +13,9 @@ from corepath.automaton import Automaton
 from corepath.harm import HarmKind
 from corepath.trace import Kind, Position, Step, Trace, step
 
+_Way = tuple[list[int], int] | None
+"""Steps, and the state after them; None where there is no way."""
+
 
 @dataclass(frozen=True)
 class Cause:
@@ -28,14 +31,15 @@ def causes(trace: Trace) -> dict[int, Cause]:
     if not any(trace.harm_mask):
         return found
     names = trace.automaton.alphabet.names
+    ways: dict[tuple[int, int], _Way] = {}
     cause: Cause | None = None
     mended = trace.begin
     for real in trace.steps:
         taken, after = step(mended, real.call)
         if real.kind is Kind.HARM and taken.kind is Kind.HARM and taken.harm is HarmKind.OUT_OF_ORDER:
-            skipped, ready = _made_up_for(mended, taken)
+            skipped, ready = _made_up_for(mended, taken, ways)
             retaken, after_skipped = step(ready, real.call)
-            if retaken.kind is Kind.PROGRESS:
+            if retaken.kind is not Kind.HARM:
                 cause = Cause(tuple(names[symbol] for symbol in skipped), real.index)
                 taken, after = retaken, after_skipped
         if real.kind is Kind.HARM and taken.kind is not Kind.HARM and cause is not None:
@@ -44,17 +48,19 @@ def causes(trace: Trace) -> dict[int, Cause]:
     return found
 
 
-def _made_up_for(position: Position, harmful: Step) -> tuple[list[int], Position]:
+def _made_up_for(position: Position, harmful: Step, ways: dict[tuple[int, int], _Way]) -> tuple[list[int], Position]:
     """The fewest steps after which the harmful one is progress, and the position with them done."""
-    symbol = harmful.symbol if harmful.symbol is not None else next(iter(harmful.reading.fits), None)
-    way = None if symbol is None else _way_to(position.automaton, position.state, symbol)
+    symbol = harmful.symbol if harmful.symbol is not None else harmful.reading.fits[0]
+    if (position.state, symbol) not in ways:
+        ways[position.state, symbol] = _way_to(position.automaton, position.state, symbol)
+    way = ways[position.state, symbol]
     if way is None:
         return [], position
     skipped, state = way
     return skipped, replace(position, state=state, done=position.done.union(skipped))
 
 
-def _way_to(automaton: Automaton, state: int, symbol: int) -> tuple[list[int], int] | None:
+def _way_to(automaton: Automaton, state: int, symbol: int) -> _Way:
     """The fewest steps after which the symbol is progress, and the state then; None where it never is."""
     if not automaton.ahead[state] >> symbol & 1:
         return None

@@ -7,6 +7,7 @@ of them becomes any word of at most w such actions: one stretch of columns a row
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,23 +43,22 @@ def hlr(trace: Trace) -> Closest:
 def _repaired(trace: Trace) -> Lead:
     x, rows = trace.tokens, list(_rows(trace))
     where = places(x)
-    kept: list[Column] = []
 
-    def column(weights: Weights) -> Column:
-        kept.clear()
+    def columns(weights: Weights) -> Iterator[Column]:
         last = first_column(len(x))
         for row in rows:
-            kept.append(last)
+            yield last
             last = _stretch(last, x, row, weights)
             if row.progress is not None:
-                kept.append(last)
+                yield last
                 last = cross([(last, where[row.progress])], weights)
-        kept.append(last)
-        return last
+        yield last
+
+    def column(weights: Weights) -> Column:
+        return deque(columns(weights), maxlen=1).pop()
 
     def trace_back(used: int, weights: Weights) -> tuple[list[Token], list[Pair]]:
-        column(weights)
-        return _read_back(rows, list(kept), x, used, weights)
+        return _read_back(rows, [array("q", one) for one in columns(weights)], x, used, weights)
 
     return Lead(tuple(_links(trace, rows)), column, trace_back)
 
@@ -151,7 +151,7 @@ class _Window:
 
 
 def _read_back(
-    rows: list[_Row], columns: list[Column], x: tuple[Token, ...], used: int, weights: Weights
+    rows: list[_Row], columns: list[array[int]], x: tuple[Token, ...], used: int, weights: Weights
 ) -> tuple[list[Token], list[Pair]]:
     """The repaired part of the reference and its alignment with the first `used` tokens, read from the end."""
     pieces: list[tuple[int | None, Token | None]] = []
@@ -182,7 +182,7 @@ def _read_back(
 
 
 def _span(
-    before: Column, after: Column, x: tuple[Token, ...], row: _Row, used: int, weights: Weights
+    before: array[int], after: array[int], x: tuple[Token, ...], row: _Row, used: int, weights: Weights
 ) -> tuple[int, int]:
     """Which tokens of x the row stands against."""
     if not row.most:

@@ -117,8 +117,8 @@ class _Place:
     """The places in x that may still be matched, each with how many matched ones stand to its right."""
     futures: tuple[tuple[int, int], ...] = ()
     """For each number of further matches: the inversions that they add at least, and the pairs there are then."""
-    after: list[tuple[Sequence[int], int, int]] | None = None
-    """For each edge: where its token stands in x, the place it leads to, and the inversions it adds."""
+    after: list[tuple[int, int, int]] | None = None
+    """For each edge: its symbol, the place it leads to, and the inversions it adds."""
 
     def __post_init__(self) -> None:
         cheapest = sorted(right for _, right in self.open)[: self.left]
@@ -132,8 +132,7 @@ class _Search:
 
     def __init__(self, golden: Golden, x: Sequence[Token], formula: _Formula) -> None:
         self.golden, self.x, self.formula = golden, x, formula
-        self.where = places(x)
-        self.backwards = {token: [len(x) - 1 - at for at in reversed(found)] for token, found in self.where.items()}
+        self.backwards = places(x[::-1])
         self.places: list[_Place] = []
         self.numbers: dict[tuple[int, int, int, int, _Open], int] = {}
         self.rest: dict[tuple[int, int], Column] = {}
@@ -161,10 +160,10 @@ class _Search:
             budget -= 1
             if unused:
                 self._offer(number, used + 1, distance + 1, inversions, known)
-            for matching, after, added in self._after(number):
+            for symbol, after, added in self._after(number):
                 self._offer(after, used, distance + 1, inversions + added, known)
                 if unused:
-                    self._offer(after, used + 1, distance + (used not in matching), inversions + added, known)
+                    self._offer(after, used + 1, distance + (self.x[used] != symbol), inversions + added, known)
         return Composite(known, known)
 
     def _offer(self, number: int, used: int, distance: int, inversions: int, known: float) -> None:
@@ -211,13 +210,13 @@ class _Search:
             return []
         return [edge for edge in self.golden.edges[node] if self.golden.lengths_from[edge[1]] >> (left - 1) & 1]
 
-    def _after(self, number: int) -> list[tuple[Sequence[int], int, int]]:
+    def _after(self, number: int) -> list[tuple[int, int, int]]:
         place = self.places[number]
         if place.after is None:
             place.after = [self._taken(place, *edge) for edge in self._edges(place.node, place.left)]
         return place.after
 
-    def _taken(self, place: _Place, symbol: int, after: int) -> tuple[Sequence[int], int, int]:
+    def _taken(self, place: _Place, symbol: int, after: int) -> tuple[int, int, int]:
         """One edge: it matches the earliest open token of its kind."""
         still_open, added, matches = place.open, 0, place.matches
         match = next((one for one in place.open if self.x[one[0]] == symbol), None)
@@ -227,7 +226,7 @@ class _Search:
             still_open = tuple((one, right + (one < at)) for one, right in place.open if one != at)
         still_open = self._matchable(after, still_open)
         target = self._place(after, place.left - 1, place.length, matches, still_open)
-        return self.where.get(symbol, ()), target, added
+        return symbol, target, added
 
     def _place(self, node: int, left: int, length: int, matches: int, still_open: _Open) -> int:
         key = (node, left, length, matches, still_open)

@@ -15,4 +15,4 @@ def prefix_criticality(harm_mask: Sequence[int], beta: float) -> float:
         if harmful:
             total += weight
         weight *= beta
-    return 1 - (1 - beta) / (1 - beta**length) * total
+    return max(0.0, 1 - (1 - beta) / (1 - beta**length) * total)  # rounding may go past 0
