@@ -21,7 +21,7 @@ class HarmKind(StrEnum):
     REPEATED = "repeated"
     """The step is done and not due again."""
     OUT_OF_ORDER = "out_of_order"
-    """A step of the procedure, in the wrong place."""
+    """A step of the procedure, not legal here."""
     WRONG_ARGUMENT = "wrong_argument"
     """A tool that is legal here, with other arguments."""
     AFTER_COMPLETION = "after_completion"
@@ -38,16 +38,12 @@ def kind_of_harm(automaton: Automaton, state: int, done: frozenset[int], call: C
         return HarmKind(reading.role.value)
     fits = reading.fits if reading.symbol is None else (reading.symbol,)
     steps = automaton.alphabet.steps.intersection(fits)
-    due_later = [number for number in steps if automaton.ahead[state] >> number & 1]
-    if not due_later and not done.isdisjoint(steps):
-        return HarmKind.REPEATED
-    if due_later:
-        return HarmKind.OUT_OF_ORDER
+    if steps:
+        due_again = any(automaton.ahead[state] >> number & 1 for number in steps)
+        return HarmKind.REPEATED if not due_again and not done.isdisjoint(steps) else HarmKind.OUT_OF_ORDER
     if _tool_is_legal(automaton, state, call.tool):
         return HarmKind.WRONG_ARGUMENT
-    if not automaton.due(state):
-        return HarmKind.AFTER_COMPLETION
-    return HarmKind.OUT_OF_ORDER if steps else HarmKind.UNLISTED
+    return HarmKind.UNLISTED if automaton.due(state) else HarmKind.AFTER_COMPLETION
 
 
 def _tool_is_legal(automaton: Automaton, state: int, tool: str) -> bool:
