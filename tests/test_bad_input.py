@@ -169,7 +169,7 @@ WRONG_YAML = {
     ),
     "a read that no tool fits": (
         "id: a\ntools: [pay]\nprocedure: pay()\nreads: ['pay()', ¦'get_*(...)']\n",
-        ["no tool fits 'get_*'; there is pay"],
+        ["no tool fits 'get_*(...)'; there is pay"],
     ),
     "an argument that the tool lacks": (
         "id: a\ntools: ['pay(to)']\nactions:\n  p: ¦'pay(too=1)'\nprocedure: p\n",
