@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from statistics import mean
 
@@ -74,24 +75,39 @@ def against_listing() -> Iterator[Claim]:
         )
 
 
+def kinds_of_traces(names: list[str]) -> dict[str, list[str]]:
+    """The same ways to do steps well and badly, whatever their number."""
+    middle = len(names) // 2
+    return {
+        "perfect": names[::-1],
+        "one missing": names[1:],
+        "one twice": [*names[:middle], names[0], *names[middle:]],
+        "one for another": [*names[:-1], names[0]],
+        "one unknown": [*names[:2], "unknown", *names[2:]],
+        "half missing": names[::2],
+        "every third unknown": ["unknown" if place % 3 == 0 else name for place, name in enumerate(names)],
+        "each twice": [name for name in names for _ in range(2)],
+        "all, then all again backwards": names + names[::-1],
+        "nothing": [],
+    }
+
+
 def growth_of_all_scores() -> Iterator[Claim]:
-    """score() with all metrics on any_order(k): mean over the same kinds of traces at each k."""
-    times: dict[int, float] = {}
+    """score() with all metrics on any_order(k): mean over the same ten kinds of traces at each k, shortest of 5 rounds."""
+    work: dict[int, Callable[[], list[Score]]] = {}
     for k in range(8, 15):
-        task = free_steps(k)
-        names = [f"s{number}" for number in range(k)]
-        rng = random.Random(k)
-        traces = [mistaken(rng, rng.sample(names, k), names, edits) for edits in (0, 1, 2, 3, 4, 6, 8, 12)]
-        scores = [score(task, trace) for trace in traces]
-        exact = all(map(is_exact, scores))
-        times[k] = mean(seconds(lambda task=task, trace=trace: score(task, trace), 2) for trace in traces)  # type: ignore[misc]
-        yield Claim(f"k = {k}: PC-KTC exact on every trace", f"{1000 * times[k]:.1f} ms an episode", exact)
+        kinds = kinds_of_traces([f"s{number}" for number in range(k)]).values()
+        traces = [[Call(name) for name in names] for names in kinds]
+        work[k] = partial(lambda task, traces: [score(task, trace) for trace in traces], free_steps(k), traces)
+        exact = all(map(is_exact, work[k]()))
+        yield Claim(f"k = {k}: PC-KTC exact on every trace", f"{exact}", exact)
+    # Rounds over all k, so that a busy moment of the machine does not fall on one k alone.
+    rounds = [{k: seconds(scored, 1) for k, scored in work.items()} for _ in range(5)]
+    times = {k: min(one[k] for one in rounds) / 10 for k in work}
     for k, after in pairwise(times):
-        yield Claim(
-            f"from k = {k} to {after}: at most 3 times",
-            f"{times[after] / times[k]:.2f} times",
-            times[after] <= 3 * times[k],
-        )
+        ratio = times[after] / times[k]
+        measured = f"{ratio:.2f} times, to {1000 * times[after]:.1f} ms an episode"
+        yield Claim(f"from k = {k} to {after}: at most 3 times", measured, ratio <= 3)
 
 
 def large_tasks() -> Iterator[Claim]:

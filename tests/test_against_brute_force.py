@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from corepath import Score, Scoring, score
+from corepath import Score, Scoring, golden, score
 from corepath.metrics import alignment, kendall
 from corepath.metrics.by_edits import ByEdits
 from tests.brute_force import Machine, brute_score, levenshtein, pc
@@ -48,17 +48,20 @@ def random_options(rng: random.Random) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(params=["as it chooses", "by columns", "by edits", "nothing listed"])
+@pytest.fixture(params=["as it chooses", "by columns", "by edits", "nothing listed", "blurred"])
 def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each way to the same score: which one is taken depends on size, so each is forced on small cases."""
-    if request.param == "by columns":
+    if request.param in ("by columns", "blurred"):
         monkeypatch.setattr(alignment, "WORTH_A_TRY", float("inf"))
     if request.param == "by edits":
         monkeypatch.setattr(alignment, "WORTH_A_TRY", -1)
         closest = ByEdits.closest
         monkeypatch.setattr(ByEdits, "closest", lambda self, budget: closest(self, budget + 10**9))
-    if request.param == "nothing listed":
+    if request.param in ("nothing listed", "blurred"):
         monkeypatch.setattr(kendall, "FEW", 0)
+    if request.param == "blurred":
+        monkeypatch.setattr(golden, "WORTH_BLURRING", 0)
+        monkeypatch.setattr(golden, "FEWEST_UNSEEN", 1)
     return str(request.param)
 
 

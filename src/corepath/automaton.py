@@ -257,7 +257,7 @@ class Automaton:
     def _numbered(self) -> tuple[Golden, dict[int, int]]:
         """The progress edges as a golden graph, and the node of each state."""
         edges = [
-            {symbol: target for symbol, target in edges.items() if target != state}
+            tuple((symbol, target) for symbol, target in edges.items() if target != state)
             for state, edges in enumerate(self.delta)
         ]
         return minimal(edges, self.accepting, self.start)

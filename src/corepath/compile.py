@@ -43,7 +43,7 @@ def compiled(procedure: Procedure, number_of: Callable[[Action], int]) -> Golden
             after[symbol] = numbers[remainder]
         edges.append(after)
     accepting = frozenset(numbers[state] for state in states if remainders.may_end[state])
-    return minimal(edges, accepting, 0)[0]
+    return minimal([tuple(after.items()) for after in edges], accepting, 0)[0]
 
 
 class _Remainders:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Final, NamedTuple
 
-from corepath.golden import Golden
+from corepath.golden import Blurred, Golden
 from corepath.metrics.by_edits import ByEdits, Link
 from corepath.metrics.columns import Column, Weights, cross, first_column, places
 from corepath.trace import Token
 
 WORTH_A_TRY: Final = 5_000
 """Where columns have more cells than this, the search by number of edits is tried before them."""
-MOST_EDGES: Final = 100_000
+MOST_EDGES: Final = 20_000
 """How many edges that search looks at, at most, before it gives way to the columns."""
 
 
@@ -68,7 +68,8 @@ def closest(graph: Golden | None, x: Sequence[Token], lead: Lead | None = None) 
         if found is not None:
             path, pairs = paired(found.pieces)
             return Closest(found.distance, tuple(path), tuple(pairs), len(x))
-    return _closest_of_all(graph, x, begin, longest)
+    blurred = graph.blurred(set(x)) if graph else None
+    return _closest_of_all(blurred.graph if blurred else graph, x, begin, longest, blurred)
 
 
 def paired(pieces: Iterable[tuple[int | None, Token | None]]) -> tuple[list[Token], list[Pair]]:
@@ -82,7 +83,9 @@ def paired(pieces: Iterable[tuple[int | None, Token | None]]) -> tuple[list[Toke
     return path, pairs
 
 
-def _closest_of_all(graph: Golden | None, x: Sequence[Token], begin: Lead, longest: int) -> Closest:
+def _closest_of_all(
+    graph: Golden | None, x: Sequence[Token], begin: Lead, longest: int, blurred: Blurred | None
+) -> Closest:
     """The closest by columns over the whole graph (Dinkelbach).
 
     2d/(n+ℓ+d) grows with d/(n+ℓ), whose minimum is found by minimising B·d − A·ℓ for better and better A/B.
@@ -108,8 +111,8 @@ def _closest_of_all(graph: Golden | None, x: Sequence[Token], begin: Lead, longe
         common = gcd(distance, n + length)
         a, b = distance // common, (n + length) // common
     columns, node, weights = kept  # type: ignore[misc]
-    path, pairs = _trace_back(graph, x, columns, node, weights, begin)
-    return Closest(best[0], tuple(path), tuple(pairs), n)
+    lead, path, nodes, pairs = _trace_back(graph, x, columns, node, weights, begin)
+    return Closest(best[0], (*lead, *(blurred.sharpened(path, nodes) if blurred else path)), tuple(pairs), n)
 
 
 def _nothing_before(n: int) -> Lead:
@@ -155,9 +158,10 @@ def _trace_back(
     node: int,
     weights: Weights,
     begin: Lead,
-) -> tuple[list[Token], list[Pair]]:
-    """The path and the alignment that the lowest cost stands for, read from its end."""
-    path: list[Token] = []
+) -> tuple[list[Token], list[int], list[int], list[Pair]]:
+    """What the lowest cost stands for, read from its end: the lead, the path, its nodes, and the alignment."""
+    path: list[int] = []
+    nodes: list[int] = []
     pairs: list[tuple[int | None, bool]] = []
     used = len(x)
     edge, hit, drop = weights.edge, weights.hit, weights.drop
@@ -176,6 +180,7 @@ def _trace_back(
             else:
                 continue
             path.append(symbol)
+            nodes.append(node)
             pairs.append((used - 1 if step else None, True))
             used -= step
             node = earlier
@@ -188,4 +193,4 @@ def _trace_back(
     for mine, takes in reversed(pairs):
         aligned.append(Pair(mine, theirs if takes else None))
         theirs += takes
-    return lead + path[::-1], aligned
+    return lead, path[::-1], nodes[::-1], aligned

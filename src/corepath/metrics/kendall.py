@@ -74,7 +74,8 @@ def path_correctness_ktc(
     if golden.count <= FEW:
         known = max(formula(_similarity(x, path), *concordance(x, path)) for path in golden.paths())
         return Composite(known, known)
-    return _Search(golden, x, formula).best(known, ceiling, budget)
+    blurred = golden.blurred(set(x))
+    return _Search(blurred.graph if blurred else golden, x, formula).best(known, ceiling, budget)
 
 
 def concordance(x: Sequence[Token], path: Sequence[Token]) -> tuple[int, int]:
