@@ -93,7 +93,7 @@ def kinds_of_traces(names: list[str]) -> dict[str, list[str]]:
 
 
 def growth_of_all_scores() -> Iterator[Claim]:
-    """score() with all metrics on any_order(k): mean over the same ten kinds of traces at each k, shortest of 5 rounds."""
+    """score() with all metrics on any_order(k): mean over the same ten kinds of traces at each k."""
     work: dict[int, Callable[[], list[Score]]] = {}
     for k in range(8, 15):
         kinds = kinds_of_traces([f"s{number}" for number in range(k)]).values()
