@@ -175,6 +175,11 @@ def test_a_tool_that_is_not_there_is_named_with_a_suggestion() -> None:
         Task("t", procedure=tool("snd")(), tools=[tool("send")])
 
 
+def test_a_glob_is_no_step() -> None:
+    with pytest.raises(TaskError, match=r"the glob 'get_\*' belongs in reads, neutral or forbid"):
+        Task("t", procedure=tool("get_*").any())
+
+
 def test_an_argument_that_the_tool_lacks_is_named() -> None:
     with pytest.raises(TaskError, match="tool 'send' has no argument 'too'; it has to, text"):
         Task("t", procedure=send(too="Bob"), tools=[tool("send(to, text)")])

@@ -99,7 +99,7 @@ class Action(Procedure):
 
     def fits_tool(self, tool: str) -> bool:
         """Whether it is about that tool."""
-        return tool == self.tool or (self._is_glob and fnmatchcase(tool, self.tool))
+        return tool == self.tool or (self.is_glob and fnmatchcase(tool, self.tool))
 
     def fits_result(self, result: Any, scope: Scope) -> bool:
         """Whether the result fits; a text that holds JSON fits as that JSON too."""
@@ -133,7 +133,8 @@ class Action(Procedure):
         return not fields.open and self.result is None and all(isinstance(p, Literal) for _, p in fields.fields)
 
     @cached_property
-    def _is_glob(self) -> bool:
+    def is_glob(self) -> bool:
+        """Whether its tool stands for many."""
         return any(sign in self.tool for sign in "*?[")
 
     @property

@@ -75,7 +75,7 @@ class Alphabet:
     tools: Mapping[str, Tool] | None = None
 
     def __post_init__(self) -> None:
-        if faults := [*self._unknown_tools(), *self._unknown_results()] or list(self._shadowed()):
+        if faults := [*self._globs(), *self._unknown_tools(), *self._unknown_results()] or list(self._shadowed()):
             raise TaskError(faults)
 
     def read(self, call: Call, variables: Mapping[str, Any], results: Mapping[Any, Any], *, failed: bool) -> Reading:
@@ -170,6 +170,12 @@ class Alphabet:
         for number in sorted(range(len(self.actions)), key=lambda number: (number not in self.steps, number)):
             by_tool[self.actions[number].tool].append(number)
         return {tool: tuple(numbers) for tool, numbers in by_tool.items()}
+
+    def _globs(self) -> Iterable[Fault]:
+        for number, action in enumerate(self.actions):
+            if action.is_glob:
+                message = f"a step is about one tool; the glob '{action.tool}' belongs in reads, neutral or forbid"
+                yield Fault(message, ("actions", action.name or number))
 
     def _unknown_tools(self) -> Iterable[Fault]:
         if self.tools is None:
