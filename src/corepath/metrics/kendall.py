@@ -9,7 +9,7 @@ matched ones stand to the right of each: no more of the past bears on the future
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import accumulate
@@ -157,15 +157,33 @@ class _Search:
             if (distance, inversions) not in self.seen[number, used]:
                 continue
             if not budget:
-                return Composite(known, -bound)
+                return Composite(max(known, self._straight_on(number, used, distance, inversions)), -bound)
             budget -= 1
-            if unused:
-                self._offer(number, used + 1, distance + 1, inversions, known)
-            for symbol, after, added in self._after(number):
-                self._offer(after, used, distance + 1, inversions + added, known)
-                if unused:
-                    self._offer(after, used + 1, distance + (self.x[used] != symbol), inversions + added, known)
+            for onward in self._onward(number, used, distance, inversions):
+                self._offer(*onward, known)
         return Composite(known, known)
+
+    def _onward(self, number: int, used: int, distance: int, inversions: int) -> Iterator[tuple[int, int, int, int]]:
+        """One token of x left over, or one more step of the golden path, with a token of x or without."""
+        unused = used < len(self.x)
+        if unused:
+            yield number, used + 1, distance + 1, inversions
+        for symbol, after, added in self._after(number):
+            yield after, used, distance + 1, inversions + added
+            if unused:
+                yield after, used + 1, distance + (self.x[used] != symbol), inversions + added
+
+    def _straight_on(self, number: int, used: int, distance: int, inversions: int) -> float:
+        """The value of a golden path that goes on from here by what looks best at each step."""
+        while self.places[number].left or used < len(self.x):
+            onward = self._onward(number, used, distance, inversions)
+            number, used, distance, inversions = max(onward, key=self._promise)
+        return self._bound(self.places[number], 0, distance, inversions)
+
+    def _promise(self, there: tuple[int, int, int, int]) -> tuple[float, int, int]:
+        number, used, distance, inversions = there
+        place = self.places[number]
+        return self._bound(place, len(self.x) - used, distance, inversions), -place.left, used
 
     def _offer(self, number: int, used: int, distance: int, inversions: int, known: float) -> None:
         """Note a place to go on from, unless it cannot become best or is no better than one noted before."""
