@@ -59,7 +59,8 @@ class ByEdits:
                         best = (edits, length, spot)
             if best is not None and (edits + 1) * (n + best[1]) >= best[0] * (n + self.longest):
                 break
-            if budget < 0:
+            reach = sum(1 + 2 * self._degree(node) for node, _ in level)
+            if reach > budget:  # what is one edit away is more than may be looked at
                 return None
             level = self._one_edit_on(level, length_at, edits)
             edits += 1
