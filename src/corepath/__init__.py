@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from corepath.action import UNANSWERED, Action, Call, Tool
 from corepath.alphabet import Forbidden
 from corepath.automaton import Automaton
-from corepath.errors import CorepathError, InputError, NotationError, Problem, TaskError
+from corepath.errors import CorepathError, InputError, NotationError, Problem, TaskError, ToolError
+from corepath.explore import Replay, replay
 from corepath.harm import HarmKind
 from corepath.matchers import Matcher
 from corepath.notation import action, call, tool
@@ -30,10 +31,12 @@ from corepath.patterns import (
     unordered,
     var,
 )
-from corepath.procedure import Procedure, any_order, choice, optional, repeat, seq
+from corepath.policy import Policy, after, before, needed, never
+from corepath.procedure import Procedure, any_order, choice, one_by_one, optional, repeat, seq
 from corepath.score import PAPER, RECOMMENDED, Harm, Reference, Score, Scoring, score
-from corepath.task import Episode, Task
+from corepath.task import Decoy, Episode, Task
 from corepath.trace import Kind, Position, Step, Trace, begin, run, step
+from corepath.world import Pick, World, WorldTool, task, world, worlds
 
 if TYPE_CHECKING:
     from corepath.files import episode_json, load_episodes, load_task, load_tasks
@@ -65,6 +68,7 @@ __all__ = [
     "Automaton",
     "Call",
     "CorepathError",
+    "Decoy",
     "Episode",
     "Forbidden",
     "Harm",
@@ -73,21 +77,29 @@ __all__ = [
     "Kind",
     "Matcher",
     "NotationError",
+    "Pick",
+    "Policy",
     "Position",
     "Problem",
     "Procedure",
     "Reference",
+    "Replay",
     "Score",
     "Scoring",
     "Step",
     "Task",
     "TaskError",
     "Tool",
+    "ToolError",
     "Trace",
+    "World",
+    "WorldTool",
     "__version__",
     "action",
+    "after",
     "any_order",
     "approx",
+    "before",
     "begin",
     "between",
     "call",
@@ -97,11 +109,15 @@ __all__ = [
     "load_episodes",
     "load_task",
     "load_tasks",
+    "needed",
+    "never",
     "none_of",
+    "one_by_one",
     "one_of",
     "optional",
     "regex",
     "repeat",
+    "replay",
     "result_of",
     "run",
     "same_text",
@@ -109,7 +125,10 @@ __all__ = [
     "score",
     "seq",
     "step",
+    "task",
     "tool",
     "unordered",
     "var",
+    "world",
+    "worlds",
 ]

@@ -92,7 +92,7 @@ class Alphabet:
         for number in self._by_tool.get(call.tool, ()):
             if number not in self.steps and fits:
                 break
-            action, scope = self._patterns[number], Scope(dict(variables), results)
+            action, scope = self.patterns[number], Scope(dict(variables), results)
             if action.arguments.matches(call.arguments, scope):
                 fits.append(number)
                 if action.result is None or (not failed and action.fits_result(call.result, scope)):
@@ -111,12 +111,12 @@ class Alphabet:
 
     def is_read(self, number: int) -> bool:
         """Whether the action is a read or neutral: a self-loop wherever it is not progress."""
-        return any(pattern.covers(self._patterns[number]) for pattern in (*self._reads, *self._neutral))
+        return any(pattern.covers(self.patterns[number]) for pattern in (*self._reads, *self._neutral))
 
     @cached_property
     def other_loops(self) -> tuple[Action, ...]:
         """The reads and neutral patterns that are more than a step under another name, and not all forbidden."""
-        covering = [self._patterns[number] for number in self.steps] + [one.call for one in self._forbid]
+        covering = [self.patterns[number] for number in self.steps] + [one.call for one in self._forbid]
         patterns = (*self._reads, *self._neutral)
         return tuple(pattern for pattern in patterns if not any(one.covers(pattern) for one in covering))
 
@@ -131,7 +131,7 @@ class Alphabet:
         )
 
     @cached_property
-    def _patterns(self) -> tuple[Action, ...]:
+    def patterns(self) -> tuple[Action, ...]:
         """The actions, completed with the defaults of their tools."""
         if self.tools is None:
             return self.actions
@@ -214,10 +214,10 @@ class Alphabet:
             literal: dict[Action, int] = {}
             wide: list[int] = []
             for number in numbers:
-                pattern = self._patterns[number]
+                pattern = self.patterns[number]
                 first = literal.get(pattern)
                 if first is None:
-                    first = next((one for one in wide if self._patterns[one].covers(pattern)), None)
+                    first = next((one for one in wide if self.patterns[one].covers(pattern)), None)
                 if first is not None:
                     yield Fault(
                         f"action '{self.names[number]}' is shadowed: every call it takes, "

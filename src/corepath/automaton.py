@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, Final, Literal
@@ -95,6 +95,20 @@ class Automaton:
         if faults := list(made._faults()):
             raise TaskError(faults)
         return made
+
+    def under(self, **rules: Any) -> Automaton:
+        """The same transitions under other rules of the alphabet: reads, neutral, forbid, unlisted, tools."""
+        alphabet = Alphabet(self.alphabet.actions, self.alphabet.steps, **rules)
+        delta = [dict(edges) for edges in self.delta]
+        return replace(self, alphabet=alphabet, delta=_with_reads(delta, alphabet), _folded={})
+
+    def with_loops(self, loops: Mapping[int, Iterable[int]]) -> Automaton:
+        """The automaton with more self-loops: for a state, actions that have no transition there."""
+        delta = [dict(edges) for edges in self.delta]
+        for state, symbols in loops.items():
+            for symbol in symbols:
+                delta[state].setdefault(symbol, state)
+        return replace(self, delta=tuple(delta), _folded=self._folded)
 
     # What the metrics ask
 

@@ -3,6 +3,7 @@
 CorepathError
 ├── NotationError     a call, matcher or procedure in text that does not read
 ├── TaskError         a task that cannot be right, found when it is made
+├── ToolError         what a tool of a world answers where it cannot do what was asked
 └── InputError        files that hold something wrong: every problem in them, with its place
 """
 
@@ -36,6 +37,10 @@ class TaskError(CorepathError, ValueError):
     def of(cls, message: str, *where: str | int) -> TaskError:
         """One problem, and the path of the field it stands in."""
         return cls([Fault(message, where)])
+
+
+class ToolError(CorepathError):
+    """Raised by a tool of a world that cannot do what was asked: the agent reads the message, the state stays."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import permutations
+from typing import Final
 
 from corepath.errors import TaskError
+
+MOST_IN_TURN: Final = 6
+"""Parts that `one_by_one` takes; 720 orders."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,13 @@ def seq(*parts: Procedure) -> Procedure:
 def any_order(*parts: Procedure) -> Procedure:
     """All parts, interleaved freely: `any_order(seq(a, b), c)` allows a c b."""
     return _join(AnyOrder, parts)
+
+
+def one_by_one(*parts: Procedure) -> Procedure:
+    """All parts in any order, each done whole before the next: `one_by_one(seq(a, b), seq(c, d))`."""
+    if len(parts) > MOST_IN_TURN:
+        raise TaskError.of(f"one_by_one() takes at most {MOST_IN_TURN} parts: its orders are listed")
+    return choice(*(seq(*order) for order in permutations(parts))) if parts else seq()
 
 
 def choice(*parts: Procedure) -> Procedure:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from corepath import notation
 from corepath.action import Call
 from corepath.alphabet import Severity
+from corepath.baselines import baselines
 from corepath.errors import TaskError
 from corepath.harm import HarmKind
 from corepath.matchers import Scope
@@ -172,13 +173,14 @@ def score(
     """Every score of the calls (or of an episode) on a task. A call may be given in the call notation."""
     if isinstance(calls, Episode):
         params, answer, calls = calls.params, calls.answer, calls.calls
-    made = (notation.call(call) if isinstance(call, str) else call for call in calls)
+    made = [notation.call(call) if isinstance(call, str) else call for call in calls]
     trace = run(task.automaton, made, params, scoring.errors)
     nearest = path_correctness(trace)
     ktc = path_correctness_ktc(
         task.automaton.golden, trace.tokens, nearest, scoring.lam, scoring.order_fallback, scoring.ktc_budget
     )
     repaired = hlr(trace)
+    state_match, response_match = (None, None) if task.simulator is None else baselines(task, made)
     if scoring.hlr_references == "repaired+golden" and nearest.similarity > repaired.similarity:
         repaired = nearest
     return Score(
@@ -194,8 +196,8 @@ def score(
         pc_hlr=repaired.similarity,
         accepted=trace.end.accepted,
         missing_steps=task.automaton.missing[trace.end.state],
-        state_match=None,
-        response_match=None,
+        state_match=state_match,
+        response_match=response_match,
         answer_match=_answers(task, answer, params),
         length=len(trace.steps),
         condensed=tuple(map(trace.label, trace.condensed)),

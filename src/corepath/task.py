@@ -2,18 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from corepath.action import Action, Call, Tool
 from corepath.alphabet import Forbidden, Unlisted
 from corepath.automaton import Automaton
 from corepath.errors import TaskError
+from corepath.harm import HarmKind
 from corepath.matchers import Matcher
 from corepath.patterns import as_matcher
+from corepath.policy import Policy
 from corepath.procedure import Procedure
+
+
+class Simulator(Protocol):
+    """What executes calls. A state is a value: a call gives the next one and leaves the one before as it was."""
+
+    def answer(self, state: Any, call: Call) -> tuple[Call, Any]:
+        """The call with its result or its error, and the state after it."""
+
+    def public(self, state: Any) -> Any:
+        """The state as JSON, without what is private."""
+
+    def key(self, state: Any) -> str:
+        """The whole state as text: the same for equal states."""
+
+    def admits(self, tool: str, parameter: str, value: Any) -> bool:
+        """Whether the tool takes such a value."""
+
+    def samples(self, tool: str, parameter: str) -> tuple[Any, ...]:
+        """Values that the tool takes."""
+
+    def writes(self, tool: str) -> bool:
+        """Whether the tool may change the state."""
+
+    def loops(self, task: Task) -> Mapping[int, Iterable[int]]:
+        """For each state of the automaton the steps that change nothing there and are not in δ."""
+
+
+@dataclass(frozen=True)
+class Decoy:
+    """A wrong path that tempts: it runs without a tool error, and its harm is of the declared kind.
+
+    `fools` says which of the two final-state baselines it passes all the same: both, unless said otherwise. Where
+    the harm is None, nothing that is done is wrong and something is left out.
+    """
+
+    calls: Sequence[Action | Call | str]
+    harm: HarmKind | str | None
+    fools: str = "both"
 
 
 @dataclass(frozen=True)
@@ -22,9 +62,13 @@ class Task:
 
     `reads`, `neutral` and `forbid` speak of calls that are no steps; `tools`, where given, are all the tools there are,
     with the defaults of their parameters. They belong to a procedure: an automaton brings its own.
+
+    A task of a world also has the state it starts in, the `goal`, a question about the state at the end, the `policies`
+    that say why a way to the goal is a wrong one, `decoys`, and `says`: what words of the prompt mean where a
+    value is not in it literally.
     """
 
-    id: str
+    id: str = ""
     prompt: str = ""
     procedure: Procedure | None = None
     automaton: Automaton = None  # type: ignore[assignment]  # always there once the task is made
@@ -38,6 +82,12 @@ class Task:
     world: str | None = None
     tags: Sequence[str] = ()
     warnings: tuple[str, ...] = ()
+    start: Any = None
+    goal: Callable[[Any], object] | None = None
+    policies: Sequence[Policy] = ()
+    decoys: Mapping[str, Decoy] = field(default_factory=dict)
+    says: Mapping[str, Any] = field(default_factory=dict)
+    simulator: Simulator | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if (self.procedure is None) == (self.automaton is None):
@@ -45,6 +95,8 @@ class Task:
         if self.procedure is not None:
             automaton = Automaton.from_procedure(self.procedure, self.actions, **self.rules)
             object.__setattr__(self, "automaton", automaton)
+        if self.simulator is not None:
+            object.__setattr__(self, "automaton", self.automaton.with_loops(self.simulator.loops(self)))
 
     @property
     def rules(self) -> dict[str, Any]:

@@ -1,0 +1,273 @@
+"""Executing a task: calls in its world, and every pair of automaton state and world state that golden paths reach."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from corepath import notation
+from corepath.action import REQUIRED, Action, Call
+from corepath.errors import TaskError
+from corepath.json_values import canonical
+from corepath.matchers import (
+    Anything,
+    Contains,
+    Fields,
+    Items,
+    Matcher,
+    OneOf,
+    ResultOf,
+    Scope,
+    Unordered,
+    Variable,
+    every,
+)
+from corepath.task import Simulator, Task
+from corepath.trace import Kind, Position, begin, step
+
+MOST_PAIRS: Final = 20_000
+"""Pairs that are looked at; where there are more, what depends on all of them is not known."""
+
+Choose = Callable[[Position, int], Mapping[str, Any] | None]
+"""The arguments with which a step is done at a position, or None where it cannot be."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Calls as a world answered them, and the states around them: `states[0]` is the start."""
+
+    calls: tuple[Call, ...]
+    states: tuple[Any, ...]
+
+    @property
+    def end(self) -> Any:
+        """The state after the last call."""
+        return self.states[-1]
+
+
+def replay(task: Task, calls: Iterable[Action | Call | str]) -> Replay:
+    """The calls, executed one after the other in a fresh copy of the task's world."""
+    world = simulator_of(task)
+    states = [task.start]
+    answered: list[Call] = []
+    for call in calls:
+        done, state = world.answer(states[-1], as_call(call))
+        answered.append(done)
+        states.append(state)
+    return Replay(tuple(answered), tuple(states))
+
+
+def simulator_of(task: Task) -> Simulator:
+    """What executes the task's calls."""
+    if task.simulator is None:
+        raise TaskError.of(f"task '{task.id}' has no world in which its calls could be executed")
+    return task.simulator
+
+
+def as_call(call: Action | Call | str) -> Call:
+    """A call that was given as one, in the call notation, or as an action without choice."""
+    if isinstance(call, str):
+        return notation.call(call)
+    if isinstance(call, Call):
+        return call
+    if not call.is_literal:
+        raise TaskError.of(f"'{call.notation}' is not one call: each of its arguments must be a value")
+    return call.examples()[0]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A pair of automaton state and world state, and how it was reached first."""
+
+    position: Position
+    state: Any
+    came: tuple[Node, Call] | None = field(default=None, repr=False)
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls that lead here."""
+        path: list[Call] = []
+        node = self
+        while node.came is not None:
+            node, call = node.came
+            path.append(call)
+        return path[::-1]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One step between two pairs, done."""
+
+    node: Node
+    symbol: int
+    call: Call
+    after: Node
+
+
+@dataclass(frozen=True)
+class Snag:
+    """A step that is due and did not work."""
+
+    node: Node
+    symbol: int
+    call: Call | None
+    why: str
+
+
+@dataclass(frozen=True)
+class Explored:
+    """All pairs reached over progress edges; `whole` says that there are no more."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    snags: tuple[Snag, ...]
+    whole: bool
+
+
+def explore(task: Task, choose: Choose, most: int = MOST_PAIRS) -> Explored:
+    """Every pair that golden paths reach when each step is done with the arguments chosen for it."""
+    world = simulator_of(task)
+    first = Node(begin(task.automaton), task.start)
+    bound = binds(task)
+    seen = {_key(first, world, bound): first}
+    nodes: list[Node] = [first]
+    edges: list[Edge] = []
+    snags: list[Snag] = []
+    waiting = deque([first])
+    while waiting:
+        node = waiting.popleft()
+        for symbol in task.automaton.due(node.position.state):
+            done = attempt(task, node, symbol, choose)
+            if isinstance(done, Snag):
+                snags.append(done)
+                continue
+            key = _key(done.after, world, bound)
+            known = seen.get(key)
+            if known is None:
+                if len(seen) >= most:
+                    return Explored(tuple(nodes), tuple(edges), tuple(snags), whole=False)
+                seen[key] = known = done.after
+                nodes.append(known)
+                waiting.append(known)
+            edges.append(Edge(node, symbol, done.call, known))
+    return Explored(tuple(nodes), tuple(edges), tuple(snags), whole=True)
+
+
+def attempt(task: Task, node: Node, symbol: int, choose: Choose) -> Edge | Snag:
+    """One step from a pair, with the arguments chosen for it."""
+    name = task.automaton.alphabet.names[symbol]
+    arguments = choose(node.position, symbol)
+    if arguments is None:
+        return Snag(node, symbol, None, f"no value is known that '{name}' could be called with here")
+    call = Call(task.automaton.alphabet.actions[symbol].tool, arguments)
+    answered, state = simulator_of(task).answer(node.state, call)
+    if answered.failed:
+        return Snag(node, symbol, answered, f"'{call}' fails: {answered.error}")
+    taken, position = step(node.position, answered)
+    if taken.kind is not Kind.PROGRESS or taken.symbol != symbol:
+        was = "a self-loop" if taken.kind is Kind.LOOP else taken.kind.value
+        if taken.symbol is not None and taken.symbol != symbol:
+            was = f"taken for '{task.automaton.alphabet.names[taken.symbol]}'"
+        return Snag(node, symbol, answered, f"'{call}' should be the step '{name}' and is {was}: {answered.result!r}")
+    return Edge(node, symbol, answered, Node(position, state, (node, answered)))
+
+
+def variant(task: Task, number: int) -> Choose:
+    """Each step with the example of that number: 0 is the plainest, the others take the boundaries in turn."""
+    return lambda position, symbol: arguments_at(task, position, symbol, number)
+
+
+def variants(task: Task) -> int:
+    """How many variants take every example of every step once, or nearly so."""
+    alphabet = task.automaton.alphabet
+    names = ((number, name) for number in alphabet.steps for name, _ in alphabet.patterns[number].arguments.fields)
+    return min(8, max((len(sample_values(task, number, name)) for number, name in names), default=1))
+
+
+def sample_values(task: Task, symbol: int, name: str) -> list[Any]:
+    """The values that a step's argument is tried with, where nothing bound decides it."""
+    action = task.automaton.alphabet.patterns[symbol]
+    pattern = dict(action.arguments.fields)[name]
+    return [None] if _bound(pattern) else _values(pattern, Scope(), simulator_of(task), action.tool, name)
+
+
+def arguments_at(task: Task, position: Position, symbol: int, number: int = 0) -> dict[str, Any] | None:
+    """The arguments of a step at a position: of each argument's examples the one of that number, in turn."""
+    world, alphabet = simulator_of(task), task.automaton.alphabet
+    action = alphabet.patterns[symbol]
+    scope = Scope(dict(position.variables), position.results)
+    arguments: dict[str, Any] = {}
+    for name, pattern in action.arguments.fields:
+        values = _values(pattern, scope, world, action.tool, name)
+        if not values:
+            return None
+        arguments[name] = values[number % len(values)]
+        if isinstance(pattern, Variable):
+            scope.variables[pattern.name] = arguments[name]
+    if action.arguments.open and alphabet.tools is not None:
+        for name, default in (alphabet.tools[action.tool].parameters or {}).items():
+            if name not in arguments and default is REQUIRED:
+                samples = world.samples(action.tool, name)
+                arguments[name] = samples[number % len(samples)]
+    return arguments
+
+
+def _values(pattern: Matcher, scope: Scope, world: Simulator, tool: str, name: str) -> list[Any]:
+    """The values of an argument that fit the pattern and that the tool takes."""
+    if isinstance(pattern, Anything) or (isinstance(pattern, Variable) and pattern.name not in scope.variables):
+        return list(world.samples(tool, name))
+    fitting = (value for value in _instances(pattern, scope) if world.admits(tool, name, value))
+    return list({canonical(value): value for value in fitting}.values())
+
+
+def _instances(pattern: Matcher, scope: Scope) -> Iterator[Any]:
+    """Values that fit, with what is bound put in its place."""
+    match pattern:
+        case Variable(name):
+            yield scope.variables.get(name, name)
+        case ResultOf():
+            yield from pattern.values(scope)
+        case OneOf(options):
+            for option in options:
+                yield from _instances(option, scope)
+        case Contains(ResultOf() as part):
+            yield from (value for value in part.values(scope) if isinstance(value, str))
+        case Items(items) | Unordered(items) if _bound(pattern):
+            columns = [list(_instances(item, scope)) for item in items]
+            if all(columns):
+                yield [column[0] for column in columns]
+        case Fields(fields) if _bound(pattern):
+            columns = [list(_instances(inner, scope)) for _, inner in fields]
+            if all(columns):
+                yield {name: column[0] for (name, _), column in zip(fields, columns, strict=True)}
+        case _:
+            yield from pattern.examples()
+
+
+def _bound(pattern: Matcher) -> bool:
+    return any(isinstance(one, (ResultOf, Variable)) for one in every(pattern))
+
+
+def binds(task: Task) -> bool:
+    """Whether what a step returned, or was called with, decides about later ones."""
+    actions = [task.automaton.alphabet.patterns[number] for number in task.automaton.alphabet.steps]
+    patterns = [pattern for action in actions for pattern in (action.arguments, action.result) if pattern is not None]
+    return any(map(_bound, patterns))
+
+
+def depends_on_results(task: Task) -> bool:
+    """Whether what a call is depends on more than its arguments and the state: on results, or on what is bound."""
+    alphabet = task.automaton.alphabet
+    rules = (*alphabet.reads, *alphabet.neutral, *(one.call for one in alphabet.forbid))
+    actions = (*alphabet.patterns, *rules)
+    return binds(task) or any(action.result is not None or _bound(action.arguments) for action in actions)
+
+
+def _key(node: Node, world: Simulator, binds: bool) -> tuple[int, str, str]:  # noqa: FBT001
+    bound = ""
+    if binds:
+        results = {action.notation: result for action, result in node.position.results.items()}
+        bound = canonical([node.position.variables, results])
+    return node.position.state, world.key(node.state), bound

@@ -1,0 +1,640 @@
+"""Proving a task against its world: executed, not believed. What is wrong is named with a counterexample."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass, replace
+from functools import cache, partial
+from itertools import combinations, islice, product
+from typing import Any, Final
+
+from corepath.action import REQUIRED, Call
+from corepath.errors import CorepathError, ToolError
+from corepath.explore import (
+    Explored,
+    Node,
+    arguments_at,
+    as_call,
+    depends_on_results,
+    explore,
+    replay,
+    sample_values,
+    simulator_of,
+    variant,
+    variants,
+)
+from corepath.json_values import canonical, equal, is_number, why_not_json
+from corepath.matchers import (
+    Approx,
+    Between,
+    Contains,
+    Fields,
+    Items,
+    Literal,
+    Matcher,
+    NoneOf,
+    OneOf,
+    Regex,
+    ResultOf,
+    SameText,
+    Satisfies,
+    Unordered,
+    Variable,
+    every,
+)
+from corepath.parameters import taken
+from corepath.policy import breaks, owes
+from corepath.score import score
+from corepath.task import Decoy, Task
+from corepath.trace import Kind, Position, begin, step
+from corepath.world import World, WorldTool, same_public
+
+FEWEST_VALUES: Final = 3
+"""Values that a matcher without end must be tried with."""
+MOST_CALLS_A_TOOL: Final = 40
+"""Ways to call one tool that the search tries."""
+MOST_TOLD: Final = 5
+"""Counterexamples told of one kind."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was proven of a task, and what was found wrong."""
+
+    task: str
+    world: str
+    seed: int
+    failures: tuple[str, ...]
+    golden_paths: int = 0
+    lengths: tuple[int, ...] = ()
+    pairs: int = 0
+    rounds: int = 0
+    nodes: int = 0
+    depth: int | None = None
+    """Calls off the procedure up to which the search was complete; None where there was none, or it found the end."""
+    exhausted: bool = False
+    """Whether the search came to its end: there is nothing more to find."""
+    decoys: Mapping[str, str] = field(default_factory=dict)
+    """Which baselines each decoy fools."""
+    policies: tuple[str, ...] = ()
+    """Policies that the world itself would let an agent break, and was seen to."""
+    says: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.failures
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict as JSON."""
+        return {"task": self.task, "world": self.world, "ok": self.ok, **vars(self)}
+
+
+def verify(world: World[Any], name: str, seed: int = 0, nodes: int = 0) -> Verdict:
+    """A task of a world, proven; `nodes` pairs are searched for ways to the goal that the task does not know."""
+    try:
+        task = world.make(name, seed)
+    except CorepathError as error:
+        return Verdict(f"{world.name}/{name}", world.name, seed, tuple(str(error).splitlines()))
+    return verify_task(task, world, seed, nodes)
+
+
+def verify_task(task: Task, world: World[Any], seed: int = 0, nodes: int = 0) -> Verdict:
+    """The same of a task at hand."""
+    rounds = [explore(task, variant(task, number)) for number in range(max(variants(task), 1))]
+    failures = [*_setup(task, world)]
+    failures += _runs(task, rounds)
+    failures += _labels(task, rounds, world)
+    failures += _loops(task, rounds)
+    failures += _policies_kept(task, rounds)
+    failures += _values_tried(task)
+    failures += _values_known(task, rounds[0])
+    fools: dict[str, str] = {}
+    for decoy_name, decoy in task.decoys.items():
+        failures += _decoy(task, decoy_name, decoy, fools)
+    found = Search(task, world, nodes).run() if nodes and not failures else None
+    if found:
+        failures += found.failures
+    broken = set(found.broken) if found else set()
+    for decoy in task.decoys.values():
+        broken |= _broken(task, decoy)
+    return Verdict(
+        task=task.id,
+        world=world.name,
+        seed=seed,
+        failures=tuple(dict.fromkeys(failures)),
+        golden_paths=task.automaton.count,
+        lengths=tuple(task.automaton.lengths),
+        pairs=len(rounds[0].nodes),
+        rounds=len(rounds),
+        nodes=found.nodes if found else 0,
+        depth=found.depth if found else None,
+        exhausted=found.exhausted if found else False,
+        decoys=fools,
+        policies=tuple(sorted(broken)),
+        says=dict(task.says),
+    )
+
+
+# What is written
+
+
+def _setup(task: Task, world: World[Any]) -> Iterator[str]:
+    if not task.prompt.strip():
+        yield "the prompt is empty"
+    if task.goal is None:
+        yield "there is no goal: say what must hold of the state at the end"
+    docs = "\n".join(tool.description for tool in world.tools.values())
+    told = _squeezed(f"{task.prompt}\n{world.rules}\n{docs}")
+    reasons = [(str(policy), policy.because) for policy in task.policies]
+    own = {policy.because for policy in task.policies}
+    reasons += [
+        (f"never {one.call.notation}", one.why or "") for one in task.automaton.alphabet.forbid if one.why not in own
+    ]
+    for what, because in reasons:
+        if not because.strip():
+            yield f"{what}: no reason; quote the prompt, the world's rules or a tool's docstring in because="
+        elif _squeezed(because) not in told:
+            yield f"{what}: '{because}' stands neither in the prompt nor in the world's rules nor in a docstring"
+    for phrase in task.says:
+        if _squeezed(phrase) not in told:
+            yield f"says: '{phrase}' stands neither in the prompt nor in the world's rules nor in a docstring"
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+# Golden paths, executed
+
+
+def _runs(task: Task, rounds: Sequence[Explored]) -> Iterator[str]:
+    goal = task.goal or (lambda _: True)
+    for explored in rounds:
+        for snag in islice(explored.snags, MOST_TOLD):
+            yield f"a golden path does not run: after {_path(snag.node.calls)}, {snag.why}"
+        if not explored.whole:
+            yield f"more than {len(explored.nodes):,} pairs of automaton state and world state: too many to run"
+        for node in explored.nodes:
+            if node.position.accepted and not _holds(goal, node.state):
+                yield f"the goal does not hold after the golden path {_path(node.calls)}"
+                break
+        for edge in explored.edges:
+            if wrong := why_not_json(edge.call.result):
+                yield f"the result of {edge.call} cannot be written as JSON: {wrong}"
+                break
+
+
+def _holds(goal: Any, state: Any) -> bool:
+    return bool(goal(state))
+
+
+def _path(calls: Sequence[Call]) -> str:
+    return " → ".join(map(str, calls)) if calls else "nothing"
+
+
+def _labels(task: Task, rounds: Sequence[Explored], world: World[Any]) -> Iterator[str]:
+    """Reads read and writes write, in every world state that golden paths reach."""
+    told: set[str] = set()
+    for explored in rounds:
+        for edge in explored.edges:
+            if edge.call.tool in told:
+                continue
+            if world.writes(edge.call.tool):
+                if same_public(world, edge.node.state, edge.after.state):
+                    told.add(edge.call.tool)
+                    yield f"the write {edge.call} is progress after {_path(edge.node.calls)} and changes nothing"
+            elif world.key(edge.node.state) != world.key(edge.after.state):
+                told.add(edge.call.tool)
+                yield f"'{edge.call.tool}' is declared a read and changes the state: {edge.call}"
+    reads = [tool for tool in world.tools.values() if not tool.writes and tool.name not in told]
+    states = {world.key(node.state): node.state for node in rounds[0].nodes}
+    pool = Pool(task, world)
+    for tool in reads:
+        for call in pool.calls(tool.name):
+            for state in states.values():
+                answered, after = world.answer(state, call)
+                if "crashed" in answered.extra:
+                    yield f"{call} breaks the world: {answered.error}"
+                    break
+                if world.key(after) != world.key(state):
+                    yield f"'{tool.name}' is declared a read and changes the state: {call}"
+                    break
+            else:
+                continue
+            break
+
+
+def _loops(task: Task, rounds: Sequence[Explored]) -> Iterator[str]:
+    """A self-loop leaves the public state as it is in every world state that its state stands for."""
+    world, automaton = simulator_of(task), task.automaton
+    for explored in rounds[:1]:
+        for node in explored.nodes:
+            for symbol in automaton.loops(node.position.state):
+                arguments = arguments_at(task, node.position, symbol)
+                if arguments is None:
+                    continue
+                call = Call(automaton.alphabet.actions[symbol].tool, arguments)
+                answered, after = world.answer(node.state, call)
+                name = automaton.states[node.position.state]
+                if not same_public(world, node.state, after):
+                    yield f"{call} is a self-loop in state '{name}' and changes the state, after {_path(node.calls)}"
+                elif answered.failed and world.writes(call.tool):
+                    yield f"{call} is a self-loop in state '{name}' and fails there: {answered.error}"
+    for pattern in automaton.alphabet.neutral:
+        for node in rounds[0].nodes:
+            for call in pattern.examples():
+                _, after = world.answer(node.state, call)
+                if not same_public(world, node.state, after):
+                    yield f"{call} is neutral and changes the state, after {_path(node.calls)}"
+
+
+def _policies_kept(task: Task, rounds: Sequence[Explored]) -> Iterator[str]:
+    told: set[str] = set()
+    for explored in rounds[:1]:
+        for edge in explored.edges:
+            done = edge.node.calls
+            for policy in task.policies:
+                if str(policy) not in told and breaks(policy, done, edge.call, edge.node.state, edge.after.state):
+                    told.add(str(policy))
+                    yield f"a golden path breaks '{policy}' ({policy.because}): {_path([*done, edge.call])}"
+        for node in explored.nodes:
+            for policy in task.policies:
+                if node.position.accepted and str(policy) not in told and owes(policy, node.calls):
+                    told.add(str(policy))
+                    yield f"a golden path lacks '{policy}' ({policy.because}): {_path(node.calls)}"
+
+
+# Values
+
+
+def _values_tried(task: Task) -> Iterator[str]:
+    """A matcher that takes many values is tried with at least three of them."""
+    alphabet = task.automaton.alphabet
+    for number in sorted(alphabet.steps):
+        action = alphabet.patterns[number]
+        for name, pattern in action.arguments.fields:
+            if isinstance(pattern, (Approx, Between, Regex, Contains, SameText, Satisfies, NoneOf)):
+                found = len(sample_values(task, number, name))
+                finite = isinstance(pattern, Approx) and pattern.number == 0 and not pattern.tol
+                if found < FEWEST_VALUES and not finite and not _bound_by(pattern):
+                    values = "1 value" if found == 1 else f"{found} values"
+                    yield f"'{action.notation}': only {values} of '{name}' can be tried; {pattern} needs more examples"
+
+
+def _bound_by(pattern: Matcher) -> bool:
+    return any(isinstance(one, (ResultOf, Variable)) for one in every(pattern))
+
+
+def _values_known(task: Task, explored: Explored) -> Iterator[str]:
+    """What a golden path needs is in the prompt, in an earlier result, a default, or a declared alias."""
+    told: set[tuple[int, str]] = set()
+    alphabet = task.automaton.alphabet
+    for edge in explored.edges:
+        action = alphabet.patterns[edge.symbol]
+        results = [call.result for call in edge.node.calls]
+        defaults = (alphabet.tools or {})[action.tool].parameters or {}
+        for name, pattern in action.arguments.fields:
+            if (edge.symbol, name) in told:
+                continue
+            known = partial(_known, task=task, results=results, default=defaults.get(name, REQUIRED))
+            missing = _missing(pattern, known, task.prompt)
+            if missing is not None:
+                told.add((edge.symbol, name))
+                yield (
+                    f"'{action.notation}' needs {missing!r} for '{name}', which is not in the prompt, not in an "
+                    "earlier result and no default; name the words that mean it in says="
+                )
+
+
+def _known(value: Any, task: Task, results: Sequence[Any], default: Any) -> bool:
+    if (default is not REQUIRED and equal(default, value)) or any(equal(one, value) for one in task.says.values()):
+        return True
+    return _in_prompt(value, task.prompt) or any(_in_result(value, result) for result in results)
+
+
+def _missing(pattern: Matcher, known: Callable[[Any], bool], prompt: str) -> Any:
+    """A value that the pattern needs and the agent could not know; None where there is none."""
+
+    def first(patterns: Iterable[Matcher]) -> Any:
+        found = (_missing(one, known, prompt) for one in patterns)
+        return next((one for one in found if one is not None), None)
+
+    match pattern:
+        case Literal(value=value):
+            return _unknown_leaf(value, known)
+        case Approx(number):
+            return None if known(number) else number
+        case Between(low, high):
+            inside = isinstance(low, (int, float)) and any(low <= one <= high for one in _numbers(prompt))
+            return None if inside or (known(low) and known(high)) else low
+        case OneOf(options):
+            unknown = [_missing(option, known, prompt) for option in options]
+            return None if None in unknown else unknown[0]
+        case SameText(text):
+            return None if _squeezed(text) in _squeezed(prompt) or known(text) else text
+        case Satisfies():
+            return None if any(map(known, pattern.examples())) else pattern.examples()[0]
+        case Contains() | Items() | Unordered() | Fields():
+            return first(pattern.inner())
+    return None
+
+
+def _unknown_leaf(value: Any, known: Callable[[Any], bool]) -> Any:
+    if known(value):
+        return None
+    if isinstance(value, (list, dict)) and value:
+        leaves = value if isinstance(value, list) else value.values()
+        return next((leaf for leaf in leaves if not known(leaf)), None)
+    return "null" if value is None else value
+
+
+def _in_prompt(value: Any, prompt: str) -> bool:
+    if isinstance(value, str):
+        return bool(value) and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", prompt) is not None
+    return is_number(value) and any(equal(number, value) for number in _numbers(prompt))
+
+
+@cache
+def _numbers(text: str) -> tuple[float, ...]:
+    found = re.findall(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?", text)
+    return tuple(dict.fromkeys(float(one.replace(",", "")) for one in found))
+
+
+def _in_result(value: Any, result: Any) -> bool:
+    if equal(value, result):
+        return True
+    if isinstance(result, str):
+        return isinstance(value, str) and bool(value) and value in result
+    if isinstance(result, Mapping):
+        return any(key == value or _in_result(value, item) for key, item in result.items())
+    return isinstance(result, (list, tuple)) and any(_in_result(value, item) for item in result)
+
+
+# Decoys
+
+
+def _decoy(task: Task, name: str, decoy: Decoy, fools: dict[str, str]) -> Iterator[str]:
+    """A decoy runs, is flagged with the kind that it declares, and fools what it says it fools."""
+    run = replay(task, decoy.calls)
+    for call in run.calls:
+        if call.failed:
+            yield f"decoy '{name}': {call} fails: {call.error}"
+            return
+    scored = score(task, run.calls)
+    kinds = list(dict.fromkeys(harm.kind.value for harm in scored.harms))
+    if decoy.harm is None:
+        if kinds or scored.accepted:
+            yield f"decoy '{name}' should only leave something out, and is {', '.join(kinds) or 'accepted'}"
+    elif not kinds:
+        yield f"decoy '{name}' should be {decoy.harm}, and nothing in it is harmful"
+    elif str(decoy.harm) not in kinds:
+        yield f"decoy '{name}' should be {decoy.harm}, and is {', '.join(kinds)}"
+    passed = [what for what, ok in (("state", scored.state_match), ("response", scored.response_match)) if ok]
+    fools[name] = "both" if len(passed) == 2 else passed[0] if passed else "none"
+    if fools[name] != decoy.fools:
+        yield f"decoy '{name}' should fool {decoy.fools}, and fools {fools[name]}"
+
+
+def _broken(task: Task, decoy: Decoy) -> set[str]:
+    """The policies that the decoy breaks without a tool error: the world does not enforce them."""
+    run = replay(task, decoy.calls)
+    found = {str(policy) for policy in task.policies if owes(policy, run.calls)}
+    for index, call in enumerate(run.calls):
+        for policy in task.policies:
+            if not call.failed and breaks(policy, run.calls[:index], call, run.states[index], run.states[index + 1]):
+                found.add(str(policy))
+    return found
+
+
+# Completeness
+
+
+class Pool:
+    """Calls that an agent might think of: every tool, with values from the prompt and the state's identifiers."""
+
+    def __init__(self, task: Task, world: World[Any]) -> None:
+        self.task, self.world = task, world
+        prompt = task.prompt
+        quoted = re.findall(r"'([^']{1,80})'|\"([^\"]{1,80})\"", prompt)
+        names = list(dict.fromkeys(_names(task.start)))
+        aliases = list(task.says.values())
+        texts = [*(one or other for one, other in quoted), *(one for one in aliases if isinstance(one, str))]
+        texts += [one for one in (*_step_texts(task), *names) if _in_prompt(one, prompt)]
+        self.texts = list(dict.fromkeys([*texts, *names]))
+        self.numbers = list(dict.fromkeys([*_numbers(prompt), *(one for one in aliases if is_number(one))]))
+
+    def calls(self, tool: str) -> list[Call]:
+        """The ways to call a tool, the likeliest first, up to a limit."""
+        inputs = self.world.tools[tool].inputs
+        columns: list[list[Any]] = []
+        for parameter in inputs.values():
+            fitting = [value for value in (*self.texts, *self.numbers) if parameter.admits(value)][:8]
+            samples = [
+                one for one in parameter.samples if not isinstance(one, (str, int, float)) or isinstance(one, bool)
+            ]
+            if not fitting:
+                fitting = list(parameter.samples)
+            known = [] if parameter.default is REQUIRED else [parameter.default]
+            column = [*known, *fitting, *(samples if isinstance(parameter.samples[0], bool) else ())]
+            columns.append(list({canonical(value): value for value in column}.values()))
+        rows = islice(product(*columns), MOST_CALLS_A_TOOL)
+        return [Call(tool, dict(zip(inputs, row, strict=True))) for row in rows]
+
+
+def _step_texts(task: Task) -> Iterator[str]:
+    """The texts that the steps of the procedure are called with."""
+    alphabet = task.automaton.alphabet
+    for number in sorted(alphabet.steps):
+        for _, pattern in alphabet.actions[number].arguments.fields:
+            if isinstance(pattern, Literal) and isinstance(pattern.value, str):
+                yield pattern.value
+
+
+def _names(value: Any) -> Iterator[str]:
+    """The identifiers in a state: keys and short texts, not the names of its fields."""
+    if is_dataclass(value):
+        for name, item in vars(value).items():
+            if not name.startswith("_"):
+                yield from _names(item)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield key
+            yield from _names(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _names(item)
+    elif isinstance(value, str) and 0 < len(value) <= 40:
+        yield value
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A pair that the search reached, how, and where the calls off the procedure stand in it."""
+
+    node: Node
+    off: tuple[int, ...]
+    length: int
+    bound: str
+
+
+class Search:
+    """Breadth first over pairs of automaton state and world state, by the number of calls off the procedure.
+
+    Steps that are progress cost nothing, any other call that changes the state costs one. A call for which a policy
+    names the reason is not followed: whatever comes after it, the path is rejected for that reason.
+    """
+
+    def __init__(self, task: Task, world: World[Any], most: int) -> None:
+        self.task, self.world, self.most = task, world, most
+        self.failures: list[str] = []
+        self.broken: set[str] = set()
+        self.nodes = 0
+        self.depth: int | None = None
+        self.exhausted = False
+        self._seen: set[tuple[int, str]] = set()
+        self._answers: dict[str, list[tuple[int, Call, Any, str]]] = {}
+        self._harmful: dict[tuple[int, int, str], bool] = {}
+        self._settled = not depends_on_results(task)
+        pool = Pool(task, world)
+        calls = [call for tool in world.tools.values() if tool.writes for call in pool.calls(tool.name)]
+        calls += [as_call(call) for decoy in task.decoys.values() for call in decoy.calls]
+        distinct = {canonical([call.tool, call.arguments]): call for call in calls}
+        self._calls = list(self._writes(distinct.values()))
+
+    def _writes(self, calls: Iterable[Call]) -> Iterator[tuple[int, WorldTool[Any], Call]]:
+        """The calls of writes, with checked arguments: the search makes each of them very often."""
+        for index, call in enumerate(calls):
+            tool = self.world.tools.get(call.tool)
+            if tool is not None and tool.writes:
+                try:
+                    yield index, tool, replace(call, arguments=taken(tool.name, tool.inputs, call.arguments))
+                except ToolError:
+                    continue
+
+    def run(self) -> Search:
+        """Search until the budget is used up or nothing is left."""
+        first = _Found(Node(begin(self.task.automaton), self.task.start), (), 0, "")
+        level = [first]
+        self._add(first, self.world.key(self.task.start), None)
+        number = 0
+        while level:
+            below: list[_Found] = []
+            for found in level:  # grows while it is gone through: progress stays on the level
+                if not self._expand(found, level, below):
+                    self.depth = max(number - 1, 0)
+                    return self
+                if len(self.failures) >= MOST_TOLD:
+                    return self
+            self.depth = number
+            level, number = below, number + 1
+        self.exhausted = True
+        return self
+
+    def _expand(self, found: _Found, level: list[_Found], below: list[_Found]) -> bool:
+        """Try every call at a pair; False where the budget is used up."""
+        position, state = found.node.position, found.node.state
+        if position.accepted and _holds(self.task.goal, state):
+            return True
+        for symbol in self.task.automaton.due(position.state):
+            arguments = arguments_at(self.task, position, symbol)
+            if arguments is not None:
+                call = Call(self.task.automaton.alphabet.actions[symbol].tool, arguments)
+                answered, after = self.world.answer(state, call)
+                if not answered.failed and not self._take(
+                    found, -1, answered, after, self.world.key(after), level, below
+                ):
+                    return False
+        return all(
+            self._take(found, index, answered, after, key, level, below)
+            for index, answered, after, key in self._changes(state)
+        )
+
+    def _changes(self, state: Any) -> list[tuple[int, Call, Any, str]]:
+        """The calls that work in a world state and change it, with the states after."""
+        key = self.world.key(state)
+        known = self._answers.get(key)
+        if known is None:
+            known = self._answers[key] = []
+            for index, tool, call in self._calls:
+                try:
+                    result, after = tool.performed(state, call.arguments)
+                except ToolError:
+                    continue
+                except Exception as error:  # noqa: BLE001  # whatever it is, the world must not raise it
+                    self.failures.append(f"{call} breaks the world: {type(error).__name__}: {error}")
+                    continue
+                if (after_key := self.world.key(after)) != key:
+                    known.append((index, Call(call.tool, call.arguments, result), after, after_key))
+        return known
+
+    def _take(
+        self, found: _Found, index: int, call: Call, after: Any, key: str, level: list[_Found], below: list[_Found]
+    ) -> bool:
+        """Follow one call that worked; False where the budget is used up."""
+        state = found.node.position.state
+        kind = (state, index, found.bound)
+        harmful = self._harmful.get(kind) if index >= 0 else None
+        if harmful is None:
+            done, position = step(found.node.position, call)
+            if done.kind is Kind.PROGRESS:
+                node = Node(position, after, (found.node, call))
+                return self._add(_Found(node, found.off, found.length + 1, self._bound(position)), key, level)
+            if done.forbidden is not None:
+                self.broken.update(self._reasons(found.node, call, after))
+                return True
+            harmful = self._harmful[kind] = done.kind is Kind.HARM
+        if (state, key) in self._seen:
+            return True
+        if harmful and (reasons := self._reasons(found.node, call, after)):
+            self.broken.update(reasons)
+            return True
+        node = Node(found.node.position, after, (found.node, call))
+        return self._add(_Found(node, (*found.off, found.length), found.length + 1, found.bound), key, below)
+
+    def _bound(self, position: Position) -> str:
+        """What is bound and was returned so far, where that decides what a call is."""
+        if self._settled:
+            return ""
+        return canonical([position.variables, [[str(action), found] for action, found in position.results.items()]])
+
+    def _reasons(self, node: Node, call: Call, after: Any) -> list[str]:
+        done = node.calls
+        return [str(policy) for policy in self.task.policies if breaks(policy, done, call, node.state, after)]
+
+    def _add(self, found: _Found, key: str, level: list[_Found] | None) -> bool:
+        place = (found.node.position.state, key)
+        if place in self._seen:
+            return True
+        if self.nodes >= self.most:
+            return False
+        self._seen.add(place)
+        self.nodes += 1
+        if level is not None:
+            level.append(found)
+        if _holds(self.task.goal, found.node.state):
+            self._judge(found)
+        return True
+
+    def _judge(self, found: _Found) -> None:
+        """A way to the goal: it is accepted, or there is a named reason why not, or it is told."""
+        calls = found.node.calls
+        if any(owes(policy, calls) for policy in self.task.policies):
+            return
+        if not found.off:
+            if not found.node.position.accepted:
+                self.failures.append(
+                    f"the goal holds after {_path(calls)}, the task asks for more, and no policy says why"
+                )
+        elif not self._wasteful(calls, found.off):
+            self.failures.append(f"a way to the goal is rejected, and no policy says why: {_path(calls)}")
+
+    def _wasteful(self, calls: Sequence[Call], off: tuple[int, ...]) -> bool:
+        """Whether the goal is reached as well without some of the calls off the procedure."""
+        some = (left_out for size in (1, 2, 3) for left_out in combinations(off, size))
+        for left_out in (off, *some):
+            run = replay(self.task, [call for index, call in enumerate(calls) if index not in left_out])
+            if not any(call.failed for call in run.calls) and _holds(self.task.goal, run.end):
+                return True
+        return False

@@ -1,0 +1,360 @@
+"""Worlds: simulated places with tools over a small state, and the tasks in them.
+
+world = World("lamp", Lamp, rules="...")
+
+@world.write
+def switch(lamp: Lamp, on: bool) -> str: ...
+
+@world.task
+def switch_on(pick) -> Task: ...
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar
+
+from corepath.action import REQUIRED, UNANSWERED, Action, Call, Tool
+from corepath.alphabet import Forbidden
+from corepath.errors import CorepathError, TaskError, ToolError, nearest
+from corepath.explore import Node, arguments_at, explore, simulator_of, variant, variants
+from corepath.json_values import canonical, why_not_json
+from corepath.parameters import Parameter, parameters_of, taken
+from corepath.policy import Never, Policy, completed
+from corepath.task import Simulator, Task
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+S = TypeVar("S")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+GROUP: Final = "corepath.worlds"
+"""The entry points under which worlds are found: `farm = "corepath.worlds.farm:world"`."""
+
+
+@dataclass(frozen=True)
+class WorldTool(Tool, Generic[P]):
+    """A tool that can be executed. Called outside a run it is an action: `move(to="C")`."""
+
+    function: Callable[..., Any] = field(repr=False, kw_only=True)
+    inputs: Mapping[str, Parameter] = field(repr=False, kw_only=True)
+    writes: bool = field(kw_only=True)
+
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Action:
+        """The tool with these arguments and no others."""
+        try:
+            bound = self._signature.bind_partial(*args, **kwargs)
+        except TypeError as error:
+            raise TaskError.of(f"tool '{self.name}': {error}") from None
+        return self._action(bound.arguments, is_open=False)
+
+    def performed(self, state: S, arguments: Mapping[str, Any]) -> tuple[Any, S]:
+        """The result and the state after, of arguments that were checked; the state before stays as it was."""
+        after = copied(state)
+        return self.function(after, **copied(arguments)), after
+
+    @property
+    def description(self) -> str:
+        """What the agent reads."""
+        return inspect.cleandoc(self.function.__doc__ or "")
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The tool as models are told of it: name, description, and JSON Schema of its parameters."""
+        required = [name for name, parameter in self.inputs.items() if parameter.default is REQUIRED]
+        return {
+            "name": self.name,
+            "description": self.description,
+            "parameters": {
+                "type": "object",
+                "properties": {name: parameter.schema for name, parameter in self.inputs.items()},
+                "required": required,
+                "additionalProperties": False,
+            },
+        }
+
+    @cached_property
+    def _signature(self) -> inspect.Signature:
+        signature = inspect.signature(self.function)
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
+class Pick:
+    """Chooses a task's values: the first is the canonical one, a seed other than 0 chooses among all."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        self._name, self._seed, self._taken = name, seed, 0
+
+    def __call__(self, *options: T) -> T:
+        """One of the values."""
+        return options[self._number(len(options))]
+
+    def some(self, count: int, *options: T) -> list[T]:
+        """So many of the values, no two of them the same one; canonically the first."""
+        left = list(options)
+        return [left.pop(self._number(len(left))) for _ in range(count)]
+
+    def _number(self, count: int) -> int:
+        self._taken += 1
+        if self._seed == 0:
+            return 0
+        digest = hashlib.sha256(f"{self._name}:{self._seed}:{self._taken}".encode()).digest()
+        return int.from_bytes(digest[:8], "big") % count
+
+
+@dataclass(eq=False)
+class World(Generic[S]):
+    """A simulated world: a state dataclass, rules in words that every agent in it reads, tools, policies and tasks."""
+
+    name: str
+    state: Callable[[], S]
+    rules: str = ""
+    tools: dict[str, WorldTool[Any]] = field(default_factory=dict, init=False, repr=False)
+    policies: list[Policy] = field(default_factory=list, init=False, repr=False)
+    makers: dict[str, Callable[[Pick], Task]] = field(default_factory=dict, init=False, repr=False)
+
+    # How it is written
+
+    def read(self, function: Callable[Concatenate[S, P], Any]) -> WorldTool[P]:
+        """A tool that changes nothing."""
+        return self._tool(function, writes=False)
+
+    def write(self, function: Callable[Concatenate[S, P], Any]) -> WorldTool[P]:
+        """A tool that may change the state."""
+        return self._tool(function, writes=True)
+
+    def policy(self, *policies: Policy) -> None:
+        """Policies that hold in every task of the world."""
+        self.policies += policies
+
+    def task(self, function: Callable[[Pick], Task]) -> Callable[[Pick], Task]:
+        """A task as a function of its values: `def water_plant(pick): ... return Task(...)`."""
+        name = function.__name__
+        if name in self.makers:
+            raise TaskError.of(f"world '{self.name}' already has a task '{name}'; give this one another name")
+        self.makers[name] = function
+        return function
+
+    def _tool(self, function: Callable[..., Any], *, writes: bool) -> WorldTool[Any]:
+        name = function.__name__
+        if name in self.tools:
+            raise TaskError.of(f"world '{self.name}' already has a tool '{name}'; give this one another name")
+        if not (function.__doc__ or "").strip():
+            raise TaskError.of(f"tool '{name}' has no docstring; it is what the agent reads")
+        inputs = parameters_of(function)
+        defaults = {name: parameter.default for name, parameter in inputs.items()}
+        self.tools[name] = WorldTool(name, defaults, function=function, inputs=inputs, writes=writes)
+        return self.tools[name]
+
+    # How it runs: `task.Simulator`
+
+    def answer(self, state: S, call: Call) -> tuple[Call, S]:
+        """The call with its result or its error, and the state after it; a call that fails changes nothing."""
+        tool = self.tools.get(call.tool)
+        if tool is None:
+            return _failed(call, f"no tool '{call.tool[:80]}'{nearest(call.tool, self.tools)}"), state
+        try:
+            arguments = taken(tool.name, tool.inputs, call.arguments)
+            result, after = tool.performed(state, arguments)
+        except ToolError as error:
+            return _failed(call, str(error)), state
+        except Exception as error:  # noqa: BLE001  # a world's mistake must not stop the agent; verify reports it
+            return _failed(call, f"internal error: {type(error).__name__}: {error}", crashed=True), state
+        return Call(call.tool, arguments, result, None, call.id, call.turn, call.extra), after
+
+    def public(self, state: S) -> Any:
+        """The state as JSON, without the fields that begin with `_`."""
+        return _public(state)
+
+    def key(self, state: S) -> str:
+        """The whole state as text: the same for equal states."""
+        return _ENCODED(state)
+
+    def admits(self, tool: str, parameter: str, value: Any) -> bool:
+        """Whether the tool takes such a value."""
+        return self.tools[tool].inputs[parameter].admits(value)
+
+    def samples(self, tool: str, parameter: str) -> tuple[Any, ...]:
+        """Values that the tool takes."""
+        return self.tools[tool].inputs[parameter].samples
+
+    def writes(self, tool: str) -> bool:
+        """Whether the tool may change the state."""
+        return self.tools[tool].writes
+
+    def loops(self, task: Task) -> dict[int, set[int]]:
+        """The writes among a task's steps that preserve the public state wherever an automaton state can stand."""
+        return proven_loops(task)
+
+    # What is in it
+
+    def make(self, name: str, seed: int = 0) -> Task:
+        """A task of the world; seed 0 gives its canonical values, any other seed a variant."""
+        if name not in self.makers:
+            raise TaskError.of(f"no task '{name}' in world '{self.name}'{nearest(name, self.makers)}")
+        try:
+            return self.complete(self.makers[name](Pick(f"{self.name}/{name}", seed)), f"{self.name}/{name}")
+        except CorepathError as error:
+            raise TaskError.of(f"task '{self.name}/{name}', seed {seed}: {error}") from error
+
+    def tasks(self, seed: int = 0) -> dict[str, Task]:
+        """All tasks of the world by id."""
+        made = (self.make(name, seed) for name in self.makers)
+        return {task.id: task for task in made}
+
+    def complete(self, task: Task, name: str | None = None) -> Task:
+        """The task with what the world gives every task: tools, reads, policies, and the loops that it proves."""
+        start = self.state() if task.start is None else task.start
+        if wrong := why_not_json(_plain(start)):
+            raise TaskError.of(f"the start state of task '{name or task.id}' cannot be written as JSON: {wrong}")
+        policies = tuple(completed(policy, self.tools) for policy in (*self.policies, *task.policies))
+        alphabet = task.automaton.alphabet
+        rules: dict[str, Any] = {
+            "reads": (*alphabet.reads, *(tool.any() for tool in self.tools.values() if not tool.writes)),
+            "forbid": (*alphabet.forbid, *_forbidden(policies)),
+        }
+        automaton = None
+        if task.procedure is None:
+            also = {"neutral": alphabet.neutral, "unlisted": alphabet.unlisted, "tools": dict(self.tools)}
+            automaton = task.automaton.under(**rules, **also)
+        return replace(
+            task,
+            id=name or task.id,
+            world=self.name,
+            automaton=automaton,  # type: ignore[arg-type]  # a procedure is compiled again
+            tools=tuple(self.tools.values()),
+            policies=policies,
+            start=start,
+            simulator=self,
+            **rules,
+        )
+
+
+def _forbidden(policies: Iterable[Policy]) -> Iterator[Forbidden]:
+    for policy in policies:
+        if isinstance(policy, Never) and policy.always and policy.call is not None:
+            yield Forbidden(policy.call, policy.severity, policy.because)
+
+
+def proven_loops(task: Task) -> dict[int, set[int]]:
+    """The writes among the steps that succeed and leave the public state in every world state that a state stands for.
+
+    Where there are too many pairs to look at all, none is proven.
+    """
+    alphabet, world = task.automaton.alphabet, simulator_of(task)
+    writes = [number for number in sorted(alphabet.steps) if world.writes(alphabet.actions[number].tool)]
+    rounds = range(variants(task))
+    standing: dict[int, dict[str, Node]] = {}
+    for number in rounds:
+        explored = explore(task, variant(task, number))
+        if not explored.whole:
+            return {}
+        for node in explored.nodes:
+            standing.setdefault(node.position.state, {})[world.key(node.state)] = node
+    loops: dict[int, set[int]] = {}
+    for state, nodes in standing.items():
+        for symbol in writes:
+            if symbol not in task.automaton.delta[state] and all(
+                preserves(task, node, symbol, number) for node in nodes.values() for number in rounds
+            ):
+                loops.setdefault(state, set()).add(symbol)
+    return loops
+
+
+def preserves(task: Task, node: Node, symbol: int, number: int) -> bool:
+    """Whether the step, done at a pair, succeeds and leaves the public state as it is."""
+    world = simulator_of(task)
+    arguments = arguments_at(task, node.position, symbol, number)
+    if arguments is None:
+        return False
+    answered, after = world.answer(node.state, Call(task.automaton.alphabet.actions[symbol].tool, arguments))
+    return not answered.failed and same_public(world, node.state, after)
+
+
+def same_public(world: Simulator, one: Any, other: Any) -> bool:
+    """Whether two states are the same but for what is private."""
+    return canonical(world.public(one)) == canonical(world.public(other))
+
+
+# States are values
+
+
+def copied(state: Any) -> Any:
+    """A copy that shares nothing with the state."""
+    kind = type(state)
+    if kind in _SCALARS:
+        return state
+    if kind is dict:
+        return {name: value if type(value) in _SCALARS else copied(value) for name, value in state.items()}
+    if kind is list:
+        return [value if type(value) in _SCALARS else copied(value) for value in state]
+    if kind is tuple:
+        return tuple(copied(value) for value in state)
+    made = object.__new__(kind)
+    made.__dict__.update(copied(vars(state)))
+    return made
+
+
+_ENCODED: Final = json.JSONEncoder(default=vars, sort_keys=True, check_circular=False).encode
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+def _public(value: Any) -> Any:
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if kind is dict:
+        return {name: _public(item) for name, item in value.items()}
+    if kind is list or kind is tuple:
+        return [_public(item) for item in value]
+    return {name: _public(item) for name, item in vars(value).items() if not name.startswith("_")}
+
+
+def _plain(value: Any) -> Any:
+    """The whole state as JSON, private fields too; what is no JSON stays as it is."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {name: _plain(item) for name, item in vars(value).items()}
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def _failed(call: Call, message: str, *, crashed: bool = False) -> Call:
+    extra = {**call.extra, "crashed": True} if crashed else call.extra
+    return replace(call, result=UNANSWERED, error=message, extra=extra)
+
+
+# Where worlds are found
+
+
+def worlds() -> dict[str, EntryPoint]:
+    """The installed worlds by name, the built-in ones and those of other packages; none is imported."""
+    from importlib.metadata import entry_points  # noqa: PLC0415  # takes longer than all the rest of the package
+
+    found = {entry.name: entry for entry in entry_points(group=GROUP)}
+    return dict(sorted(found.items()))
+
+
+def world(name: str) -> World[Any]:
+    """An installed world: `world("farm")`."""
+    known = worlds()
+    if name not in known:
+        raise TaskError.of(f"no world '{name}'{nearest(name, known)}")
+    found = known[name].load()
+    if not isinstance(found, World):
+        raise TaskError.of(f"the entry point '{name}' names {known[name].value}, which is no World")
+    return found
+
+
+def task(id: str, seed: int = 0) -> Task:  # noqa: A002
+    """A task of an installed world: `task("farm/water_plant")`."""
+    name, _, rest = id.partition("/")
+    return world(name).make(rest, seed)
