@@ -11,7 +11,7 @@ import pytest
 from corepath import Task, World, world, worlds
 from corepath.explore import explore, variant
 from corepath.matchers import ResultOf, every
-from corepath.policy import is_order
+from corepath.policy import is_order, named
 from corepath.verify import Verdict, verify
 
 BUILT_IN = sorted(name for name, entry in worlds().items() if find_spec(entry.module))
@@ -140,7 +140,7 @@ def test_all_but_two_tasks_have_decoys_and_most_of_them_fool_both_baselines(name
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_at_least_half_of_the_order_rules_are_policy_and_not_interlock(name: str) -> None:
-    rules = {str(policy) for task in canonical(name).values() for policy in task.policies if is_order(policy)}
+    rules = {named(policy) for task in canonical(name).values() for policy in task.policies if is_order(policy)}
     broken = {policy for found in verdicts(name).values() for policy in found.policies}
     assert len(rules) >= 3
     assert 2 * len(rules & broken) >= len(rules), rules - broken

@@ -108,6 +108,11 @@ def never(
     return Never(call, because, when, leaves, severity)
 
 
+def named(policy: Policy) -> str:
+    """The policy and its reason, which tell it apart."""
+    return f"{policy}: {policy.because}"
+
+
 def is_order(policy: Policy) -> bool:
     """Whether it is about order, rather than a call that is forbidden or needed."""
     return isinstance(policy, (Before, After)) or (isinstance(policy, Never) and not policy.always)

@@ -44,7 +44,7 @@ from corepath.matchers import (
     every,
 )
 from corepath.parameters import taken
-from corepath.policy import breaks, owes
+from corepath.policy import breaks, named, owes
 from corepath.score import score
 from corepath.task import Decoy, Task
 from corepath.trace import Kind, Position, begin, step
@@ -400,11 +400,11 @@ def _decoy(task: Task, name: str, decoy: Decoy, fools: dict[str, str]) -> Iterat
 def _broken(task: Task, decoy: Decoy) -> set[str]:
     """The policies that the decoy breaks without a tool error: the world does not enforce them."""
     run = replay(task, decoy.calls)
-    found = {str(policy) for policy in task.policies if owes(policy, run.calls)}
+    found = {named(policy) for policy in task.policies if owes(policy, run.calls)}
     for index, call in enumerate(run.calls):
         for policy in task.policies:
             if not call.failed and breaks(policy, run.calls[:index], call, run.states[index], run.states[index + 1]):
-                found.add(str(policy))
+                found.add(named(policy))
     return found
 
 
@@ -601,7 +601,7 @@ class Search:
 
     def _reasons(self, node: Node, call: Call, after: Any) -> list[str]:
         done = node.calls
-        return [str(policy) for policy in self.task.policies if breaks(policy, done, call, node.state, after)]
+        return [named(policy) for policy in self.task.policies if breaks(policy, done, call, node.state, after)]
 
     def _add(self, found: _Found, key: str, level: list[_Found] | None) -> bool:
         place = (found.node.position.state, key)
