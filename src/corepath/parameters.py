@@ -57,6 +57,13 @@ class Parameter:
         return _samples(self.type)
 
     @property
+    def options(self) -> tuple[Any, ...] | None:
+        """All values of its type, where they are few enough to list."""
+        if get_origin(self.type) is Literal:
+            return get_args(self.type)
+        return (True, False) if self.type is bool else None
+
+    @property
     def schema(self) -> dict[str, Any]:
         """Its JSON Schema."""
         schema = _schema(self.type)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass, replace
-from functools import cache, partial
-from itertools import combinations, islice, product
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations, islice
 from typing import Any, Final
 
 from corepath.action import REQUIRED, Call
@@ -24,7 +23,7 @@ from corepath.explore import (
     variant,
     variants,
 )
-from corepath.json_values import canonical, equal, is_number, why_not_json
+from corepath.json_values import canonical, equal, why_not_json
 from corepath.matchers import (
     Approx,
     Between,
@@ -45,6 +44,7 @@ from corepath.matchers import (
 )
 from corepath.parameters import taken
 from corepath.policy import breaks, named, owes
+from corepath.pool import Pool, in_prompt, numbers_in
 from corepath.score import score
 from corepath.task import Decoy, Task
 from corepath.trace import Kind, Position, begin, step
@@ -52,8 +52,6 @@ from corepath.world import World, WorldTool, same_public
 
 FEWEST_VALUES: Final = 3
 """Values that a matcher without end must be tried with."""
-MOST_CALLS_A_TOOL: Final = 40
-"""Ways to call one tool that the search tries."""
 MOST_TOLD: Final = 5
 """Counterexamples told of one kind."""
 
@@ -311,7 +309,7 @@ def _values_known(task: Task, explored: Explored) -> Iterator[str]:
 def _known(value: Any, task: Task, results: Sequence[Any], default: Any) -> bool:
     if (default is not REQUIRED and equal(default, value)) or any(equal(one, value) for one in task.says.values()):
         return True
-    return _in_prompt(value, task.prompt) or any(_in_result(value, result) for result in results)
+    return in_prompt(value, task.prompt) or any(_in_result(value, result) for result in results)
 
 
 def _missing(pattern: Matcher, known: Callable[[Any], bool], prompt: str) -> Any:
@@ -327,7 +325,7 @@ def _missing(pattern: Matcher, known: Callable[[Any], bool], prompt: str) -> Any
         case Approx(number):
             return None if known(number) else number
         case Between(low, high):
-            inside = isinstance(low, (int, float)) and any(low <= one <= high for one in _numbers(prompt))
+            inside = isinstance(low, (int, float)) and any(low <= one <= high for one in numbers_in(prompt))
             return None if inside or (known(low) and known(high)) else low
         case OneOf(options):
             unknown = [_missing(option, known, prompt) for option in options]
@@ -348,18 +346,6 @@ def _unknown_leaf(value: Any, known: Callable[[Any], bool]) -> Any:
         leaves = value if isinstance(value, list) else value.values()
         return next((leaf for leaf in leaves if not known(leaf)), None)
     return "null" if value is None else value
-
-
-def _in_prompt(value: Any, prompt: str) -> bool:
-    if isinstance(value, str):
-        return bool(value) and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", prompt) is not None
-    return is_number(value) and any(equal(number, value) for number in _numbers(prompt))
-
-
-@cache
-def _numbers(text: str) -> tuple[float, ...]:
-    found = re.findall(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?", text)
-    return tuple(dict.fromkeys(float(one.replace(",", "")) for one in found))
 
 
 def _in_result(value: Any, result: Any) -> bool:
@@ -409,64 +395,6 @@ def _broken(task: Task, decoy: Decoy) -> set[str]:
 
 
 # Completeness
-
-
-class Pool:
-    """Calls that an agent might think of: every tool, with values from the prompt and the state's identifiers."""
-
-    def __init__(self, task: Task, world: World[Any]) -> None:
-        self.task, self.world = task, world
-        prompt = task.prompt
-        quoted = re.findall(r"'([^']{1,80})'|\"([^\"]{1,80})\"", prompt)
-        names = list(dict.fromkeys(_names(task.start)))
-        aliases = list(task.says.values())
-        texts = [*(one or other for one, other in quoted), *(one for one in aliases if isinstance(one, str))]
-        texts += [one for one in (*_step_texts(task), *names) if _in_prompt(one, prompt)]
-        self.texts = list(dict.fromkeys([*texts, *names]))
-        self.numbers = list(dict.fromkeys([*_numbers(prompt), *(one for one in aliases if is_number(one))]))
-
-    def calls(self, tool: str) -> list[Call]:
-        """The ways to call a tool, the likeliest first, up to a limit."""
-        inputs = self.world.tools[tool].inputs
-        columns: list[list[Any]] = []
-        for parameter in inputs.values():
-            fitting = [value for value in (*self.texts, *self.numbers) if parameter.admits(value)][:8]
-            samples = [
-                one for one in parameter.samples if not isinstance(one, (str, int, float)) or isinstance(one, bool)
-            ]
-            if not fitting:
-                fitting = list(parameter.samples)
-            known = [] if parameter.default is REQUIRED else [parameter.default]
-            column = [*known, *fitting, *(samples if isinstance(parameter.samples[0], bool) else ())]
-            columns.append(list({canonical(value): value for value in column}.values()))
-        rows = islice(product(*columns), MOST_CALLS_A_TOOL)
-        return [Call(tool, dict(zip(inputs, row, strict=True))) for row in rows]
-
-
-def _step_texts(task: Task) -> Iterator[str]:
-    """The texts that the steps of the procedure are called with."""
-    alphabet = task.automaton.alphabet
-    for number in sorted(alphabet.steps):
-        for _, pattern in alphabet.actions[number].arguments.fields:
-            if isinstance(pattern, Literal) and isinstance(pattern.value, str):
-                yield pattern.value
-
-
-def _names(value: Any) -> Iterator[str]:
-    """The identifiers in a state: keys and short texts, not the names of its fields."""
-    if is_dataclass(value):
-        for name, item in vars(value).items():
-            if not name.startswith("_"):
-                yield from _names(item)
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield key
-            yield from _names(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _names(item)
-    elif isinstance(value, str) and 0 < len(value) <= 40:
-        yield value
 
 
 @dataclass(frozen=True)
