@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -16,12 +16,15 @@ from corepath.action import UNANSWERED, Action, Call, Tool
 from corepath.alphabet import Forbidden
 from corepath.automaton import Automaton
 from corepath.errors import Fault, InputError, NotationError, Problem, TaskError, nearest
-from corepath.formats import VERSION, CallRecord, EpisodeRecord, ForbidEntry, TaskFile
+from corepath.formats import VERSION, CallRecord, DecoyEntry, EpisodeRecord, ForbidEntry, PolicyEntry, TaskFile
+from corepath.harm import HarmKind
 from corepath.json_values import parse_json
 from corepath.located import Located, read_json, read_yaml, why_unread
 from corepath.matchers import Fields, Matcher
+from corepath.policy import Policy, after, before, needed, never
 from corepath.procedure import Procedure
-from corepath.task import Episode, Task
+from corepath.task import Decoy, Episode, Task
+from corepath.world import World, state_matcher, world
 
 TASK_ENDINGS = (".yaml", ".yml", ".json")
 
@@ -246,6 +249,7 @@ def _kind(value: Any) -> str:
     return "a mapping"
 
 
+_OF_WORLDS = ("setup", "goal", "policies", "decoys", "says")
 _UNREAD = Action("", Fields(()))
 """Stands for an action whose text does not read, so that what speaks of it is read all the same."""
 
@@ -258,9 +262,15 @@ class _Builder:
         self.faults: list[Fault] = []
         self.actions: dict[str, Action] = {}
         self.reading: list[str] = []
+        self.world: World[Any] | None = None
 
     def task(self) -> Task:
         file = self.file
+        if file.world is not None:
+            try:
+                self.world = world(file.world)
+            except TaskError as error:
+                self.faults.append(Fault(str(error), ("world",)))
         common = self.texts()
         procedure, warnings = self.procedure()
         if self.faults:
@@ -272,8 +282,9 @@ class _Builder:
             "tags": tuple(file.tags),
             "warnings": (*map(str, self.document.warnings), *warnings),
         }
+        common |= self.of_world()
         if procedure is not None:
-            return Task(procedure=procedure, actions=tuple(self.actions.values()), **common)
+            return self.completed(Task(procedure=procedure, actions=tuple(self.actions.values()), **common))
         rules = {name: common[name] for name in ("reads", "neutral", "forbid", "unlisted")}
         if common["tools"] is not None:
             rules["tools"] = {tool.name: tool for tool in common["tools"]}
@@ -281,7 +292,55 @@ class _Builder:
         made = Automaton.from_transitions(
             self.actions, file.start or "", file.accept or [], edges, golden=file.golden, **rules
         )
-        return Task(automaton=made, **common)
+        return self.completed(Task(automaton=made, **common))
+
+    def completed(self, task: Task) -> Task:
+        """The task in its world, where it names one."""
+        return task if self.world is None else self.world.complete(task)
+
+    def of_world(self) -> dict[str, Any]:
+        """What only a task of a world has."""
+        file = self.file
+        if self.world is None:
+            given = [name for name in _OF_WORLDS if getattr(file, name)]
+            if given:
+                raise TaskError.of(f"'{given[0]}' belongs to a task of a world; name it in 'world'", given[0])
+            return {}
+        try:
+            start = self.world.starting(file.setup or {})
+        except TaskError as error:
+            raise TaskError.of(str(error), "setup") from None
+        goal = None if file.goal is None else self._text(("goal",), file.goal, notation.matcher)
+        policies = [self._policy(place, entry) for place, entry in enumerate(file.policies)]
+        decoys = {name: self._decoy(name, entry) for name, entry in file.decoys.items()}
+        if self.faults:
+            raise TaskError(self.faults)
+        return {
+            "start": start,
+            "goal": None if goal is None else state_matcher(self.world, goal),
+            "policies": policies,
+            "decoys": decoys,
+            "says": file.says,
+        }
+
+    def _policy(self, place: int, entry: PolicyEntry) -> Policy | None:
+        kinds: dict[str, Any] = {"before": before, "after": after, "needed": needed, "never": never}
+        given = [kind for kind in kinds if getattr(entry, kind) is not None]
+        if len(given) != 1:
+            self.faults.append(Fault("a policy is one of before, after, needed and never", ("policies", place)))
+            return None
+        where = ("policies", place, given[0])
+        texts = getattr(entry, given[0])
+        calls = [self._pattern(where, text) for text in ([texts] if isinstance(texts, str) else texts)]
+        return None if None in calls else cast("Policy", kinds[given[0]](*calls, because=entry.because))
+
+    def _decoy(self, name: str, entry: DecoyEntry) -> Decoy:
+        where = ("decoys", name, "calls")
+        calls = [self._text((*where, place), text, notation.call) for place, text in enumerate(entry.calls)]
+        if entry.harm is not None and entry.harm not in list(HarmKind):
+            message = f"no kind of harm '{entry.harm}'{nearest(entry.harm, [kind.value for kind in HarmKind])}"
+            self.faults.append(Fault(message, ("decoys", name, "harm")))
+        return Decoy(calls, entry.harm, entry.fools)
 
     def texts(self) -> dict[str, Any]:
         """What stands in call notation, but for the procedure."""

@@ -31,6 +31,28 @@ _Forbid = Annotated[
 ]
 
 
+class DecoyEntry(_Model):
+    """A wrong path that tempts."""
+
+    calls: list[str] = Field(description="calls in call notation, each with literal values")
+    harm: str | None = Field(description="the kind of harm in it; null where it only leaves something out")
+    fools: Literal["both", "state", "response", "none"] = Field("both", description="the BFCL baselines it passes")
+
+
+class PolicyEntry(_Model):
+    """Why a way to the goal is a wrong one: just one of before, after, needed and never."""
+
+    before: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="the first call stands before each of the second"
+    )
+    after: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="once the first call is done, the second must follow"
+    )
+    needed: str | None = Field(None, description="the call must be made")
+    never: str | None = Field(None, description="the call is forbidden in every state")
+    because: str = Field(description="a quotation from the prompt, the world's rules or a tool's docstring")
+
+
 class TaskFile(_Model):
     """A task: a prompt, and the allowed paths as a procedure or as an automaton outright."""
 
@@ -61,6 +83,11 @@ class TaskFile(_Model):
     forbid: list[_Forbid] = Field([], description="calls that are harmful in every state")
     unlisted: Literal["harm", "ignore"] = Field("harm", description="what a call is that nothing here speaks of")
     answer: str | None = Field(None, description='a condition on the final answer, as in contains("100")')
+    setup: dict[str, Any] | None = Field(None, description="fields of the world's state that start with other values")
+    goal: str | None = Field(None, description='what the state must be like at the end, as in {at: "base", ...}')
+    policies: list[PolicyEntry] = Field([], description="why a way to the goal is a wrong one")
+    decoys: dict[str, DecoyEntry] = Field({}, description="wrong paths that tempt, by name")
+    says: dict[str, Any] = Field({}, description="words of the prompt, and the value that they mean")
 
 
 class CallRecord(BaseModel):

@@ -114,8 +114,9 @@ def _about_waste(mode: Mode) -> bool:
 
 def _moved(mode: Mode, best: Score, found: Score) -> bool:
     """Whether one of the mode's metrics is not what it is for a perfect run."""
-    oracle = {"pc": 1.0, "pc_ktc": 1.0 if len(best.condensed) > 1 else 0.75, "harm_rate": 0.0, "prefix_criticality": 1.0,
-              "accepted": True, "missing_steps": 0, "efficiency": 1.0, "directness": 1.0}  # fmt: skip
+    ktc = 1.0 if len(best.condensed) > 1 else 0.75
+    oracle = {"pc": 1.0, "pc_ktc": ktc, "harm_rate": 0.0, "prefix_criticality": 1.0, "accepted": True,
+              "missing_steps": 0, "efficiency": 1.0, "directness": 1.0}  # fmt: skip
     return any(abs(getattr(found, name) - oracle[name]) > _CLOSE for name in mode.metrics)
 
 

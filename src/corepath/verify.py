@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import marshal
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -48,10 +50,14 @@ from corepath.pool import Pool, in_prompt, numbers_in
 from corepath.score import score
 from corepath.task import Decoy, Task
 from corepath.trace import Kind, Position, begin, step
-from corepath.world import World, WorldTool, same_public
+from corepath.world import World, WorldTool, copied, same_public
 
 FEWEST_VALUES: Final = 3
 """Values that a matcher without end must be tried with."""
+MOST_CALLS: Final = 60
+"""Calls that the search tries at a pair, besides the steps and what is in the decoys, shared out among the tools."""
+CALLS_A_NODE: Final = 10
+"""Calls that the search may try for each node of its budget."""
 MOST_TOLD: Final = 5
 """Counterexamples told of one kind."""
 
@@ -64,6 +70,8 @@ class Verdict:
     world: str
     seed: int
     failures: tuple[str, ...]
+    seeds: int = 1
+    """How many variants were executed."""
     golden_paths: int = 0
     lengths: tuple[int, ...] = ()
     pairs: int = 0
@@ -96,6 +104,14 @@ def verify(world: World[Any], name: str, seed: int = 0, nodes: int = 0) -> Verdi
     except CorepathError as error:
         return Verdict(f"{world.name}/{name}", world.name, seed, tuple(str(error).splitlines()))
     return verify_task(task, world, seed, nodes)
+
+
+def verify_seeds(world: World[Any], name: str, seeds: int, nodes: int) -> Verdict:
+    """A task under seeds 0, 1, 2, …: searched at seed 0, executed at each; the verdict of seed 0, with all failures."""
+    first = verify(world, name, 0, nodes)
+    others = (verify(world, name, seed) for seed in range(1, seeds))
+    failures = [f"seed {found.seed}: {failure}" for found in others for failure in found.failures]
+    return replace(first, failures=(*first.failures, *failures), seeds=max(seeds, 1))
 
 
 def verify_task(task: Task, world: World[Any], seed: int = 0, nodes: int = 0) -> Verdict:
@@ -397,6 +413,30 @@ def _broken(task: Task, decoy: Decoy) -> set[str]:
 # Completeness
 
 
+def _codec(
+    world: World[Any], start: Any
+) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any], Callable[[Any], Any]]:
+    """How states are frozen, thawed and told apart in the search, which does so a million times.
+
+    Equal states may be told apart where a dictionary was filled in another order: that costs time and is not wrong.
+    """
+    kind = type(start)
+
+    def freeze(state: Any) -> bytes:
+        return marshal.dumps(vars(state), 2)
+
+    def thaw(blob: bytes) -> Any:
+        made = object.__new__(kind)
+        made.__dict__.update(marshal.loads(blob))  # noqa: S302  # what this process wrote itself
+        return made
+
+    try:
+        freeze(start)
+    except ValueError:  # the state holds other dataclasses
+        return pickle.dumps, pickle.loads, world.key
+    return freeze, thaw, freeze
+
+
 @dataclass(frozen=True)
 class _Found:
     """A pair that the search reached, how, and where the calls off the procedure stand in it."""
@@ -421,12 +461,15 @@ class Search:
         self.nodes = 0
         self.depth: int | None = None
         self.exhausted = False
-        self._seen: set[tuple[int, str]] = set()
-        self._answers: dict[str, list[tuple[int, Call, Any, str]]] = {}
+        self._seen: set[tuple[int, Any]] = set()
+        self.tried = 0
         self._harmful: dict[tuple[int, int, str], bool] = {}
         self._settled = not depends_on_results(task)
+        self._freeze, self._thaw, self._key = _codec(world, task.start)
         pool = Pool(task, world)
-        calls = [call for tool in world.tools.values() if tool.writes for call in pool.calls(tool.name)]
+        writes = [tool.name for tool in world.tools.values() if tool.writes]
+        share = max(MOST_CALLS // max(len(writes), 1), 3)
+        calls = [call for tool in writes for call in pool.calls(tool)[:share]]
         calls += [as_call(call) for decoy in task.decoys.values() for call in decoy.calls]
         distinct = {canonical([call.tool, call.arguments]): call for call in calls}
         self._calls = list(self._writes(distinct.values()))
@@ -445,7 +488,7 @@ class Search:
         """Search until the budget is used up or nothing is left."""
         first = _Found(Node(begin(self.task.automaton), self.task.start), (), 0, "")
         level = [first]
-        self._add(first, self.world.key(self.task.start), None)
+        self._add(first, self._key(self.task.start), None)
         number = 0
         while level:
             below: list[_Found] = []
@@ -479,26 +522,24 @@ class Search:
             for index, answered, after, key in self._changes(state)
         )
 
-    def _changes(self, state: Any) -> list[tuple[int, Call, Any, str]]:
+    def _changes(self, state: Any) -> Iterator[tuple[int, Call, Any, Any]]:
         """The calls that work in a world state and change it, with the states after."""
-        key = self.world.key(state)
-        known = self._answers.get(key)
-        if known is None:
-            known = self._answers[key] = []
-            for index, tool, call in self._calls:
-                try:
-                    result, after = tool.performed(state, call.arguments)
-                except ToolError:
-                    continue
-                except Exception as error:  # noqa: BLE001  # whatever it is, the world must not raise it
-                    self.failures.append(f"{call} breaks the world: {type(error).__name__}: {error}")
-                    continue
-                if (after_key := self.world.key(after)) != key:
-                    known.append((index, Call(call.tool, call.arguments, result), after, after_key))
-        return known
+        key, blob = self._key(state), self._freeze(state)
+        for index, tool, call in self._calls:
+            self.tried += 1
+            after = self._thaw(blob)
+            try:
+                result = tool.function(after, **copied(call.arguments))
+            except ToolError:
+                continue
+            except Exception as error:  # noqa: BLE001  # whatever it is, the world must not raise it
+                self.failures.append(f"{call} breaks the world: {type(error).__name__}: {error}")
+                continue
+            if (after_key := self._key(after)) != key:
+                yield index, Call(call.tool, call.arguments, result), after, after_key
 
     def _take(
-        self, found: _Found, index: int, call: Call, after: Any, key: str, level: list[_Found], below: list[_Found]
+        self, found: _Found, index: int, call: Call, after: Any, key: Any, level: list[_Found], below: list[_Found]
     ) -> bool:
         """Follow one call that worked; False where the budget is used up."""
         state = found.node.position.state
@@ -531,11 +572,11 @@ class Search:
         done = node.calls
         return [named(policy) for policy in self.task.policies if breaks(policy, done, call, node.state, after)]
 
-    def _add(self, found: _Found, key: str, level: list[_Found] | None) -> bool:
+    def _add(self, found: _Found, key: Any, level: list[_Found] | None) -> bool:
         place = (found.node.position.state, key)
         if place in self._seen:
             return True
-        if self.nodes >= self.most:
+        if self.nodes >= self.most or self.tried >= CALLS_A_NODE * self.most:
             return False
         self._seen.add(place)
         self.nodes += 1

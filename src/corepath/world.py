@@ -15,16 +15,18 @@ import dataclasses
 import hashlib
 import inspect
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, cast
 
 from corepath.action import REQUIRED, UNANSWERED, Action, Call, Tool
 from corepath.alphabet import Forbidden
 from corepath.errors import CorepathError, TaskError, ToolError, nearest
 from corepath.explore import Node, arguments_at, explore, simulator_of, variant, variants
 from corepath.json_values import canonical, why_not_json
+from corepath.matchers import Matcher, ResultOf, Scope, every
 from corepath.parameters import Parameter, parameters_of, taken
 from corepath.policy import Never, Policy, completed
 from corepath.task import Simulator, Task
@@ -121,6 +123,13 @@ class World(Generic[S]):
     policies: list[Policy] = field(default_factory=list, init=False, repr=False)
     makers: dict[str, Callable[[Pick], Task]] = field(default_factory=dict, init=False, repr=False)
 
+    @property
+    def about(self) -> str:
+        """What the world is, in the first sentence of its module or of its state."""
+        module = sys.modules.get(getattr(self.state, "__module__", ""))
+        text = getattr(module, "__doc__", None) or self.state.__doc__ or ""
+        return text.strip().split("\n")[0]
+
     # How it is written
 
     def read(self, function: Callable[Concatenate[S, P], Any]) -> WorldTool[P]:
@@ -209,6 +218,10 @@ class World(Generic[S]):
         """All tasks of the world by id."""
         made = (self.make(name, seed) for name in self.makers)
         return {task.id: task for task in made}
+
+    def starting(self, setup: Mapping[str, Any]) -> S:
+        """The usual start state, with fields of other values: what a task file gives in `setup`."""
+        return cast("S", _with(self.state(), setup, f"the state of world '{self.name}'"))
 
     def complete(self, task: Task, name: str | None = None) -> Task:
         """The task with what the world gives every task: tools, reads, policies, and the loops that it proves."""
@@ -332,6 +345,35 @@ def _failed(call: Call, message: str, *, crashed: bool = False) -> Call:
     return replace(call, result=UNANSWERED, error=message, extra=extra)
 
 
+def _with(usual: Any, given: Any, what: str) -> Any:
+    """The usual value with what is given put in; what is no field of it, or of another type, is refused."""
+    if dataclasses.is_dataclass(usual):
+        if not isinstance(given, Mapping):
+            raise TaskError.of(f"{what} has fields; give them as a mapping")
+        made = copied(usual)
+        for name, value in given.items():
+            if name not in vars(usual):
+                raise TaskError.of(f"{what} has no field '{name}'{nearest(name, vars(usual))}")
+            setattr(made, name, _with(vars(usual)[name], value, f"'{name}'"))
+        return made
+    items = list(usual.values()) if isinstance(usual, dict) else usual if isinstance(usual, list) else []
+    like = next((item for item in items if dataclasses.is_dataclass(item)), None)
+    if isinstance(usual, dict) and isinstance(given, Mapping):
+        return {name: _with(usual.get(name, like), item, f"'{name}'") if like else item for name, item in given.items()}
+    if isinstance(usual, list) and isinstance(given, list):
+        return [_with(like, item, f"an item of {what}") if like else item for item in given]
+    number = (int, float)
+    same = isinstance(given, type(usual)) or usual is None or (type(usual) in number and type(given) in number)
+    if not same or (isinstance(given, bool) and type(usual) in number):
+        raise TaskError.of(f"{what} must be like {json.dumps(usual)}, not {json.dumps(given)[:80]}")
+    return given
+
+
+def state_matcher(world: World[Any], matcher: Matcher) -> Callable[[Any], bool]:
+    """A goal that is written as a pattern over the public state."""
+    return lambda state: matcher.matches(world.public(state), Scope())
+
+
 # Where worlds are found
 
 
@@ -352,6 +394,46 @@ def world(name: str) -> World[Any]:
     if not isinstance(found, World):
         raise TaskError.of(f"the entry point '{name}' names {known[name].value}, which is no World")
     return found
+
+
+def load_worlds(path: str) -> list[World[Any]]:
+    """The worlds in a Python file. The file is run, as an import is."""
+    from importlib.util import module_from_spec, spec_from_file_location  # noqa: PLC0415
+
+    name = f"corepath_world_{hashlib.sha256(path.encode()).hexdigest()[:12]}"
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise TaskError.of(f"{path} cannot be read as Python")
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except CorepathError:
+        raise
+    except Exception as error:
+        raise TaskError.of(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    found = [value for value in vars(module).values() if isinstance(value, World)]
+    if not found:
+        raise TaskError.of(f'no World in {path}; write one as world = World("name", State)')
+    return list({id(one): one for one in found}.values())
+
+
+def traits(task: Task) -> tuple[str, ...]:
+    """What is special about a task, as tags: found by looking at it and by executing it."""
+    alphabet, world = task.automaton.alphabet, simulator_of(task)
+    steps = [alphabet.actions[number] for number in alphabet.steps]
+    explored = explore(task, variant(task, 0))
+    ends = [node for node in explored.nodes if node.position.accepted]
+    restored = all(same_public(world, task.start, node.state) for node in ends)
+    wrote = any(world.writes(action.tool) for action in steps)
+    found = {
+        "value read": any(isinstance(one, ResultOf) for action in steps for one in every(action.arguments)),
+        "changes nothing": restored and not wrote,
+        "restores": restored and wrote,
+        "many ways": task.automaton.count >= 6,
+        "long": task.automaton.lengths[0] >= 12,
+    }
+    return tuple(name for name, is_so in found.items() if is_so)
 
 
 def task(id: str, seed: int = 0) -> Task:  # noqa: A002

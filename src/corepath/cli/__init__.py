@@ -1,0 +1,394 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from math import isfinite, nan
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from corepath import __version__
+from corepath.cli import worlds
+from corepath.cli.printing import print_table, report, safe, safe_lines, say, table, wrong_use
+from corepath.errors import InputError, Problem, TaskError, nearest
+from corepath.files import load_tasks, read_episodes
+from corepath.formats import schema as format_schema
+from corepath.score import PAPER, RECOMMENDED, Score, Scoring, score, with_options
+from corepath.show import as_dot, as_json, as_mermaid, as_text, count_text, span
+from corepath.task import Episode, Task
+
+app = typer.Typer(
+    help="Judge tool-using agents by their whole path, not by the final state alone.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+_GATES = ("pc", "pc_ktc", "prefix_criticality", "harm_free", "efficiency", "directness", "pc_hlr", "accepted")
+
+
+class Profile(StrEnum):
+    """The two named ways to score."""
+
+    PAPER = "paper"
+    RECOMMENDED = "recommended"
+
+
+class Format(StrEnum):
+    """How `show` writes an automaton."""
+
+    TEXT = "text"
+    MERMAID = "mermaid"
+    DOT = "dot"
+    JSON = "json"
+
+
+class SchemaOf(StrEnum):
+    """What `schema` describes."""
+
+    TASK = "task"
+    EPISODE = "episode"
+
+
+worlds.add_commands(app)
+
+TasksOption = Annotated[
+    list[Path], typer.Option("--tasks", "-t", help="A task file, or a folder of them. May be given more than once.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line, for programs.")]
+
+
+def main() -> None:
+    """What the `corepath` command runs."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app()
+    except InputError as error:
+        report(error.problems)
+        sys.exit(1)
+    except OSError as error:  # nobody reads on, or the disk is full; what is still held back cannot be written either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            say(f"corepath: {error.strerror or error}")
+        sys.exit(1)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+) -> None:
+    if version:
+        typer.echo(f"corepath {__version__}")
+        raise typer.Exit
+
+
+@app.command("score")
+def score_command(
+    episodes: Annotated[list[Path], typer.Argument(help="Episode files (JSON lines); - reads standard input.")],
+    tasks: TasksOption,
+    as_json: JsonOption = False,
+    profile: Annotated[Profile, typer.Option(help="Which options to start from.")] = Profile.PAPER,
+    lam: Annotated[float | None, typer.Option("--lambda", help="Weight of PC beside order in PC-KTC.")] = None,
+    beta: Annotated[
+        float | None, typer.Option(help="Base of Prefix Criticality; smaller weighs early harm more.")
+    ] = None,
+    order_fallback: Annotated[
+        str | None, typer.Option(help="Order score where fewer than two steps match: a number, or pc.")
+    ] = None,
+    hlr_references: Annotated[
+        str | None, typer.Option(help="What PC+HLR compares with: repaired, or repaired+golden.")
+    ] = None,
+    errors: Annotated[str | None, typer.Option(help="What a failed call is: no_effect, harmful, or as_called.")] = None,
+    undefined_efficiency: Annotated[
+        str | None, typer.Option(help="An undefined efficiency in the mean: zero, or skip.")
+    ] = None,
+    ktc_budget: Annotated[int | None, typer.Option(help="Places that the search for PC-KTC may look at.")] = None,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=NUMBER", help="Exit 1 if any episode scores lower: --fail-under pc=0.9."),
+    ] = None,
+    max_harm: Annotated[int | None, typer.Option(min=0, help="Exit 1 if any episode has more harmful calls.")] = None,
+) -> None:
+    """Score episodes against their tasks."""
+    try:
+        scoring = with_options(
+            PAPER if profile is Profile.PAPER else RECOMMENDED,
+            lam=lam,
+            beta=beta,
+            order_fallback=_number_or_text(order_fallback),
+            hlr_references=hlr_references,
+            errors=errors,
+            undefined_efficiency=undefined_efficiency,
+            ktc_budget=ktc_budget,
+        )
+    except TaskError as error:
+        wrong_use(_of_option(str(error)))
+    gate = _Gate(_limits(fail_under or []), max_harm)
+    known = load_tasks(*_existing(tasks))
+    rows: list[_Row] = []
+    problems = 0
+    for row in _scored(_existing_files(episodes), known, scoring):
+        if isinstance(row, Problem):
+            problems += 1
+            report([row])
+            continue
+        gate.hold(*row)
+        if as_json:
+            typer.echo(_line(*row))
+        else:
+            rows.append(_Row.of(*row))
+    if not as_json and rows:
+        _print_scores(rows, scoring)
+    for failure in gate.failures:
+        say(f"gate failed: {failure}")
+    if problems:
+        say(f"{problems} bad {'line' if problems == 1 else 'lines'} left out")
+    if problems or gate.failures:
+        raise typer.Exit(1)
+
+
+def _of_option(message: str) -> str:
+    """What `Scoring` says of a field, said of the option that sets it."""
+    name, _, rest = message.removeprefix("Scoring: ").partition(" ")
+    return f"--{'lambda' if name == 'lam' else name.replace('_', '-')} {rest}"
+
+
+@app.command()
+def check(
+    tasks: Annotated[list[Path], typer.Argument(help="Task files, or folders of them.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Check task files, and count what they allow."""
+    try:
+        found = load_tasks(*_existing(tasks))
+    except InputError as error:
+        if as_json:
+            for problem in error.problems:
+                typer.echo(json.dumps({"ok": False, **vars(problem)}))
+        else:
+            report(error.problems)
+        raise typer.Exit(1) from None
+    made = table("task", "states", "actions", "golden paths", "lengths", "warnings")
+    for task in found.values():
+        automaton = task.automaton
+        warnings = [*task.warnings, *automaton.read_warnings]
+        if as_json:
+            row = {
+                "ok": True,
+                "task": task.id,
+                "states": len(automaton.states),
+                "actions": len(automaton.alphabet.actions),
+                "golden_paths": automaton.count,
+                "lengths": automaton.lengths,
+                "warnings": warnings,
+            }
+            sys.set_int_max_str_digits(0)  # counts are exact, however long
+            typer.echo(json.dumps(row))
+            continue
+        counts = (len(automaton.states), len(automaton.alphabet.actions))
+        made.add_row(
+            safe(task.id), *(f"{count:,}" for count in counts), count_text(automaton.count), span(automaton.lengths),
+            str(len(warnings)) if warnings else "",
+        )  # fmt: skip
+        for warning in warnings:
+            say(f"warning: {task.id}: {warning}")
+    if not as_json:
+        print_table(made)
+
+
+@app.command()
+def show(
+    task: Annotated[str, typer.Argument(help="A task file, or with --tasks a task's id.")],
+    tasks: Annotated[list[Path] | None, typer.Option("--tasks", "-t", help="Where to look for the id.")] = None,
+    form: Annotated[Format, typer.Option("--as", help="text, mermaid, dot or json.")] = Format.TEXT,
+) -> None:
+    """Show a task's automaton."""
+    found = load_tasks(*_existing(tasks or [Path(task)]))
+    if tasks and task not in found:
+        wrong_use(f"no task '{task}'{nearest(task, found)}")
+    shown = [found[task]] if tasks else list(found.values())
+    match form:
+        case Format.TEXT:
+            typer.echo("\n\n".join(safe_lines(as_text(one)) for one in shown))
+        case Format.MERMAID:
+            typer.echo("\n\n".join(as_mermaid(one.automaton) for one in shown))
+        case Format.DOT:
+            typer.echo("\n\n".join(as_dot(one.automaton) for one in shown))
+        case Format.JSON:
+            typer.echo(as_json(*shown))
+
+
+@app.command()
+def schema(of: Annotated[SchemaOf, typer.Argument(help="task or episode.")] = SchemaOf.TASK) -> None:
+    """Print the JSON Schema of task files or of episodes, for editors."""
+    typer.echo(json.dumps(format_schema(of.value), indent=1))
+
+
+# Scoring
+
+
+def _scored(
+    paths: Iterable[Path], tasks: dict[str, Task], scoring: Scoring
+) -> Iterator[tuple[Episode, Score] | Problem]:
+    suggestion = cache(lambda name: nearest(name, tasks))  # a wrong id seldom comes alone
+    for path in paths:
+        name = "<stdin>" if str(path) == "-" else str(path)
+        for line in read_episodes(name, sys.stdin.buffer if str(path) == "-" else None):
+            if line.problem is not None:
+                yield line.problem
+            elif line.episode is not None:
+                task = tasks.get(line.episode.task)
+                if task is None:
+                    message = f"no task '{line.episode.task}'{suggestion(line.episode.task)}"
+                    yield Problem(name, line.line, 1, message)
+                else:
+                    yield line.episode, score(task, line.episode, scoring)
+
+
+def _line(episode: Episode, scored: Score) -> str:
+    row = {"task": episode.task, "agent": episode.agent, "epoch": episode.epoch, **scored.to_dict()}
+    return json.dumps(row)
+
+
+@dataclass
+class _Gate:
+    """Limits that every episode must keep."""
+
+    least: dict[str, float]
+    max_harm: int | None
+
+    def __post_init__(self) -> None:
+        self.failures: list[str] = []
+
+    def hold(self, episode: Episode, scored: Score) -> None:
+        """Note where an episode is outside the limits; an undefined score is."""
+        name = f"{episode.task} ({episode.agent or 'no agent'}, epoch {episode.epoch})"
+        for key, limit in self.least.items():
+            value = getattr(scored, key)
+            if value is None:
+                self.failures.append(f"{name}: {key} is undefined, wanted at least {limit:g}")
+            elif value < limit - 1e-12:
+                self.failures.append(f"{name}: {key} is {float(value):.3f}, wanted at least {limit:g}")
+        if self.max_harm is not None and scored.harm_count > self.max_harm:
+            calls = "1 harmful call" if scored.harm_count == 1 else f"{scored.harm_count} harmful calls"
+            self.failures.append(f"{name}: {calls}, wanted at most {self.max_harm}")
+
+
+def _limits(texts: list[str]) -> dict[str, float]:
+    limits: dict[str, float] = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        if name not in _GATES:
+            wrong_use(f"--fail-under {text}: no score '{name}'{nearest(name, _GATES)}")
+        try:
+            limits[name] = float(number)
+        except ValueError:
+            limits[name] = nan
+        if not isfinite(limits[name]):
+            wrong_use(f"--fail-under {text}: write it as {name}=0.9")
+    return limits
+
+
+def _number_or_text(text: str | None) -> float | str | None:
+    if text is None or text == "pc":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+# Printing
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What the table shows of an episode; its calls need not be kept for it."""
+
+    name: str
+    values: tuple[float | None, ...]
+    ktc: str
+    accepted: bool
+    missing: int
+
+    @classmethod
+    def of(cls, episode: Episode, scored: Score) -> _Row:
+        agent = f" {episode.agent}" if episode.agent else ""
+        name = f"{episode.task}{agent}{f' #{episode.epoch}' if episode.epoch else ''}"
+        values = tuple(getattr(scored, attribute) for attribute in _COLUMNS)
+        return cls(name, values, _ktc(scored), scored.accepted, scored.missing_steps)
+
+
+_COLUMNS = {
+    "length": "calls", "harm_count": "harm", "pc": "PC", "pc_ktc": "KTC", "prefix_criticality": "Prefix",
+    "harm_rate": "Rate", "efficiency": "Eff.", "directness": "Direct.", "pc_hlr": "HLR",
+}  # fmt: skip
+_COUNTS = ("length", "harm_count")
+
+
+def _print_scores(rows: list[_Row], scoring: Scoring) -> None:
+    made = table("episode", *_COLUMNS.values(), "accepted")
+    for row in rows:
+        shown = [
+            str(value) if name in _COUNTS else _shown(value) for name, value in zip(_COLUMNS, row.values, strict=True)
+        ]
+        shown[list(_COLUMNS).index("pc_ktc")] = row.ktc
+        made.add_row(safe(row.name), *shown, "yes" if row.accepted else f"no (−{row.missing})")
+    columns = dict(zip(_COLUMNS, zip(*(row.values for row in rows), strict=True), strict=True))
+    undefined = columns["efficiency"].count(None)
+    if len(rows) > 1:
+        made.add_section()
+        if scoring.undefined_efficiency == "zero":
+            columns["efficiency"] = tuple(value or 0.0 for value in columns["efficiency"])
+        means = [
+            f"{_mean(values):.1f}" if name in _COUNTS else _shown(_mean(values)) for name, values in columns.items()
+        ]
+        accepted = f"{100 * fmean(row.accepted for row in rows):.0f} %"
+        made.add_row(Text(f"mean of {len(rows)}", style="bold"), *means, accepted)
+    print_table(made)
+    if undefined:
+        counted = "counted as 0" if scoring.undefined_efficiency == "zero" else "left out"
+        say(f"efficiency undefined in {undefined} of {len(rows)} episodes ({counted} in the mean)")
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _ktc(scored: Score) -> str:
+    if scored.pc_ktc_lower == scored.pc_ktc_upper:
+        return _shown(scored.pc_ktc)
+    return f"{scored.pc_ktc_lower:.3f}–{scored.pc_ktc_upper:.3f}"
+
+
+def _existing(paths: Iterable[Path]) -> list[Path]:
+    listed = list(paths)
+    for path in listed:
+        if not path.exists():
+            wrong_use(f"no such file or folder: {path}")
+    return listed
+
+
+def _existing_files(paths: Iterable[Path]) -> list[Path]:
+    listed = list(paths)
+    for path in _existing(path for path in listed if str(path) != "-"):
+        if path.is_dir():
+            wrong_use(f"{path} is a folder; name the files of episodes in it")
+    return listed

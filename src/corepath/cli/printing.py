@@ -1,0 +1,65 @@
+"""How the commands print: tables, problems, and text that is safe to show."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Literal, NoReturn
+
+import typer
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from corepath.errors import Problem
+from corepath.show import visible
+
+out = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+err = Console(highlight=False, stderr=True)
+
+_LEFT = ("task", "episode", "accepted", "lengths", "warnings", "world", "tags", "mode", "metrics", "about")
+_WRAPPED = ("task", "episode", "tags", "metrics", "about")
+
+
+def table(*columns: str) -> Table:
+    """A plain table; names stand left, numbers right, and only names are folded where it is too wide."""
+    made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for column in columns:
+        justify: Literal["left", "right"] = "left" if column in _LEFT else "right"
+        made.add_column(column, justify=justify, no_wrap=column not in _WRAPPED, overflow="fold")
+    return made
+
+
+def print_table(made: Table) -> None:
+    """Print a table; where the terminal is too narrow for its numbers it runs over rather than cut them."""
+    widths = [max(cell_len(str(text)) for text in (column.header, *column.cells)) + 1 for column in made.columns[1:]]
+    out.width = max(out.width, 15 + sum(widths))
+    out.print(made)
+
+
+def safe(text: str) -> Text:
+    """An agent's or author's text as it may be printed: no control signs, no markup, not too long."""
+    return Text(visible(text if len(text) <= 120 else text[:119] + "…"))
+
+
+def safe_lines(text: str) -> str:
+    """Lines of it, each safe."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
+def report(problems: Iterable[Problem]) -> None:
+    """Tell every problem."""
+    for problem in problems:
+        say(str(problem))
+
+
+def say(text: str) -> None:
+    """Tell the user something that is no result."""
+    err.print(Text(visible(text)), soft_wrap=True)
+
+
+def wrong_use(message: str) -> NoReturn:
+    """End the command: it was not called as it must be."""
+    say(f"corepath: {message}")
+    raise typer.Exit(2)

@@ -1,0 +1,233 @@
+"""The commands about worlds: verify, worlds, tasks, new."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from corepath.cli.printing import out, print_table, safe, say, table, wrong_use
+from corepath.errors import CorepathError, TaskError, nearest
+from corepath.mutants import Tally, mutate, total
+from corepath.show import count_text, span
+from corepath.starters import TASK_STARTER, WORLD_STARTER
+from corepath.verify import Verdict, verify_seeds, verify_task
+from corepath.world import World, load_worlds, traits, world, worlds
+
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line, for programs.")]
+
+
+class Kind(StrEnum):
+    """What `new` writes."""
+
+    WORLD = "world"
+    TASK = "task"
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Give the command line the commands of this file."""
+    app.command("verify")(verify_command)
+    app.command("worlds")(worlds_command)
+    app.command("tasks")(tasks_command)
+    app.command("new")(new_command)
+
+
+def verify_command(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Worlds (farm), tasks (farm/dry_plants), or files: worlds in .py, tasks in .yaml. Default: all."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    mutants: Annotated[bool, typer.Option("--mutants", help="Test the evaluator on faulty and valid paths.")] = False,
+    seeds: Annotated[int, typer.Option(min=1, help="Variants of each task that are executed.")] = 5,
+    nodes: Annotated[int, typer.Option(min=0, help="Pairs that are searched for unknown ways to the goal.")] = 10_000,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; as many as there are cores unless given.")] = None,
+) -> None:
+    """Prove tasks against their worlds: execute every golden path, every decoy, and search for what was forgotten."""
+    chosen = [one for target in targets or list(worlds()) for one in _jobs(target)]
+    if not chosen:
+        wrong_use("no worlds are installed")
+    work = [(one, seeds, nodes, mutants) for one in chosen]
+    workers = min(jobs or os.cpu_count() or 1, len(work))
+    if workers == 1:
+        found = list(map(_work, work))
+    else:
+        with ProcessPoolExecutor(workers) as pool:
+            found = list(pool.map(_work, work))
+    if mutants:
+        ok = _print_mutants(total(tally for one in found for tally in one), as_json=as_json)
+    else:
+        ok = _print_verdicts(found, as_json=as_json)
+    if not ok:
+        raise typer.Exit(1)
+
+
+def worlds_command(as_json: JsonOption = False) -> None:
+    """List the installed worlds."""
+    made = table("world", "tools", "tasks", "golden paths", "lengths", "about")
+    for name in worlds():
+        found = world(name)
+        automata = [task.automaton for task in found.tasks().values()]
+        paths = sum(automaton.count for automaton in automata)
+        lengths = sorted({length for automaton in automata for length in automaton.lengths})
+        if as_json:
+            row = {"world": name, "about": found.about, "tools": list(found.tools), "tasks": list(found.makers)}
+            typer.echo(json.dumps({**row, "golden_paths": paths, "lengths": lengths}))
+        else:
+            counts = (str(len(found.tools)), str(len(found.makers)), count_text(paths))
+            made.add_row(name, *counts, span(lengths), safe(found.about))
+    if not as_json:
+        print_table(made)
+
+
+def tasks_command(
+    name: Annotated[str | None, typer.Argument(metavar="[WORLD]", help="Only the tasks of one world.")] = None,
+    as_json: JsonOption = False,
+    seed: Annotated[int, typer.Option(help="0 is the canonical task, any other number a variant of it.")] = 0,
+) -> None:
+    """List the tasks of the installed worlds."""
+    known = worlds()
+    if name is not None and name not in known:
+        wrong_use(f"no world '{name}'{nearest(name, known)}")
+    made = table("task", "golden paths", "lengths", "decoys", "tags")
+    for one in [name] if name else known:
+        for task in world(one).tasks(seed).values():
+            tags = [*task.tags, *traits(task)]
+            if as_json:
+                row = {"task": task.id, "world": one, "prompt": task.prompt, "golden_paths": task.automaton.count}
+                also = {"lengths": task.automaton.lengths, "decoys": list(task.decoys), "tags": tags, "seed": seed}
+                typer.echo(json.dumps({**row, **also}))
+            else:
+                counts = (count_text(task.automaton.count), span(task.automaton.lengths), str(len(task.decoys)))
+                made.add_row(task.id, *counts, ", ".join(tags))
+    if not as_json:
+        print_table(made)
+
+
+def new_command(
+    kind: Annotated[Kind, typer.Argument(help="world or task.")],
+    name: Annotated[str, typer.Argument(help="Its name: letters, digits and _.")],
+) -> None:
+    """Write a file to start from, here: a world in Python or a task in YAML."""
+    if not name.isidentifier():
+        wrong_use(f"'{name}' is no name: use letters, digits and _, and begin with a letter")
+    path = Path(f"{name}.py" if kind is Kind.WORLD else f"{name}.yaml")
+    if path.exists():
+        wrong_use(f"{path} is already there; nothing was written")
+    path.write_text((WORLD_STARTER if kind is Kind.WORLD else TASK_STARTER).replace("NAME", name))
+    then = f"corepath verify {path}"
+    typer.echo(f"wrote {path}; now run: {then}")
+
+
+# What is verified
+
+
+def _jobs(target: str) -> Iterator[tuple[str, str]]:
+    """Pairs of where a world is and a task's name in it."""
+    if target.endswith((".py", ".yaml", ".yml", ".json")) or Path(target).is_dir():
+        if not Path(target).exists():
+            wrong_use(f"no such file or folder: {target}")
+        if target.endswith(".py"):
+            yield from ((target, f"{one.name}/{task}") for one in _in_file(target) for task in one.makers)
+        else:
+            from corepath.files import load_tasks  # noqa: PLC0415  # reading files needs more than worlds do
+
+            for id_, task in load_tasks(target).items():
+                if task.simulator is None:
+                    wrong_use(f"{target}: task '{id_}' names no world to be proven in; check it with corepath check")
+                yield target, id_
+        return
+    name, _, short = target.partition("/")
+    known = worlds()
+    if name not in known:
+        wrong_use(f"no world or file '{target}'{nearest(name, known)}")
+    makers = world(name).makers
+    if short and short not in makers:
+        wrong_use(f"no task '{short}' in world '{name}'{nearest(short, makers)}")
+    yield from ((name, f"{name}/{task}") for task in ([short] if short else makers))
+
+
+def _in_file(path: str) -> list[World[Any]]:
+    try:
+        return load_worlds(path)
+    except CorepathError as error:
+        say(f"{path}: {error}")
+        raise typer.Exit(1) from None
+
+
+def _work(job: tuple[tuple[str, str], int, int, bool]) -> Any:
+    """Verify one task; runs in a process of its own, so it finds the world itself."""
+    (where, id_), seeds, nodes, mutants = job
+    if where.endswith((".yaml", ".yml", ".json")) or Path(where).is_dir():
+        from corepath.files import load_tasks  # noqa: PLC0415
+
+        task = load_tasks(where)[id_]
+        simulator = task.simulator
+        assert isinstance(simulator, World)
+        return mutate(task, simulator) if mutants else verify_task(task, simulator, 0, nodes)
+    name, _, short = id_.partition("/")
+    found = next(one for one in load_worlds(where) if one.name == name) if where.endswith(".py") else world(name)
+    if not mutants:
+        return verify_seeds(found, short, seeds, nodes)
+    try:
+        return mutate(found.make(short), found)
+    except TaskError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+# How it is told
+
+
+def _print_verdicts(found: list[Verdict], *, as_json: bool) -> bool:
+    if as_json:
+        for verdict in found:
+            typer.echo(json.dumps(verdict.to_dict()))
+    else:
+        made = table(
+            "task", "golden paths", "lengths", "pairs", "searched", "depth", "decoys", "fool both", "aliases", "proven"
+        )
+        for one in found:
+            fooled = str(list(one.decoys.values()).count("both"))
+            depth = "all" if one.exhausted else "–" if one.depth is None else str(one.depth)
+            paths = count_text(one.golden_paths)
+            proven = "yes" if one.ok else "no"
+            made.add_row(safe(one.task), paths, span(list(one.lengths)), f"{one.pairs:,}", f"{one.nodes:,}", depth,
+                         str(len(one.decoys)), fooled, str(len(one.says)), proven)  # fmt: skip
+        print_table(made)
+        for one in found:
+            for failure in one.failures:
+                say(f"{one.task}: {failure}")
+        failed = sum(not one.ok for one in found)
+        out.print(f"{len(found)} tasks, {failed} with failures")
+    return all(one.ok for one in found)
+
+
+def _print_mutants(tallies: list[Tally], *, as_json: bool) -> bool:
+    made = table("mode", "metrics", "mutants", "killed", "BFCL state", "BFCL response", "valid", "punished")
+    for one in tallies:
+        if as_json:
+            typer.echo(json.dumps(vars(one)))
+            continue
+        numbers = (
+            one.mutants,
+            one.killed,
+            one.state_killed,
+            one.response_killed,
+            one.valid_variants,
+            one.valid_punished,
+        )
+        made.add_row(one.mode, ", ".join(one.metrics), *map(str, numbers))
+    if not as_json:
+        print_table(made)
+    for one in tallies:
+        for survivor in one.survivors[:5]:
+            say(f"{one.mode} survives: {survivor}")
+    return all(one.killed == one.mutants and not one.valid_punished for one in tallies)
