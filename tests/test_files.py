@@ -158,7 +158,7 @@ TASKS = [
         "forbid: [{call: 'delete(...)', severity: high, why: no}, 'drop()']\n"
         "answer: 'contains(\"x\")'\nunlisted: ignore"
     ),
-    "procedure: read(x=1) >> set(x=result_of(read(x=1), 'v'))\nreads: [read(...)]\ntags: [t]\nworld: w\nprompt: p",
+    "procedure: read(x=1) >> set(x=result_of(read(x=1), 'v'))\nreads: [read(...)]\ntags: [t]\nprompt: p",
     "tools: ['a(x, y=2)', b]\nprocedure: a(x=1) >> b()",
     "tools: []\nprocedure: ''",
     (

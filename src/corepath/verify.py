@@ -194,10 +194,20 @@ def _runs(task: Task, rounds: Sequence[Explored]) -> Iterator[str]:
             if node.position.accepted and not _holds(goal, node.state):
                 yield f"the goal does not hold after the golden path {_path(node.calls)}"
                 break
-        for edge in explored.edges:
-            if wrong := why_not_json(edge.call.result):
-                yield f"the result of {edge.call} cannot be written as JSON: {wrong}"
-                break
+    yield from _answers(task, rounds[0])
+
+
+def _answers(task: Task, explored: Explored) -> Iterator[str]:
+    """Results are JSON, and the same call in the same state has the same answer again."""
+    world = simulator_of(task)
+    for edge in explored.edges:
+        if wrong := why_not_json(edge.call.result):
+            yield f"the result of {edge.call} cannot be written as JSON: {wrong}"
+            return
+        again, after = world.answer(edge.node.state, edge.call)
+        if world.key(after) != world.key(edge.after.state) or again.failed or not equal(again.result, edge.call.result):
+            yield f"{edge.call} does something else the second time: a world has no clock, no chance and no memory"
+            return
 
 
 def _holds(goal: Any, state: Any) -> bool:
@@ -548,6 +558,8 @@ class Search:
         if harmful is None:
             done, position = step(found.node.position, call)
             if done.kind is Kind.PROGRESS:
+                if found.off and self._reasons(found.node, call, after):
+                    return True
                 node = Node(position, after, (found.node, call))
                 return self._add(_Found(node, found.off, found.length + 1, self._bound(position)), key, level)
             if done.forbidden is not None:
