@@ -22,6 +22,8 @@ from corepath.world import World, same_public
 
 PATHS_LOOKED_AT: Final = 200
 """Golden paths among which those to be made wrong are chosen."""
+MOST_TRIED: Final = 20
+"""Writes for which a way to undo them is looked for."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,8 @@ class GoldenRun:
         return [call for call in calls if not self.world.answer(self.states[0], call)[0].failed]
 
 
-def golden_runs(task: Task, world: World[Any], most: int = 3) -> list[GoldenRun]:
-    """A few golden paths, executed: the first, the last, and some between of those looked at."""
+def golden_runs(task: Task, world: World[Any], most: int = 2) -> list[GoldenRun]:
+    """A few golden paths, executed: the first, the last, and others between of those looked at."""
     paths = list(islice(task.automaton.golden.paths(), PATHS_LOOKED_AT))
     chosen = sorted({round(number * (len(paths) - 1) / max(most - 1, 1)) for number in range(most)})
     return [run for number in chosen if (run := _run(task, world, paths[number])) is not None]
@@ -137,10 +139,10 @@ def harmful_late(run: GoldenRun) -> Iterator[Sequence[Call]]:
 def undone(run: GoldenRun) -> Iterator[Sequence[Call]]:
     """Something is done that nobody asked for, and undone at once, so that the state shows nothing of it."""
     writes = [call for tool in run.world.tools.values() if tool.writes for call in run.pool.calls(tool.name)]
-    for index in range(len(run.calls) + 1):
+    for index in sorted({0, len(run.calls) // 2, len(run.calls)}):
         state = run.states[index]
         key = run.world.key(state)
-        for call in run.strange_writes:
+        for call in run.strange_writes[:MOST_TRIED]:
             answered, after = run.world.answer(state, call)
             if answered.failed or run.world.key(after) == key:
                 continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, Final
 
 from corepath import faults
@@ -15,8 +14,8 @@ from corepath.score import Score, score
 from corepath.task import Task
 from corepath.world import World
 
-MOST_A_RUN: Final = 4
-"""Mutants of one mode that are made of one golden run."""
+MOST_A_RUN: Final = 3
+"""Mutants of one mode that are taken of one golden run, from its beginning to its end."""
 _CLOSE: Final = 1e-12
 
 
@@ -86,7 +85,7 @@ def _tally(
     mutants = killed = state = response = 0
     survivors: list[str] = []
     for run, best in zip(runs, perfect, strict=True):
-        for path in islice(mode.fault(run), MOST_A_RUN):
+        for path in _spread(list(mode.fault(run))):
             found = _scored(run, path)
             mutants += 1
             state += found.state_match is False
@@ -102,6 +101,16 @@ def _tally(
         sum(found.state_match is False for found, _ in fit), sum(found.response_match is False for found, _ in fit),
         (*survivors, *punished),
     )  # fmt: skip
+
+
+def _spread(paths: list[Sequence[Call]]) -> list[Sequence[Call]]:
+    """Some of them, evenly from the first to the last."""
+    last = len(paths) - 1
+    return (
+        [paths[number] for number in sorted({round(k * last / (MOST_A_RUN - 1)) for k in range(MOST_A_RUN)})]
+        if paths
+        else []
+    )
 
 
 def _scored(run: GoldenRun, path: Sequence[Call]) -> Score:
