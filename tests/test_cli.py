@@ -62,7 +62,6 @@ WRONG_USE: dict[str, tuple[list[object], str]] = {
     "another command": (["grade"], "No such command 'grade'"),
     "another option": (["check", "--all", TASKS], "No such option"),
     "no episodes": (["score", "--tasks", TASKS], "Missing argument"),
-    "no tasks": (["score", EPISODES], "Missing option"),
     "a missing file of episodes": (["score", "-t", TASKS, "gone.jsonl"], "no such file or folder: gone.jsonl"),
     "a missing task file": (["score", "-t", "gone.yaml", EPISODES], "no such file or folder: gone.yaml"),
     "a missing task file to check": (["check", "gone"], "no such file or folder: gone"),

@@ -237,7 +237,7 @@ class Contains(Matcher):
     def examples(self) -> tuple[Any, ...]:
         if isinstance(self.part, Literal) and isinstance(self.part.value, str):
             part = self.part.value
-            return (part, f"before {part} after", [part])
+            return (part, f"before {part} after", f"{part}.", [part])
         first, *others = self.part.examples()
         return ([first], ["another", first], *([part] for part in others))
 

@@ -10,6 +10,7 @@ from itertools import islice, product
 from typing import Any, Final
 
 from corepath.action import REQUIRED, Call
+from corepath.explore import as_call
 from corepath.json_values import canonical, equal, is_number
 from corepath.matchers import Literal
 from corepath.parameters import Parameter
@@ -35,6 +36,8 @@ class Pool:
         texts += [one for one in (*_step_texts(task), *names) if in_prompt(one, prompt)]
         self.texts = list(dict.fromkeys([*texts, *names]))
         self.numbers = list(dict.fromkeys([*numbers_in(prompt), *(one for one in aliases if is_number(one))]))
+        self._used = _values_used(task)
+        self._families = list(_families(task.start))
 
     def calls(self, tool: str) -> list[Call]:
         """The ways to call a tool, the likeliest first, up to a limit."""
@@ -47,14 +50,49 @@ class Pool:
         return [Call(tool, dict(zip(inputs, row, strict=True))) for row in rows]
 
     def _values(self, parameter: Parameter) -> list[Any]:
-        """What an argument might be, the likeliest first."""
+        """What an argument might be, the likeliest first: as steps and decoys have it, its kind, any value."""
         values = [] if parameter.default is REQUIRED else [parameter.default]
         if parameter.options is not None:
             values += parameter.options
         else:
+            used = [value for value in self._used.get(parameter.name, ()) if parameter.admits(value)]
+            kin = [one for family in self._families for value in used if value in family for one in family]
             fitting = [value for value in (*self.texts, *self.numbers) if parameter.admits(value)]
-            values += fitting[:MOST_VALUES] or parameter.samples
+            likely = {canonical(value): value for value in (*used, *kin, *fitting)}
+            values += list(likely.values())[:MOST_VALUES] or parameter.samples
         return list({canonical(value): value for value in values}.values())
+
+
+def _values_used(task: Task) -> dict[str, list[Any]]:
+    """For each name of an argument the values that the task's steps and decoys give it."""
+    found: dict[str, list[Any]] = {}
+    calls = [as_call(call) for decoy in task.decoys.values() for call in decoy.calls]
+    pairs = [pair for call in calls if isinstance(call.arguments, Mapping) for pair in call.arguments.items()]
+    alphabet = task.automaton.alphabet
+    for number in sorted(alphabet.steps):
+        for name, pattern in alphabet.actions[number].arguments.fields:
+            if isinstance(pattern, Literal):
+                pairs.append((name, pattern.value))
+    for name, value in pairs:
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def _families(value: Any) -> Iterator[list[str]]:
+    """Identifiers of the same kind: the keys of one mapping, the texts of one list."""
+    if is_dataclass(value):
+        for item in vars(value).values():
+            yield from _families(item)
+    elif isinstance(value, Mapping):
+        yield list(value)
+        for item in value.values():
+            yield from _families(item)
+    elif isinstance(value, list):
+        texts = [item for item in value if isinstance(item, str)]
+        if texts:
+            yield texts
+        for item in value:
+            yield from _families(item)
 
 
 def _step_texts(task: Task) -> Iterator[str]:

@@ -56,8 +56,10 @@ FEWEST_VALUES: Final = 3
 """Values that a matcher without end must be tried with."""
 MOST_CALLS: Final = 60
 """Calls that the search tries at a pair, besides the steps and what is in the decoys, shared out among the tools."""
-CALLS_A_NODE: Final = 10
+CALLS_A_NODE: Final = 5
 """Calls that the search may try for each node of its budget."""
+DEEPEST: Final = 8
+"""Calls off the procedure that a path of the search has at most."""
 MOST_TOLD: Final = 5
 """Counterexamples told of one kind."""
 
@@ -484,15 +486,17 @@ class Search:
         distinct = {canonical([call.tool, call.arguments]): call for call in calls}
         self._calls = list(self._writes(distinct.values()))
 
-    def _writes(self, calls: Iterable[Call]) -> Iterator[tuple[int, WorldTool[Any], Call]]:
-        """The calls of writes, with checked arguments: the search makes each of them very often."""
+    def _writes(self, calls: Iterable[Call]) -> Iterator[tuple[int, WorldTool[Any], Call, bool]]:
+        """The calls of writes, with checked arguments and whether a list is among them: each is made very often."""
         for index, call in enumerate(calls):
             tool = self.world.tools.get(call.tool)
             if tool is not None and tool.writes:
                 try:
-                    yield index, tool, replace(call, arguments=taken(tool.name, tool.inputs, call.arguments))
+                    arguments = taken(tool.name, tool.inputs, call.arguments)
                 except ToolError:
                     continue
+                nested = any(isinstance(value, list) for value in arguments.values())
+                yield index, tool, replace(call, arguments=arguments), nested
 
     def run(self) -> Search:
         """Search until the budget is used up or nothing is left."""
@@ -523,10 +527,11 @@ class Search:
             if arguments is not None:
                 call = Call(self.task.automaton.alphabet.actions[symbol].tool, arguments)
                 answered, after = self.world.answer(state, call)
-                if not answered.failed and not self._take(
-                    found, -1, answered, after, self.world.key(after), level, below
-                ):
+                key = self._key(after)
+                if not answered.failed and not self._take(found, -1, answered, after, key, level, below):
                     return False
+        if len(found.off) >= DEEPEST:
+            return True
         return all(
             self._take(found, index, answered, after, key, level, below)
             for index, answered, after, key in self._changes(state)
@@ -535,11 +540,11 @@ class Search:
     def _changes(self, state: Any) -> Iterator[tuple[int, Call, Any, Any]]:
         """The calls that work in a world state and change it, with the states after."""
         key, blob = self._key(state), self._freeze(state)
-        for index, tool, call in self._calls:
+        for index, tool, call, nested in self._calls:
             self.tried += 1
             after = self._thaw(blob)
             try:
-                result = tool.function(after, **copied(call.arguments))
+                result = tool.function(after, **(copied(call.arguments) if nested else call.arguments))
             except ToolError:
                 continue
             except Exception as error:  # noqa: BLE001  # whatever it is, the world must not raise it

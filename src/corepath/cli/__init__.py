@@ -26,6 +26,8 @@ from corepath.formats import schema as format_schema
 from corepath.score import PAPER, RECOMMENDED, Score, Scoring, score, with_options
 from corepath.show import as_dot, as_json, as_mermaid, as_text, count_text, span
 from corepath.task import Episode, Task
+from corepath.world import task as world_task
+from corepath.world import worlds as installed_worlds
 
 app = typer.Typer(
     help="Judge tool-using agents by their whole path, not by the final state alone.",
@@ -63,7 +65,8 @@ class SchemaOf(StrEnum):
 worlds.add_commands(app)
 
 TasksOption = Annotated[
-    list[Path], typer.Option("--tasks", "-t", help="A task file, or a folder of them. May be given more than once.")
+    list[Path] | None,
+    typer.Option("--tasks", "-t", help="Task files, or folders of them; without it, the tasks of installed worlds."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line, for programs.")]
 
@@ -97,7 +100,7 @@ def _root(
 @app.command("score")
 def score_command(
     episodes: Annotated[list[Path], typer.Argument(help="Episode files (JSON lines); - reads standard input.")],
-    tasks: TasksOption,
+    tasks: TasksOption = None,
     as_json: JsonOption = False,
     profile: Annotated[Profile, typer.Option(help="Which options to start from.")] = Profile.PAPER,
     lam: Annotated[float | None, typer.Option("--lambda", help="Weight of PC beside order in PC-KTC.")] = None,
@@ -136,7 +139,7 @@ def score_command(
     except TaskError as error:
         wrong_use(_of_option(str(error)))
     gate = _Gate(_limits(fail_under or []), max_harm)
-    known = load_tasks(*_existing(tasks))
+    known = _Tasks(load_tasks(*_existing(tasks)) if tasks else {})
     rows: list[_Row] = []
     problems = 0
     for row in _scored(_existing_files(episodes), known, scoring):
@@ -210,15 +213,12 @@ def check(
 
 @app.command()
 def show(
-    task: Annotated[str, typer.Argument(help="A task file, or with --tasks a task's id.")],
+    task: Annotated[str, typer.Argument(help="A task file, a task of an installed world, or with --tasks an id.")],
     tasks: Annotated[list[Path] | None, typer.Option("--tasks", "-t", help="Where to look for the id.")] = None,
     form: Annotated[Format, typer.Option("--as", help="text, mermaid, dot or json.")] = Format.TEXT,
 ) -> None:
     """Show a task's automaton."""
-    found = load_tasks(*_existing(tasks or [Path(task)]))
-    if tasks and task not in found:
-        wrong_use(f"no task '{task}'{nearest(task, found)}")
-    shown = [found[task]] if tasks else list(found.values())
+    shown = _named(task, tasks)
     match form:
         case Format.TEXT:
             typer.echo("\n\n".join(safe_lines(as_text(one)) for one in shown))
@@ -230,6 +230,19 @@ def show(
             typer.echo(as_json(*shown))
 
 
+def _named(task: str, tasks: list[Path] | None) -> list[Task]:
+    """The task, or the tasks of a file, that a user named."""
+    if not tasks and not Path(task).exists() and task.partition("/")[0] in installed_worlds():
+        try:
+            return [world_task(task)]
+        except TaskError as error:
+            wrong_use(str(error))
+    found = load_tasks(*_existing(tasks or [Path(task)]))
+    if tasks and task not in found:
+        wrong_use(f"no task '{task}'{nearest(task, found)}")
+    return [found[task]] if tasks else list(found.values())
+
+
 @app.command()
 def schema(of: Annotated[SchemaOf, typer.Argument(help="task or episode.")] = SchemaOf.TASK) -> None:
     """Print the JSON Schema of task files or of episodes, for editors."""
@@ -239,20 +252,36 @@ def schema(of: Annotated[SchemaOf, typer.Argument(help="task or episode.")] = Sc
 # Scoring
 
 
-def _scored(
-    paths: Iterable[Path], tasks: dict[str, Task], scoring: Scoring
-) -> Iterator[tuple[Episode, Score] | Problem]:
-    suggestion = cache(lambda name: nearest(name, tasks))  # a wrong id seldom comes alone
+class _Tasks:
+    """Tasks by id: those of files, else those of installed worlds, of which an episode's `seed` names the variant."""
+
+    def __init__(self, files: dict[str, Task]) -> None:
+        self.files = files
+        self._suggestion = cache(lambda name: nearest(name, files))  # a wrong id seldom comes alone
+        self._of_world = cache(world_task)
+
+    def task_of(self, episode: Episode) -> Task:
+        if self.files:
+            if episode.task not in self.files:
+                raise TaskError.of(f"no task '{episode.task}'{self._suggestion(episode.task)}")
+            return self.files[episode.task]
+        seed = episode.extra.get("seed", 0)
+        if not isinstance(seed, int):
+            raise TaskError.of(f"'seed' is a whole number, not {json.dumps(seed)[:60]}")
+        return self._of_world(episode.task, seed)
+
+
+def _scored(paths: Iterable[Path], tasks: _Tasks, scoring: Scoring) -> Iterator[tuple[Episode, Score] | Problem]:
     for path in paths:
         name = "<stdin>" if str(path) == "-" else str(path)
         for line in read_episodes(name, sys.stdin.buffer if str(path) == "-" else None):
             if line.problem is not None:
                 yield line.problem
             elif line.episode is not None:
-                task = tasks.get(line.episode.task)
-                if task is None:
-                    message = f"no task '{line.episode.task}'{suggestion(line.episode.task)}"
-                    yield Problem(name, line.line, 1, message)
+                try:
+                    task = tasks.task_of(line.episode)
+                except TaskError as error:
+                    yield Problem(name, line.line, 1, str(error))
                 else:
                     yield line.episode, score(task, line.episode, scoring)
 
@@ -322,13 +351,15 @@ class _Row:
     ktc: str
     accepted: bool
     missing: int
+    matches: tuple[bool | None, bool | None]
 
     @classmethod
     def of(cls, episode: Episode, scored: Score) -> _Row:
         agent = f" {episode.agent}" if episode.agent else ""
         name = f"{episode.task}{agent}{f' #{episode.epoch}' if episode.epoch else ''}"
         values = tuple(getattr(scored, attribute) for attribute in _COLUMNS)
-        return cls(name, values, _ktc(scored), scored.accepted, scored.missing_steps)
+        matches = (scored.state_match, scored.response_match)
+        return cls(name, values, _ktc(scored), scored.accepted, scored.missing_steps, matches)
 
 
 _COLUMNS = {
@@ -339,12 +370,15 @@ _COUNTS = ("length", "harm_count")
 
 
 def _print_scores(rows: list[_Row], scoring: Scoring) -> None:
-    made = table("episode", *_COLUMNS.values(), "accepted")
+    in_world = any(match is not None for row in rows for match in row.matches)
+    made = table("episode", *_COLUMNS.values(), *(("State", "Resp.") if in_world else ()), "accepted")
     for row in rows:
         shown = [
             str(value) if name in _COUNTS else _shown(value) for name, value in zip(_COLUMNS, row.values, strict=True)
         ]
         shown[list(_COLUMNS).index("pc_ktc")] = row.ktc
+        if in_world:
+            shown += ["–" if match is None else "yes" if match else "no" for match in row.matches]
         made.add_row(safe(row.name), *shown, "yes" if row.accepted else f"no (−{row.missing})")
     columns = dict(zip(_COLUMNS, zip(*(row.values for row in rows), strict=True), strict=True))
     undefined = columns["efficiency"].count(None)
@@ -355,7 +389,9 @@ def _print_scores(rows: list[_Row], scoring: Scoring) -> None:
         means = [
             f"{_mean(values):.1f}" if name in _COUNTS else _shown(_mean(values)) for name, values in columns.items()
         ]
-        accepted = f"{100 * fmean(row.accepted for row in rows):.0f} %"
+        if in_world:
+            means += [_share(match) for match in zip(*(row.matches for row in rows), strict=True)]
+        accepted = _share(tuple(row.accepted for row in rows))
         made.add_row(Text(f"mean of {len(rows)}", style="bold"), *means, accepted)
     print_table(made)
     if undefined:
@@ -366,6 +402,11 @@ def _print_scores(rows: list[_Row], scoring: Scoring) -> None:
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
+
+
+def _share(values: Iterable[bool | None]) -> str:
+    mean = _mean(values)
+    return "–" if mean is None else f"{100 * mean:.0f} %"
 
 
 def _shown(value: float | None) -> str:

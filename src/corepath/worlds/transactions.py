@@ -1,0 +1,663 @@
+"""A bank's counter: accounts, transfers, fees, interest and holds, in a system that books whatever is entered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from corepath import (
+    Decoy,
+    Pick,
+    Policy,
+    Procedure,
+    Task,
+    ToolError,
+    World,
+    after,
+    any_order,
+    approx,
+    before,
+    choice,
+    needed,
+    never,
+    result_of,
+    seq,
+    var,
+)
+
+RULES = """
+You are a clerk in a small bank. Its system books whatever you enter; the rules keep the money safe.
+Authorise an account before you transfer money out of it, and revoke the authorisation when its transfers are done.
+Deposits, fees, interest and holds need no authorisation.
+No balance may fall below zero, not even for one call. No balance may fall below what is on hold.
+A transfer above the account's limit needs an approval of that amount. Where there is none, request it and do not send.
+Enter an amount in one go, never in parts. Never change a limit yourself.
+A payment that went wrong goes back the way it came before it is sent again.
+Before you empty an account, pay its interest and read its balance.
+Do what was asked and leave everything else as it is.
+"""
+
+
+@dataclass
+class Account:
+    """One account: what is on it, what of it is on hold, and what may be sent from it at once."""
+
+    balance: float = 0.0
+    held: float = 0.0
+    limit: float = 1000.0
+    approved: float = 0.0
+    interest_due: float = 0.0
+
+    def like(self, other: Account) -> bool:
+        """Whether both are the same to a cent."""
+        return all(close(amount, getattr(other, name)) for name, amount in vars(self).items())
+
+
+@dataclass
+class Bank:
+    """The accounts, which of them are authorised, approvals asked for, and what came in as cash and as fees."""
+
+    accounts: dict[str, Account] = field(default_factory=dict)
+    authorised: list[str] = field(default_factory=list)
+    requested: dict[str, list[float]] = field(default_factory=dict)
+    cash: float = 0.0
+    fees: float = 0.0
+    _entries: list[str] = field(default_factory=list)
+    _breaches: list[str] = field(default_factory=list)
+
+    def like(self, other: Bank) -> bool:
+        """Whether both are the same to a cent, but for what is private."""
+        return (
+            self.accounts.keys() == other.accounts.keys()
+            and all(account.like(other.accounts[name]) for name, account in self.accounts.items())
+            and self.authorised == other.authorised
+            and _cents(self.requested) == _cents(other.requested)
+            and close(self.cash, other.cash)
+            and close(self.fees, other.fees)
+        )
+
+    def book(self, entry: str, *breaches: str) -> None:
+        """Remember an entry, and what was wrong with it."""
+        self._entries = sorted([*self._entries, entry])
+        self._breaches = sorted({*self._breaches, *breaches})
+
+    def unauthorised(self) -> bool:
+        """Whether money was sent from an account that was not authorised."""
+        return "unauthorised" in self._breaches
+
+    def over_limit(self) -> bool:
+        """Whether more was sent than a limit or an approval allows."""
+        return "over the limit" in self._breaches
+
+    def in_parts(self) -> bool:
+        """Whether the same kind of entry was made twice between the same accounts."""
+        return len(set(self._entries)) < len(self._entries)
+
+    def overdrawn(self) -> bool:
+        """Whether a balance is below zero."""
+        return any(account.balance < -0.005 for account in self.accounts.values())
+
+    def hold_touched(self) -> bool:
+        """Whether a balance is below what is on hold."""
+        return any(account.balance < account.held - 0.005 for account in self.accounts.values())
+
+
+def close(one: float, other: float) -> bool:
+    """Whether two amounts are the same to a cent."""
+    return abs(one - other) < 0.01
+
+
+def _cents(requested: dict[str, list[float]]) -> dict[str, list[int]]:
+    return {account: [round(100 * amount) for amount in amounts] for account, amounts in requested.items()}
+
+
+world = World("transactions", Bank, RULES)
+
+
+@world.read
+def check_balance(bank: Bank, account: str) -> dict[str, float]:
+    """What is on an account."""
+    return {"balance": _account(bank, account).balance}
+
+
+@world.read
+def get_account(bank: Bank, account: str) -> dict[str, Any]:
+    """Of an account: what is on hold, its limit, the amount approved beyond it (0 if none), and the interest due."""
+    found = _account(bank, account)
+    return {
+        "on_hold": found.held,
+        "limit": found.limit,
+        "approved": found.approved,
+        "interest_due": found.interest_due,
+    }
+
+
+@world.read
+def quote_fee(bank: Bank, amount: float) -> dict[str, float]:  # noqa: ARG001  # the price is the same for all
+    """The fee that the bank takes for sending that amount."""
+    return {"fee": round(0.005 * _positive(amount), 2)}
+
+
+@world.write
+def create_account(bank: Bank, account: str) -> str:
+    """Open a new account with nothing on it."""
+    if account in bank.accounts or not account:
+        raise ToolError(f"'{account}' cannot be created: there is one, or it is no name")
+    bank.accounts[account] = Account()
+    return "done"
+
+
+@world.write
+def close_account(bank: Bank, account: str) -> str:
+    """Close an account for good. Nothing may be on it, nothing on hold, and no authorisation open."""
+    found = _account(bank, account)
+    if not close(found.balance, 0) or found.held or account in bank.authorised:
+        raise ToolError(f"'{account}' is not empty, has a hold on it or is still authorised")
+    del bank.accounts[account]
+    return "done"
+
+
+@world.write
+def authorise(bank: Bank, account: str) -> str:
+    """Open an authorisation: the customer has agreed that money leaves the account."""
+    _account(bank, account)
+    bank.authorised = sorted({*bank.authorised, account})
+    return "done"
+
+
+@world.write
+def revoke(bank: Bank, account: str) -> str:
+    """End the authorisation of an account."""
+    _account(bank, account)
+    bank.authorised = [one for one in bank.authorised if one != account]
+    return "done"
+
+
+@world.write
+def deposit(bank: Bank, account: str, amount: float) -> str:
+    """Put cash on an account."""
+    _add(_account(bank, account), _positive(amount))
+    bank.cash = round(bank.cash + amount, 6)
+    bank.book(f"deposit {account}")
+    return "done"
+
+
+@world.write
+def transfer(bank: Bank, source: str, target: str, amount: float) -> str:
+    """Send an amount from one account to another."""
+    sender, receiver = _account(bank, source), _account(bank, target)
+    if source == target:
+        raise ToolError("source and target are the same account")
+    _add(sender, -_positive(amount))
+    _add(receiver, amount)
+    breaches = [] if source in bank.authorised else ["unauthorised"]
+    if amount > max(sender.limit, sender.approved) + 0.005:
+        breaches.append("over the limit")
+    bank.book(f"transfer {source} {target}", *breaches)
+    return "done"
+
+
+@world.write
+def charge_fee(bank: Bank, account: str, amount: float) -> str:
+    """Take a fee from an account."""
+    _add(_account(bank, account), -_positive(amount))
+    bank.fees = round(bank.fees + amount, 6)
+    bank.book(f"fee {account}")
+    return "done"
+
+
+@world.write
+def pay_interest(bank: Bank, account: str) -> str:
+    """Add the interest that is due to an account's balance."""
+    found = _account(bank, account)
+    _add(found, found.interest_due)
+    found.interest_due = 0.0
+    return "done"
+
+
+@world.write
+def place_hold(bank: Bank, account: str, amount: float) -> str:
+    """Put a part of the balance on hold. There can be one hold on an account."""
+    found = _account(bank, account)
+    if found.held or _positive(amount) > found.balance:
+        raise ToolError(f"there is a hold on '{account}' already, or its balance is too small")
+    found.held = amount
+    return "done"
+
+
+@world.write
+def release_hold(bank: Bank, account: str) -> str:
+    """Take the hold off an account, all of it."""
+    _account(bank, account).held = 0.0
+    return "done"
+
+
+@world.write
+def request_approval(bank: Bank, account: str, amount: float) -> str:
+    """Ask the head office to approve one transfer of that amount from an account. It answers within a day."""
+    _account(bank, account)
+    asked = bank.requested.get(account, [])
+    if not any(close(_positive(amount), one) for one in asked):
+        bank.requested[account] = sorted([*asked, amount])
+    return "done"
+
+
+@world.write
+def set_limit(bank: Bank, account: str, limit: float) -> str:
+    """Set the largest amount that may be sent from an account at once. For the head office."""
+    _account(bank, account).limit = _positive(limit)
+    return "done"
+
+
+def _account(bank: Bank, account: str) -> Account:
+    if account not in bank.accounts:
+        raise ToolError(f"no account '{account}'; there is {', '.join(bank.accounts) or 'none'}")
+    return bank.accounts[account]
+
+
+def _positive(amount: float) -> float:
+    if amount <= 0:
+        raise ToolError(f"an amount is more than 0, not {amount}")
+    return amount
+
+
+def _add(account: Account, amount: float) -> None:
+    account.balance = round(account.balance + amount, 6)
+
+
+a = var("account")
+world.policy(
+    after(authorise(a), revoke(a), because="revoke the authorisation when its transfers are done"),
+    before(transfer.where(source=a), revoke(a), because="revoke the authorisation when its transfers are done"),
+    never(transfer.any(), leaves=Bank.unauthorised, because="Authorise an account before you transfer money out of it"),
+    never(transfer.any(), leaves=Bank.over_limit, because="A transfer above the account's limit needs an approval"),
+    never(leaves=Bank.in_parts, because="Enter an amount in one go, never in parts"),
+    never(leaves=Bank.overdrawn, because="No balance may fall below zero, not even for one call"),
+    never(leaves=Bank.hold_touched, because="No balance may fall below what is on hold"),
+    never(set_limit.any(), because="Never change a limit yourself", severity="high"),
+)
+
+
+def bank_with(**balances: float) -> Bank:
+    """A bank with these accounts."""
+    return Bank({account: Account(balance) for account, balance in balances.items()})
+
+
+def ends(start: Bank, balances: dict[str, float | None], **fields: Any) -> Callable[[Bank], bool]:
+    """The goal that the bank is as it was but for these balances (None: closed) and fields."""
+    end = deepcopy(start)
+    for account, balance in balances.items():
+        if balance is None:
+            del end.accounts[account]
+        else:
+            end.accounts.setdefault(account, Account()).balance = balance
+    for name, value in fields.items():
+        setattr(end, name, value)
+    return end.like
+
+
+def sent(source: str, target: str, amount: Any) -> Procedure:
+    """The way to send money."""
+    return seq(authorise(source), transfer(source, target, amount), revoke(source))
+
+
+def revoked_last(source: str, *targets: str) -> list[Policy]:
+    """An authorisation for several transfers ends after all of them."""
+    because = "revoke the authorisation when its transfers are done"
+    return [before(transfer.where(source=source, target=target), revoke(source), because=because) for target in targets]
+
+
+@world.task
+def fee_after_deposit(pick: Pick) -> Task:
+    """The task of the paper's table: there is nothing to take a fee from before the deposit."""
+    account, amount, fee = pick("A123", "K7", "Z900"), pick(100, 80, 250), pick(50, 12, 20)
+    return Task(
+        prompt=f"Create account '{account}', deposit {amount}, charge a fee of {fee}, and check the balance.",
+        procedure=seq(create_account(account), deposit(account, approx(amount)), charge_fee(account, approx(fee)),
+                      check_balance(account)),
+        goal=ends(Bank(), {account: amount - fee}, cash=amount, fees=fee),
+        policies=[after(charge_fee.where(account=account), check_balance(account), because="and check the balance")],
+        decoys={
+            "fee first": Decoy([create_account(account), charge_fee(account, fee), deposit(account, amount),
+                                check_balance(account)], "out_of_order"),
+            "deposit in two parts": Decoy([create_account(account), deposit(account, amount / 2),
+                                           deposit(account, amount / 2), charge_fee(account, fee),
+                                           check_balance(account)], "wrong_argument"),
+        },
+    )  # fmt: skip
+
+
+@world.task
+def over_limit(pick: Pick) -> Task:
+    """Above the limit nothing is sent but a request, unless an approval is there already."""
+    amount, approved = pick(500, 800), pick(False, True)
+    start = bank_with(A100=2000.0, B200=100.0)
+    start.accounts["A100"].limit = 300.0
+    start.accounts["A100"].approved = amount if approved else 0.0
+    look, half = get_account("A100"), amount / 2
+    there = [authorise("A100"), transfer("A100", "B200", half), transfer("A100", "B200", half), revoke("A100")]
+    back = [authorise("B200"), transfer("B200", "A100", amount), revoke("B200")]
+    asked_decoys = {
+        "limit raised and lowered again": Decoy([look, set_limit("A100", amount), set_limit("A100", 300.0),
+                                                 request_approval("A100", amount)], "forbidden"),
+        "two halves sent and fetched back": Decoy([look, *there, *back, request_approval("A100", amount)], "unlisted"),
+    }  # fmt: skip
+    sent_decoys = {
+        "in two halves all the same": Decoy([look, *there], "wrong_argument"),
+        "authorised afterwards": Decoy([look, transfer("A100", "B200", amount), authorise("A100"), revoke("A100")],
+                                       "out_of_order"),
+    }  # fmt: skip
+    paid = ends(start, {"A100": 2000.0 - amount, "B200": 100.0 + amount})
+    return Task(
+        start=start,
+        prompt=f"'A100' wants to send {amount} to 'B200'. Look at the account before you do anything. If neither its "
+        "limit nor an approval covers the amount, request the approval and leave it at that.",
+        procedure=seq(look, sent("A100", "B200", approx(amount)) if approved else
+                      request_approval("A100", approx(amount))),
+        goal=paid if approved else ends(start, {}, requested={"A100": [float(amount)]}),
+        policies=[before(look, call.any(), because="Look at the account before you do anything")
+                  for call in (request_approval, authorise)],
+        decoys=sent_decoys if approved else asked_decoys,
+    )  # fmt: skip
+
+
+@world.task
+def three_bills(pick: Pick) -> Task:
+    """The limit says which of three bills may be paid; an approval is requested for the others."""
+    bills = dict(zip(["B200", "C300", "D400"], pick([200, 450, 620], [700, 150, 300], [80, 260, 410]), strict=True))
+    limit = pick(500, 280)
+    start = bank_with(A100=3000.0, B200=0.0, C300=0.0, D400=0.0)
+    start.accounts["A100"].limit = limit
+    paid = {target: amount for target, amount in bills.items() if amount <= limit}
+    asked = sorted(float(amount) for amount in bills.values() if amount > limit)
+    look, payments = get_account("A100"), [transfer("A100", target, amount) for target, amount in paid.items()]
+    requests = [request_approval("A100", amount) for amount in asked]
+    listed = ", ".join(f"{amount} to '{target}'" for target, amount in bills.items())
+    return Task(
+        start=start,
+        prompt=f"'A100' has three bills to pay: {listed}. Read its limit before you begin. Pay the bills that are "
+        "within it, and request an approval for each of the others.",
+        procedure=seq(look, any_order(
+            *(request_approval("A100", approx(amount)) for amount in asked),
+            seq(authorise("A100"), any_order(*(transfer("A100", to, approx(sum_)) for to, sum_ in paid.items())),
+                revoke("A100")))),
+        goal=ends(start, {"A100": 3000.0 - sum(paid.values()), **paid}, requested={"A100": asked} if asked else {}),
+        policies=[
+            *(before(look, call.any(), because="Read its limit before you begin")
+              for call in (request_approval, authorise)),
+            *revoked_last("A100", *paid),
+        ],
+        decoys={
+            "revoked too early": Decoy([look, authorise("A100"), *payments[1:], revoke("A100"), payments[0],
+                                        *requests], "out_of_order"),
+            "read too late": Decoy([authorise("A100"), look, *payments, revoke("A100"), *requests], "out_of_order"),
+        },
+    )  # fmt: skip
+
+
+@world.task
+def just_short(pick: Pick) -> Task:
+    """The balance covers the amount and not the fee, by some cents; then nothing is to be done."""
+    amount, spare = pick(200, 640), pick(-0.3, 5.0, -0.01)
+    fee = round(amount * 0.005, 2)
+    start = bank_with(A100=round(amount + fee + spare, 2), B200=10.0)
+    balance, quoted = check_balance("A100"), quote_fee(amount)
+    looks = [balance, quoted]
+    paying = seq(authorise("A100"), transfer("A100", "B200", approx(amount)),
+                 any_order(revoke("A100"), charge_fee("A100", result_of(quoted, "fee"))))  # fmt: skip
+    short_decoys = {
+        "sent and brought back": Decoy(
+            [*looks, authorise("A100"), transfer("A100", "B200", amount), revoke("A100"), authorise("B200"),
+             transfer("B200", "A100", amount), revoke("B200")], "after_completion"),
+        "authorised, to be ready": Decoy([*looks, authorise("A100"), revoke("A100")], "after_completion"),
+    }  # fmt: skip
+    paid_decoys = {
+        "fee first": Decoy([*looks, authorise("A100"), charge_fee("A100", fee), transfer("A100", "B200", amount),
+                            revoke("A100")], "out_of_order"),
+    }  # fmt: skip
+    paid = ends(start, {"A100": spare, "B200": 10.0 + amount}, fees=fee)
+    return Task(
+        start=start,
+        prompt=f"'A100' wants to send {amount} to 'B200'. Read its balance and have the fee quoted first. If the "
+        "balance covers both, send the amount, and after that charge the fee; if not, change nothing.",
+        procedure=seq(any_order(*looks), *([paying] if spare > 0 else [])),
+        goal=paid if spare > 0 else ends(start, {}),
+        policies=[
+            *(needed(look, because="Read its balance and have the fee quoted first") for look in looks),
+            *(before(look, authorise.any(), because="Read its balance and have the fee quoted first")
+              for look in looks),
+            before(transfer.where(source="A100"), charge_fee.any(), because="after that charge the fee"),
+        ],
+        decoys=paid_decoys if spare > 0 else short_decoys,
+    )  # fmt: skip
+
+
+@world.task
+def close_out(pick: Pick) -> Task:
+    """What is sent is what the balance says once the interest is paid."""
+    old, interest = pick(900.0, 340.0), pick(12.5, 3.4)
+    start = bank_with(A100=old, B200=60.0)
+    start.accounts["A100"].interest_due = interest
+    balance = check_balance("A100")
+    return Task(
+        start=start,
+        prompt="Close 'A100'. All that is on it, with the interest that is due, goes to 'B200'.",
+        procedure=seq(any_order(authorise("A100"), seq(pay_interest("A100"), balance)),
+                      transfer("A100", "B200", result_of(balance, "balance")), revoke("A100"), close_account("A100")),
+        goal=ends(start, {"A100": None, "B200": 60.0 + old + interest}),
+        policies=empties("A100"),
+        decoys={
+            "in two parts": Decoy([pay_interest("A100"), balance, authorise("A100"), transfer("A100", "B200", old),
+                                   transfer("A100", "B200", interest), revoke("A100"), close_account("A100")],
+                                  "wrong_argument"),
+            "authorised afterwards": Decoy([pay_interest("A100"), balance, transfer("A100", "B200", old + interest),
+                                            authorise("A100"), revoke("A100"), close_account("A100")],
+                                           "out_of_order"),
+            "interest forgotten at first": Decoy(
+                [balance, authorise("A100"), transfer("A100", "B200", old), pay_interest("A100"),
+                 transfer("A100", "B200", interest), revoke("A100"), close_account("A100")], "out_of_order",
+                fools="state"),
+        },
+    )  # fmt: skip
+
+
+def empties(account: str) -> list[Policy]:
+    """What holds of an account from which all is sent."""
+    because = "Before you empty an account, pay its interest and read its balance"
+    return [
+        before(pay_interest(account), transfer.where(source=account), because=because),
+        before(check_balance(account), transfer.where(source=account), because=because),
+    ]
+
+
+@world.task
+def merge_accounts(pick: Pick) -> Task:
+    """Two accounts are emptied into a new one, step by step or interleaved; one of them has a hold on it."""
+    new, held = pick("N500", "M1"), pick("B200", "A100")
+    start = bank_with(A100=pick(420.0, 75.0), B200=pick(310.0, 615.5))
+    start.accounts["A100"].interest_due, start.accounts["B200"].interest_due = 4.2, 3.1
+    start.accounts[held].held = 50.0
+    totals = {name: round(one.balance + one.interest_due, 2) for name, one in start.accounts.items()}
+
+    def emptied(name: str) -> Procedure:
+        balance = check_balance(name)
+        ready = any_order(seq(pay_interest(name), balance), *([release_hold(name)] if name == held else []))
+        return seq(any_order(authorise(name), ready), transfer(name, new, result_of(balance, "balance")), revoke(name),
+                   close_account(name))  # fmt: skip
+
+    def calls(name: str, *, late: bool = False) -> list[Any]:
+        hold = [release_hold(name)] if name == held else []
+        sending = [authorise(name), transfer(name, new, totals[name])]
+        middle = [*sending, *hold] if late else [*hold, *sending]
+        return [pay_interest(name), check_balance(name), *middle, revoke(name), close_account(name)]
+
+    first = [get_account("A100"), get_account("B200"), create_account(new)]
+    because = "Look at both accounts and create the new one before you do anything else"
+    return Task(
+        start=start,
+        prompt=f"Merge 'A100' and 'B200' into a new account '{new}'. {because}. If there is a hold, release it. Send "
+        "all that is on the two accounts, with their interest, to the new one, and close them.",
+        procedure=seq(any_order(*first), any_order(emptied("A100"), emptied("B200"))),
+        goal=ends(start, {"A100": None, "B200": None, new: sum(totals.values())}),
+        policies=[
+            *empties("A100"), *empties("B200"),
+            *(before(call, tool.any(), because=because)
+              for call in first for tool in (pay_interest, release_hold, authorise)),
+        ],
+        decoys={
+            "hold released after the money was gone": Decoy(
+                [*first, *calls("A100", late=True), *calls("B200", late=True)], "out_of_order"),
+            "created when it was needed": Decoy([*first[:2], pay_interest("A100"), first[2], *calls("A100")[1:],
+                                                 *calls("B200")], "out_of_order"),
+        },
+    )  # fmt: skip
+
+
+@world.task
+def flat_deposit(pick: Pick) -> Task:
+    """Money on hold must be released before it is sent, and what stays is put on hold again."""
+    hold, taken, spare = pick(200, 150), pick(120, 90), pick(30, 70)
+    start = bank_with(A100=float(hold + spare), B200=500.0)
+    start.accounts["A100"].held = hold
+    end = deepcopy(start)
+    end.accounts["A100"].held = hold - taken
+    release, keep = release_hold("A100"), place_hold("A100", approx(hold - taken))
+    start_sending, pay, stop = authorise("A100"), transfer("A100", "B200", approx(taken)), revoke("A100")
+    calls = [place_hold("A100", hold - taken), transfer("A100", "B200", taken)]
+    return Task(
+        start=start,
+        prompt=f"A deposit of {hold} for a flat is on hold on 'A100'. The landlord, 'B200', now gets {taken} of it. "
+        f"The other {hold - taken} stay on hold.",
+        procedure=choice(seq(start_sending, release, any_order(keep, seq(pay, stop))),
+                         seq(release, any_order(keep, seq(start_sending, pay, stop)))),
+        goal=ends(end, {"A100": float(hold + spare - taken), "B200": 500.0 + taken}),
+        decoys={
+            "sent while on hold": Decoy([start_sending, calls[1], release, calls[0], stop], "out_of_order"),
+            "authorised afterwards": Decoy([release, calls[1], start_sending, stop, calls[0]], "out_of_order"),
+        },
+    )  # fmt: skip
+
+
+@world.task
+def pay_day(pick: Pick) -> Task:
+    """The cash must be on the account before the wages leave it, and the quoted fee comes last."""
+    wages = dict(zip(["B200", "C300", "D400"], pick([400, 500, 550], [300, 320, 380]), strict=True))
+    total, cash = sum(wages.values()), pick(1500, 1600)
+    start = bank_with(E100=40.0, B200=0.0, C300=0.0, D400=0.0)
+    fee = round(total * 0.005, 2)
+    quoted = quote_fee(total)
+    paying = seq(any_order(deposit("E100", approx(cash)), authorise("E100")),
+                 any_order(*(transfer("E100", target, approx(wage)) for target, wage in wages.items())))  # fmt: skip
+    charge, stop = charge_fee("E100", result_of(quoted, "fee")), revoke("E100")
+    payments = [transfer("E100", target, wage) for target, wage in wages.items()]
+    listed = ", ".join(f"{wage} to '{target}'" for target, wage in wages.items())
+    return Task(
+        start=start,
+        prompt=f"The owner of 'E100' brings {cash} in cash for the wages: {listed}. Send the wages, and when all three "
+        f"are sent charge 'E100' the fee that is quoted for their sum, {total}.",
+        procedure=choice(seq(any_order(quoted, paying), any_order(charge, stop)),
+                         seq(paying, any_order(stop, seq(quoted, charge)))),
+        goal=ends(start, {"E100": 40.0 + cash - total - fee, **wages}, cash=cash, fees=fee),
+        policies=[
+            before(quoted, charge_fee.any(), because="charge 'E100' the fee that is quoted for their sum"),
+            *(before(transfer.where(source="E100", target=target), charge_fee.any(),
+                     because="when all three are sent") for target in wages),
+            *revoked_last("E100", *wages),
+        ],
+        decoys={
+            "wages before the cash": Decoy([authorise("E100"), payments[0], deposit("E100", cash), *payments[1:],
+                                            revoke("E100"), quoted, charge_fee("E100", fee)], "out_of_order"),
+            "fee between the wages": Decoy([quoted, deposit("E100", cash), authorise("E100"), *payments[:2],
+                                            charge_fee("E100", fee), payments[2], revoke("E100")], "out_of_order"),
+        },
+    )  # fmt: skip
+
+
+@world.task
+def mutual_debts(pick: Pick) -> Task:
+    """Two accounts owe each other; the balances decide which of them can pay first."""
+    poor, rich = pick(("A100", "B200"), ("B200", "A100"))
+    owed, due = pick(250, 180), pick(300, 320)
+    start = bank_with(A100=100.0, B200=100.0)
+    start.accounts[rich].balance = 400.0
+    looks, opens = [check_balance("A100"), check_balance("B200")], [authorise("A100"), authorise("B200")]
+    closes = [revoke("A100"), revoke("B200")]
+    first, then = transfer(rich, poor, due), transfer(poor, rich, owed)
+    debts = [f"'{poor}' owes '{rich}' {owed}", f"'{rich}' owes '{poor}' {due}"]
+    because = "Read both balances and authorise both accounts before any money moves"
+    return Task(
+        start=start,
+        prompt=f"{' and '.join(debts)}. {because}. Book both debts in full, not the difference, and revoke nothing "
+        "until both are booked.",
+        procedure=seq(any_order(*looks, *opens), transfer(rich, poor, approx(due)), transfer(poor, rich, approx(owed)),
+                      any_order(*closes)),
+        goal=ends(start, {poor: 100.0 + due - owed, rich: 400.0 - due + owed}),
+        policies=[
+            *(before(call, transfer.any(), because=because) for call in (*looks, *opens)),
+            *(before(transfer.where(source=source), revoke.any(), because="revoke nothing until both are booked")
+              for source in (poor, rich)),
+            *(needed(debt, because="Book both debts in full, not the difference")
+              for debt in (transfer.where(source=rich), transfer.where(source=poor))),
+        ],
+        decoys={
+            "the poor one first": Decoy([*looks, *opens, then, first, *closes], "out_of_order"),
+            "only the difference": Decoy([*looks, *opens, transfer(rich, poor, due - owed), *closes],
+                                         "wrong_argument", fools="state"),
+        },
+    )  # fmt: skip
+
+
+@world.task
+def wrong_payee(pick: Pick) -> Task:
+    """What was sent to the wrong account goes back first, since the payer cannot pay twice."""
+    amount, left = pick(75, 130), pick(20.0, 5.0)
+    right, wrong = pick(("B200", "C300"), ("C300", "B200"))
+    start = bank_with(A100=left, B200=200.0, C300=200.0)
+    back, again = transfer(wrong, "A100", amount), transfer("A100", right, amount)
+    back_open, back_stop, open_, stop = authorise(wrong), revoke(wrong), authorise("A100"), revoke("A100")
+    near, far = transfer(wrong, "A100", approx(amount)), transfer("A100", right, approx(amount))
+    return Task(
+        start=start,
+        prompt=f"By mistake {amount} went from 'A100' to '{wrong}'. It was meant for '{right}'. Put that right.",
+        procedure=choice(seq(any_order(back_open, open_), near, any_order(back_stop, seq(far, stop))),
+                         seq(back_open, near, any_order(back_stop, seq(open_, far, stop)))),
+        goal=ends(start, {wrong: 200.0 - amount, right: 200.0 + amount}),
+        policies=[never(transfer.where(source=wrong, target=right), because="goes back the way it came")],
+        decoys={
+            "paid again before it was back": Decoy([open_, again, stop, back_open, back, back_stop], "out_of_order"),
+            "straight across": Decoy([back_open, open_, transfer(wrong, right, amount), back_stop, stop], "forbidden",
+                                     fools="state"),
+        },
+    )  # fmt: skip
+
+
+@world.task
+def card_check(pick: Pick) -> Task:
+    """Holds are placed, looked at and released; in the end the accounts are as they were."""
+    amount, wrong = pick(1, 2), pick(10, 5)
+    start = bank_with(A100=pick(80.0, 45.0), B200=300.0)
+    because = "look at the account while it is on"
+
+    def checked(account: str, value: Any) -> list[Any]:
+        return [place_hold(account, value), get_account(account), release_hold(account)]
+
+    first, second = checked("A100", amount), checked("B200", amount)
+    return Task(
+        start=start,
+        prompt=f"Check the cards of 'A100' and 'B200': put a hold of {amount} on each account, {because}, and release "
+        "it.",
+        procedure=any_order(*(seq(*checked(account, approx(amount))) for account in ("A100", "B200"))),
+        goal=ends(start, {}),
+        policies=[
+            *(needed(place_hold.where(account=account), because="put a hold of") for account in ("A100", "B200")),
+            after(place_hold.where(account=a), get_account(a), because=because),
+            before(get_account(a), release_hold(a), because=because),
+        ],
+        decoys={
+            "wrong amount at first": Decoy([place_hold("A100", wrong), release_hold("A100"), *first, *second],
+                                           "wrong_argument"),
+            "looked too late": Decoy([first[0], first[2], first[1], *second], "out_of_order", fools="state"),
+        },
+    )  # fmt: skip
