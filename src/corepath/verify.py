@@ -617,9 +617,11 @@ class Search:
             self.failures.append(f"a way to the goal is rejected, and no policy says why: {_path(calls)}")
 
     def _wasteful(self, calls: Sequence[Call], off: tuple[int, ...]) -> bool:
-        """Whether the goal is reached as well without some of the calls off the procedure."""
+        """Whether the goal is reached as well without some of the writes, so that a shorter way is judged instead."""
+        writes = [index for index, call in enumerate(calls) if self.world.writes(call.tool)]
         some = (left_out for size in (1, 2, 3) for left_out in combinations(off, size))
-        for left_out in (off, *some):
+        pairs = (left_out for size in (1, 2) for left_out in combinations(writes, size))
+        for left_out in (off, *some, *pairs):
             run = replay(self.task, [call for index, call in enumerate(calls) if index not in left_out])
             if not any(call.failed for call in run.calls) and _holds(self.task.goal, run.end):
                 return True

@@ -305,7 +305,8 @@ def average_then_scale(pick: Pick) -> Task:
                 any_order(clear_memory(), seq(scaled, write_result("scaled", of(scaled)))))), sign_sheet()),
         goal=lambda desk: desk.holds(signed=True, average=mean, scaled=mean * factor),
         policies=[
-            *by_tool(gives(calculate_average, mean), "average", "scaled"), *by_tool(gives(multiply_numbers, mean * factor), "scaled"),
+            *by_tool(gives(calculate_average, mean), "average", "scaled"),
+            *by_tool(gives(multiply_numbers, mean * factor), "scaled"),
             *(before(gives(calculate_average, mean), call.any(), because="Keep the average")
               for call in (store_memory, add_to_memory)),
             before(gives(recall_memory, mean), clear_memory(), because="recall it"),
@@ -542,8 +543,8 @@ def invoice(pick: Pick) -> Task:
         goal=lambda desk: desk.holds(signed=True, net=net, gross=gross),
         says=SIX,
         policies=[
-            *(before(product, call.any(), because="Calculate the three amounts first")
-              for product in products for call in (add_to_memory, store_memory, set_decimals)),
+            *(before(gives(multiply_numbers, amount), call.any(), because="Calculate the three amounts first")
+              for amount in amounts for call in (add_to_memory, store_memory, set_decimals)),
             before(gives(recall_memory, net), write_result.any(), because="Recall the total, write it"),
             *by_tool(gives(multiply_numbers, gross), "gross"),
             before(gives(recall_memory, net), set_decimals(2), because=AT_HAND),
