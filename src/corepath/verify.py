@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations, islice
-from typing import Any, Final
+from typing import Any, Final, get_args, get_type_hints
 
 from corepath.action import REQUIRED, Call
 from corepath.errors import CorepathError, ToolError
@@ -442,11 +442,23 @@ def _codec(
         made.__dict__.update(marshal.loads(blob))  # noqa: S302  # what this process wrote itself
         return made
 
-    try:
-        freeze(start)
-    except ValueError:  # the state holds other dataclasses
+    if _nests_dataclasses(kind):
         return pickle.dumps, pickle.loads, world.key
     return freeze, thaw, freeze
+
+
+def _nests_dataclasses(kind: Any) -> bool:
+    """Whether a state holds, or may come to hold, dataclasses of its own; where its types cannot be read, it may."""
+    try:
+        waiting = list(get_type_hints(kind).values())
+    except NameError:
+        return True
+    while waiting:
+        one = waiting.pop()
+        if is_dataclass(one) or one is Any:
+            return True
+        waiting += get_args(one)
+    return False
 
 
 @dataclass(frozen=True)

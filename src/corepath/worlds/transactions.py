@@ -41,27 +41,16 @@ Do what was asked and leave everything else as it is.
 
 
 @dataclass
-class Account:
-    """One account: what is on it, what of it is on hold, and what may be sent from it at once."""
-
-    balance: float = 0.0
-    held: float = 0.0
-    limit: float = 1000.0
-    approved: float = 0.0
-    interest_due: float = 0.0
-
-    def like(self, other: Account) -> bool:
-        """Whether both are the same to a cent."""
-        return all(close(amount, getattr(other, name)) for name, amount in vars(self).items())
-
-
-@dataclass
 class Bank:
-    """The accounts, which of them are authorised, approvals asked for, and what came in as cash and as fees."""
+    """The accounts, each of which has a balance and a limit, and what came in as cash and as fees."""
 
-    accounts: dict[str, Account] = field(default_factory=dict)
-    authorised: list[str] = field(default_factory=list)
+    balance: dict[str, float] = field(default_factory=dict)
+    limit: dict[str, float] = field(default_factory=dict)
+    held: dict[str, float] = field(default_factory=dict)
+    approved: dict[str, float] = field(default_factory=dict)
+    interest: dict[str, float] = field(default_factory=dict)
     requested: dict[str, list[float]] = field(default_factory=dict)
+    authorised: list[str] = field(default_factory=list)
     cash: float = 0.0
     fees: float = 0.0
     _entries: list[str] = field(default_factory=list)
@@ -69,19 +58,17 @@ class Bank:
 
     def like(self, other: Bank) -> bool:
         """Whether both are the same to a cent, but for what is private."""
-        return (
-            self.accounts.keys() == other.accounts.keys()
-            and all(account.like(other.accounts[name]) for name, account in self.accounts.items())
-            and self.authorised == other.authorised
-            and _cents(self.requested) == _cents(other.requested)
-            and close(self.cash, other.cash)
-            and close(self.fees, other.fees)
-        )
+        return all(alike(value, getattr(other, name)) for name, value in vars(self).items() if name[0] != "_")
 
     def book(self, entry: str, *breaches: str) -> None:
         """Remember an entry, and what was wrong with it."""
         self._entries = sorted([*self._entries, entry])
         self._breaches = sorted({*self._breaches, *breaches})
+
+    def forget(self, account: str) -> None:
+        """Take an account off the books."""
+        for part in (self.balance, self.limit, self.approved, self.interest):
+            part.pop(account, None)
 
     def unauthorised(self) -> bool:
         """Whether money was sent from an account that was not authorised."""
@@ -97,11 +84,11 @@ class Bank:
 
     def overdrawn(self) -> bool:
         """Whether a balance is below zero."""
-        return any(account.balance < -0.005 for account in self.accounts.values())
+        return any(balance < -0.005 for balance in self.balance.values())
 
     def hold_touched(self) -> bool:
         """Whether a balance is below what is on hold."""
-        return any(account.balance < account.held - 0.005 for account in self.accounts.values())
+        return any(self.balance[account] < held - 0.005 for account, held in self.held.items())
 
 
 def close(one: float, other: float) -> bool:
@@ -109,9 +96,18 @@ def close(one: float, other: float) -> bool:
     return abs(one - other) < 0.01
 
 
-def _cents(requested: dict[str, list[float]]) -> dict[str, list[int]]:
-    return {account: [round(100 * amount) for amount in amounts] for account, amounts in requested.items()}
+def alike(one: Any, other: Any) -> bool:
+    """Whether two values are the same, amounts to a cent."""
+    if isinstance(one, float | int):
+        return close(one, other)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(alike(value, other[name]) for name, value in one.items())
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return bool(one == other)
 
+
+LIMIT = 1000.0
 
 world = World("transactions", Bank, RULES)
 
@@ -119,23 +115,24 @@ world = World("transactions", Bank, RULES)
 @world.read
 def check_balance(bank: Bank, account: str) -> dict[str, float]:
     """What is on an account."""
-    return {"balance": _account(bank, account).balance}
+    _known(bank, account)
+    return {"balance": bank.balance[account]}
 
 
 @world.read
-def get_account(bank: Bank, account: str) -> dict[str, Any]:
+def get_account(bank: Bank, account: str) -> dict[str, float]:
     """Of an account: what is on hold, its limit, the amount approved beyond it (0 if none), and the interest due."""
-    found = _account(bank, account)
+    _known(bank, account)
     return {
-        "on_hold": found.held,
-        "limit": found.limit,
-        "approved": found.approved,
-        "interest_due": found.interest_due,
+        "on_hold": bank.held.get(account, 0.0),
+        "limit": bank.limit[account],
+        "approved": bank.approved.get(account, 0.0),
+        "interest_due": bank.interest.get(account, 0.0),
     }
 
 
 @world.read
-def quote_fee(bank: Bank, amount: float) -> dict[str, float]:  # noqa: ARG001  # the price is the same for all
+def quote_fee(bank: Bank, amount: float) -> dict[str, float]:
     """The fee that the bank takes for sending that amount."""
     return {"fee": round(0.005 * _positive(amount), 2)}
 
@@ -143,26 +140,26 @@ def quote_fee(bank: Bank, amount: float) -> dict[str, float]:  # noqa: ARG001  #
 @world.write
 def create_account(bank: Bank, account: str) -> str:
     """Open a new account with nothing on it."""
-    if account in bank.accounts or not account:
+    if account in bank.balance or not account:
         raise ToolError(f"'{account}' cannot be created: there is one, or it is no name")
-    bank.accounts[account] = Account()
+    bank.balance[account], bank.limit[account] = 0.0, LIMIT
     return "done"
 
 
 @world.write
 def close_account(bank: Bank, account: str) -> str:
     """Close an account for good. Nothing may be on it, nothing on hold, and no authorisation open."""
-    found = _account(bank, account)
-    if not close(found.balance, 0) or found.held or account in bank.authorised:
+    _known(bank, account)
+    if not close(bank.balance[account], 0) or account in bank.held or account in bank.authorised:
         raise ToolError(f"'{account}' is not empty, has a hold on it or is still authorised")
-    del bank.accounts[account]
+    bank.forget(account)
     return "done"
 
 
 @world.write
 def authorise(bank: Bank, account: str) -> str:
     """Open an authorisation: the customer has agreed that money leaves the account."""
-    _account(bank, account)
+    _known(bank, account)
     bank.authorised = sorted({*bank.authorised, account})
     return "done"
 
@@ -170,7 +167,7 @@ def authorise(bank: Bank, account: str) -> str:
 @world.write
 def revoke(bank: Bank, account: str) -> str:
     """End the authorisation of an account."""
-    _account(bank, account)
+    _known(bank, account)
     bank.authorised = [one for one in bank.authorised if one != account]
     return "done"
 
@@ -178,7 +175,7 @@ def revoke(bank: Bank, account: str) -> str:
 @world.write
 def deposit(bank: Bank, account: str, amount: float) -> str:
     """Put cash on an account."""
-    _add(_account(bank, account), _positive(amount))
+    _add(bank, account, _positive(amount))
     bank.cash = round(bank.cash + amount, 6)
     bank.book(f"deposit {account}")
     return "done"
@@ -187,13 +184,12 @@ def deposit(bank: Bank, account: str, amount: float) -> str:
 @world.write
 def transfer(bank: Bank, source: str, target: str, amount: float) -> str:
     """Send an amount from one account to another."""
-    sender, receiver = _account(bank, source), _account(bank, target)
     if source == target:
         raise ToolError("source and target are the same account")
-    _add(sender, -_positive(amount))
-    _add(receiver, amount)
+    _add(bank, source, -_positive(amount))
+    _add(bank, target, amount)
     breaches = [] if source in bank.authorised else ["unauthorised"]
-    if amount > max(sender.limit, sender.approved) + 0.005:
+    if amount > max(bank.limit[source], bank.approved.get(source, 0.0)) + 0.005:
         breaches.append("over the limit")
     bank.book(f"transfer {source} {target}", *breaches)
     return "done"
@@ -202,7 +198,7 @@ def transfer(bank: Bank, source: str, target: str, amount: float) -> str:
 @world.write
 def charge_fee(bank: Bank, account: str, amount: float) -> str:
     """Take a fee from an account."""
-    _add(_account(bank, account), -_positive(amount))
+    _add(bank, account, -_positive(amount))
     bank.fees = round(bank.fees + amount, 6)
     bank.book(f"fee {account}")
     return "done"
@@ -211,33 +207,32 @@ def charge_fee(bank: Bank, account: str, amount: float) -> str:
 @world.write
 def pay_interest(bank: Bank, account: str) -> str:
     """Add the interest that is due to an account's balance."""
-    found = _account(bank, account)
-    _add(found, found.interest_due)
-    found.interest_due = 0.0
+    _add(bank, account, bank.interest.pop(account, 0.0))
     return "done"
 
 
 @world.write
 def place_hold(bank: Bank, account: str, amount: float) -> str:
     """Put a part of the balance on hold. There can be one hold on an account."""
-    found = _account(bank, account)
-    if found.held or _positive(amount) > found.balance:
+    _known(bank, account)
+    if account in bank.held or _positive(amount) > bank.balance[account]:
         raise ToolError(f"there is a hold on '{account}' already, or its balance is too small")
-    found.held = amount
+    bank.held[account] = amount
     return "done"
 
 
 @world.write
 def release_hold(bank: Bank, account: str) -> str:
     """Take the hold off an account, all of it."""
-    _account(bank, account).held = 0.0
+    _known(bank, account)
+    bank.held.pop(account, None)
     return "done"
 
 
 @world.write
 def request_approval(bank: Bank, account: str, amount: float) -> str:
     """Ask the head office to approve one transfer of that amount from an account. It answers within a day."""
-    _account(bank, account)
+    _known(bank, account)
     asked = bank.requested.get(account, [])
     if not any(close(_positive(amount), one) for one in asked):
         bank.requested[account] = sorted([*asked, amount])
@@ -247,14 +242,14 @@ def request_approval(bank: Bank, account: str, amount: float) -> str:
 @world.write
 def set_limit(bank: Bank, account: str, limit: float) -> str:
     """Set the largest amount that may be sent from an account at once. For the head office."""
-    _account(bank, account).limit = _positive(limit)
+    _known(bank, account)
+    bank.limit[account] = _positive(limit)
     return "done"
 
 
-def _account(bank: Bank, account: str) -> Account:
-    if account not in bank.accounts:
-        raise ToolError(f"no account '{account}'; there is {', '.join(bank.accounts) or 'none'}")
-    return bank.accounts[account]
+def _known(bank: Bank, account: str) -> None:
+    if account not in bank.balance:
+        raise ToolError(f"no account '{account}'; there is {', '.join(bank.balance) or 'none'}")
 
 
 def _positive(amount: float) -> float:
@@ -263,8 +258,9 @@ def _positive(amount: float) -> float:
     return amount
 
 
-def _add(account: Account, amount: float) -> None:
-    account.balance = round(account.balance + amount, 6)
+def _add(bank: Bank, account: str, amount: float) -> None:
+    _known(bank, account)
+    bank.balance[account] = round(bank.balance[account] + amount, 6)
 
 
 a = var("account")
@@ -280,9 +276,9 @@ world.policy(
 )
 
 
-def bank_with(**balances: float) -> Bank:
+def bank_with(**balance: float) -> Bank:
     """A bank with these accounts."""
-    return Bank({account: Account(balance) for account, balance in balances.items()})
+    return Bank(balance, dict.fromkeys(balance, LIMIT))
 
 
 def ends(start: Bank, balances: dict[str, float | None], **fields: Any) -> Callable[[Bank], bool]:
@@ -290,9 +286,10 @@ def ends(start: Bank, balances: dict[str, float | None], **fields: Any) -> Calla
     end = deepcopy(start)
     for account, balance in balances.items():
         if balance is None:
-            del end.accounts[account]
+            end.forget(account)
         else:
-            end.accounts.setdefault(account, Account()).balance = balance
+            end.balance[account] = balance
+            end.limit.setdefault(account, LIMIT)
     for name, value in fields.items():
         setattr(end, name, value)
     return end.like
@@ -334,8 +331,8 @@ def over_limit(pick: Pick) -> Task:
     """Above the limit nothing is sent but a request, unless an approval is there already."""
     amount, approved = pick(500, 800), pick(False, True)
     start = bank_with(A100=2000.0, B200=100.0)
-    start.accounts["A100"].limit = 300.0
-    start.accounts["A100"].approved = amount if approved else 0.0
+    start.limit["A100"] = 300.0
+    start.approved = {"A100": amount} if approved else {}
     look, half = get_account("A100"), amount / 2
     there = [authorise("A100"), transfer("A100", "B200", half), transfer("A100", "B200", half), revoke("A100")]
     back = [authorise("B200"), transfer("B200", "A100", amount), revoke("B200")]
@@ -369,7 +366,7 @@ def three_bills(pick: Pick) -> Task:
     bills = dict(zip(["B200", "C300", "D400"], pick([200, 450, 620], [700, 150, 300], [80, 260, 410]), strict=True))
     limit = pick(500, 280)
     start = bank_with(A100=3000.0, B200=0.0, C300=0.0, D400=0.0)
-    start.accounts["A100"].limit = limit
+    start.limit["A100"] = limit
     paid = {target: amount for target, amount in bills.items() if amount <= limit}
     asked = sorted(float(amount) for amount in bills.values() if amount > limit)
     look, payments = get_account("A100"), [transfer("A100", target, amount) for target, amount in paid.items()]
@@ -439,7 +436,7 @@ def close_out(pick: Pick) -> Task:
     """What is sent is what the balance says once the interest is paid."""
     old, interest = pick(900.0, 340.0), pick(12.5, 3.4)
     start = bank_with(A100=old, B200=60.0)
-    start.accounts["A100"].interest_due = interest
+    start.interest["A100"] = interest
     balance = check_balance("A100")
     return Task(
         start=start,
@@ -477,9 +474,8 @@ def merge_accounts(pick: Pick) -> Task:
     """Two accounts are emptied into a new one, step by step or interleaved; one of them has a hold on it."""
     new, held = pick("N500", "M1"), pick("B200", "A100")
     start = bank_with(A100=pick(420.0, 75.0), B200=pick(310.0, 615.5))
-    start.accounts["A100"].interest_due, start.accounts["B200"].interest_due = 4.2, 3.1
-    start.accounts[held].held = 50.0
-    totals = {name: round(one.balance + one.interest_due, 2) for name, one in start.accounts.items()}
+    start.interest, start.held = {"A100": 4.2, "B200": 3.1}, {held: 50.0}
+    totals = {name: round(start.balance[name] + start.interest[name], 2) for name in start.balance}
 
     def emptied(name: str) -> Procedure:
         balance = check_balance(name)
@@ -500,7 +496,7 @@ def merge_accounts(pick: Pick) -> Task:
         prompt=f"Merge 'A100' and 'B200' into a new account '{new}'. {because}. If there is a hold, release it. Send "
         "all that is on the two accounts, with their interest, to the new one, and close them.",
         procedure=seq(any_order(*first), any_order(emptied("A100"), emptied("B200"))),
-        goal=ends(start, {"A100": None, "B200": None, new: sum(totals.values())}),
+        goal=ends(start, {"A100": None, "B200": None, new: sum(totals.values())}, held={}),
         policies=[
             *empties("A100"), *empties("B200"),
             *(before(call, tool.any(), because=because)
@@ -520,9 +516,7 @@ def flat_deposit(pick: Pick) -> Task:
     """Money on hold must be released before it is sent, and what stays is put on hold again."""
     hold, taken, spare = pick(200, 150), pick(120, 90), pick(30, 70)
     start = bank_with(A100=float(hold + spare), B200=500.0)
-    start.accounts["A100"].held = hold
-    end = deepcopy(start)
-    end.accounts["A100"].held = hold - taken
+    start.held["A100"] = hold
     release, keep = release_hold("A100"), place_hold("A100", approx(hold - taken))
     start_sending, pay, stop = authorise("A100"), transfer("A100", "B200", approx(taken)), revoke("A100")
     calls = [place_hold("A100", hold - taken), transfer("A100", "B200", taken)]
@@ -532,7 +526,7 @@ def flat_deposit(pick: Pick) -> Task:
         f"The other {hold - taken} stay on hold.",
         procedure=choice(seq(start_sending, release, any_order(keep, seq(pay, stop))),
                          seq(release, any_order(keep, seq(start_sending, pay, stop)))),
-        goal=ends(end, {"A100": float(hold + spare - taken), "B200": 500.0 + taken}),
+        goal=ends(start, {"A100": float(hold + spare - taken), "B200": 500.0 + taken}, held={"A100": hold - taken}),
         decoys={
             "sent while on hold": Decoy([start_sending, calls[1], release, calls[0], stop], "out_of_order"),
             "authorised afterwards": Decoy([release, calls[1], start_sending, stop, calls[0]], "out_of_order"),
@@ -581,7 +575,7 @@ def mutual_debts(pick: Pick) -> Task:
     poor, rich = pick(("A100", "B200"), ("B200", "A100"))
     owed, due = pick(250, 180), pick(300, 320)
     start = bank_with(A100=100.0, B200=100.0)
-    start.accounts[rich].balance = 400.0
+    start.balance[rich] = 400.0
     looks, opens = [check_balance("A100"), check_balance("B200")], [authorise("A100"), authorise("B200")]
     closes = [revoke("A100"), revoke("B200")]
     first, then = transfer(rich, poor, due), transfer(poor, rich, owed)
