@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from functools import partial
 from itertools import combinations, islice
 from typing import Any, Final, get_args, get_type_hints
