@@ -108,10 +108,13 @@ def verify(world: World[Any], name: str, seed: int = 0, nodes: int = 0) -> Verdi
     return verify_task(task, world, seed, nodes)
 
 
-def verify_seeds(world: World[Any], name: str, seeds: int, nodes: int) -> Verdict:
-    """A task under seeds 0, 1, 2, …: searched at seed 0, executed at each; the verdict of seed 0, with all failures."""
+def verify_seeds(world: World[Any], name: str, seeds: int, nodes: int, *, thorough: bool = False) -> Verdict:
+    """A task under seeds 0, 1, 2, …: executed at each, searched at seed 0 or, if `thorough`, at each.
+
+    The verdict is that of seed 0, with the failures of all.
+    """
     first = verify(world, name, 0, nodes)
-    others = (verify(world, name, seed) for seed in range(1, seeds))
+    others = (verify(world, name, seed, nodes if thorough else 0) for seed in range(1, seeds))
     failures = [f"seed {found.seed}: {failure}" for found in others for failure in found.failures]
     return replace(first, failures=(*first.failures, *failures), seeds=max(seeds, 1))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -49,19 +49,26 @@ def verify_command(
     mutants: Annotated[bool, typer.Option("--mutants", help="Test the evaluator on faulty and valid paths.")] = False,
     seeds: Annotated[int, typer.Option(min=1, help="Variants of each task that are executed.")] = 5,
     nodes: Annotated[int, typer.Option(min=0, help="Pairs that are searched for unknown ways to the goal.")] = 10_000,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Search every variant, not the canonical one only.")
+    ] = False,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes; as many as there are cores unless given.")] = None,
 ) -> None:
     """Prove tasks against their worlds: execute every golden path, every decoy, and search for what was forgotten."""
     chosen = [one for target in targets or list(worlds()) for one in _jobs(target)]
     if not chosen:
         wrong_use("no worlds are installed")
-    work = [(one, seeds, nodes, mutants) for one in chosen]
+    work = [_Job(*one, seeds, nodes, mutants, thorough) for one in chosen]
     workers = min(jobs or os.cpu_count() or 1, len(work))
-    if workers == 1:
-        found = list(map(_work, work))
-    else:
-        with ProcessPoolExecutor(workers) as pool:
-            found = list(pool.map(_work, work))
+    try:
+        if workers == 1:
+            found = list(map(_work, work))
+        else:
+            with ProcessPoolExecutor(workers) as pool:
+                found = list(pool.map(_work, work))
+    except TaskError as error:  # a task that cannot be made has no mutants
+        say(str(error))
+        raise typer.Exit(1) from None
     if mutants:
         ok = _print_mutants(total(tally for one in found for tally in one), as_json=as_json)
     else:
@@ -163,24 +170,32 @@ def _in_file(path: str) -> list[World[Any]]:
         raise typer.Exit(1) from None
 
 
-def _work(job: tuple[tuple[str, str], int, int, bool]) -> Any:
+class _Job(NamedTuple):
+    """One task to be verified, and how."""
+
+    where: str
+    task: str
+    seeds: int
+    nodes: int
+    mutants: bool
+    thorough: bool
+
+
+def _work(job: _Job) -> Any:
     """Verify one task; runs in a process of its own, so it finds the world itself."""
-    (where, id_), seeds, nodes, mutants = job
-    if where.endswith((".yaml", ".yml", ".json")) or Path(where).is_dir():
+    if job.where.endswith((".yaml", ".yml", ".json")) or Path(job.where).is_dir():
         from corepath.files import load_tasks  # noqa: PLC0415
 
-        task = load_tasks(where)[id_]
+        task = load_tasks(job.where)[job.task]
         simulator = task.simulator
         assert isinstance(simulator, World)
-        return mutate(task, simulator) if mutants else verify_task(task, simulator, 0, nodes)
-    name, _, short = id_.partition("/")
-    found = next(one for one in load_worlds(where) if one.name == name) if where.endswith(".py") else world(name)
-    if not mutants:
-        return verify_seeds(found, short, seeds, nodes)
-    try:
-        return mutate(found.make(short), found)
-    except TaskError as error:
-        raise typer.BadParameter(str(error)) from None
+        return mutate(task, simulator) if job.mutants else verify_task(task, simulator, 0, job.nodes)
+    name, _, short = job.task.partition("/")
+    in_file = job.where.endswith(".py")
+    found = next(one for one in load_worlds(job.where) if one.name == name) if in_file else world(name)
+    if not job.mutants:
+        return verify_seeds(found, short, job.seeds, job.nodes, thorough=job.thorough)
+    return mutate(found.make(short), found)
 
 
 # How it is told

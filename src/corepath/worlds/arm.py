@@ -246,7 +246,7 @@ def set_speed(arm: Arm, speed: Literal["slow", "normal"]) -> str:
 
 
 @world.write
-def override_limits(arm: Arm, on: bool) -> str:  # noqa: FBT001
+def override_limits(arm: Arm, on: bool) -> str:
     """Switch the limits of the arm off, or on again. For service only."""
     arm.overridden = on
     return "done"
