@@ -356,6 +356,7 @@ def swap_emails(pick: Pick) -> Task:
     one, other = pick(("Alice", "Bob"), ("Carol", "Dave"), ("Bob", "Carol"))
     spare, start = pick("spare@example.com", "parked@example.com"), staff(pick)
     a, b = start.id_of(one), start.id_of(other)
+    start.emails[a], start.emails[b] = start.emails[b], start.emails[a]
     mails = {a: start.emails[b], b: start.emails[a]}
     reads = {a: get_user(a), b: get_user(b)}
     by_reading = {a: result_of(reads[b], "email"), b: result_of(reads[a], "email")}

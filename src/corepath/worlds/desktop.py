@@ -32,9 +32,10 @@ RULES = """
 You work on somebody's desktop. Its applications are Terminal, Editor, Browser, Mail, Sheets and Chat.
 Bring an application to the front before you perform an action, save, copy or paste in it. Opening an application
 brings it to the front; closing the one at the front leaves none there. To bring an open application to the front,
-focus it: never close it and open it again for that. Bring it there only for work that you do at once.
+focus it: never close it and open it again for that. Bring it there only for work that you do at once,
+or if the task wants it at the front.
 Save the unsaved changes of an application before you close it. Never discard changes.
-Clear the clipboard after you have pasted what you copied.
+Clear the clipboard after you have pasted what you copied; once, after the last paste, is enough.
 Close an application before you update it.
 Never share the screen while Mail or Chat is open.
 Before you log out, close every application, stop sharing and clear the clipboard.
@@ -534,7 +535,7 @@ def end_of_day(pick: Pick) -> Task:
     return Task(
         start=desktop([clean, *dirty], clean, unsaved=sorted(dirty), clipboard="my number", shared=clean),
         prompt="Find out what is open and what is unsaved or shared before you change anything. Then log out of the "
-        "desktop, as the rules want it. There is something in the clipboard, which is not needed any more.",
+        "desktop, as the rules require. There is something in the clipboard, which is not needed any more.",
         procedure=seq(any_order(*reads), any_order(*rest, save_and_close(dirty)), log_out()),
         goal=lambda desk: desk == desktop([], logged_in=False),
         policies=[*look_first(reads, *writes, because="before you change anything"), work_at_once()],

@@ -31,7 +31,7 @@ Scan a plant before you open its valve: what the sensors sent may be old.
 Give a dose in one go, never in parts. Never drain a bed to correct a dose.
 Log every dose, and close the valve, before you drive on.
 The hopper holds the fruit of one plant. Empty it at the bin before you harvest again: what does not fit is lost.
-Do what was asked and leave everything else as it is. Drive no further than the task takes you.
+Do what was asked and leave everything else as it is. Lock the rover only if you are told to.
 """
 
 
@@ -500,23 +500,23 @@ def reach_target(pick: Pick) -> Task:
     planned = plan_dose(thirsty, target)
     litres = result_of(planned, "litres")
     amount = round((target - Farm().moisture[thirsty]) / 5, 2)
-    beside = seq(scan(thirsty), open_valve(thirsty), water_plant(thirsty, litres),
-                 any_order(close_valve(thirsty), log_dose(thirsty, litres)))  # fmt: skip
+    ready = any_order(planned, seq(unlock_safety(), move_to(thirsty), scan(thirsty), open_valve(thirsty)))
+    logged = any_order(close_valve(thirsty), log_dose(thirsty, litres))
     return Task(
         prompt=f"Bring plant {thirsty} to {target} percent with one planned dose, and after that fetch the ripe fruit "
         f"of plant {ripe} to the bin. Leave the rover there.",
-        procedure=seq(any_order(planned, unlock_safety()), move_to(thirsty), beside, load(ripe)),
+        procedure=seq(ready, water_plant(thirsty, litres), logged, load(ripe)),
         goal=lambda farm: farm.got(thirsty, amount) and farm.delivered == [ripe] and farm.at == "bin",
         policies=[
-            before(planned, move_to.any(), because="one planned dose"),
+            before(planned, water_plant.any(), because="one planned dose"),
             before(water_plant.where(plant=thirsty), harvest_fruit(ripe), because="after that fetch the ripe fruit"),
             before(water_plant.where(plant=thirsty), move_to(ripe), because="after that fetch the ripe fruit"),
         ],
         decoys={
-            "planned on the spot": Decoy(
-                [unlock_safety(), move_to(thirsty), plan_dose(thirsty, target), scan(thirsty), open_valve(thirsty),
-                 water_plant(thirsty, amount), close_valve(thirsty), log_dose(thirsty, amount), move_to(ripe),
-                 harvest_fruit(ripe), move_to("bin"), empty_hopper()], "out_of_order"),
+            "planned when it was given": Decoy(
+                [unlock_safety(), move_to(thirsty), scan(thirsty), open_valve(thirsty), water_plant(thirsty, amount),
+                 plan_dose(thirsty, target), close_valve(thirsty), log_dose(thirsty, amount), move_to(ripe),
+                 harvest_fruit(ripe), move_to("bin"), empty_hopper()], "unlisted", fools="state"),
             "fruit first": Decoy(
                 [plan_dose(thirsty, target), unlock_safety(), move_to(ripe), harvest_fruit(ripe), move_to(thirsty),
                  scan(thirsty), open_valve(thirsty), water_plant(thirsty, amount), close_valve(thirsty),

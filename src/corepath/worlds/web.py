@@ -28,9 +28,9 @@ from corepath import (
 
 RULES = """
 You use a browser on the site of a small town's newspaper.
-Open an address only if the task, a bookmark or the history gives it; never guess one.
+Open an address only if the task, a bookmark or the history gives it, or the cookie choices; never guess one.
 An address that the task names is opened as it stands, not looked for by links.
-List the links of a page before you click one of them: their names change.
+List the links of a page before you click one of them; once is enough.
 To return to a page, go back; do not open it anew.
 Some pages ask about cookies. Decline before you click, fill in or bookmark anything on such a page.
 Never accept cookies, not even for a moment. Never clear the history.
@@ -134,15 +134,15 @@ world = World("web", Browser, RULES)
 
 @world.read
 def list_links(browser: Browser) -> dict[str, Any]:
-    """The links of the open page by name, and whether the page asks about cookies."""
-    return {"links": list(browser.page.links), "asks about cookies": browser.page.asks}
+    """The links of the open page by name, and whether the page asks about cookies and has no answer yet."""
+    return {"links": list(browser.page.links), "asks about cookies": browser.asked()}
 
 
 @world.read
 def get_page_source(browser: Browser) -> str:
-    """The title and the text of the open page, the fields of its form, and whether it asks about cookies."""
+    """The title and the text of the open page, the fields of its form, and whether it still asks about cookies."""
     fields = f" [fields: {', '.join(browser.page.fields)}]" if browser.page.fields else ""
-    asks = " [asks about cookies]" if browser.page.asks else ""
+    asks = " [asks about cookies]" if browser.asked() else ""
     return f"{browser.page.title}: {browser.page.text}{fields}{asks}"
 
 
@@ -514,7 +514,8 @@ def reserve_book(pick: Pick) -> Task:
     return Task(
         prompt=f"Reserve a book at the library: on the page 'Reserve a book' in the section 'Library' fill in the "
         f"field book with '{values['book']}', name with '{values['name']}' and day with '{values['day']}', and submit. "
-        "The front page is open and links to all that you need, the page 'Privacy note' too. Then go back to it.",
+        "The front page is open and leads to all that you need, the page 'Privacy note' too. Then go back to the front "
+        "page.",
         procedure=seq(list_links(), *PRIVACY, *reserve, decline_cookies(), any_order(*filled), submit_form(),
                       go_back(), go_back()),
         goal=lambda browser: browser.sent == {"reserve.html": values} and browser.trail == ["page1.html"],
@@ -659,14 +660,15 @@ def withdraw_consent(pick: Pick) -> Task:
     return Task(
         start=start,
         prompt="Somebody said yes to cookies. See on which pages that was, and take it back on each of them: open it "
-        "from the front page, decline, get its source for our files, and go back to the front page before the next.",
+        "by its address, decline, get its source for our files, and go back to the front page, which is open now.",
         procedure=seq(view_cookie_choices(), one_by_one(
             *(seq(move_to_url(page), any_order(get_page_source(), decline_cookies()), go_back()) for page in given))),
         goal=lambda browser: browser.trail == ["page1.html"] and set(browser.cookies.values()) == {"declined"},
         policies=[
             before(view_cookie_choices(), move_to_url.any(), because="See on which pages that was"),
             never(move_to_url.any(), when=lambda browser: browser.at != "page1.html",
-                  because="go back to the front page before the next"),
+                  because="go back to the front page, which is open now"),
+            never(click_link.any(), because="open it by its address"),
             *(needed(get_page_source().returns(contains(PAGES[page].title)), because="get its source for our files")
               for page in given),
         ],
