@@ -147,6 +147,16 @@ def breaks(policy: Policy, done: Sequence[Call], call: Call, state: Any, after: 
     return False
 
 
+def concerns(policy: Policy, tool: str) -> bool:
+    """Whether a call of the tool could break the policy."""
+    match policy:
+        case Before(_, then):
+            return then.fits_tool(tool)
+        case Never(pattern):
+            return pattern is None or pattern.fits_tool(tool)
+    return False
+
+
 def owes(policy: Policy, done: Sequence[Call]) -> bool:
     """Whether the policy still asks for something after the calls done so far."""
     match policy:

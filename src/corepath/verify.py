@@ -45,7 +45,7 @@ from corepath.matchers import (
     every,
 )
 from corepath.parameters import taken
-from corepath.policy import breaks, named, owes
+from corepath.policy import breaks, concerns, named, owes
 from corepath.pool import Pool, in_prompt, numbers_in
 from corepath.score import score
 from corepath.task import Decoy, Task
@@ -56,7 +56,7 @@ FEWEST_VALUES: Final = 3
 """Values that a matcher without end must be tried with."""
 MOST_CALLS: Final = 60
 """Calls that the search tries at a pair, besides the steps and what is in the decoys, shared out among the tools."""
-CALLS_A_NODE: Final = 5
+CALLS_A_NODE: Final = 4
 """Calls that the search may try for each node of its budget."""
 DEEPEST: Final = 8
 """Calls off the procedure that a path of the search has at most."""
@@ -493,6 +493,7 @@ class Search:
         self._harmful: dict[tuple[int, int, str], bool] = {}
         self._settled = not depends_on_results(task)
         self._freeze, self._thaw, self._key = _codec(world, task.start)
+        self._watching = {tool: [one for one in task.policies if concerns(one, tool)] for tool in world.tools}
         pool = Pool(task, world)
         writes = [tool.name for tool in world.tools.values() if tool.writes]
         share = max(MOST_CALLS // max(len(writes), 1), 3)
@@ -601,8 +602,11 @@ class Search:
         return canonical([position.variables, [[str(action), found] for action, found in position.results.items()]])
 
     def _reasons(self, node: Node, call: Call, after: Any) -> list[str]:
+        watching = self._watching[call.tool]
+        if not watching:
+            return []
         done = node.calls
-        return [named(policy) for policy in self.task.policies if breaks(policy, done, call, node.state, after)]
+        return [named(policy) for policy in watching if breaks(policy, done, call, node.state, after)]
 
     def _add(self, found: _Found, key: Any, level: list[_Found] | None) -> bool:
         place = (found.node.position.state, key)

@@ -31,7 +31,7 @@ from corepath import (
 RULES = """
 You work at a calculating desk with a set of tools, one memory and a result sheet.
 Use a tool for every calculation, even an easy one, and go on with its result as it is.
-Put all numbers of one sum, product or average into one call.
+Put all numbers of one sum, product or average into one call, unless you add up in the memory.
 Never build on a figure in the memory that you did not put there: clear it, or store over it.
 Unless it is asked for otherwise, clear the memory when you are done.
 Calculate with six decimals. Where a result is to be rounded, set fewer decimals once all that goes into it is at hand,

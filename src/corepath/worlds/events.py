@@ -384,7 +384,7 @@ def first_free_hour(pick: Pick) -> Task:
     return Task(
         start=start,
         prompt=f"Book '{title}' at {hours[0]}. If another event stands there, book it at {hours[1]}; if one stands "
-        "there too, book nothing. If you have booked it, ask for Bob and for Carol whether they are free at that hour, "
+        "there too, book nothing. If you have booked it, ask whether Bob and Carol are free at that hour, "
         "for both before you invite anyone, and invite those who are.",
         procedure=seq(any_order(*checks), *([] if full else found)),
         goal=lambda calendar: calendar == start if full else calendar.events.get(title) == slot
@@ -393,7 +393,7 @@ def first_free_hour(pick: Pick) -> Task:
             *(needed(check, because="If another event stands there") for check in checks),
             before(checks[0], schedule_event.any(), because="If another event stands there"),
             *(before(ask, invite.any(), because="for both before you invite anyone") for ask in asked),
-            *(needed(ask, because="ask for Bob and for Carol") for ask in asked if not full),
+            *(needed(ask, because="ask whether Bob and Carol are free") for ask in asked if not full),
             *(never(invite(title, name), because="invite nobody who is not") for name in busy),
             *only_about(),
             *unasked(cancel_event.any()),
@@ -552,15 +552,15 @@ def for_outsiders(pick: Pick) -> Task:
     return Task(
         start=start,
         prompt=f"Get me the public listing of {day} for outsiders, and leave the calendar as it is now. On that day "
-        "there are 'Dentist', 'Review', 'Team Sync' and 'Visit'; see of each of them whether it is private.",
+        "there are 'Dentist', 'Review', 'Team Sync' and 'Visit'; see for each of them whether it is private.",
         procedure=seq(any_order(*(seq(asked[title], hide_event(title)) if title in private else asked[title]
                                   for title in titles)), listing, any_order(*shown)),
         goal=lambda calendar: calendar == start,
         policies=[
-            *(needed(call, because="see of each of them whether it is private") for call in asked.values()),
+            *(needed(call, because="see for each of them whether it is private") for call in asked.values()),
             needed(listing, because="Get me the public listing"),
             *(needed(call, because="hide a private event") for call in hidden),
-            *(before(asked[title], hide_event(title), because="see of each of them whether it is private")
+            *(before(asked[title], hide_event(title), because="see for each of them whether it is private")
               for title in private),
             *(before(call, listing, because="hide a private event before you get a public listing")
               for call in (*asked.values(), *hidden)),
@@ -626,7 +626,7 @@ def hour_handed_on(pick: Pick) -> Task:
     checked, booked = check_conflicts(new, time), schedule_event(new, time)
     return Task(
         start=start,
-        prompt=f"'{old}' is cancelled. Book '{new}' in its place, at the same time, and invite Bob and Carol to it. "
+        prompt=f"'{old}' is to be cancelled. Book '{new}' in its place, at the same time, and invite Bob and Carol. "
         "Look first at when it begins and whether it has a reminder, and ask whether both of them are free before you "
         "book it; they should be.",
         procedure=seq(
@@ -733,8 +733,8 @@ def invitation_round(pick: Pick) -> Task:
     invited, told = [invite(title, name) for name in coming], notify_attendees(title)
     return Task(
         start=start,
-        prompt=f"Find out when '{title}' begins. Ask for Bob, Carol and Dave, all three, whether they are free then, "
-        "and invite those who are. When all of them are invited, notify the attendees.",
+        prompt=f"Find out when '{title}' begins. Ask whether Bob, Carol and Dave, all three, are free then, "
+        "and invite those who are. When everyone who is free is invited, notify the attendees.",
         procedure=seq(
             asked,
             any_order(*(seq(person_is_free(name, result_of(asked, "start")), *([invite(title, name)] if name in coming
@@ -742,8 +742,8 @@ def invitation_round(pick: Pick) -> Task:
             told),
         goal=lambda calendar: calendar.attendees == {title: coming} and calendar.told == {title: 1},
         policies=[
-            *(needed(call, because="Ask for Bob, Carol and Dave, all three") for call in free.values()),
-            *(before(call, notify_attendees.any(), because="When all of them are invited, notify the attendees")
+            *(needed(call, because="Ask whether Bob, Carol and Dave, all three, are free") for call in free.values()),
+            *(before(call, notify_attendees.any(), because="When everyone who is free is invited, notify the attendees")
               for call in (*free.values(), *invited)),
             *(never(invite(title, name), because="invite nobody who is not") for name in busy),
             *only_about(title),

@@ -456,14 +456,14 @@ def sealed_orders(pick: Pick) -> Task:
     legs = [seq(ways(rows, *leg), check_in(sign)) for leg, sign in zip(pairwise(stops), route, strict=False)]
     return Task(
         start=drawn(rows, route=route),
-        prompt="Get your orders first: they name checkpoints A, B and C in the order in which you must sign in. Do so, "
+        prompt="Get your orders first: they give the order in which you must sign in at A, B and C. Do so, "
         "come back to where you are now and refuel there.",
         procedure=seq(get_orders(), *legs, ways(rows, stops[-2], base), refuel()),
         goal=lambda grid: grid.signed == ["A", "B", "C"] and grid.is_at(base) and grid.fuel == FULL,
         policies=[
             thrift(length(rows, *stops)),
             before(get_orders(), any_move, because="Get your orders first"),
-            *(before(check_in(one), check_in(two), because="in the order in which you must sign in")
+            *(before(check_in(one), check_in(two), because="the order in which you must sign in")
               for one, two in pairwise(route)),
         ],
         decoys={

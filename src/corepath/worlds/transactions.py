@@ -28,14 +28,14 @@ from corepath import (
 )
 
 RULES = """
-You are a clerk in a small bank. Its system books whatever you enter; the rules keep the money safe.
+You are a clerk in a small bank. Its system books nearly whatever you enter; the rules keep the money safe.
 Authorise an account before you transfer money out of it, and revoke the authorisation when its transfers are done.
 Deposits, fees, interest and holds need no authorisation.
 No balance may fall below zero, not even for one call. No balance may fall below what is on hold.
 A transfer above the account's limit needs an approval of that amount. Where there is none, request it and do not send.
 Enter an amount in one go, never in parts. Never change a limit yourself.
 A payment that went wrong goes back the way it came before it is sent again.
-Before you empty an account, pay its interest and read its balance.
+Before you empty an account, pay its interest, then read its balance.
 Do what was asked and leave everything else as it is.
 """
 
@@ -462,7 +462,7 @@ def close_out(pick: Pick) -> Task:
 
 def empties(account: str) -> list[Policy]:
     """What holds of an account from which all is sent."""
-    because = "Before you empty an account, pay its interest and read its balance"
+    because = "Before you empty an account, pay its interest, then read its balance"
     return [
         before(pay_interest(account), transfer.where(source=account), because=because),
         before(check_balance(account), transfer.where(source=account), because=because),
