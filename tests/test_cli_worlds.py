@@ -20,7 +20,7 @@ def test_verify_prints_a_table_and_ends_with_0_where_all_is_proven(corepath):
     assert done.returncode == 0
     assert done.stdout.splitlines()[0].split()[0] == "task"
     assert "farm/threshold" in done.stdout
-    assert "1 tasks, 0 with failures" in done.stdout
+    assert "1 task, 0 with failures" in done.stdout
 
 
 def test_verify_as_json_is_one_object_a_task(corepath):
@@ -37,7 +37,7 @@ def test_verify_ends_with_1_and_tells_every_failure(corepath, tmp_path):
     done = corepath("verify", spoiled, "--jobs", "1")
     assert done.returncode == 1
     assert "x/switch_it: the goal does not hold after the golden path" in done.stderr
-    assert "1 tasks, 1 with failures" in done.stdout
+    assert "1 task, 1 with failures" in done.stdout
     as_json = rows(corepath("verify", spoiled, "--json").stdout)[0]
     assert as_json["ok"] is False
     assert "the goal does not hold" in as_json["failures"][0]  # type: ignore[index]

@@ -157,6 +157,8 @@ def redundant_reads(run: GoldenRun) -> Iterator[Sequence[Call]]:
     for call in run.strange_reads[:2]:
         for index in sorted({0, len(run.calls) // 2, len(run.calls)}):
             yield (*run.calls[:index], call, *run.calls[index:])
+    if not run.strange_reads:
+        yield from (path for path, _ in _again(run, writes=False))
 
 
 def early_stop(run: GoldenRun) -> Iterator[Sequence[Call]]:
@@ -184,13 +186,13 @@ def reads_inserted(run: GoldenRun) -> Iterator[Sequence[Call]]:
         yield tuple(one for call in run.calls for one in (run.strange_reads[0], call))
 
 
-def _again(run: GoldenRun) -> Iterator[tuple[Sequence[Call], bool]]:
-    """Each write done twice in a row where it is not due again, and whether that is proven to change nothing."""
+def _again(run: GoldenRun, *, writes: bool = True) -> Iterator[tuple[Sequence[Call], bool]]:
+    """Each write, or read, done twice in a row where it is not due again, and whether that is known to change nothing."""
     state = run.task.automaton.start
     for index, (symbol, call) in enumerate(zip(run.symbols, run.calls, strict=True)):
         state = run.task.automaton.delta[state][symbol]
         again = run.task.automaton.delta[state].get(symbol)
-        if run.world.writes(call.tool) and again in (None, state):
+        if run.world.writes(call.tool) is writes and again in (None, state):
             yield (*run.calls[: index + 1], *run.calls[index:]), again is not None
 
 

@@ -221,7 +221,7 @@ def _print_verdicts(found: list[Verdict], *, as_json: bool) -> bool:
             for failure in one.failures:
                 say(f"{one.task}: {failure}")
         failed = sum(not one.ok for one in found)
-        out.print(f"{len(found)} tasks, {failed} with failures")
+        out.print(f"{len(found)} {'task' if len(found) == 1 else 'tasks'}, {failed} with failures")
     return all(one.ok for one in found)
 
 

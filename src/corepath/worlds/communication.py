@@ -37,8 +37,8 @@ Never send the same message to the same person twice, and never give anybody two
 would not be heard.
 A message gets its priority when it is sent. Give it high priority, change its priority or open it only where the task
 asks for that. High priority goes out at any hour. Normal priority goes out from 08:00 to 18:00 only: look at the clock
-before you send or schedule it, and outside these hours schedule it for 08:00.
-A forward goes out at any hour. Look a person up before you forward a message to them. What is confidential may only go to people who are cleared.
+before you send or schedule it, and outside these hours schedule it for 08:00. A forward goes out at any hour.
+Look a person up before you forward a message to them. What is confidential may only go to people who are cleared.
 To correct or take back a message, look at its status first. If nobody has opened it, recall it, and only then send the
 right one. If it was opened, recalling it comes too late.
 Archive a message before you delete it: the bin is emptied at any moment.
