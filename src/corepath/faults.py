@@ -187,7 +187,7 @@ def reads_inserted(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 
 def _again(run: GoldenRun, *, writes: bool = True) -> Iterator[tuple[Sequence[Call], bool]]:
-    """Each write, or read, done twice in a row where it is not due again, and whether that is known to change nothing."""
+    """Each write, or read, done twice where it is not due again, and whether that is known to change nothing."""
     state = run.task.automaton.start
     for index, (symbol, call) in enumerate(zip(run.symbols, run.calls, strict=True)):
         state = run.task.automaton.delta[state][symbol]
