@@ -106,7 +106,7 @@ def test_mutants_are_counted_for_every_mode(corepath):
 
 def test_worlds_and_tasks_are_listed(corepath):
     worlds = rows(corepath("worlds", "--json").stdout)
-    assert {row["world"] for row in worlds} == set(package.worlds())
+    assert {row["world"] for row in worlds} == set(package.installed_worlds())
     farm = next(row for row in worlds if row["world"] == "farm")
     assert "move_to" in farm["tools"]  # type: ignore[operator]
     tasks = rows(corepath("tasks", "farm", "--json").stdout)

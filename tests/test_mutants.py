@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from corepath import task, world, worlds
+from corepath import installed_worlds, task, world
 from corepath.faults import golden_runs
 from corepath.mutants import MODES, mutate
 
-TASKS = [f"{name}/{short}" for name in sorted(worlds()) for short in world(name).makers]
+TASKS = [f"{name}/{short}" for name in sorted(installed_worlds()) for short in world(name).makers]
 
 
 @pytest.mark.parametrize("name", TASKS)

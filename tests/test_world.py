@@ -297,7 +297,7 @@ def test_a_world_of_another_package_is_found_by_its_entry_point(tmp_path: Path) 
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: lampshop\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[corepath.worlds]\nlampshop = lampshop:world\n")
-    code = "import corepath; print(corepath.task('lampshop/switch_it').prompt, 'farm' in corepath.worlds())"
+    code = "import corepath; print(corepath.task('lampshop/switch_it').prompt, 'farm' in corepath.installed_worlds())"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(tmp_path)}
     )

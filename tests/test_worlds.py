@@ -7,13 +7,13 @@ from functools import cache
 
 import pytest
 
-from corepath import Task, World, world, worlds
+from corepath import Task, World, installed_worlds, world
 from corepath.explore import explore, variant
 from corepath.matchers import ResultOf, every
 from corepath.policy import is_order, named
 from corepath.verify import Verdict, verify
 
-BUILT_IN = sorted(name for name, entry in worlds().items() if entry.module.startswith("corepath.worlds."))
+BUILT_IN = sorted(name for name, entry in installed_worlds().items() if entry.module.startswith("corepath.worlds."))
 TASKS = [(name, task) for name in BUILT_IN for task in world(name).makers]
 MADE = {f"{name}/{task}": (name, task) for name, task in TASKS}
 

@@ -36,7 +36,7 @@ from corepath.procedure import Procedure, any_order, choice, one_by_one, optiona
 from corepath.score import PAPER, RECOMMENDED, Harm, Reference, Score, Scoring, score
 from corepath.task import Decoy, Episode, Task
 from corepath.trace import Kind, Position, Step, Trace, begin, run, step
-from corepath.world import Pick, World, WorldTool, task, world, worlds
+from corepath.world import Pick, World, WorldTool, installed_worlds, task, world
 
 if TYPE_CHECKING:
     from corepath.files import episode_json, load_episodes, load_task, load_tasks
@@ -106,6 +106,7 @@ __all__ = [
     "choice",
     "contains",
     "episode_json",
+    "installed_worlds",
     "load_episodes",
     "load_task",
     "load_tasks",
@@ -130,5 +131,4 @@ __all__ = [
     "unordered",
     "var",
     "world",
-    "worlds",
 ]

@@ -197,14 +197,11 @@ def _again(run: GoldenRun, *, writes: bool = True) -> Iterator[tuple[Sequence[Ca
 
 
 def _is_step(task: Task, call: Call) -> bool:
-    """Whether some step of the task takes the call, whatever variables stand for."""
+    """Whether some step of the task takes the call, whatever variables stand for, or it is declared neutral."""
     alphabet = task.automaton.alphabet
-    tools = alphabet.tools or {}
-    arguments = tools[call.tool].completed(call.arguments)
-    return any(
-        alphabet.patterns[number].tool == call.tool and _may_match(alphabet.patterns[number], arguments)
-        for number in alphabet.steps
-    )
+    arguments = (alphabet.tools or {})[call.tool].completed(call.arguments)
+    patterns = [*(alphabet.patterns[number] for number in alphabet.steps), *alphabet.neutral]
+    return any(pattern.fits_tool(call.tool) and _may_match(pattern, arguments) for pattern in patterns)
 
 
 def _may_match(action: Action, arguments: Any) -> bool:

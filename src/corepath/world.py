@@ -377,7 +377,7 @@ def state_matcher(world: World[Any], matcher: Matcher) -> Callable[[Any], bool]:
 # Where worlds are found
 
 
-def worlds() -> dict[str, EntryPoint]:
+def installed_worlds() -> dict[str, EntryPoint]:
     """The installed worlds by name, the built-in ones and those of other packages; none is imported."""
     from importlib.metadata import entry_points  # noqa: PLC0415  # takes longer than all the rest of the package
 
@@ -387,7 +387,7 @@ def worlds() -> dict[str, EntryPoint]:
 
 def world(name: str) -> World[Any]:
     """An installed world: `world("farm")`."""
-    known = worlds()
+    known = installed_worlds()
     if name not in known:
         raise TaskError.of(f"no world '{name}'{nearest(name, known)}")
     found = known[name].load()

@@ -26,8 +26,8 @@ from corepath.formats import schema as format_schema
 from corepath.score import PAPER, RECOMMENDED, Score, Scoring, score, with_options
 from corepath.show import as_dot, as_json, as_mermaid, as_text, count_text, span
 from corepath.task import Episode, Task
+from corepath.world import installed_worlds
 from corepath.world import task as world_task
-from corepath.world import worlds as installed_worlds
 
 app = typer.Typer(
     help="Judge tool-using agents by their whole path, not by the final state alone.",

@@ -18,7 +18,7 @@ from corepath.mutants import Tally, mutate, total
 from corepath.show import count_text, span
 from corepath.starters import TASK_STARTER, WORLD_STARTER
 from corepath.verify import Verdict, verify_seeds, verify_task
-from corepath.world import World, load_worlds, traits, world, worlds
+from corepath.world import World, installed_worlds, load_worlds, traits, world
 
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line, for programs.")]
 
@@ -55,7 +55,7 @@ def verify_command(
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes; as many as there are cores unless given.")] = None,
 ) -> None:
     """Prove tasks against their worlds: execute every golden path, every decoy, and search for what was forgotten."""
-    chosen = [one for target in targets or list(worlds()) for one in _jobs(target)]
+    chosen = [one for target in targets or list(installed_worlds()) for one in _jobs(target)]
     if not chosen:
         wrong_use("no worlds are installed")
     work = [_Job(*one, seeds, nodes, mutants, thorough) for one in chosen]
@@ -80,7 +80,7 @@ def verify_command(
 def worlds_command(as_json: JsonOption = False) -> None:
     """List the installed worlds."""
     made = table("world", "tools", "tasks", "golden paths", "lengths", "about")
-    for name in worlds():
+    for name in installed_worlds():
         found = world(name)
         automata = [task.automaton for task in found.tasks().values()]
         paths = sum(automaton.count for automaton in automata)
@@ -101,7 +101,7 @@ def tasks_command(
     seed: Annotated[int, typer.Option(help="0 is the canonical task, any other number a variant of it.")] = 0,
 ) -> None:
     """List the tasks of the installed worlds."""
-    known = worlds()
+    known = installed_worlds()
     if name is not None and name not in known:
         wrong_use(f"no world '{name}'{nearest(name, known)}")
     made = table("task", "golden paths", "lengths", "decoys", "tags")
@@ -153,7 +153,7 @@ def _jobs(target: str) -> Iterator[tuple[str, str]]:
                 yield target, id_
         return
     name, _, short = target.partition("/")
-    known = worlds()
+    known = installed_worlds()
     if name not in known:
         wrong_use(f"no world or file '{target}'{nearest(name, known)}")
     makers = world(name).makers
