@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -126,12 +126,21 @@ class Explored:
     whole: bool
 
 
-def explore(task: Task, choose: Choose, most: int = MOST_PAIRS) -> Explored:
-    """Every pair that golden paths reach when each step is done with the arguments chosen for it."""
+def explore(
+    task: Task, choose: Choose, most: int = MOST_PAIRS, also: Callable[[Node], Hashable] | None = None
+) -> Explored:
+    """Every pair that golden paths reach when each step is done with the arguments chosen for it.
+
+    `also` tells apart pairs that were reached in ways which differ in something else.
+    """
     world = simulator_of(task)
     first = Node(begin(task.automaton), task.start)
     bound = binds(task)
-    seen = {_key(first, world, bound): first}
+
+    def key(node: Node) -> Hashable:
+        return _key(node, world, bound), None if also is None else also(node)
+
+    seen = {key(first): first}
     nodes: list[Node] = [first]
     edges: list[Edge] = []
     snags: list[Snag] = []
@@ -143,12 +152,12 @@ def explore(task: Task, choose: Choose, most: int = MOST_PAIRS) -> Explored:
             if isinstance(done, Snag):
                 snags.append(done)
                 continue
-            key = _key(done.after, world, bound)
-            known = seen.get(key)
+            place = key(done.after)
+            known = seen.get(place)
             if known is None:
                 if len(seen) >= most:
                     return Explored(tuple(nodes), tuple(edges), tuple(snags), whole=False)
-                seen[key] = known = done.after
+                seen[place] = known = done.after
                 nodes.append(known)
                 waiting.append(known)
             edges.append(Edge(node, symbol, done.call, known))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import marshal
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import partial
 from itertools import combinations, islice
@@ -45,7 +45,7 @@ from corepath.matchers import (
     every,
 )
 from corepath.parameters import taken
-from corepath.policy import breaks, concerns, named, owes
+from corepath.policy import After, breaks, concerns, named, owes
 from corepath.pool import Pool, in_prompt, numbers_in
 from corepath.score import score
 from corepath.task import Decoy, Task
@@ -126,7 +126,7 @@ def verify_task(task: Task, world: World[Any], seed: int = 0, nodes: int = 0) ->
     failures += _runs(task, rounds)
     failures += _labels(task, rounds, world)
     failures += _loops(task, rounds)
-    failures += _policies_kept(task, rounds)
+    failures += _policies_kept(task)
     failures += _values_tried(task)
     failures += _values_known(task, rounds[0])
     fools: dict[str, str] = {}
@@ -258,10 +258,10 @@ def _labels(task: Task, rounds: Sequence[Explored], world: World[Any]) -> Iterat
 def _loops(task: Task, rounds: Sequence[Explored]) -> Iterator[str]:
     """A self-loop leaves the public state as it is in every world state that its state stands for."""
     world, automaton = simulator_of(task), task.automaton
-    for explored in rounds[:1]:
+    for number, explored in enumerate(rounds):
         for node in explored.nodes:
             for symbol in automaton.loops(node.position.state):
-                arguments = arguments_at(task, node.position, symbol)
+                arguments = arguments_at(task, node.position, symbol, number)
                 if arguments is None:
                     continue
                 call = Call(automaton.alphabet.actions[symbol].tool, arguments)
@@ -279,20 +279,29 @@ def _loops(task: Task, rounds: Sequence[Explored]) -> Iterator[str]:
                     yield f"{call} is neutral and changes the state, after {_path(node.calls)}"
 
 
-def _policies_kept(task: Task, rounds: Sequence[Explored]) -> Iterator[str]:
+def _policies_kept(task: Task) -> Iterator[str]:
+    """Every golden path keeps every policy: pairs are told apart by what was done and by what is still owed."""
+    owing = [policy for policy in task.policies if isinstance(policy, After)]
+
+    def history(node: Node) -> Hashable:
+        calls = node.calls if owing else []
+        return node.position.done, tuple(owes(policy, calls) for policy in owing)
+
+    explored = explore(task, variant(task, 0), also=history)
+    if not explored.whole:
+        yield f"more than {len(explored.nodes):,} ways to hold against the policies"
     told: set[str] = set()
-    for explored in rounds[:1]:
-        for edge in explored.edges:
-            done = edge.node.calls
-            for policy in task.policies:
-                if str(policy) not in told and breaks(policy, done, edge.call, edge.node.state, edge.after.state):
-                    told.add(str(policy))
-                    yield f"a golden path breaks '{policy}' ({policy.because}): {_path([*done, edge.call])}"
-        for node in explored.nodes:
-            for policy in task.policies:
-                if node.position.accepted and str(policy) not in told and owes(policy, node.calls):
-                    told.add(str(policy))
-                    yield f"a golden path lacks '{policy}' ({policy.because}): {_path(node.calls)}"
+    for edge in explored.edges:
+        done = edge.node.calls
+        for policy in task.policies:
+            if named(policy) not in told and breaks(policy, done, edge.call, edge.node.state, edge.after.state):
+                told.add(named(policy))
+                yield f"a golden path breaks '{policy}' ({policy.because}): {_path([*done, edge.call])}"
+    for node in explored.nodes:
+        for policy in task.policies:
+            if node.position.accepted and named(policy) not in told and owes(policy, node.calls):
+                told.add(named(policy))
+                yield f"a golden path lacks '{policy}' ({policy.because}): {_path(node.calls)}"
 
 
 # Values
