@@ -197,9 +197,18 @@ def variants(task: Task) -> int:
 
 def sample_values(task: Task, symbol: int, name: str) -> list[Any]:
     """The values that a step's argument is tried with, where nothing bound decides it."""
-    action = task.automaton.alphabet.patterns[symbol]
-    pattern = dict(action.arguments.fields)[name]
-    return [None] if _bound(pattern) else _values(pattern, Scope(), simulator_of(task), action.tool, name)
+    return _settled_values(task, symbol, name) or [None]
+
+
+def _settled_values(task: Task, symbol: int, name: str) -> list[Any] | None:
+    """The values of an argument that depends on nothing bound, found once; None where it does."""
+    known: dict[tuple[int, str], list[Any] | None] = vars(task).setdefault("_settled", {})
+    if (symbol, name) not in known:
+        action = task.automaton.alphabet.patterns[symbol]
+        pattern = dict(action.arguments.fields)[name]
+        settled = None if _bound(pattern) else _values(pattern, Scope(), simulator_of(task), action.tool, name)
+        known[symbol, name] = settled
+    return known[symbol, name]
 
 
 def arguments_at(task: Task, position: Position, symbol: int, number: int = 0) -> dict[str, Any] | None:
@@ -209,7 +218,9 @@ def arguments_at(task: Task, position: Position, symbol: int, number: int = 0) -
     scope = Scope(dict(position.variables), position.results)
     arguments: dict[str, Any] = {}
     for name, pattern in action.arguments.fields:
-        values = _values(pattern, scope, world, action.tool, name)
+        values = _settled_values(task, symbol, name)
+        if values is None:
+            values = _values(pattern, scope, world, action.tool, name)
         if not values:
             return None
         arguments[name] = values[number % len(values)]
