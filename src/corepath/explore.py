@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -94,6 +94,11 @@ class Node:
             node, call = node.came
             path.append(call)
         return path[::-1]
+
+
+def path_text(calls: Sequence[Call]) -> str:
+    """Calls as a person reads them."""
+    return " → ".join(map(str, calls)) if calls else "nothing"
 
 
 @dataclass(frozen=True)
