@@ -6,7 +6,7 @@ Both are replayed in a fresh world. They are here to be compared with: what they
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from corepath.action import Call
@@ -17,12 +17,14 @@ from corepath.task import Task
 from corepath.trace import Position
 
 
-def baselines(task: Task, calls: Sequence[Call]) -> tuple[bool | None, bool | None]:
+def baselines(
+    task: Task, calls: Sequence[Call], params: Mapping[str, Any] | None = None
+) -> tuple[bool | None, bool | None]:
     """`state_match` and `response_match`; None where there are too many pairs to look at all."""
     world = simulator_of(task)
     run = replay(task, calls)
     done = [call for call in run.calls if not call.failed]
-    explored = _references(task, done)
+    explored = _references(task, done, params or {})
     if not explored.whole:
         return None, None
     accepted = [node for node in explored.nodes if node.position.accepted]
@@ -31,17 +33,17 @@ def baselines(task: Task, calls: Sequence[Call]) -> tuple[bool | None, bool | No
     return state, _responses_found(explored, Counter(_text(call) for call in done))
 
 
-def _references(task: Task, done: Sequence[Call]) -> Explored:
+def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any]) -> Explored:
     """What the golden paths do, each step with the arguments that the agent gave it, else with an example."""
     alphabet = task.automaton.alphabet
     free = {alphabet.actions[number].tool for number in alphabet.steps if not alphabet.actions[number].is_literal}
     own = [call for call in done if call.tool in free]
     known: dict[str, Explored] = vars(task).setdefault("_references", {})
-    key = canonical([(call.tool, call.arguments) for call in own])
+    key = canonical([params, [(call.tool, call.arguments) for call in own]])
     if key not in known:
         if len(known) >= 100:
             known.clear()
-        known[key] = explore(task, _as_the_agent(task, own), MOST_PAIRS)
+        known[key] = explore(task, _as_the_agent(task, own), MOST_PAIRS, params=params)
     return known[key]
 
 

@@ -30,6 +30,9 @@ from corepath.trace import Kind, Position, begin, step
 MOST_PAIRS: Final = 20_000
 """Pairs that are looked at; where there are more, what depends on all of them is not known."""
 
+MOST_VARIANTS: Final = 50
+"""Rounds in which the values of matchers are tried."""
+
 Choose = Callable[[Position, int], Mapping[str, Any] | None]
 """The arguments with which a step is done at a position, or None where it cannot be."""
 
@@ -132,18 +135,20 @@ class Explored:
 
 
 def explore(
-    task: Task, choose: Choose, most: int = MOST_PAIRS, also: Callable[[Node], Hashable] | None = None
+    task: Task,
+    choose: Choose,
+    most: int = MOST_PAIRS,
+    also: Callable[[Node], Hashable] | None = None,
+    params: Mapping[str, Any] | None = None,
 ) -> Explored:
     """Every pair that golden paths reach when each step is done with the arguments chosen for it.
 
     `also` tells apart pairs that were reached in ways which differ in something else.
     """
-    world = simulator_of(task)
-    first = Node(begin(task.automaton), task.start)
-    bound = binds(task)
+    first = Node(begin(task.automaton, params), task.start)
 
     def key(node: Node) -> Hashable:
-        return _key(node, world, bound), None if also is None else also(node)
+        return place(task, node), None if also is None else also(node)
 
     seen = {key(first): first}
     nodes: list[Node] = [first]
@@ -157,12 +162,12 @@ def explore(
             if isinstance(done, Snag):
                 snags.append(done)
                 continue
-            place = key(done.after)
-            known = seen.get(place)
+            reached = key(done.after)
+            known = seen.get(reached)
             if known is None:
                 if len(seen) >= most:
                     return Explored(tuple(nodes), tuple(edges), tuple(snags), whole=False)
-                seen[place] = known = done.after
+                seen[reached] = known = done.after
                 nodes.append(known)
                 waiting.append(known)
             edges.append(Edge(node, symbol, done.call, known))
@@ -197,12 +202,17 @@ def variants(task: Task) -> int:
     """How many variants take every example of every step once, or nearly so."""
     alphabet = task.automaton.alphabet
     names = ((number, name) for number in alphabet.steps for name, _ in alphabet.patterns[number].arguments.fields)
-    return min(8, max((len(sample_values(task, number, name)) for number, name in names), default=1))
+    return min(MOST_VARIANTS, max((len(sample_values(task, number, name)) for number, name in names), default=1))
 
 
 def sample_values(task: Task, symbol: int, name: str) -> list[Any]:
     """The values that a step's argument is tried with, where nothing bound decides it."""
-    return _settled_values(task, symbol, name) or [None]
+    settled = _settled_values(task, symbol, name)
+    if settled is not None:
+        return settled
+    action = task.automaton.alphabet.patterns[symbol]
+    free = isinstance(dict(action.arguments.fields)[name], Variable)
+    return list(simulator_of(task).samples(action.tool, name)) if free else [None]
 
 
 def _settled_values(task: Task, symbol: int, name: str) -> list[Any] | None:
@@ -277,6 +287,12 @@ def _bound(pattern: Matcher) -> bool:
 
 def binds(task: Task) -> bool:
     """Whether what a step returned, or was called with, decides about later ones."""
+    if "_binds" not in vars(task):
+        vars(task)["_binds"] = _binds(task)
+    return bool(vars(task)["_binds"])
+
+
+def _binds(task: Task) -> bool:
     actions = [task.automaton.alphabet.patterns[number] for number in task.automaton.alphabet.steps]
     patterns = [pattern for action in actions for pattern in (action.arguments, action.result) if pattern is not None]
     return any(map(_bound, patterns))
@@ -290,9 +306,10 @@ def depends_on_results(task: Task) -> bool:
     return binds(task) or any(action.result is not None or _bound(action.arguments) for action in actions)
 
 
-def _key(node: Node, world: Simulator, binds: bool) -> tuple[int, str, str]:  # noqa: FBT001
+def place(task: Task, node: Node) -> tuple[int, str, str]:
+    """What tells a pair apart: both states, and what is bound where that decides about later steps."""
     bound = ""
-    if binds:
+    if binds(task):
         results = {action.notation: result for action, result in node.position.results.items()}
         bound = canonical([node.position.variables, results])
-    return node.position.state, world.key(node.state), bound
+    return node.position.state, simulator_of(task).key(node.state), bound

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, Final
 
 from corepath.action import Action, Call
+from corepath.errors import TaskError
 from corepath.explore import Edge, Node, attempt, variant
 from corepath.matchers import Fields, ResultOf, Scope, Variable, every
 from corepath.pool import Pool
@@ -59,16 +60,16 @@ def golden_runs(task: Task, world: World[Any], most: int = 2) -> list[GoldenRun]
     """A few golden paths, executed: the first, the last, and others between of those looked at."""
     paths = list(islice(task.automaton.golden.paths(), PATHS_LOOKED_AT))
     chosen = sorted({round(number * (len(paths) - 1) / max(most - 1, 1)) for number in range(most)})
-    return [run for number in chosen if (run := _run(task, world, paths[number])) is not None]
+    return [_run(task, world, paths[number]) for number in chosen]
 
 
-def _run(task: Task, world: World[Any], path: Sequence[int]) -> GoldenRun | None:
+def _run(task: Task, world: World[Any], path: Sequence[int]) -> GoldenRun:
     node = Node(begin(task.automaton), task.start)
     states = [task.start]
     for symbol in path:
         done = attempt(task, node, symbol, variant(task, 0))
         if not isinstance(done, Edge):
-            return None
+            raise TaskError.of(f"task '{task.id}': a golden path does not run: {done.why}")
         node = done.after
         states.append(node.state)
     return GoldenRun(task, world, tuple(path), tuple(node.calls), tuple(states))

@@ -92,7 +92,18 @@ class Approx(Matcher):
         if not is_number(value) or (isinstance(value, float) and not math.isfinite(value)):
             return False
         low, high = self._ends
+        if isinstance(value, float) and (value < self._rough[0] or value > self._rough[1]):
+            return False  # far outside: most values are, and fractions are slow
         return low <= _exact(value) <= high
+
+    @cached_property
+    def _rough(self) -> tuple[float, float]:
+        """Both ends, a little further out than they are."""
+        try:
+            low, high = map(float, self._ends)
+        except OverflowError:
+            return -math.inf, math.inf
+        return low - abs(low) * 1e-9 - 1e-300, high + abs(high) * 1e-9 + 1e-300
 
     def examples(self) -> tuple[Any, ...]:
         low, high = self._ends

@@ -8,12 +8,14 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from corepath.action import REQUIRED
 from corepath.errors import TaskError, ToolError, nearest
 from corepath.json_values import equal, written
 
+LARGEST: Final = 10**18
+"""Whole numbers beyond it are refused: what a tool makes of them might not be written any more."""
 _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
 _SCHEMAS = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 _SAMPLES: dict[Any, tuple[Any, ...]] = {
@@ -39,7 +41,10 @@ class Parameter:
         try:
             return _taken(self.type, value)
         except ValueError:
-            shown = written(value)
+            try:
+                shown = written(value)
+            except (ValueError, RecursionError):
+                shown = f"this {type(value).__name__}"
             cut = shown if len(shown) <= 80 else f"{shown[:79]}…"
             raise ToolError(f"argument '{self.name}' must be {_described(self.type)}, not {cut}") from None
 
@@ -103,8 +108,8 @@ def taken(tool: str, parameters: Mapping[str, Parameter], arguments: Any) -> dic
     for name in arguments:
         if name not in parameters:
             has = f"it takes {', '.join(parameters)}" if parameters else "it takes none"
-            close = nearest(name, parameters)
-            raise ToolError(f"'{tool}' has no argument '{name[:80]}'{close if 'mean' in close else f'; {has}'}")
+            close = nearest(str(name), parameters)
+            raise ToolError(f"'{tool}' has no argument '{str(name)[:80]}'{close if 'mean' in close else f'; {has}'}")
     found: dict[str, Any] = {}
     for name, parameter in parameters.items():
         if name in arguments:
@@ -150,6 +155,8 @@ def _taken(kind: Any, value: Any) -> Any:
         return _finite(value)
     if kind is int and isinstance(value, float) and value.is_integer():
         return int(value)
+    if kind is int and not isinstance(value, bool) and isinstance(value, int) and abs(value) > LARGEST:
+        raise ValueError
     if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
         return value
     raise ValueError

@@ -12,6 +12,7 @@ from typing import Any
 
 from corepath.action import Action, Call, Tool
 from corepath.alphabet import Severity
+from corepath.errors import TaskError, nearest
 from corepath.matchers import Scope
 
 Condition = Callable[[Any], object]
@@ -122,6 +123,8 @@ def completed(policy: Policy, tools: Mapping[str, Tool]) -> Policy:
     """The policy with its patterns completed with the tools' defaults."""
 
     def full(action: Action) -> Action:
+        if not any(action.fits_tool(tool) for tool in tools):
+            raise TaskError.of(f"policy '{policy}': no tool '{action.tool}'{nearest(action.tool, tools)}")
         return tools[action.tool].complete(action) if action.tool in tools else action
 
     match policy:

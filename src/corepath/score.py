@@ -180,7 +180,7 @@ def score(
         task.automaton.golden, trace.tokens, nearest, scoring.lam, scoring.order_fallback, scoring.ktc_budget
     )
     repaired = hlr(trace)
-    state_match, response_match = (None, None) if task.simulator is None else baselines(task, made)
+    state_match, response_match = (None, None) if task.simulator is None else baselines(task, made, params)
     if scoring.hlr_references == "repaired+golden" and nearest.similarity > repaired.similarity:
         repaired = nearest
     return Score(

@@ -166,7 +166,7 @@ class Search:
                 result = tool.function(after, **(copied(call.arguments) if nested else call.arguments))
             except ToolError:
                 continue
-            except Exception as error:  # noqa: BLE001  # whatever it is, the world must not raise it
+            except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever it is, the world must not raise it
                 self.failures.append(f"{call} breaks the world: {type(error).__name__}: {error}")
                 continue
             if (after_key := self._key(after)) != key:

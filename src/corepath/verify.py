@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 from corepath.action import REQUIRED, Call
+from corepath.alphabet import Role
 from corepath.errors import CorepathError
 from corepath.explore import (
     Explored,
@@ -22,7 +23,7 @@ from corepath.explore import (
     variant,
     variants,
 )
-from corepath.json_values import equal, why_not_json
+from corepath.json_values import equal
 from corepath.matchers import (
     Approx,
     Between,
@@ -46,10 +47,12 @@ from corepath.pool import Pool, in_prompt, numbers_in
 from corepath.score import score
 from corepath.search import Search
 from corepath.task import Decoy, Task
-from corepath.world import World, same_public
+from corepath.world import World, raised, same_public
 
 FEWEST_VALUES: Final = 3
 """Values that a matcher without end must be tried with."""
+ODD: Final[tuple[Any, ...]] = (0, -1, 10**9, 0.0, -0.5, 1e300, "", " ", "?", "🦉", "x" * 1000, [], [""])
+"""Values of the right type and the wrong sense."""
 MOST_TOLD: Final = 5
 """Counterexamples told of one kind."""
 
@@ -110,13 +113,24 @@ def verify_seeds(world: World[Any], name: str, seeds: int, nodes: int, *, thorou
 
 
 def verify_task(task: Task, world: World[Any], seed: int = 0, nodes: int = 0) -> Verdict:
-    """The same of a task at hand."""
+    """The same of a task at hand. What the author's own code raises is a failure too."""
+    try:
+        return _verdict(task, world, seed, nodes)
+    except Exception as error:  # noqa: BLE001  # a goal, a condition or a tool may raise anything
+        message = str(error) if isinstance(error, CorepathError) else f"cannot be verified: {raised(error)}"
+        return Verdict(task.id, world.name, seed, (message,))
+
+
+def _verdict(task: Task, world: World[Any], seed: int, nodes: int) -> Verdict:
     rounds = [explore(task, variant(task, number)) for number in range(max(variants(task), 1))]
     failures = [*_setup(task, world)]
     failures += _runs(task, rounds)
     failures += _labels(task, rounds, world)
     failures += _loops(task, rounds)
-    failures += _policies_kept(task)
+    failures += _let_pass(task, rounds[0], world)
+    failures += _odd_arguments(task, world)
+    for number in range(len(rounds)):
+        failures += _policies_kept(task, number)
     failures += _values_tried(task)
     failures += _values_known(task, rounds[0])
     fools: dict[str, str] = {}
@@ -167,7 +181,7 @@ def _setup(task: Task, world: World[Any]) -> Iterator[str]:
         elif _squeezed(because) not in told:
             yield f"{what}: '{because}' stands neither in the prompt nor in the world's rules nor in a docstring"
     for phrase in task.says:
-        if _squeezed(phrase) not in told:
+        if not phrase.strip() or not in_prompt(_squeezed(phrase), told):
             yield f"says: '{phrase}' stands neither in the prompt nor in the world's rules nor in a docstring"
 
 
@@ -193,12 +207,9 @@ def _runs(task: Task, rounds: Sequence[Explored]) -> Iterator[str]:
 
 
 def _answers(task: Task, explored: Explored) -> Iterator[str]:
-    """Results are JSON, and the same call in the same state has the same answer again."""
+    """The same call in the same state has the same answer again."""
     world = simulator_of(task)
     for edge in explored.edges:
-        if wrong := why_not_json(edge.call.result):
-            yield f"the result of {edge.call} cannot be written as JSON: {wrong}"
-            return
         again, after = world.answer(edge.node.state, edge.call)
         if world.key(after) != world.key(edge.after.state) or again.failed or not equal(again.result, edge.call.result):
             yield f"{edge.call} does something else the second time: a world has no clock, no chance and no memory"
@@ -258,15 +269,42 @@ def _loops(task: Task, rounds: Sequence[Explored]) -> Iterator[str]:
                     yield f"{call} is a self-loop in state '{name}' and changes the state, after {after_what}"
                 elif answered.failed and world.writes(call.tool):
                     yield f"{call} is a self-loop in state '{name}' and fails there: {answered.error}"
-    for pattern in automaton.alphabet.neutral:
-        for node in rounds[0].nodes:
-            for call in pattern.examples():
-                _, after = world.answer(node.state, call)
-                if not same_public(world, node.state, after):
-                    yield f"{call} is neutral and changes the state, after {path_text(node.calls)}"
 
 
-def _policies_kept(task: Task) -> Iterator[str]:
+def _let_pass(task: Task, explored: Explored, world: World[Any]) -> Iterator[str]:
+    """No write that the task lets pass, as a read or as neutral, changes the state where golden paths go."""
+    pool, alphabet = Pool(task, world), task.automaton.alphabet
+    for tool in (tool for tool in world.tools.values() if tool.writes):
+        patterns = [one for one in (*alphabet.reads, *alphabet.neutral) if one.fits_tool(tool.name)]
+        named_calls = [Call(tool.name, call.arguments) for pattern in patterns for call in pattern.examples()]
+        for call in (*named_calls, *pool.calls(tool.name)) if patterns else ():
+            reading = alphabet.read(call, {}, {}, failed=False)
+            if reading.role is not Role.LOOP:
+                continue
+            for node in explored.nodes:
+                if not same_public(world, node.state, world.answer(node.state, call)[1]):
+                    yield f"{call} is let pass and changes the state, after {path_text(node.calls)}"
+                    break
+
+
+def _odd_arguments(task: Task, world: World[Any]) -> Iterator[str]:
+    """No tool raises anything but ToolError, and a read answers the same twice, whatever it is called with."""
+    for tool in world.tools.values():
+        usual = {name: parameter.samples[0] for name, parameter in tool.inputs.items()}
+        odd = [{**usual, name: value} for name, one in tool.inputs.items() for value in ODD if one.admits(value)]
+        for arguments in (usual, *odd):
+            call = Call(tool.name, arguments)
+            answered, _ = world.answer(task.start, call)
+            if "crashed" in answered.extra:
+                yield f"{call} breaks the world: {answered.error}"
+                break
+            again, _ = world.answer(task.start, call)
+            if answered.error != again.error or (not again.failed and not equal(answered.result, again.result)):
+                yield f"{call} does something else the second time: a world has no clock, no chance and no memory"
+                break
+
+
+def _policies_kept(task: Task, number: int) -> Iterator[str]:
     """Every golden path keeps every policy: pairs are told apart by what was done and by what is still owed."""
     owing = [policy for policy in task.policies if isinstance(policy, After)]
 
@@ -274,7 +312,7 @@ def _policies_kept(task: Task) -> Iterator[str]:
         calls = node.calls if owing else []
         return node.position.done, tuple(owes(policy, calls) for policy in owing)
 
-    explored = explore(task, variant(task, 0), also=history)
+    explored = explore(task, variant(task, number), also=history)
     if not explored.whole:
         yield f"more than {len(explored.nodes):,} ways to hold against the policies"
     told: set[str] = set()
@@ -379,7 +417,7 @@ def _in_result(value: Any, result: Any) -> bool:
     if equal(value, result):
         return True
     if isinstance(result, str):
-        return isinstance(value, str) and bool(value) and value in result
+        return in_prompt(value, result)
     if isinstance(result, Mapping):
         return any(key == value or _in_result(value, item) for key, item in result.items())
     return isinstance(result, (list, tuple)) and any(_in_result(value, item) for item in result)

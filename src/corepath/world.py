@@ -16,7 +16,8 @@ import hashlib
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import traceback
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, cast
@@ -24,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, T
 from corepath.action import REQUIRED, UNANSWERED, Action, Call, Tool
 from corepath.alphabet import Forbidden
 from corepath.errors import CorepathError, TaskError, ToolError, nearest
-from corepath.explore import Node, arguments_at, explore, simulator_of, variant, variants
-from corepath.json_values import canonical, why_not_json
+from corepath.explore import Node, arguments_at, explore, place, simulator_of, variant, variants
+from corepath.json_values import canonical, is_name, why_not_json
 from corepath.matchers import Matcher, ResultOf, Scope, every
 from corepath.parameters import Parameter, parameters_of, taken
 from corepath.policy import Never, Policy, completed
@@ -123,6 +124,12 @@ class World(Generic[S]):
     policies: list[Policy] = field(default_factory=list, init=False, repr=False)
     makers: dict[str, Callable[[Pick], Task]] = field(default_factory=dict, init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        if not is_name(self.name):
+            raise TaskError.of(f"'{self.name}' is no name for a world: use letters, digits and _")
+        if not dataclasses.is_dataclass(self.state) or hasattr(self.state, "__slots__"):
+            raise TaskError.of(f"the state of world '{self.name}' must be a plain dataclass, without slots")
+
     @property
     def about(self) -> str:
         """What the world is, in the first sentence of its module or of its state."""
@@ -175,8 +182,10 @@ class World(Generic[S]):
             result, after = tool.performed(state, arguments)
         except ToolError as error:
             return _failed(call, str(error)), state
-        except Exception as error:  # noqa: BLE001  # a world's mistake must not stop the agent; verify reports it
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # a world's mistake must not stop the agent
             return _failed(call, f"internal error: {type(error).__name__}: {error}", crashed=True), state
+        if wrong := why_not_json(result):
+            return _failed(call, f"internal error: the result is not JSON: {wrong}", crashed=True), state
         return Call(call.tool, arguments, result, None, call.id, call.turn, call.extra), after
 
     def public(self, state: S) -> Any:
@@ -213,6 +222,8 @@ class World(Generic[S]):
             return self.complete(self.makers[name](Pick(f"{self.name}/{name}", seed)), f"{self.name}/{name}")
         except CorepathError as error:
             raise TaskError.of(f"task '{self.name}/{name}', seed {seed}: {error}") from error
+        except Exception as error:
+            raise TaskError.of(f"task '{self.name}/{name}', seed {seed}: {raised(error)}") from error
 
     def tasks(self, seed: int = 0) -> dict[str, Task]:
         """All tasks of the world by id."""
@@ -225,8 +236,10 @@ class World(Generic[S]):
 
     def complete(self, task: Task, name: str | None = None) -> Task:
         """The task with what the world gives every task: tools, reads, policies, and the loops that it proves."""
+        if not isinstance(task, Task):
+            raise TaskError.of(f"a task's function must return a Task, not {task!r}")
         start = self.state() if task.start is None else task.start
-        if wrong := why_not_json(_plain(start)):
+        if wrong := _unusual(start) or why_not_json(_plain(start)):
             raise TaskError.of(f"the start state of task '{name or task.id}' cannot be written as JSON: {wrong}")
         policies = tuple(completed(policy, self.tools) for policy in (*self.policies, *task.policies))
         alphabet = task.automaton.alphabet
@@ -265,13 +278,13 @@ def proven_loops(task: Task) -> dict[int, set[int]]:
     alphabet, world = task.automaton.alphabet, simulator_of(task)
     writes = [number for number in sorted(alphabet.steps) if world.writes(alphabet.actions[number].tool)]
     rounds = range(variants(task))
-    standing: dict[int, dict[str, Node]] = {}
+    standing: dict[int, dict[Hashable, Node]] = {}
     for number in rounds:
         explored = explore(task, variant(task, number))
         if not explored.whole:
             return {}
         for node in explored.nodes:
-            standing.setdefault(node.position.state, {})[world.key(node.state)] = node
+            standing.setdefault(node.position.state, {})[place(task, node)] = node
     loops: dict[int, set[int]] = {}
     for state, nodes in standing.items():
         for symbol in writes:
@@ -340,6 +353,28 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def _unusual(value: Any) -> str | None:
+    """What keeps a state from being copied as a value: kinds of dict, list, text or number of their own."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return None
+    if kind is dict:
+        return next((wrong for item in value.values() if (wrong := _unusual(item))), None)
+    if kind in (list, tuple):
+        return next((wrong for item in value if (wrong := _unusual(item))), None)
+    if dataclasses.is_dataclass(value) and not hasattr(kind, "__slots__"):
+        return next((wrong for item in vars(value).values() if (wrong := _unusual(item))), None)
+    return f"{kind.__name__} is not a JSON value; use plain dicts, lists, texts and numbers, and dataclasses of them"
+
+
+def raised(error: BaseException) -> str:
+    """What an author's own code raised, and where."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"{type(error).__name__}: {error} (line {frame.lineno} of {frame.filename.rpartition('/')[2]}, in {frame.name})"
+    )
 
 
 def _failed(call: Call, message: str, *, crashed: bool = False) -> Call:
@@ -412,12 +447,18 @@ def load_worlds(path: str) -> list[World[Any]]:
         spec.loader.exec_module(module)
     except CorepathError:
         raise
-    except Exception as error:
-        raise TaskError.of(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
-    found = [value for value in vars(module).values() if isinstance(value, World)]
+    except (Exception, SystemExit) as error:
+        raise TaskError.of(f"cannot be imported: {type(error).__name__}: {error}") from error
+    found = list({id(one): one for one in vars(module).values() if isinstance(one, World)}.values())
     if not found:
-        raise TaskError.of(f'no World in {path}; write one as world = World("name", State)')
-    return list({id(one): one for one in found}.values())
+        raise TaskError.of('no World in it; write one as world = World("name", State)')
+    names = [one.name for one in found]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise TaskError.of(f"two worlds have the name '{min(twice)}'; give one of them another")
+    for one in found:
+        if not one.makers:
+            raise TaskError.of(f"world '{one.name}' has no tasks; write one with @world.task")
+    return found
 
 
 def traits(task: Task) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""is neutral and changes the state"""
+"""is let pass and changes the state"""
 
 from corepath import Pick, Task
 from tests.broken.shop import Tools

@@ -1,4 +1,4 @@
-"""cannot be written as JSON: set is not a JSON value"""
+"""the result is not JSON: set is not a JSON value"""
 
 from corepath import Pick, Task, needed, seq
 from tests.broken.shop import Shop, Tools

@@ -266,7 +266,7 @@ class _Tasks:
                 raise TaskError.of(f"no task '{episode.task}'{self._suggestion(episode.task)}")
             return self.files[episode.task]
         seed = episode.extra.get("seed", 0)
-        if not isinstance(seed, int):
+        if not isinstance(seed, int) or isinstance(seed, bool):
             raise TaskError.of(f"'seed' is a whole number, not {json.dumps(seed)[:60]}")
         return self._of_world(episode.task, seed)
 

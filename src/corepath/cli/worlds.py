@@ -7,13 +7,14 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from enum import StrEnum
+from keyword import iskeyword
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from corepath.cli.printing import out, print_table, safe, say, table, wrong_use
-from corepath.errors import CorepathError, TaskError, nearest
+from corepath.errors import CorepathError, nearest
 from corepath.mutants import Tally, mutate, total
 from corepath.show import count_text, span
 from corepath.starters import TASK_STARTER, WORLD_STARTER
@@ -66,7 +67,7 @@ def verify_command(
         else:
             with ProcessPoolExecutor(workers) as pool:
                 found = list(pool.map(_work, work))
-    except TaskError as error:  # a task that cannot be made has no mutants
+    except CorepathError as error:  # a task that cannot be made has no mutants
         say(str(error))
         raise typer.Exit(1) from None
     if mutants:
@@ -124,7 +125,7 @@ def new_command(
     name: Annotated[str, typer.Argument(help="Its name: letters, digits and _.")],
 ) -> None:
     """Write a file to start from, here: a world in Python or a task in YAML."""
-    if not name.isidentifier():
+    if not name.isidentifier() or iskeyword(name):
         wrong_use(f"'{name}' is no name: use letters, digits and _, and begin with a letter")
     path = Path(f"{name}.py" if kind is Kind.WORLD else f"{name}.yaml")
     if path.exists():
@@ -139,7 +140,7 @@ def new_command(
 
 def _jobs(target: str) -> Iterator[tuple[str, str]]:
     """Pairs of where a world is and a task's name in it."""
-    if target.endswith((".py", ".yaml", ".yml", ".json")) or Path(target).is_dir():
+    if target.endswith((".py", ".yaml", ".yml", ".json")) or (target and Path(target).is_dir()):
         if not Path(target).exists():
             wrong_use(f"no such file or folder: {target}")
         if target.endswith(".py"):
@@ -213,8 +214,9 @@ def _print_verdicts(found: list[Verdict], *, as_json: bool) -> bool:
             fooled = str(list(one.decoys.values()).count("both"))
             depth = "all" if one.exhausted else "–" if one.depth is None else str(one.depth)
             paths = count_text(one.golden_paths)
+            lengths = span(list(one.lengths)) if one.lengths else "–"
             proven = "yes" if one.ok else "no"
-            made.add_row(safe(one.task), paths, span(list(one.lengths)), f"{one.pairs:,}", f"{one.nodes:,}", depth,
+            made.add_row(safe(one.task), paths, lengths, f"{one.pairs:,}", f"{one.nodes:,}", depth,
                          str(len(one.decoys)), fooled, str(len(one.says)), proven)  # fmt: skip
         print_table(made)
         for one in found:

@@ -376,7 +376,7 @@ def pick_rotate_place(vary: Pick) -> Task:
         procedure=seq(unlock_safety(), *fetch(thing, go(here)), any_order(lift(), go(over)), rotate_yaw(approx(yaw)),
                       lower(), place(thing)),
         goal=lambda arm: arm.stands(thing, there),
-        policies=[before(to(over), rotate_yaw.any(), because=f"while above {spot(over)}")],
+        policies=[before(go(over), rotate_yaw.any(), because=f"while above {spot(over)}")],
         decoys={
             "turned on the table": Decoy(
                 [*begun, to(over), rotate_yaw(yaw), lift(), lower(), place(thing)], "out_of_order"),

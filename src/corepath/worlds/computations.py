@@ -247,7 +247,7 @@ def of(step: Action) -> Any:
 
 def gives(tool: Tool, number: float) -> Action:
     """A call of a tool that gives this number."""
-    return tool.any().returns({"result": number})
+    return tool.any().returns({"result": approx(number, tol=0.01)})
 
 
 def by_tool(calculation: Action, *lines: str) -> list[Policy]:
