@@ -10,7 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corepath import Action, Call, Procedure, Task, World, any_order, choice, contains, replay, result_of, score, seq
+from corepath import (
+    Action,
+    Call,
+    Procedure,
+    Task,
+    World,
+    any_order,
+    choice,
+    contains,
+    replay,
+    result_of,
+    score,
+    seq,
+    var,
+)
 from corepath.baselines import baselines
 from corepath.json_values import canonical
 
@@ -119,6 +133,14 @@ def test_errors_are_no_responses_and_recorded_results_are_not_used() -> None:
     made = task(switch(True))
     assert baselines(made, [Call("switch", {"on": "yes"}, result="lamp True")]) == (False, False)
     assert baselines(made, [Call("switch", {"on": True}, result="something else")]) == (True, True)
+
+
+def test_variables_take_their_values_from_the_params() -> None:
+    made = task(write(var("name"), "x"))
+    mine = [Call("write", {"name": "a", "text": "x"})]
+    assert baselines(made, mine) == (True, True)
+    assert baselines(made, mine, {"name": "a"}) == (True, True)
+    assert baselines(made, mine, {"name": "b"})[0] is False
 
 
 def test_without_a_world_they_are_undefined() -> None:

@@ -43,17 +43,38 @@ def test_verify_ends_with_1_and_tells_every_failure(corepath, tmp_path):
     assert "the goal does not hold" in as_json["failures"][0]  # type: ignore[index]
 
 
-def test_verify_of_a_file_that_is_no_world_says_so(corepath, tmp_path):
-    (tmp_path / "empty.py").write_text("x = 1\n")
-    (tmp_path / "wrong.py").write_text("import nothing_of_the_sort\n")
-    none = corepath("verify", "empty.py", cwd=tmp_path)
-    assert (none.returncode, none.stderr) == (
-        1,
-        'empty.py: no World in empty.py; write one as world = World("name", State)\n',
-    )
-    wrong = corepath("verify", "wrong.py", cwd=tmp_path)
-    assert wrong.returncode == 1
-    assert "cannot be imported: ModuleNotFoundError" in wrong.stderr
+def test_a_task_that_cannot_be_made_is_told_in_a_sentence(corepath, tmp_path):
+    spoiled = tmp_path / "spoiled.py"
+    spoiled.write_text(WORLD_STARTER.replace("NAME", "x").replace("switch(on=on)),", "switch()),"))
+    done = corepath("verify", spoiled)
+    assert done.returncode == 1
+    assert "x/switch_it: task 'x/switch_it', seed 0: 'switch()' lacks the argument 'on' of tool 'switch'" in done.stderr
+    assert "Traceback" not in done.stderr
+    mutants = corepath("verify", spoiled, "--mutants")
+    assert (mutants.returncode, "lacks the argument 'on'" in mutants.stderr) == (1, True)
+
+
+STRANGE_FILES = {
+    "no world": ("x = 1", 'no World in it; write one as world = World("name", State)'),
+    "a missing module": ("import nothing_of_the_sort", "cannot be imported: ModuleNotFoundError"),
+    "a syntax error": ("def", "cannot be imported: SyntaxError"),
+    "an end of the program": ("import sys; sys.exit()", "cannot be imported: SystemExit"),
+    "no tasks": (WORLD_STARTER.partition("@world.task")[0].replace("NAME", "x"), "world 'x' has no tasks"),
+    "no name": (WORLD_STARTER.replace("NAME", "a/b"), "'a/b' is no name for a world"),
+    "two of one name": (
+        WORLD_STARTER.replace("NAME", "x") + "\n\nother = World('x', Lamp)\n",
+        "two worlds have the name 'x'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), STRANGE_FILES.values(), ids=STRANGE_FILES)
+def test_verify_of_a_strange_file_says_what_is_wrong_with_it(corepath, tmp_path, text, message):
+    (tmp_path / "strange.py").write_text(text)
+    done = corepath("verify", "strange.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"strange.py: {message}")
+    assert "Traceback" not in done.stderr
 
 
 WRONG = {

@@ -117,6 +117,41 @@ def test_a_number_that_no_json_reader_keeps_is_refused(number: float) -> None:
     assert "must be a number" in answered.error
 
 
+@pytest.mark.parametrize("value", [10**19, -(10**19), 10**5000], ids=["long", "negative", "endless"])
+def test_a_whole_number_too_long_to_be_worked_with_is_refused(value: int) -> None:
+    world, _ = till()
+    answered, _ = world.answer(Till(), Call("put", {"amount": value}))
+    assert "argument 'amount' must be a whole number" in answered.error
+    assert "crashed" not in answered.extra
+
+
+def test_a_write_with_a_variable_is_no_self_loop_because_one_value_changes_nothing() -> None:
+    world = World("shelf", Till)
+
+    @world.read
+    def look(till: Till, amount: int) -> str:
+        """Look at an amount."""
+        return "seen"
+
+    @world.write
+    def fix(till: Till, amount: int) -> str:
+        """Set the money to an amount."""
+        till.money = amount
+        return "done"
+
+    @world.write
+    def set_open(till: Till, on: bool) -> str:
+        """Open or close the till."""
+        till.open = on
+        return "done"
+
+    amount = corepath.var("amount")
+    steps = seq(look(amount), set_open(True), fix(amount))
+    task = world.complete(Task("shelf/t", procedure=steps, start=Till(money=1), goal=lambda _: True))
+    taken = score(task, ["look(amount=5)", "fix(amount=5)"]).trace.steps
+    assert taken[1].kind is Kind.HARM
+
+
 def test_a_call_leaves_the_state_before_it_as_it_was_and_a_failed_one_changes_nothing() -> None:
     world, _ = till()
     start = Till()
