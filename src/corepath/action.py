@@ -31,6 +31,9 @@ class _Absent:
     def __deepcopy__(self, memo: object) -> _Absent:
         return self
 
+    def __reduce__(self) -> str:
+        return self._name  # there is one of it in every process
+
 
 UNANSWERED: Final = _Absent("UNANSWERED")
 """The result of a call to which no answer came."""
@@ -137,7 +140,7 @@ class Action(Procedure):
         """Whether its tool stands for many."""
         return any(sign in self.tool for sign in "*?[")
 
-    @property
+    @cached_property
     def notation(self) -> str:
         """The action in the call notation, whatever its name."""
         parts = [f"{key_text(name)}={pattern}" for name, pattern in self.arguments.fields]

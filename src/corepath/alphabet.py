@@ -85,7 +85,8 @@ class Alphabet:
         if self.tools is not None:
             if call.tool not in self.tools:
                 return Reading(Role.UNKNOWN_TOOL)
-            call = replace(call, arguments=self.tools[call.tool].completed(call.arguments))
+            completed = self.tools[call.tool].completed(call.arguments)
+            call = call if completed is call.arguments else replace(call, arguments=completed)
         fits: list[int] = []
         symbol: int | None = None
         bound = variables
@@ -102,7 +103,7 @@ class Alphabet:
         def fits_one_of(patterns: Iterable[Action]) -> bool:
             return any(_fits(pattern, call, Scope(dict(variables), results)) for pattern in patterns)
 
-        loops = fits_one_of(self._reads) or fits_one_of(self._neutral)
+        loops = fits_one_of(self._loops_of(call.tool))
         if symbol in self.steps:
             return Reading(Role.STEP, symbol, tuple(fits), loops, variables=bound)
         forbidden = next((one for one in self._forbid if fits_one_of([one.call])), None)
@@ -140,6 +141,19 @@ class Alphabet:
     @cached_property
     def _reads(self) -> tuple[Action, ...]:
         return tuple(spelled for pattern in self.reads for spelled in self._spelled(pattern))
+
+    def _loops_of(self, tool: str) -> tuple[Action, ...]:
+        """The reads and neutral patterns that a call of the tool may fit."""
+        if self.tools is None:
+            return (*self._reads, *self._neutral)
+        return self._loops_by_tool.get(tool, ())
+
+    @cached_property
+    def _loops_by_tool(self) -> dict[str, tuple[Action, ...]]:
+        by_tool: dict[str, list[Action]] = defaultdict(list)
+        for pattern in (*self._reads, *self._neutral):
+            by_tool[pattern.tool].append(pattern)
+        return {tool: tuple(patterns) for tool, patterns in by_tool.items()}
 
     @cached_property
     def _neutral(self) -> tuple[Action, ...]:

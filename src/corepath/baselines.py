@@ -10,11 +10,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from corepath.action import Call
-from corepath.explore import MOST_PAIRS, Choose, Edge, Explored, arguments_at, explore, replay, simulator_of
-from corepath.json_values import canonical
+from corepath.explore import (
+    MOST_PAIRS,
+    Choose,
+    Edge,
+    Explored,
+    Node,
+    arguments_at,
+    depends,
+    explore,
+    may_match,
+    replay,
+    simulator_of,
+)
+from corepath.json_values import canonical, equal
 from corepath.matchers import Scope
 from corepath.task import Task
-from corepath.trace import Position
+from corepath.trace import Position, begin
 
 
 def baselines(
@@ -34,12 +46,53 @@ def baselines(
 
 
 def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any]) -> Explored:
-    """What the golden paths do, each step with the arguments that the agent gave it, else with an example."""
+    """What the golden paths do, each step with the arguments that the agent gave it, else with an example.
+
+    Where the agent's arguments are what the examples are too, what was found for these holds.
+    """
+    settled, bound = {}, {}
+    for symbol in _free(task):
+        own = _own(task, symbol, done)
+        if own and depends(task.automaton.alphabet.patterns[symbol].arguments):
+            bound[symbol] = own
+        elif own:
+            settled[symbol] = own[:1]
+    usual = _explored(task, settled, params)
+    again: list[tuple[Node, int, Call | None]] = [(edge.node, edge.symbol, edge.call) for edge in usual.edges]
+    again += [(snag.node, snag.symbol, snag.call) for snag in usual.snags]
+    choose = _as_the_agent(task, bound)
+    for node, symbol, call in again:
+        if symbol in bound and (call is None or not equal(choose(node.position, symbol), call.arguments)):
+            return _explored(task, settled | bound, params)
+    return usual
+
+
+def _free(task: Task) -> list[int]:
+    """The steps that are more than one call."""
     alphabet = task.automaton.alphabet
-    free = {alphabet.actions[number].tool for number in alphabet.steps if not alphabet.actions[number].is_literal}
-    own = [call for call in done if call.tool in free]
+    return [number for number in sorted(alphabet.steps) if not alphabet.actions[number].is_literal]
+
+
+def _own(task: Task, symbol: int, done: Sequence[Call]) -> list[Any]:
+    """The arguments of the agent's calls that may be the step, whatever is bound; each once."""
+    pattern = task.automaton.alphabet.patterns[symbol]
+    open_question = depends(pattern.arguments)
+    fitting = (
+        call.arguments
+        for call in done
+        if call.tool == pattern.tool
+        and (
+            may_match(pattern, call.arguments) if open_question else pattern.arguments.matches(call.arguments, Scope())
+        )
+    )
+    return list({canonical(arguments): arguments for arguments in fitting}.values())
+
+
+def _explored(task: Task, own: Mapping[int, Sequence[Any]], params: Mapping[str, Any]) -> Explored:
     known: dict[str, Explored] = vars(task).setdefault("_references", {})
-    key = canonical([params, [(call.tool, call.arguments) for call in own]])
+    examples = {symbol: arguments_at(task, begin(task.automaton, params), symbol) for symbol in own}
+    told = {str(symbol): given for symbol, given in own.items() if not equal(given, [examples[symbol]])}
+    key = canonical([params, told])
     if key not in known:
         if len(known) >= 100:
             known.clear()
@@ -47,13 +100,12 @@ def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any]) -> 
     return known[key]
 
 
-def _as_the_agent(task: Task, own: Sequence[Call]) -> Choose:
+def _as_the_agent(task: Task, own: Mapping[int, Sequence[Any]]) -> Choose:
     def choose(position: Position, symbol: int) -> Any:
         pattern = task.automaton.alphabet.patterns[symbol]
-        for call in own:
-            scope = Scope(dict(position.variables), position.results)
-            if call.tool == pattern.tool and pattern.arguments.matches(call.arguments, scope):
-                return call.arguments
+        for arguments in own.get(symbol, ()):
+            if pattern.arguments.matches(arguments, Scope(dict(position.variables), position.results)):
+                return arguments
         return arguments_at(task, position, symbol)
 
     return choose

@@ -4,6 +4,7 @@ CorepathError
 ├── NotationError     a call, matcher or procedure in text that does not read
 ├── TaskError         a task that cannot be right, found when it is made
 ├── ToolError         what a tool of a world answers where it cannot do what was asked
+├── StepLimitError    a call beyond the limit of an episode
 └── InputError        files that hold something wrong: every problem in them, with its place
 """
 
@@ -41,6 +42,10 @@ class TaskError(CorepathError, ValueError):
 
 class ToolError(CorepathError):
     """Raised by a tool of a world that cannot do what was asked: the agent reads the message, the state stays."""
+
+
+class StepLimitError(CorepathError):
+    """A call beyond the task's step limit: it is not executed, and the episode is over."""
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import islice, zip_longest
+from random import Random
 from typing import Any, Final
 
-from corepath.action import Action, Call
+from corepath.action import Call
 from corepath.errors import TaskError
-from corepath.explore import Edge, Node, attempt, variant
-from corepath.matchers import Fields, ResultOf, Scope, Variable, every
+from corepath.explore import Edge, Node, Snag, attempt, may_match, variant
 from corepath.pool import Pool
 from corepath.task import Task
 from corepath.trace import begin
@@ -23,8 +23,78 @@ from corepath.world import World, same_public
 
 PATHS_LOOKED_AT: Final = 200
 """Golden paths among which those to be made wrong are chosen."""
-MOST_TRIED: Final = 20
+MOST_TRIED: Final = 30
 """Writes for which a way to undo them is looked for."""
+
+
+MOST_STEPS_KEPT: Final = 5_000
+"""Steps of golden paths that need not be executed again."""
+
+
+class Strays:
+    """Calls beside the steps of a task, looked for once."""
+
+    def __init__(self, task: Task, world: World[Any]) -> None:
+        self.task, self.world = task, world
+        self._undone: dict[tuple[str, str], Call | None] = {}
+        self._steps: dict[tuple[int, int], Edge | Snag] = {}
+        self.start = Node(begin(task.automaton), task.start)
+
+    @cached_property
+    def calls(self) -> dict[str, list[Call]]:
+        """For each tool the calls of it that an agent might think of."""
+        pool = Pool(self.task, self.world)
+        return {tool: pool.calls(tool) for tool in self.world.tools}
+
+    @cached_property
+    def wrong(self) -> dict[str, list[Call]]:
+        """For each tool those that are no step of the task, whatever comes before them."""
+        return {tool: [call for call in calls if not _is_step(self.task, call)] for tool, calls in self.calls.items()}
+
+    @cached_property
+    def every_write(self) -> list[Call]:
+        """Writes, of one tool after the other."""
+        return [call for tool, calls in self.calls.items() if self.world.writes(tool) for call in calls]
+
+    @cached_property
+    def writes(self) -> list[Call]:
+        """Writes that are no step."""
+        return [call for tool, calls in self.wrong.items() if self.world.writes(tool) for call in calls]
+
+    @cached_property
+    def reads(self) -> list[Call]:
+        """Reads that are no step and work from the start."""
+        calls = [call for tool, calls in self.wrong.items() if not self.world.writes(tool) for call in calls]
+        return [call for call in calls if not self.world.answer(self.task.start, call)[0].failed]
+
+    @cached_property
+    def in_turns(self) -> list[Call]:
+        """Writes that are no step, of each tool one, then of each tool another."""
+        by_tool: dict[str, list[Call]] = {}
+        for call in self.writes:
+            by_tool.setdefault(call.tool, []).append(call)
+        turns = zip_longest(*by_tool.values())
+        return [call for turn in turns for call in turn if call is not None]
+
+    def step(self, node: Node, symbol: int) -> Edge | Snag:
+        """A step from a place that is reached from the start by steps; many golden paths begin alike."""
+        done = self._steps.get((id(node), symbol))
+        if done is None:
+            done = attempt(self.task, node, symbol, variant(self.task, 0))
+            if len(self._steps) < MOST_STEPS_KEPT:
+                self._steps[id(node), symbol] = done  # which holds the node, so that its id stays its own
+        return done
+
+    def undo(self, state: Any, call: Call) -> Call | None:
+        """What takes the world back to where it was before the call; None where nothing does or nothing was done."""
+        key = self.world.key(state)
+        place = (key, str(call))
+        if place not in self._undone:
+            answered, after = self.world.answer(state, call)
+            changed = not answered.failed and self.world.key(after) != key
+            ways = (undo for undo in self.every_write if self.world.key(self.world.answer(after, undo)[1]) == key)
+            self._undone[place] = next(ways, None) if changed else None
+        return self._undone[place]
 
 
 @dataclass(frozen=True)
@@ -37,23 +107,16 @@ class GoldenRun:
     calls: tuple[Call, ...]
     states: tuple[Any, ...]
 
-    @cached_property
-    def pool(self) -> Pool:
-        """Calls that an agent might think of."""
-        return Pool(self.task, self.world)
+    @property
+    def strays(self) -> Strays:
+        """Calls beside the steps."""
+        return strays_of(self.task, self.world)
 
-    @cached_property
-    def strange_writes(self) -> list[Call]:
-        """Writes that are no step of the task, whatever comes before them."""
-        tools = [tool.name for tool in self.world.tools.values() if tool.writes]
-        return [call for tool in tools for call in self.pool.calls(tool) if not _is_step(self.task, call)]
 
-    @cached_property
-    def strange_reads(self) -> list[Call]:
-        """Reads that are no step of the task and work from the start."""
-        tools = [tool.name for tool in self.world.tools.values() if not tool.writes]
-        calls = [call for tool in tools for call in self.pool.calls(tool) if not _is_step(self.task, call)]
-        return [call for call in calls if not self.world.answer(self.states[0], call)[0].failed]
+def strays_of(task: Task, world: World[Any]) -> Strays:
+    """The calls beside the steps of a task, kept with it."""
+    known: Strays = vars(task).setdefault("_strays", Strays(task, world))
+    return known
 
 
 def golden_runs(task: Task, world: World[Any], most: int = 2) -> list[GoldenRun]:
@@ -61,6 +124,39 @@ def golden_runs(task: Task, world: World[Any], most: int = 2) -> list[GoldenRun]
     paths = list(islice(task.automaton.golden.paths(), PATHS_LOOKED_AT))
     chosen = sorted({round(number * (len(paths) - 1) / max(most - 1, 1)) for number in range(most)})
     return [_run(task, world, paths[number]) for number in chosen]
+
+
+def golden_run(task: Task, world: World[Any], random: Random) -> GoldenRun:
+    """A golden path by chance, executed: at each place any of the steps that are due there and work."""
+    if task.automaton.rule == "simple_paths":  # steps by chance might go in circles
+        return _run(task, world, random.choice(list(islice(task.automaton.golden.paths(), PATHS_LOOKED_AT))))
+    strays = strays_of(task, world)
+    way: list[tuple[Node, Iterator[Edge]]] = [(strays.start, _steps(strays, strays.start, random))]
+    symbols: list[int] = []
+    while way:
+        node, steps = way[-1]
+        ends = node.position.accepted and (len(task.automaton.due(node.position.state)) == 0 or random.random() < 0.5)
+        edge = None if ends else next(steps, None)
+        if edge is not None:
+            symbols.append(edge.symbol)
+            way.append((edge.after, _steps(strays, edge.after, random)))
+        elif node.position.accepted:
+            states = tuple(one.state for one, _ in way)
+            return GoldenRun(task, world, tuple(symbols), tuple(node.calls), states)
+        else:
+            way.pop()
+            del symbols[-1:]
+    raise TaskError.of(f"task '{task.id}': no golden path runs")
+
+
+def _steps(strays: Strays, node: Node, random: Random) -> Iterator[Edge]:
+    """The steps that are due at a place and work, in an order by chance."""
+    due = list(strays.task.automaton.due(node.position.state))
+    random.shuffle(due)
+    for symbol in due:
+        done = strays.step(node, symbol)
+        if isinstance(done, Edge):
+            yield done
 
 
 def _run(task: Task, world: World[Any], path: Sequence[int]) -> GoldenRun:
@@ -86,31 +182,54 @@ def left_out(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 
 def swapped(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Two steps in a row are swapped, and no golden path has them so; what comes too early is a write with effect."""
-    for index in range(len(run.calls) - 1):
-        one, other = run.calls[index], run.calls[index + 1]
-        symbols = list(run.symbols)
-        symbols[index], symbols[index + 1] = symbols[index + 1], symbols[index]
-        if not run.world.writes(other.tool) or _accepts(run.task, symbols):
-            continue
-        answered, after = run.world.answer(run.states[index], other)
-        if answered.failed or not same_public(run.world, run.states[index], after):
-            yield (*run.calls[:index], other, one, *run.calls[index + 2 :])
+    """Two steps are swapped, and no golden path has them so; what comes too early is a write with effect.
+
+    Steps in a row, and only where there are none others; reads only in a task that writes nothing.
+    """
+    places = range(len(run.calls))
+    pairs = [(one, other) for one in places for other in places[one + 1 :]]
+    in_a_row = [(one, other) for one, other in pairs if other == one + 1]
+    found = False
+    for way in (in_a_row, pairs):
+        for one, other in way:
+            if not found or way is in_a_row:
+                for path in _swap(run, one, other):
+                    found = True
+                    yield path
+
+
+def _swap(run: GoldenRun, one: int, other: int) -> Iterator[Sequence[Call]]:
+    symbols, calls = list(run.symbols), list(run.calls)
+    symbols[one], symbols[other] = symbols[other], symbols[one]
+    calls[one], calls[other] = calls[other], calls[one]
+    early = run.calls[other]
+    if _accepts(run.task, symbols) or (_writes_something(run) and not run.world.writes(early.tool)):
+        return
+    answered, after = run.world.answer(run.states[one], early)
+    if not _writes_something(run) or answered.failed or not same_public(run.world, run.states[one], after):
+        yield tuple(calls)
+
+
+def _writes_something(run: GoldenRun) -> bool:
+    return any(run.world.writes(call.tool) for call in run.calls)
 
 
 def wrong_argument(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """A write has another argument, with which it is no step of the task."""
-    for index, call in enumerate(run.calls):
-        if run.world.writes(call.tool):
-            strange = (other for other in run.pool.calls(call.tool) if not _is_step(run.task, other))
-            for other in islice(strange, 1):
-                yield (*run.calls[:index], other, *run.calls[index + 1 :])
+    """A write has another argument, with which it is no step of the task; a read, where no write can have one."""
+    for writes in (True, False):
+        found = False
+        for index, call in enumerate(run.calls):
+            if run.world.writes(call.tool) is writes and run.strays.wrong[call.tool]:
+                found = True
+                yield (*run.calls[:index], run.strays.wrong[call.tool][0], *run.calls[index + 1 :])
+        if found:
+            return
 
 
 def wrong_tool(run: GoldenRun) -> Iterator[Sequence[Call]]:
     """A step is done with another tool, a write that is no step of the task."""
     for index, call in enumerate(run.calls):
-        strange = [other for other in run.strange_writes if other.tool != call.tool]
+        strange = [other for other in run.strays.writes if other.tool != call.tool]
         if strange:
             yield (*run.calls[:index], strange[index % len(strange)], *run.calls[index + 1 :])
 
@@ -127,27 +246,21 @@ def repeated_without_effect(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 def harmful_early(run: GoldenRun) -> Iterator[Sequence[Call]]:
     """A write that nobody asked for comes first."""
-    for call in run.strange_writes[:2]:
+    for call in run.strays.writes[:2]:
         yield (call, *run.calls)
 
 
 def harmful_late(run: GoldenRun) -> Iterator[Sequence[Call]]:
     """The same write comes last."""
-    for call in run.strange_writes[:2]:
+    for call in run.strays.writes[:2]:
         yield (*run.calls, call)
 
 
 def undone(run: GoldenRun) -> Iterator[Sequence[Call]]:
     """Something is done that nobody asked for, and undone at once, so that the state shows nothing of it."""
-    writes = [call for tool in run.world.tools.values() if tool.writes for call in run.pool.calls(tool.name)]
     for index in sorted({0, len(run.calls) // 2, len(run.calls)}):
-        state = run.states[index]
-        key = run.world.key(state)
-        for call in run.strange_writes[:MOST_TRIED]:
-            answered, after = run.world.answer(state, call)
-            if answered.failed or run.world.key(after) == key:
-                continue
-            back = next((undo for undo in writes if run.world.key(run.world.answer(after, undo)[1]) == key), None)
+        for call in run.strays.in_turns[:MOST_TRIED]:
+            back = run.strays.undo(run.states[index], call)
             if back is not None:
                 yield (*run.calls[:index], call, back, *run.calls[index:])
                 break
@@ -155,10 +268,10 @@ def undone(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 def redundant_reads(run: GoldenRun) -> Iterator[Sequence[Call]]:
     """Reads that nobody needs stand between the steps."""
-    for call in run.strange_reads[:2]:
+    for call in run.strays.reads[:2]:
         for index in sorted({0, len(run.calls) // 2, len(run.calls)}):
             yield (*run.calls[:index], call, *run.calls[index:])
-    if not run.strange_reads:
+    if not run.strays.reads:
         yield from (path for path, _ in _again(run, writes=False))
 
 
@@ -171,8 +284,8 @@ def early_stop(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 def wandering(run: GoldenRun) -> Iterator[Sequence[Call]]:
     """Reads before every step, again and again."""
-    if run.strange_reads:
-        reads = run.strange_reads[:3]
+    if run.strays.reads:
+        reads = run.strays.reads[:3]
         yield (*reads, *(one for call in run.calls for one in (*reads, call)))
 
 
@@ -183,8 +296,8 @@ def another_golden_path(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 def reads_inserted(run: GoldenRun) -> Iterator[Sequence[Call]]:
     """A golden path with legal reads between its steps: valid."""
-    if run.strange_reads:
-        yield tuple(one for call in run.calls for one in (run.strange_reads[0], call))
+    if run.strays.reads:
+        yield tuple(one for call in run.calls for one in (run.strays.reads[0], call))
 
 
 def _again(run: GoldenRun, *, writes: bool = True) -> Iterator[tuple[Sequence[Call], bool]]:
@@ -202,17 +315,7 @@ def _is_step(task: Task, call: Call) -> bool:
     alphabet = task.automaton.alphabet
     arguments = (alphabet.tools or {})[call.tool].completed(call.arguments)
     patterns = [*(alphabet.patterns[number] for number in alphabet.steps), *alphabet.neutral]
-    return any(pattern.fits_tool(call.tool) and _may_match(pattern, arguments) for pattern in patterns)
-
-
-def _may_match(action: Action, arguments: Any) -> bool:
-    """Whether the action takes the arguments, or would under other results than none."""
-    settled = tuple(
-        (name, pattern)
-        for name, pattern in action.arguments.fields
-        if not any(isinstance(one, (ResultOf, Variable)) for one in every(pattern))
-    )
-    return Fields(settled, open=True).matches(arguments, Scope())
+    return any(pattern.fits_tool(call.tool) and may_match(pattern, arguments) for pattern in patterns)
 
 
 def _accepts(task: Task, symbols: Sequence[int]) -> bool:

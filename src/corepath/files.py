@@ -280,6 +280,7 @@ class _Builder:
             "prompt": file.prompt,
             "world": file.world,
             "tags": tuple(file.tags),
+            "most_calls": file.most_calls,
             "warnings": (*map(str, self.document.warnings), *warnings),
         }
         common |= self.of_world()

@@ -83,6 +83,7 @@ class TaskFile(_Model):
     forbid: list[_Forbid] = Field([], description="calls that are harmful in every state")
     unlisted: Literal["harm", "ignore"] = Field("harm", description="what a call is that nothing here speaks of")
     answer: str | None = Field(None, description='a condition on the final answer, as in contains("100")')
+    most_calls: int | None = Field(None, ge=1, description="calls that end an episode; else by the longest golden path")
     setup: dict[str, Any] | None = Field(None, description="fields of the world's state that start with other values")
     goal: str | None = Field(None, description='what the state must be like at the end, as in {at: "base", ...}')
     policies: list[PolicyEntry] = Field([], description="why a way to the goal is a wrong one")

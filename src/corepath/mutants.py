@@ -137,11 +137,11 @@ def _left_out(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Call]
 
 
 def _swapped(_run: GoldenRun, best: Score, found: Score, _path: Sequence[Call]) -> bool:
-    return found.pc_ktc < best.pc_ktc and found.harm_rate > 0
+    return found.pc_ktc < best.pc_ktc and (found.harm_rate > 0 or found.missing_steps > 0)
 
 
 def _wrong(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Call]) -> bool:
-    return found.pc < 1 and found.harm_rate > 0
+    return found.pc < 1 and (found.harm_rate > 0 or found.missing_steps > 0)
 
 
 def _harmed(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Call]) -> bool:

@@ -65,7 +65,7 @@ class Task:
 
     A task of a world also has the state it starts in, the `goal`, a question about the state at the end, the `policies`
     that say why a way to the goal is a wrong one, `decoys`, and `says`: what words of the prompt mean where a
-    value is not in it literally.
+    value is not in it literally. `most_calls` ends an episode: unless given, four times the longest golden path and 8.
     """
 
     id: str = ""
@@ -87,6 +87,7 @@ class Task:
     policies: Sequence[Policy] = ()
     decoys: Mapping[str, Decoy] = field(default_factory=dict)
     says: Mapping[str, Any] = field(default_factory=dict)
+    most_calls: int | None = None
     simulator: Simulator | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -108,6 +109,11 @@ class Task:
             "unlisted": self.unlisted,
             "tools": None if self.tools is None else {tool.name: tool for tool in self.tools},
         }
+
+    @cached_property
+    def step_limit(self) -> int:
+        """Calls that an agent may make."""
+        return 4 * self.automaton.golden.longest + 8 if self.most_calls is None else self.most_calls
 
     @cached_property
     def answer_matcher(self) -> Matcher | None:

@@ -18,8 +18,8 @@ from corepath.show import visible
 out = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
 err = Console(highlight=False, stderr=True)
 
-_LEFT = ("task", "episode", "accepted", "lengths", "warnings", "world", "tags", "mode", "metrics", "about")
-_WRAPPED = ("task", "episode", "tags", "metrics", "about")
+_LEFT = ("task", "episode", "accepted", "lengths", "warnings", "world", "tags", "mode", "metrics", "about", "agent")
+_WRAPPED = ("task", "episode", "tags", "metrics", "about", "agent")
 
 
 def table(*columns: str) -> Table:

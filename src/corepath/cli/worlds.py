@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from enum import StrEnum
 from keyword import iskeyword
@@ -14,12 +13,13 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from corepath.cli.printing import out, print_table, safe, say, table, wrong_use
-from corepath.errors import CorepathError, nearest
+from corepath.errors import CorepathError, TaskError, nearest
 from corepath.mutants import Tally, mutate, total
 from corepath.show import count_text, span
+from corepath.sources import Source, all_sources
 from corepath.starters import TASK_STARTER, WORLD_STARTER
 from corepath.verify import Verdict, verify_seeds, verify_task
-from corepath.world import World, installed_worlds, load_worlds, traits, world
+from corepath.world import installed_worlds, traits, world
 
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line, for programs.")]
 
@@ -56,10 +56,7 @@ def verify_command(
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes; as many as there are cores unless given.")] = None,
 ) -> None:
     """Prove tasks against their worlds: execute every golden path, every decoy, and search for what was forgotten."""
-    chosen = [one for target in targets or list(installed_worlds()) for one in _jobs(target)]
-    if not chosen:
-        wrong_use("no worlds are installed")
-    work = [_Job(*one, seeds, nodes, mutants, thorough) for one in chosen]
+    work = [_Job(source, seeds, nodes, mutants, thorough) for source in _chosen(targets or [])]
     workers = min(jobs or os.cpu_count() or 1, len(work))
     try:
         if workers == 1:
@@ -138,44 +135,20 @@ def new_command(
 # What is verified
 
 
-def _jobs(target: str) -> Iterator[tuple[str, str]]:
-    """Pairs of where a world is and a task's name in it."""
-    if target.endswith((".py", ".yaml", ".yml", ".json")) or (target and Path(target).is_dir()):
-        if not Path(target).exists():
-            wrong_use(f"no such file or folder: {target}")
-        if target.endswith(".py"):
-            yield from ((target, f"{one.name}/{task}") for one in _in_file(target) for task in one.makers)
-        else:
-            from corepath.files import load_tasks  # noqa: PLC0415  # reading files needs more than worlds do
-
-            for id_, task in load_tasks(target).items():
-                if task.simulator is None:
-                    wrong_use(f"{target}: task '{id_}' names no world to be proven in; check it with corepath check")
-                yield target, id_
-        return
-    name, _, short = target.partition("/")
-    known = installed_worlds()
-    if name not in known:
-        wrong_use(f"no world or file '{target}'{nearest(name, known)}")
-    makers = world(name).makers
-    if short and short not in makers:
-        wrong_use(f"no task '{short}' in world '{name}'{nearest(short, makers)}")
-    yield from ((name, f"{name}/{task}") for task in ([short] if short else makers))
-
-
-def _in_file(path: str) -> list[World[Any]]:
+def _chosen(targets: list[str]) -> list[Source]:
     try:
-        return load_worlds(path)
-    except CorepathError as error:
-        say(f"{path}: {error}")
-        raise typer.Exit(1) from None
+        return all_sources(targets)
+    except TaskError as error:
+        if any(target.endswith(".py") and Path(target).exists() for target in targets):
+            say(str(error))  # a file that is wrong, not a command
+            raise typer.Exit(1) from None
+        wrong_use(str(error))
 
 
 class _Job(NamedTuple):
     """One task to be verified, and how."""
 
-    where: str
-    task: str
+    source: Source
     seeds: int
     nodes: int
     mutants: bool
@@ -184,19 +157,12 @@ class _Job(NamedTuple):
 
 def _work(job: _Job) -> Any:
     """Verify one task; runs in a process of its own, so it finds the world itself."""
-    if job.where.endswith((".yaml", ".yml", ".json")) or Path(job.where).is_dir():
-        from corepath.files import load_tasks  # noqa: PLC0415
-
-        task = load_tasks(job.where)[job.task]
-        simulator = task.simulator
-        assert isinstance(simulator, World)
-        return mutate(task, simulator) if job.mutants else verify_task(task, simulator, 0, job.nodes)
-    name, _, short = job.task.partition("/")
-    in_file = job.where.endswith(".py")
-    found = next(one for one in load_worlds(job.where) if one.name == name) if in_file else world(name)
-    if not job.mutants:
-        return verify_seeds(found, short, job.seeds, job.nodes, thorough=job.thorough)
-    return mutate(found.make(short), found)
+    source, world = job.source, job.source.world()
+    if job.mutants:
+        return mutate(source.make(), world)
+    if source.in_file:
+        return verify_task(source.make(), world, 0, job.nodes)
+    return verify_seeds(world, source.name, job.seeds, job.nodes, thorough=job.thorough)
 
 
 # How it is told

@@ -1,0 +1,89 @@
+"""How a run is watched: a live line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from corepath.aggregate import Summary
+from corepath.cli.printing import err
+from corepath.show import visible
+from corepath.task import Episode
+
+EVERY_SECONDS: Final = 10.0
+"""Between two plain lines."""
+
+
+@dataclass
+class Watch:
+    """What a run has come to so far."""
+
+    total: int
+    before: int = 0
+    """Episodes that were done when it began."""
+    summary: Summary = field(default_factory=lambda: Summary("so far"))
+
+    def __post_init__(self) -> None:
+        self._began = time.monotonic()
+        self._last = self._began
+        self._live: Live | None = None
+        self._agent = ""
+
+    def told(self, episode: Episode) -> None:
+        """An episode is finished and written."""
+        self.summary.add(episode)
+        self._agent = episode.agent or ""
+        now = time.monotonic()
+        if self._live is not None:
+            self._live.update(self._shown())
+        elif now - self._last >= EVERY_SECONDS:
+            self._last = now
+            err.print(Text(self.line), soft_wrap=True)
+
+    @property
+    def line(self) -> str:
+        """All of it in words."""
+        done = self.before + self.summary.episodes
+        seconds = max(time.monotonic() - self._began, 1e-9)
+        rate = self.summary.episodes / seconds
+        left = (self.total - done) / rate if rate else None
+        parts = [f"{done:,} of {self.total:,} episodes", f"{rate:,.1f}/s"]
+        if left is not None and done < self.total:
+            parts.append(f"{_time(left)} left")
+        pc, accepted = self.summary.mean("pc"), self.summary.mean("accepted")
+        if pc is not None and accepted is not None:
+            parts.append(f"mean PC {pc:.3f}, accepted {100 * accepted:.0f} %, {self.summary.harmful:,} harmful calls")
+        if self.summary.outside:
+            parts.append(f"{self.summary.outside} failed outside")
+        return "; ".join(parts)
+
+    def _shown(self) -> Table:
+        made = Table.grid(padding=(0, 1))
+        done = self.before + self.summary.episodes
+        made.add_row(ProgressBar(self.total, done, width=24), Text(self.line))
+        made.add_row(Text(visible(self._agent)[:24], style="dim"))
+        return made
+
+    @contextmanager
+    def shown(self) -> Iterator[Watch]:
+        """Show it while the run lasts."""
+        if not err.is_terminal:
+            yield self
+            return
+        with Live(self._shown(), console=err, refresh_per_second=8, transient=True) as self._live:
+            yield self
+        self._live = None
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

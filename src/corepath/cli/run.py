@@ -1,0 +1,281 @@
+"""The commands that run agents: run, rescore."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from corepath.agents import BUILT_IN, built_in
+from corepath.aggregate import Summary, agent_of, summaries, world_of
+from corepath.cli.printing import out, print_table, report, safe, say, table, wrong_use
+from corepath.cli.progress import Watch
+from corepath.errors import CorepathError, InputError, TaskError
+from corepath.runs.folder import RunFolder, key_of
+from corepath.runs.plan import Plan, changed
+from corepath.runs.play import rescored
+from corepath.runs.redact import redaction_of
+from corepath.runs.suite import play_built_in
+from corepath.score import PAPER, RECOMMENDED, Scoring
+from corepath.sources import all_sources
+from corepath.task import Episode
+
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line, for programs.")]
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Give the command line the commands of this file."""
+    app.command("run")(run_command)
+    app.command("rescore")(rescore_command)
+
+
+def run_command(
+    agents: Annotated[
+        list[str] | None,
+        typer.Option("--agent", help="A built-in agent, as in oracle or swapped:0.3. Default: all of them."),
+    ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--model", help="A live model, PROVIDER/NAME; local, or local:FILE.gguf, runs one here."),
+    ] = None,
+    worlds: Annotated[list[str] | None, typer.Option("--world", help="Worlds, by name or as a .py file.")] = None,
+    tasks: Annotated[
+        list[str] | None, typer.Option("--task", help="Tasks, as in farm/dry_plants, or task files that name a world.")
+    ] = None,
+    epochs: Annotated[int, typer.Option(min=1, help="How often each agent does each task.")] = 1,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only so many tasks; of all worlds alike.")] = None,
+    seed: Annotated[int, typer.Option(help="Of tasks and agents: 0 is each task as it stands, others vary it.")] = 0,
+    out_folder: Annotated[Path | None, typer.Option("--out", help="The run's folder. Default: runs/DATE-TIME.")] = None,
+    resume: Annotated[Path | None, typer.Option("--resume", help="Go on with the run in this folder.")] = None,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="With --resume: try again what failed outside the agent.")
+    ] = False,
+    redact: Annotated[
+        str | None, typer.Option("--redact", metavar="FIELDS", help="Never write the values of these fields.")
+    ] = None,
+    recommended: Annotated[bool, typer.Option("--recommended", help="Score with the profile `recommended`.")] = False,
+    max_connections: Annotated[
+        int | None, typer.Option(min=1, help="Episodes of a model at the same time. Default: 10; local: 1.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", help="An OpenAI-compatible server; --model is then its name there.")
+    ] = None,
+    max_retries: Annotated[int, typer.Option(min=0, help="Of a request that the service fails.")] = 5,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds that one request may take.")] = 300,
+    jobs: Annotated[int, typer.Option(min=0, help="Processes for built-in agents; 0: one a core.")] = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run agents on tasks; record every call, score, and print the paper's table."""
+    if resume is not None:
+        folder, plan = _resumed(resume, retry=retry)
+    else:
+        if retry:
+            wrong_use("--retry belongs to --resume")
+        plan = _plan(
+            agents or [], models or [], [*(worlds or []), *(tasks or [])], limit,
+            Plan((), epochs=epochs, seed=seed, scoring=RECOMMENDED if recommended else PAPER,
+                 redact=tuple(name.strip() for name in (redact or "").split(",") if name.strip()),
+                 options={"max_connections": max_connections, "base_url": base_url, "max_retries": max_retries,
+                          "timeout": timeout}),
+        )  # fmt: skip
+        if dry_run:
+            _print_dry_run(plan, as_json=as_json)
+            return
+        if plan.models:
+            _live().ready(plan.models, plan.options)
+        folder = RunFolder.create(out_folder or _new_folder(), plan.manifest())
+    try:
+        _carry_out(plan, folder, jobs)
+    except KeyboardInterrupt:
+        say(f"stopped; every finished episode is kept. Go on with: corepath run --resume {folder.path}")
+        raise typer.Exit(130) from None
+    _print_run([folder], as_json=as_json)
+
+
+def _plan(agents: list[str], models: list[str], targets: list[str], limit: int | None, rest: Plan) -> Plan:
+    """What the options say."""
+    try:
+        for name in agents:
+            built_in(name)
+        found = all_sources(targets)
+    except (TaskError, InputError) as error:
+        if isinstance(error, InputError):
+            report(error.problems)
+            raise typer.Exit(1) from None
+        wrong_use(str(error))
+    if limit is not None and limit < len(found):
+        # evenly over all of them, so that every world has its share
+        found = [found[number * len(found) // limit] for number in range(limit)]
+    who = tuple(dict.fromkeys(agents)) or (() if models else BUILT_IN)
+    return replace(rest, sources=tuple(found), agents=who, models=tuple(dict.fromkeys(models)))
+
+
+def _resumed(path: Path, *, retry: bool) -> tuple[RunFolder, Plan]:
+    folder = RunFolder.open(path)
+    plan = Plan.of(folder)
+    if different := changed(folder, plan):
+        listed = ", ".join(different[:5]) + (f" and {len(different) - 5} more" if len(different) > 5 else "")
+        say(
+            f"corepath: {listed} changed since this run began, and episodes of different tasks cannot be mixed. "
+            f"Score those that are there again with: corepath rescore {path}"
+        )
+        raise typer.Exit(1)
+    if retry:
+        folder.set_aside(lambda episode: episode.extra.get("failure") is not None)
+    return folder, plan
+
+
+def _carry_out(plan: Plan, folder: RunFolder, jobs: int) -> None:
+    folder.redact = redaction_of(folder.path, plan.redact)
+    with folder.writing():
+        done = {key_of(episode) for episode in folder.episodes()}
+        watch = Watch(plan.size, len(done))
+        with watch.shown():
+            play_built_in(plan, folder, done, watch.told, jobs)
+            if plan.models:
+                _live().play_models(plan, folder, done, watch.told)
+        say(watch.line)
+
+
+def _live() -> Any:
+    """What runs models: it needs packages that are an extra."""
+    try:
+        from corepath.runs import models  # noqa: PLC0415
+    except ImportError as error:
+        say(f"corepath: running models needs more packages ({error}): pip install 'corepath[run]'")
+        raise typer.Exit(1) from None
+    return models
+
+
+def _new_folder() -> Path:
+    base = Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
+    return next(
+        path
+        for number in range(1000)
+        if not (path := base if number == 0 else base.with_name(f"{base.name}-{number}")).exists()
+    )
+
+
+def rescore_command(
+    folders: Annotated[list[Path], typer.Argument(metavar="RUNS...", help="Folders of runs.")],
+    recommended: Annotated[bool, typer.Option("--recommended", help="Score with the profile `recommended`.")] = False,
+    paper: Annotated[bool, typer.Option("--paper", help="Score with the profile `paper`.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and write nothing.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Score the episodes of runs again with the tasks as they are now; nothing is run."""
+    if recommended and paper:
+        wrong_use("--recommended and --paper are two profiles; give one of them")
+    opened = [RunFolder.open(path) for path in folders]
+    for folder in opened:
+        plan = Plan.of(folder)
+        if plan.redact:
+            say(f"corepath: {folder.path} was redacted ({', '.join(plan.redact)}): its calls cannot be scored again")
+            raise typer.Exit(1)
+        scoring = RECOMMENDED if recommended else PAPER if paper else plan.scoring
+        with folder.writing():
+            before = list(folder.episodes())
+            after = _scored_again(folder, before, plan, scoring)
+            moved = sum(
+                old.extra.get("scores") != new.extra.get("scores") for old, new in zip(before, after, strict=True)
+            )
+            if not dry_run:
+                folder.replace(after, {**folder.manifest, **replace(plan, scoring=scoring).manifest()})
+        changes = f"{moved} of {len(before)} episodes {'would have' if dry_run else 'have'} other scores"
+        say(f"{folder.path}: {changes}")
+    if not dry_run:
+        _print_run([RunFolder.open(path) for path in folders], as_json=as_json)
+
+
+def _scored_again(folder: RunFolder, episodes: Sequence[Episode], plan: Plan, scoring: Scoring) -> list[Episode]:
+    tasks = {source.id: source for source in plan.sources}
+    try:
+        return [rescored(tasks[episode.task].make(plan.seed), episode, scoring) for episode in episodes]
+    except CorepathError as error:
+        say(f"corepath: {folder.path}: {error}")
+        raise typer.Exit(1) from None
+
+
+# How it is told
+
+
+_TABLE = {
+    "harm_count": "(mean)", "efficiency": "Eff.", "length": "Len", "pc": "PC", "pc_ktc": "PC-KTC",
+    "prefix_criticality": "PrefixCrit", "harm_rate": "HarmRate", "pc_hlr": "PC+HLR", "state_match": "State %",
+    "response_match": "Resp. %", "accepted": "accepted %",
+}  # fmt: skip
+_PERCENT = ("state_match", "response_match", "accepted")
+
+
+def _print_run(folders: Sequence[RunFolder], *, as_json: bool) -> None:
+    """The paper's tables of runs: per agent, and where a live model ran per world."""
+    episodes = [episode for folder in folders for episode in folder.episodes()]
+    rule = folders[0].manifest["scoring"]["undefined_efficiency"]
+    by_agent = summaries(episodes, agent_of, rule)
+    if as_json:
+        for one in by_agent.values():
+            typer.echo(json.dumps({"agent": one.name, **one.to_dict()}))
+        return
+    _print_summaries("agent", list(by_agent.values()))
+    live = {name for folder in folders for name in folder.manifest["models"]}
+    for name in sorted(live):
+        own = summaries([episode for episode in episodes if episode.agent == name], world_of, rule)
+        out.print()
+        out.print(f"{name} by world", markup=False)
+        _print_summaries("world", list(own.values()))
+    for folder in folders:
+        out.print(f"\nrun: {folder.path}", markup=False, soft_wrap=True)
+
+
+def _print_summaries(what: str, rows: Sequence[Summary]) -> None:
+    left_out = any(one.outside for one in rows), any(one.unplanted for one in rows)
+    extra = [name for name, shown in zip(("outside", "unplanted"), left_out, strict=True) if shown]
+    made = table(what, "episodes", *extra, "harmful", *_TABLE.values())
+    for one in rows:
+        cells = [f"{one.episodes:,}", *(f"{getattr(one, name):,}" for name in extra), f"{one.harmful:,}"]
+        made.add_row(safe(one.name), *cells, *(_cell(name, one.mean(name)) for name in _TABLE))
+    print_table(made)
+    undefined, counted = sum(one.undefined for one in rows), sum(one.counted for one in rows)
+    if undefined:
+        rule = "counted as 0" if rows[0].undefined_efficiency == "zero" else "left out"
+        out.print(f"efficiency undefined in {undefined:,} of {counted:,} episodes ({rule} in the mean)")
+
+
+def _cell(name: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    if name in _PERCENT:
+        return f"{100 * value:.1f}"
+    return f"{value:.2f}" if name == "harm_count" else f"{value:.1f}" if name == "length" else f"{value:.3f}"
+
+
+def _print_dry_run(plan: Plan, *, as_json: bool) -> None:
+    """What would be run: episodes, tools, and about how many tokens."""
+    from corepath.runs.estimate import estimate  # noqa: PLC0415
+
+    rows = [estimate(source.make(plan.seed)) for source in plan.sources]
+    agents = len(plan.agents) + len(plan.models)
+    episodes_of_models = len(plan.models) * plan.epochs
+    tokens = [episodes_of_models * sum(row.input_tokens for row in rows),
+              episodes_of_models * sum(row.output_tokens for row in rows)]  # fmt: skip
+    if as_json:
+        for source, row in zip(plan.sources, rows, strict=True):
+            typer.echo(json.dumps({"task": source.id, "episodes": agents * plan.epochs, **vars(row)}))
+        return
+    made = table("task", "episodes", "tools", "step limit", "turns", "tokens a turn")
+    for source, row in zip(plan.sources, rows, strict=True):
+        made.add_row(
+            safe(source.id), str(agents * plan.epochs), str(row.tools), str(row.step_limit), str(row.turns),
+            f"{row.tokens_a_turn:,}",
+        )  # fmt: skip
+    print_table(made)
+    who = ", ".join((*plan.agents, *plan.models))
+    out.print(f"{plan.size:,} episodes: {len(plan.sources)} tasks × {agents} agents × {plan.epochs} epochs ({who})")
+    if plan.models:
+        out.print(f"about {tokens[0]:,} tokens in and {tokens[1]:,} out, if each takes a shortest way; nothing was run")

@@ -1,0 +1,1 @@
+"""Running agents on tasks, recording every call, scoring, and losing nothing."""

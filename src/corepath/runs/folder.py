@@ -1,0 +1,177 @@
+"""A run on disk: `manifest.json` says what is run, `episodes.jsonl` has one finished episode a line.
+
+A line is written in one go, so that a run that is killed loses at most the episode that was being written; that is seen
+when the folder is opened again. Only one process writes to a folder.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from corepath.errors import InputError, Problem
+from corepath.files import episode_json, read_episodes
+from corepath.json_values import parse_json
+from corepath.task import Episode
+
+FORMAT: Final = "corepath-run"
+VERSION: Final = 1
+MANIFEST: Final = "manifest.json"
+EPISODES: Final = "episodes.jsonl"
+
+Key = tuple[str | None, str, int]
+"""What tells episodes of a run apart: agent, task, epoch."""
+
+
+def key_of(episode: Episode) -> Key:
+    """What tells the episode apart in its run."""
+    return episode.agent, episode.task, episode.epoch
+
+
+@dataclass
+class RunFolder:
+    """A run's folder. `redact` is applied to every record before it is written."""
+
+    path: Path
+    manifest: Mapping[str, Any]
+    redact: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    _file: int | None = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def create(cls, path: Path, manifest: Mapping[str, Any]) -> RunFolder:
+        """A new run; its folder must be empty or not there yet."""
+        if path.exists() and (not path.is_dir() or any(one.name != ".lock" for one in path.iterdir())):
+            what = f"holds a run; continue it with: corepath run --resume {path}" if is_run(path) else "is not empty"
+            raise _wrong(path, f"{what}; or give another folder with --out")
+        path.mkdir(parents=True, exist_ok=True)
+        made = cls(path, {"format": FORMAT, "version": VERSION, **manifest})
+        replace_file(path / MANIFEST, json.dumps(made.manifest, indent=1) + "\n")
+        return made
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """A run that is there."""
+        if not is_run(path):
+            raise _wrong(path, f"no run here: a run's folder has a {MANIFEST}")
+        try:
+            manifest = parse_json((path / MANIFEST).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise _wrong(path / MANIFEST, f"cannot be read: {error}") from None
+        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+            raise _wrong(path / MANIFEST, f'is no manifest of a run: its "format" must be "{FORMAT}"')
+        if manifest.get("version") != VERSION:
+            message = f"is of version {manifest.get('version')!r} of the format, and this corepath reads {VERSION}"
+            raise _wrong(path / MANIFEST, message)
+        return cls(path, manifest)
+
+    def episodes(self) -> Iterator[Episode]:
+        """The finished episodes, in the order in which they ended. A line cut short by a kill is no episode.
+
+        Raises `InputError` where another line is damaged.
+        """
+        file = self.path / EPISODES
+        if not file.exists() or file.stat().st_size == 0:
+            return
+        whole = _whole_lines(file)
+        for line in read_episodes(file):
+            if line.episode is not None:
+                yield line.episode
+            elif line.problem is not None and line.line <= whole:
+                raise InputError([line.problem])
+
+    @contextmanager
+    def writing(self) -> Iterator[RunFolder]:
+        """Hold the folder for writing; a line that a kill cut short is taken off first."""
+        lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR, 0o644)
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise _wrong(self.path, "another process is writing to this run; wait until it has ended") from None
+            _mend(self.path / EPISODES)
+            self._file = os.open(self.path / EPISODES, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
+            yield self
+        finally:
+            if self._file is not None:
+                os.close(self._file)
+                self._file = None
+            os.close(lock)
+
+    def append(self, *episodes: Episode) -> None:
+        """Write finished episodes; they are in the system's hands when this returns."""
+        assert self._file is not None, "append inside `with folder.writing()`"
+        data = b"".join(self.line(episode) for episode in episodes)
+        while data:
+            data = data[os.write(self._file, data) :]
+
+    def line(self, episode: Episode) -> bytes:
+        """The episode as it is written."""
+        text = episode_json(episode)
+        if self.redact is not None:
+            text = json.dumps(self.redact(json.loads(text)))
+        return text.encode() + b"\n"
+
+    def set_aside(self, which: Callable[[Episode], bool]) -> None:
+        """Move episodes to `set-aside.jsonl`, so that they are played again; nothing of them is lost."""
+        with self.writing():
+            found = list(self.episodes())
+            lines = "".join(episode_json(episode) + "\n" for episode in found if which(episode))
+            if lines:
+                with (self.path / "set-aside.jsonl").open("a", encoding="utf-8") as file:
+                    file.write(lines)
+                self.replace([episode for episode in found if not which(episode)])
+
+    def replace(self, episodes: Iterable[Episode], manifest: Mapping[str, Any] | None = None) -> None:
+        """Put other episodes, and another manifest, in the place of those that are there; all or nothing a file."""
+        replace_file(self.path / EPISODES, "".join(episode_json(episode) + "\n" for episode in episodes))
+        if manifest is not None:
+            replace_file(self.path / MANIFEST, json.dumps(manifest, indent=1) + "\n")
+
+
+def is_run(path: Path) -> bool:
+    """Whether there is a run in the folder."""
+    return (path / MANIFEST).is_file()
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a file so that there is always the old one or the new one, never half of one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def _whole_lines(file: Path) -> int:
+    with file.open("rb") as lines:
+        return sum(line.endswith(b"\n") for line in lines)
+
+
+def _mend(file: Path) -> None:
+    """Take off what stands after the last end of a line: a kill cut it short."""
+    if not file.exists():
+        return
+    with file.open("rb+") as data:
+        end = data.seek(0, os.SEEK_END)
+        place = end
+        while place > 0:
+            start = max(0, place - 65536)
+            data.seek(start)
+            found = data.read(place - start).rfind(b"\n")
+            if found >= 0:
+                place = start + found + 1
+                break
+            place = start
+        if place < end:
+            data.truncate(place)
+
+
+def _wrong(path: Path, message: str) -> InputError:
+    return InputError([Problem(str(path), 1, 1, message)])

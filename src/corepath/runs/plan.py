@@ -1,0 +1,107 @@
+"""What a run runs: agents, tasks and epochs; it stands in the manifest, so that a run can go on where it stopped."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import corepath
+from corepath.errors import InputError, Problem, TaskError
+from corepath.runs.folder import MANIFEST, Key, RunFolder
+from corepath.runs.hashes import task_hash
+from corepath.score import PAPER, Scoring
+from corepath.sources import Source
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which agents act on which tasks, how often, from which seed, and how they are scored.
+
+    `agents` are built-in ones by name; `models` are live ones, with `options` for the harness that runs them.
+    """
+
+    sources: tuple[Source, ...]
+    agents: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    epochs: int = 1
+    seed: int = 0
+    scoring: Scoring = PAPER
+    options: Mapping[str, Any] = field(default_factory=dict)
+    redact: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many episodes there are."""
+        return len(self.sources) * (len(self.agents) + len(self.models)) * self.epochs
+
+    def missing(self, done: Iterable[Key], who: Iterable[str]) -> Iterator[tuple[Source, list[tuple[str, int]]]]:
+        """For each task the pairs of agent and epoch that are not done."""
+        finished = set(done)
+        names = list(who)
+        for source in self.sources:
+            todo = [(agent, epoch) for agent in names for epoch in range(self.epochs)]
+            left = [(agent, epoch) for agent, epoch in todo if (agent, source.id, epoch) not in finished]
+            if left:
+                yield source, left
+
+    def manifest(self) -> dict[str, Any]:
+        """The plan as it is written, with the hash of every task."""
+        return {
+            "corepath": corepath.__version__,
+            "python": platform.python_version(),
+            **versions(bool(self.models)),
+            "agents": list(self.agents),
+            "models": list(self.models),
+            "epochs": self.epochs,
+            "seed": self.seed,
+            "profile": self.scoring.profile,
+            "scoring": self.scoring.options,
+            "options": dict(self.options),
+            "redact": list(self.redact),
+            "tasks": {
+                source.id: {"where": source.where, "hash": task_hash(source.make(self.seed))} for source in self.sources
+            },
+        }
+
+    @classmethod
+    def of(cls, folder: RunFolder) -> Plan:
+        """The plan of a run that was begun."""
+        written = folder.manifest
+        try:
+            return cls(
+                sources=tuple(Source(one["where"], id_) for id_, one in written["tasks"].items()),
+                agents=tuple(written["agents"]),
+                models=tuple(written["models"]),
+                epochs=written["epochs"],
+                seed=written["seed"],
+                scoring=Scoring(**written["scoring"]),
+                options=written["options"],
+                redact=tuple(written["redact"]),
+            )
+        except (KeyError, TypeError, AttributeError, TaskError) as error:
+            message = f"does not say what to run: {type(error).__name__}: {error}"
+            raise InputError([Problem(str(folder.path / MANIFEST), 1, 1, message)]) from None
+
+
+def versions(with_models: bool) -> dict[str, Any]:  # noqa: FBT001
+    """The versions of what runs models."""
+    if not with_models:
+        return {}
+    from importlib.metadata import version  # noqa: PLC0415
+
+    return {"inspect_ai": version("inspect_ai"), "openai": version("openai")}
+
+
+def changed(folder: RunFolder, plan: Plan) -> list[str]:
+    """The tasks of a run that are no longer what they were when it began."""
+    found = []
+    for source in plan.sources:
+        try:
+            now = task_hash(source.make(plan.seed))
+        except TaskError:
+            now = "gone"
+        if now != folder.manifest["tasks"][source.id]["hash"]:
+            found.append(source.id)
+    return found

@@ -1,0 +1,72 @@
+"""Many episodes of built-in agents: the same bytes whether one process plays them or several."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from typing import NamedTuple
+
+from corepath.agents import built_in
+from corepath.runs.folder import RunFolder
+from corepath.runs.plan import Plan
+from corepath.runs.play import play
+from corepath.score import Scoring
+from corepath.sources import Source
+from corepath.task import Episode
+
+
+class _Job(NamedTuple):
+    """The episodes of one task that are to be played."""
+
+    source: Source
+    todo: list[tuple[str, int]]
+    seed: int
+    scoring: Scoring
+
+
+def play_built_in(
+    plan: Plan,
+    folder: RunFolder,
+    done: set[tuple[str | None, str, int]],
+    told: Callable[[Episode], None],
+    jobs: int = 0,
+) -> None:
+    """Play what is missing of a plan's built-in agents, and append it task by task, in the plan's order."""
+    work = [_Job(source, todo, plan.seed, plan.scoring) for source, todo in plan.missing(done, plan.agents)]
+    workers = min(jobs or os.cpu_count() or 1, len(work))
+    if workers <= 1:
+        for job in work:
+            for episode in _episodes(job):
+                folder.append(episode)
+                told(episode)
+        return
+    # A forked process has the tasks that are made already.
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
+    context = multiprocessing.get_context(method)
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts) as pool:
+        try:
+            for episodes in pool.map(_played, work):
+                folder.append(*episodes)
+                for episode in episodes:
+                    told(episode)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C is for the process that writes; it ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _played(job: _Job) -> list[Episode]:
+    return list(_episodes(job))
+
+
+def _episodes(job: _Job) -> Iterator[Episode]:
+    task = job.source.make(job.seed)
+    for agent, epoch in job.todo:
+        yield play(built_in(agent), task, name=agent, epoch=epoch, seed=job.seed, scoring=job.scoring)

@@ -1,0 +1,107 @@
+"""Where tasks come from: an installed world, a world in a Python file, a task file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from corepath.errors import TaskError, nearest
+from corepath.explore import simulator_of
+from corepath.task import Task
+from corepath.world import World, installed_worlds, load_worlds, world
+
+_FILES = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A task that can be made here and in another process: `where` is a world's name, a file or a folder."""
+
+    where: str
+    id: str
+
+    @property
+    def in_file(self) -> bool:
+        """Whether it is a task file's, which has no variants."""
+        return self.where.endswith(_FILES) or Path(self.where).is_dir()
+
+    @property
+    def name(self) -> str:
+        """The task's name in its world."""
+        return self.id.partition("/")[2]
+
+    def world(self) -> World[Any]:
+        """The world of the task."""
+        if self.in_file:
+            found = simulator_of(_file(self.where)[self.id])
+            assert isinstance(found, World)
+            return found
+        name = self.id.partition("/")[0]
+        if not self.where.endswith(".py"):
+            return world(name)
+        return next(one for one in _worlds_in(self.where) if one.name == name)
+
+    def make(self, seed: int = 0) -> Task:
+        """The task; any other seed than 0 gives a variant of it."""
+        return _made(self, seed)
+
+
+def sources(target: str) -> list[Source]:
+    """The tasks that a user names: `farm`, `farm/dry_plants`, a world in a .py file, task files or a folder of them.
+
+    Raises `TaskError` or `InputError` where there are none.
+    """
+    if target.endswith((".py", *_FILES)) or (target and Path(target).is_dir()):
+        if not Path(target).exists():
+            raise TaskError.of(f"no such file or folder: {target}")
+        if target.endswith(".py"):
+            return [Source(target, f"{one.name}/{task}") for one in _worlds_in(target) for task in one.makers]
+        found = _file(target)
+        for id_, task in found.items():
+            if task.simulator is None:
+                raise TaskError.of(
+                    f"{target}: task '{id_}' names no world to be run in; check it with: corepath check {target}"
+                )
+        return [Source(target, id_) for id_ in found]
+    name, _, short = target.partition("/")
+    known = installed_worlds()
+    if name not in known:
+        raise TaskError.of(f"no world or file '{target}'{nearest(name, known)}")
+    makers = world(name).makers
+    if short and short not in makers:
+        raise TaskError.of(f"no task '{short}' in world '{name}'{nearest(short, makers)}")
+    return [Source(name, f"{name}/{task}") for task in ([short] if short else makers)]
+
+
+def all_sources(targets: Iterable[str]) -> list[Source]:
+    """The tasks of all these targets, each once; those of every installed world where there are no targets."""
+    wanted = list(targets) or list(installed_worlds())
+    found = {source.id: source for target in wanted for source in sources(target)}
+    if not found:
+        raise TaskError.of("no worlds are installed")
+    return list(found.values())
+
+
+@lru_cache(maxsize=4096)
+def _made(source: Source, seed: int) -> Task:
+    if source.in_file:
+        return _file(source.where)[source.id]
+    return source.world().make(source.name, seed)
+
+
+@lru_cache(maxsize=64)
+def _file(path: str) -> dict[str, Task]:
+    from corepath.files import load_tasks  # noqa: PLC0415  # reading files needs more than worlds do
+
+    return load_tasks(path)
+
+
+@lru_cache(maxsize=64)
+def _worlds_in(path: str) -> list[World[Any]]:
+    try:
+        return load_worlds(path)
+    except TaskError as error:
+        raise TaskError.of(f"{path}: {error}") from None
