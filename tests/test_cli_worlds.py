@@ -110,7 +110,7 @@ def test_a_new_file_is_proven_as_it_is_and_is_not_written_twice(corepath, tmp_pa
 def test_a_file_of_tasks_without_a_world_cannot_be_proven(corepath, tmp_path):
     (tmp_path / "t.yaml").write_text("id: t\nprocedure: a()\n")
     done = corepath("verify", "t.yaml", cwd=tmp_path)
-    assert (done.returncode, "names no world to be proven in" in done.stderr) == (2, True)
+    assert (done.returncode, "names no world to be run in" in done.stderr) == (2, True)
 
 
 def test_mutants_are_counted_for_every_mode(corepath):

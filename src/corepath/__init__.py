@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from corepath.action import UNANSWERED, Action, Call, Tool
 from corepath.alphabet import Forbidden
 from corepath.automaton import Automaton
-from corepath.errors import CorepathError, InputError, NotationError, Problem, TaskError, ToolError
+from corepath.episode import play
+from corepath.errors import CorepathError, InputError, NotationError, Problem, StepLimitError, TaskError, ToolError
 from corepath.explore import Replay, replay
 from corepath.harm import HarmKind
 from corepath.matchers import Matcher
@@ -34,6 +35,7 @@ from corepath.patterns import (
 from corepath.policy import Policy, after, before, needed, never
 from corepath.procedure import Procedure, any_order, choice, one_by_one, optional, repeat, seq
 from corepath.score import PAPER, RECOMMENDED, Harm, Reference, Score, Scoring, score
+from corepath.session import Agent, Session
 from corepath.task import Decoy, Episode, Task
 from corepath.trace import Kind, Position, Step, Trace, begin, run, step
 from corepath.world import Pick, World, WorldTool, installed_worlds, task, world
@@ -65,6 +67,7 @@ __all__ = [
     "RECOMMENDED",
     "UNANSWERED",
     "Action",
+    "Agent",
     "Automaton",
     "Call",
     "CorepathError",
@@ -86,7 +89,9 @@ __all__ = [
     "Replay",
     "Score",
     "Scoring",
+    "Session",
     "Step",
+    "StepLimitError",
     "Task",
     "TaskError",
     "Tool",
@@ -116,6 +121,7 @@ __all__ = [
     "one_by_one",
     "one_of",
     "optional",
+    "play",
     "regex",
     "repeat",
     "replay",

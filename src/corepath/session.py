@@ -11,7 +11,7 @@ from typing import Any, Final
 from corepath.action import Call
 from corepath.errors import StepLimitError
 from corepath.explore import simulator_of
-from corepath.json_values import parse_json
+from corepath.json_values import parse_json, why_not_json
 from corepath.task import Task
 from corepath.world import World
 
@@ -109,7 +109,7 @@ def _arguments(given: Mapping[str, Any] | str | None) -> Any:
     if given is None:
         return {}
     if not isinstance(given, str):
-        return given
+        return given if why_not_json(given) is None else repr(given)
     if not given.strip():
         return {}  # so some providers send a call without arguments
     try:

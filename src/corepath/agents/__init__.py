@@ -105,7 +105,7 @@ BUILT_IN: Final = (*_PLAIN, *_FAILING)
 def about(name: str) -> str:
     """What a built-in agent does, in a sentence."""
     text = (_PLAIN[name] if name in _PLAIN else _FAILING[name][0]).__doc__ or ""
-    return text.strip().split("\n")[0]
+    return " ".join(text.split()).partition(". ")[0].rstrip(".") + "."
 
 
 def built_in(name: str) -> Agent:

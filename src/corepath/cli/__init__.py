@@ -18,7 +18,7 @@ import typer
 from rich.text import Text
 
 from corepath import __version__
-from corepath.cli import worlds
+from corepath.cli import run, serve, worlds
 from corepath.cli.printing import print_table, report, safe, safe_lines, say, table, wrong_use
 from corepath.errors import InputError, Problem, TaskError, nearest
 from corepath.files import load_tasks, read_episodes
@@ -63,6 +63,8 @@ class SchemaOf(StrEnum):
 
 
 worlds.add_commands(app)
+run.add_commands(app)
+serve.add_commands(app)
 
 TasksOption = Annotated[
     list[Path] | None,

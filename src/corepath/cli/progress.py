@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
 from rich.live import Live
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TimeRemainingColumn
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -81,6 +82,31 @@ class Watch:
         with Live(self._shown(), console=err, refresh_per_second=8, transient=True) as self._live:
             yield self
         self._live = None
+
+
+@contextmanager
+def fetching() -> Iterator[Callable[[str, int, int | None], None]]:
+    """Show what is fetched: give what it is, the bytes that are here, and all that there will be."""
+    if not err.is_terminal:
+        said: set[str] = set()
+
+        def say_once(what: str, _done: int, _total: int | None) -> None:
+            if what not in said:
+                said.add(what)
+                err.print(Text(f"fetching {what}"))
+
+        yield say_once
+        return
+    columns = ("{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True) as progress:
+        shown: dict[str, TaskID] = {}
+
+        def show(what: str, done: int, total: int | None) -> None:
+            if what not in shown:
+                shown[what] = progress.add_task(f"fetching {what}", total=total)
+            progress.update(shown[what], completed=done, total=total)
+
+        yield show
 
 
 def _time(seconds: float) -> str:

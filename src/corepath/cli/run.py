@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,16 +13,20 @@ import typer
 from corepath.agents import BUILT_IN, built_in
 from corepath.aggregate import Summary, agent_of, summaries, world_of
 from corepath.cli.printing import out, print_table, report, safe, say, table, wrong_use
-from corepath.cli.progress import Watch
+from corepath.cli.progress import Watch, fetching
+from corepath.episode import rescored
 from corepath.errors import CorepathError, InputError, TaskError
-from corepath.runs.folder import RunFolder, key_of
+from corepath.files import episode_json
+from corepath.runs.folder import RunFolder, key_of, new_folder
 from corepath.runs.plan import Plan, changed
-from corepath.runs.play import rescored
-from corepath.runs.redact import redaction_of
+from corepath.runs.redact import redaction_of, values_in
 from corepath.runs.suite import play_built_in
 from corepath.score import PAPER, RECOMMENDED, Scoring
-from corepath.sources import all_sources
+from corepath.sources import Source, all_sources
 from corepath.task import Episode
+
+NO_MODEL = 3
+"""The exit code where a model cannot be had."""
 
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line, for programs.")]
 
@@ -48,7 +51,7 @@ def run_command(
         list[str] | None, typer.Option("--task", help="Tasks, as in farm/dry_plants, or task files that name a world.")
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="How often each agent does each task.")] = 1,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only so many tasks; of all worlds alike.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many tasks of each world.")] = None,
     seed: Annotated[int, typer.Option(help="Of tasks and agents: 0 is each task as it stands, others vary it.")] = 0,
     out_folder: Annotated[Path | None, typer.Option("--out", help="The run's folder. Default: runs/DATE-TIME.")] = None,
     resume: Annotated[Path | None, typer.Option("--resume", help="Go on with the run in this folder.")] = None,
@@ -88,13 +91,18 @@ def run_command(
             _print_dry_run(plan, as_json=as_json)
             return
         if plan.models:
-            _live().ready(plan.models, plan.options)
-        folder = RunFolder.create(out_folder or _new_folder(), plan.manifest())
+            _checked(plan)
+        folder = RunFolder.create(out_folder or new_folder(), plan.manifest())
     try:
         _carry_out(plan, folder, jobs)
     except KeyboardInterrupt:
         say(f"stopped; every finished episode is kept. Go on with: corepath run --resume {folder.path}")
         raise typer.Exit(130) from None
+    except InputError:
+        raise
+    except CorepathError as error:
+        say(f"corepath: {error}")
+        raise typer.Exit(1) from None
     _print_run([folder], as_json=as_json)
 
 
@@ -109,9 +117,11 @@ def _plan(agents: list[str], models: list[str], targets: list[str], limit: int |
             report(error.problems)
             raise typer.Exit(1) from None
         wrong_use(str(error))
-    if limit is not None and limit < len(found):
-        # evenly over all of them, so that every world has its share
-        found = [found[number * len(found) // limit] for number in range(limit)]
+    if limit is not None:
+        worlds: dict[str, list[Source]] = {}
+        for source in found:
+            worlds.setdefault(source.id.partition("/")[0], []).append(source)
+        found = [source for own in worlds.values() for source in own[:limit]]
     who = tuple(dict.fromkeys(agents)) or (() if models else BUILT_IN)
     return replace(rest, sources=tuple(found), agents=who, models=tuple(dict.fromkeys(models)))
 
@@ -133,14 +143,27 @@ def _resumed(path: Path, *, retry: bool) -> tuple[RunFolder, Plan]:
 
 def _carry_out(plan: Plan, folder: RunFolder, jobs: int) -> None:
     folder.redact = redaction_of(folder.path, plan.redact)
+    if folder.redact is not None:
+        for source in plan.sources:  # what the tasks themselves have of such values
+            folder.redact.learn(values_in(source.make(plan.seed)))
     with folder.writing():
         done = {key_of(episode) for episode in folder.episodes()}
         watch = Watch(plan.size, len(done))
         with watch.shown():
             play_built_in(plan, folder, done, watch.told, jobs)
             if plan.models:
-                _live().play_models(plan, folder, done, watch.told)
+                _live().play_models(plan, folder, done, watch.told, lambda *_: None)
         say(watch.line)
+
+
+def _checked(plan: Plan) -> None:
+    """Make sure, before anything is run, that the models can be; what is missing of a local one is fetched."""
+    with fetching() as told:
+        try:
+            _live().ready(plan.models, plan.options, told)
+        except CorepathError as error:
+            say(f"corepath: {error}")
+            raise typer.Exit(NO_MODEL) from None
 
 
 def _live() -> Any:
@@ -149,17 +172,8 @@ def _live() -> Any:
         from corepath.runs import models  # noqa: PLC0415
     except ImportError as error:
         say(f"corepath: running models needs more packages ({error}): pip install 'corepath[run]'")
-        raise typer.Exit(1) from None
+        raise typer.Exit(NO_MODEL) from None
     return models
-
-
-def _new_folder() -> Path:
-    base = Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
-    return next(
-        path
-        for number in range(1000)
-        if not (path := base if number == 0 else base.with_name(f"{base.name}-{number}")).exists()
-    )
 
 
 def rescore_command(
@@ -182,9 +196,7 @@ def rescore_command(
         with folder.writing():
             before = list(folder.episodes())
             after = _scored_again(folder, before, plan, scoring)
-            moved = sum(
-                old.extra.get("scores") != new.extra.get("scores") for old, new in zip(before, after, strict=True)
-            )
+            moved = sum(episode_json(old) != episode_json(new) for old, new in zip(before, after, strict=True))
             if not dry_run:
                 folder.replace(after, {**folder.manifest, **replace(plan, scoring=scoring).manifest()})
         changes = f"{moved} of {len(before)} episodes {'would have' if dry_run else 'have'} other scores"

@@ -9,15 +9,18 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
 
 from corepath.errors import InputError, Problem
 from corepath.files import episode_json, read_episodes
 from corepath.json_values import parse_json
+from corepath.runs.redact import Redaction
 from corepath.task import Episode
 
 FORMAT: Final = "corepath-run"
@@ -40,7 +43,7 @@ class RunFolder:
 
     path: Path
     manifest: Mapping[str, Any]
-    redact: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    redact: Redaction | None = None
     _file: int | None = field(default=None, init=False, repr=False)
 
     @classmethod
@@ -80,10 +83,12 @@ class RunFolder:
             return
         whole = _whole_lines(file)
         for line in read_episodes(file):
+            if line.line > whole:
+                return
+            if line.problem is not None:
+                raise InputError([line.problem])
             if line.episode is not None:
                 yield line.episode
-            elif line.problem is not None and line.line <= whole:
-                raise InputError([line.problem])
 
     @contextmanager
     def writing(self) -> Iterator[RunFolder]:
@@ -132,6 +137,13 @@ class RunFolder:
         replace_file(self.path / EPISODES, "".join(episode_json(episode) + "\n" for episode in episodes))
         if manifest is not None:
             replace_file(self.path / MANIFEST, json.dumps(manifest, indent=1) + "\n")
+
+
+def new_folder(begins: str = "") -> Path:
+    """A folder that is not there yet, named after the time."""
+    base = Path("runs") / (begins + time.strftime("%Y-%m-%d-%H%M%S"))
+    also = (base.with_name(f"{base.name}-{number}") for number in count(2))
+    return next(path for path in chain([base], also) if not path.exists())
 
 
 def is_run(path: Path) -> bool:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import os
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from corepath.errors import InputError, Problem
+from corepath.explore import as_call, simulator_of
 from corepath.json_values import canonical, is_number, parse_json, written
+from corepath.matchers import Literal
+from corepath.task import Task
 
 SALT: Final = "salt"
 """The file of a run's folder that has the salt. Who has it can test guesses: do not pass it on."""
@@ -27,36 +30,38 @@ _KEPT: Final = ("version", "task", "agent", "epoch", "seed", "ended", "fault")
 """Fields of an episode's record that are the run's own."""
 
 
-@dataclass(frozen=True)
 class Redaction:
-    """Replaces the values of some fields."""
+    """Replaces the values of some fields. Of a value that it has met it knows from then on what stands for it."""
 
-    fields: frozenset[str]
-    salt: bytes
+    def __init__(self, fields: Iterable[str], salt: bytes) -> None:
+        self.fields, self.salt = frozenset(fields), salt
+        self._known: dict[str, str] = {}
+        self._pattern: re.Pattern[str] | None = None
+        names = "|".join(re.escape(name) for name in sorted(self.fields))
+        self._label = re.compile(rf'\b({names})=("(?:[^"\\]|\\.)*"|[^,()\[\]{{}}\s]+)')
 
     def __call__(self, record: dict[str, Any]) -> dict[str, Any]:
         """The record without these values."""
-        found = dict(self._found(record))
-        texts = sorted(
-            {text: self.hashed(value) for _, value in found.values() for text in _texts(value)}.items(),
-            key=lambda pair: -len(pair[0]),
-        )
-        labels = [(f"{name}={written(value)}", f'{name}="{self.hashed(value)}"') for name, value in found.values()]
-        swaps = [*labels, *texts]
-        return {
-            name: value if name in _KEPT else self._without(value, swaps, known=name) for name, value in record.items()
-        }
+        self.learn(record)
+        return {name: value if name in _KEPT else self._without(value, name) for name, value in record.items()}
+
+    def learn(self, value: Any) -> None:
+        """Look for values that are to be replaced."""
+        for secret in self._found(value):
+            for text in _texts(secret):
+                if text not in self._known:
+                    self._known[text] = self.hashed(secret)
+                    self._pattern = None
 
     def hashed(self, value: Any) -> str:
         """What stands for a value."""
         return "redacted:" + hmac.new(self.salt, canonical(value).encode(), hashlib.sha256).hexdigest()[:16]
 
-    def _found(self, value: Any) -> Iterator[tuple[str, tuple[str, Any]]]:
-        """Every value that is to be replaced, with the name of its field."""
+    def _found(self, value: Any) -> Iterator[Any]:
         if isinstance(value, Mapping):
             for name, item in value.items():
                 if name in self.fields and item is not None:
-                    yield canonical([name, item]), (name, item)
+                    yield item
                 yield from self._found(item)
         elif isinstance(value, list):
             for item in value:
@@ -64,25 +69,43 @@ class Redaction:
         elif isinstance(value, str) and (inner := _json_in(value)) is not None:
             yield from self._found(inner)
 
-    def _without(self, value: Any, swaps: Iterable[tuple[str, str]], known: str = "") -> Any:
+    def _without(self, value: Any, within: str = "") -> Any:
         if isinstance(value, Mapping):
             return {
-                _swapped(name, swaps): self.hashed(item)
+                self._swapped(name): self.hashed(item)
                 if name in self.fields and item is not None
-                else self._without(item, swaps, name)
+                else self._without(item, name)
                 for name, item in value.items()
             }
         if isinstance(value, list):
-            return [self._without(item, swaps, known) for item in value]
+            return [self._without(item, within) for item in value]
+        if is_number(value):
+            return self._known.get(written(value), value)
         if not isinstance(value, str):
             return value
         inner = _json_in(value)
         if inner is not None:
-            without = self._without(inner, swaps)
+            without = self._without(inner)
             return value if without == inner else canonical(without)
-        if known == "arguments" and any(name in value for name in self.fields):
+        if within == "arguments" and any(name in value for name in self.fields):
             return self.hashed(value)  # no JSON, so nobody can say where in it the value stands
-        return _swapped(value, swaps)
+        return self._swapped(value)
+
+    def _swapped(self, text: str) -> str:
+        """The text with what stands for the values in it; as `field=value` also those that were never met."""
+        if self._pattern is None:
+            longest_first = sorted(self._known, key=len, reverse=True) or ["(?!)"]
+            escaped = "|".join(map(re.escape, longest_first)) if self._known else "(?!)"
+            self._pattern = re.compile(rf"(?<!\w)(?:{escaped})(?!\w)")
+        text = self._pattern.sub(lambda found: self._known[found[0]], text)
+        return self._label.sub(lambda found: f"{found[1]}={self._label_value(found[2])}", text)
+
+    def _label_value(self, text: str) -> str:
+        try:
+            value = parse_json(text)
+        except ValueError:
+            value = text
+        return f'"{value}"' if str(value).startswith("redacted:") else f'"{self.hashed(value)}"'
 
 
 def redaction_of(folder: Path, fields: Iterable[str]) -> Redaction | None:
@@ -104,19 +127,22 @@ def redaction_of(folder: Path, fields: Iterable[str]) -> Redaction | None:
     return Redaction(names, file.read_bytes())
 
 
+def values_in(task: Task) -> list[Any]:
+    """The values that a task has: of its start, its steps and its decoys."""
+    steps = [dict(action.arguments.fields) for action in task.automaton.alphabet.actions]
+    literal = [
+        {name: pattern.value for name, pattern in step.items() if isinstance(pattern, Literal)} for step in steps
+    ]
+    decoys = [as_call(call).arguments for decoy in task.decoys.values() for call in decoy.calls]
+    return [json.loads(simulator_of(task).key(task.start)), *literal, *decoys]
+
+
 def _texts(value: Any) -> Iterator[str]:
     """A value as it may stand in a text."""
     if isinstance(value, str) and len(value) >= SHORTEST:
         yield value
     elif is_number(value) and len(written(value)) >= SHORTEST:
         yield written(value)
-
-
-def _swapped(text: str, swaps: Iterable[tuple[str, str]]) -> str:
-    for old, new in swaps:
-        if old in text:
-            text = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", lambda _, new=new: new, text)  # type: ignore[misc]
-    return text
 
 
 def _json_in(text: str) -> Any:

@@ -10,9 +10,9 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
 from corepath.agents import built_in
+from corepath.episode import play
 from corepath.runs.folder import RunFolder
 from corepath.runs.plan import Plan
-from corepath.runs.play import play
 from corepath.score import Scoring
 from corepath.sources import Source
 from corepath.task import Episode

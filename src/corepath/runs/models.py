@@ -1,0 +1,181 @@
+"""Live models on tasks: many episodes at the same time, each written when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from inspect_ai.model import GenerateConfig, Model, get_model
+from rich.text import Text
+
+from corepath.episode import recorded, seed_of
+from corepath.errors import CorepathError
+from corepath.runs.conversation import NOT_ALLOWED, Ending, converse, listened_to
+from corepath.runs.folder import Key, RunFolder
+from corepath.runs.local import Told, engine, fetch, request_fields, serving
+from corepath.runs.plan import Plan
+from corepath.session import Session
+from corepath.sources import Source
+from corepath.task import Episode
+
+LOCAL: Final = "local"
+LOCAL_TURNS: Final = 6
+LOCAL_TOKENS: Final = 128
+"""Turns of an episode, and tokens of a turn, of a local model."""
+CONNECTIONS: Final = 10
+MOST_DIGITS: Final = 1_000_000
+
+
+class ModelError(CorepathError):
+    """A model that cannot be run here, and what would help."""
+
+
+@dataclass(frozen=True)
+class Harness:
+    """A model that is ready, and how it is asked."""
+
+    name: str
+    model: Model
+    connections: int
+    config: Callable[[int], GenerateConfig]
+    most_turns: int | None = None
+
+    async def played(self, source: Source, epoch: int, plan: Plan) -> Episode:
+        """One episode."""
+        task = source.make(plan.seed)
+        session = Session(task, seed_of(plan.seed, self.name, task.id, epoch), time.monotonic)
+        ending: Ending = await converse(session, self.model, self.config, self.most_turns)
+        return recorded(
+            session, self.name, epoch=epoch, seed=plan.seed, answer=ending.answer, ended=ending.ended,
+            scoring=plan.scoring, more=ending.to_dict(),
+        )  # fmt: skip
+
+
+def ready(models: Iterable[str], options: Mapping[str, Any], told: Told) -> None:
+    """Find out, before anything is run, whether the models can be: raises `ModelError` with what would help."""
+    for name in models:
+        if is_local(name):
+            _weights(name, told)
+            engine(told)
+        else:
+            _remote(name, options)
+
+
+def play_models(plan: Plan, folder: RunFolder, done: set[Key], told: Callable[[Episode], None], fetched: Told) -> None:
+    """Play what is missing of a plan's models, and append each episode when it ends."""
+    sys.set_int_max_str_digits(MOST_DIGITS)  # of a long number, which an agent may send, a client would make an error
+    for name in plan.models:
+        todo = [(source, epoch) for source, left in plan.missing(done, [name]) for _, epoch in left]
+        if todo:
+            with harness(name, plan.options, fetched) as ready_one:
+                asyncio.run(_play(ready_one, todo, plan, folder, told))
+
+
+async def _play(
+    harness: Harness, todo: list[tuple[Source, int]], plan: Plan, folder: RunFolder, told: Callable[[Episode], None]
+) -> None:
+    waiting = iter(todo)
+    reached = False
+
+    async def worker() -> None:
+        nonlocal reached
+        for source, epoch in waiting:
+            episode = await harness.played(source, epoch, plan)
+            folder.append(episode)
+            told(episode)
+            failure = episode.extra.get("failure")
+            reached = reached or failure is None
+            if failure and failure["kind"] == NOT_ALLOWED and not reached:
+                raise ModelError(
+                    f"{harness.name}: {failure['message']}; nothing was reached, so the rest was not tried. "
+                    f"When that is mended, go on with: corepath run --resume {folder.path} --retry"
+                )
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(harness.connections, len(todo))):
+                group.create_task(worker())
+    except* ModelError as errors:
+        raise errors.exceptions[0] from None
+    finally:
+        with suppress(Exception):  # closing is kind, and no more
+            await harness.model.api.aclose()
+
+
+# Models by name
+
+
+@contextmanager
+def harness(name: str, options: Mapping[str, Any], told: Told) -> Iterator[Harness]:
+    """A model that is ready, for as long as it is needed."""
+    connections = options.get("max_connections")
+    if not is_local(name):
+        model = _remote(name, options)
+        config = _config(options)
+        yield Harness(name, model, connections or CONNECTIONS, lambda _: config)
+        return
+    weights = _weights(name, told)
+    threads = int(options.get("threads") or 2)
+    with serving(weights, threads=threads, engine=engine(told)) as url:
+        model = _compatible(LOCAL, url, options)
+
+        def config_of(turn: int) -> GenerateConfig:
+            return _config(options, max_tokens=LOCAL_TOKENS, temperature=0.0, extra_body=request_fields(turn))
+
+        yield Harness(name, model, 1, config_of, LOCAL_TURNS)
+
+
+def is_local(name: str) -> bool:
+    """Whether the model runs on this machine, in a server that is started for it."""
+    return name == LOCAL or name.startswith(f"{LOCAL}:")
+
+
+def _weights(name: str, told: Told) -> Path:
+    if name == LOCAL:
+        return fetch(told)
+    path = Path(name.removeprefix(f"{LOCAL}:"))
+    if not path.is_file():
+        raise ModelError(f"no such file: {path}; --model local:FILE takes a model in the GGUF format")
+    return path
+
+
+def _remote(name: str, options: Mapping[str, Any]) -> Model:
+    if options.get("base_url"):
+        return _compatible(name, str(options["base_url"]), options)
+    if "/" not in name:
+        raise ModelError(
+            f"'{name}' is no model: write it as PROVIDER/NAME, such as openai/gpt-4o, or give --base-url; "
+            "local runs a small one here"
+        )
+    return _model(name, options, {"max_retries": 0} if name.startswith(("openai/", "openai-api/")) else {})
+
+
+def _compatible(name: str, url: str, options: Mapping[str, Any]) -> Model:
+    """A model behind an OpenAI-compatible server."""
+    key = os.environ.get("OPENAI_API_KEY", "none")
+    return _model(f"openai-api/server/{name}", options, {"base_url": url, "api_key": key, "max_retries": 0})
+
+
+def _model(name: str, options: Mapping[str, Any], arguments: Mapping[str, Any]) -> Model:
+    try:
+        return listened_to(get_model(name, config=_config(options), memoize=False, **arguments))
+    except Exception as error:  # noqa: BLE001  # a provider says in its own way what it lacks
+        raise ModelError(f"model '{name}' cannot be used: {Text.from_markup(str(error)).plain.strip()}") from None
+
+
+def _config(options: Mapping[str, Any], **more: Any) -> GenerateConfig:
+    return GenerateConfig(
+        max_retries=options.get("max_retries", 5),
+        attempt_timeout=math.ceil(options.get("timeout") or 300),
+        max_connections=options.get("max_connections") or CONNECTIONS,
+        parallel_tool_calls=False,
+        **more,
+    )
