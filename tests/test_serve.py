@@ -642,9 +642,9 @@ def test_wrong_use_says_what_would_be_right(
     for arguments, says in (
         (["fram/dry_plants"], "no world or file 'fram/dry_plants'; did you mean 'farm'?"),
         (["farm/dry_plant"], "no task 'dry_plant' in world 'farm'; did you mean 'dry_plants'?"),
-        (["none.yaml"], "task 't' names no world in which it could be played"),
-        (["two.yaml"], "two.yaml has 2 tasks; give a file of one"),
-        (["short.yaml", "--seed", "2"], "only the tasks of installed worlds have variants"),
+        (["none.yaml"], "task 't' names no world to be run in"),
+        (["two.yaml"], "two.yaml has 2 tasks; give one of them"),
+        (["short.yaml", "--seed", "2"], "only the tasks of worlds have variants by --seed"),
         ([TASK, "--port", "9000"], "--host, --port and --idle are for serving over HTTP; add --http"),
         ([TASK, "--http", "--port", port], f"cannot listen on 127.0.0.1, port {port}: "),
     ):

@@ -29,6 +29,11 @@ class Source:
         return self.where.endswith(_FILES) or Path(self.where).is_dir()
 
     @property
+    def gone(self) -> bool:
+        """Whether it is of a file that is not there."""
+        return self.where.endswith((".py", *_FILES)) and not Path(self.where).exists()
+
+    @property
     def name(self) -> str:
         """The task's name in its world."""
         return self.id.partition("/")[2]
@@ -46,7 +51,7 @@ class Source:
 
     def make(self, seed: int = 0) -> Task:
         """The task; any other seed than 0 gives a variant of it."""
-        return _made(self, seed)
+        return _made(self, seed, str(Path(self.where).resolve()))
 
 
 def sources(target: str) -> list[Source]:
@@ -86,21 +91,29 @@ def all_sources(targets: Iterable[str]) -> list[Source]:
 
 
 @lru_cache(maxsize=4096)
-def _made(source: Source, seed: int) -> Task:
+def _made(source: Source, seed: int, _where: str) -> Task:
     if source.in_file:
         return _file(source.where)[source.id]
     return source.world().make(source.name, seed)
 
 
-@lru_cache(maxsize=64)
 def _file(path: str) -> dict[str, Task]:
+    return _file_at(path, str(Path(path).resolve()))
+
+
+@lru_cache(maxsize=64)
+def _file_at(path: str, _where: str) -> dict[str, Task]:
     from corepath.files import load_tasks  # noqa: PLC0415  # reading files needs more than worlds do
 
     return load_tasks(path)
 
 
-@lru_cache(maxsize=64)
 def _worlds_in(path: str) -> list[World[Any]]:
+    return _worlds_at(path, str(Path(path).resolve()))
+
+
+@lru_cache(maxsize=64)
+def _worlds_at(path: str, _where: str) -> list[World[Any]]:
     try:
         return load_worlds(path)
     except TaskError as error:

@@ -56,9 +56,9 @@ class Watch:
         seconds = max(time.monotonic() - self._began, 1e-9)
         rate = self.summary.episodes / seconds
         left = (self.total - done) / rate if rate else None
-        parts = [f"{done:,} of {self.total:,} episodes", f"{rate:,.1f}/s"]
+        parts = [f"{done:,} of {self.total:,} episodes"]
         if left is not None and done < self.total:
-            parts.append(f"{_time(left)} left")
+            parts += [f"{rate:,.1f}/s", f"{_time(left)} left"]
         pc, accepted = self.summary.mean("pc"), self.summary.mean("accepted")
         if pc is not None and accepted is not None:
             parts.append(f"mean PC {pc:.3f}, accepted {100 * accepted:.0f} %, {self.summary.harmful:,} harmful calls")

@@ -128,7 +128,7 @@ def _plan(agents: list[str], models: list[str], targets: list[str], limit: int |
 
 def _resumed(path: Path, *, retry: bool) -> tuple[RunFolder, Plan]:
     folder = RunFolder.open(path)
-    plan = Plan.of(folder)
+    plan = _plan_of(folder)
     if different := changed(folder, plan):
         listed = ", ".join(different[:5]) + (f" and {len(different) - 5} more" if len(different) > 5 else "")
         say(
@@ -139,6 +139,14 @@ def _resumed(path: Path, *, retry: bool) -> tuple[RunFolder, Plan]:
     if retry:
         folder.set_aside(lambda episode: episode.extra.get("failure") is not None)
     return folder, plan
+
+
+def _plan_of(folder: RunFolder) -> Plan:
+    """The plan of a run, where its tasks can be found."""
+    plan = Plan.of(folder)
+    if gone := next((source.where for source in plan.sources if source.gone), None):
+        wrong_use(f"no such file: {gone}, of which this run is; run this where the run was begun")
+    return plan
 
 
 def _carry_out(plan: Plan, folder: RunFolder, jobs: int) -> None:
@@ -188,7 +196,7 @@ def rescore_command(
         wrong_use("--recommended and --paper are two profiles; give one of them")
     opened = [RunFolder.open(path) for path in folders]
     for folder in opened:
-        plan = Plan.of(folder)
+        plan = _plan_of(folder)
         if plan.redact:
             say(f"corepath: {folder.path} was redacted ({', '.join(plan.redact)}): its calls cannot be scored again")
             raise typer.Exit(1)

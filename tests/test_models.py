@@ -1,0 +1,331 @@
+"""Live models: a server on loopback that speaks the OpenAI API well and badly, through the real harness and command."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import corepath as package
+from corepath.faults import golden_runs
+from corepath.files import episode_json, read_episodes
+from corepath.runs import models
+from corepath.runs.folder import EPISODES
+from corepath.runs.plan import Plan
+from corepath.sources import all_sources
+from corepath.task import Episode
+from tests.bad_server import BadServer, Reply, Request, calls, echo_oracle, hangs, odd_calls, odd_replies, says, status
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Pydantic serializer warnings"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of clients that Inspect leaves to the garbage collector
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+COMMAND = Path(sys.executable).with_name("corepath")
+TASK = "farm/dry_plants"
+
+
+def played(script: Any, task: str = TASK, **options: Any) -> Episode:
+    """One episode against a server that answers as the script says."""
+    sources = tuple(all_sources([task]))
+
+    async def play(url: str) -> Episode:
+        given = {"base_url": url, "max_retries": 0, "timeout": 20, **options}
+        with models.harness("m", given, lambda *_: None) as ready:
+            try:
+                return await ready.played(sources[0], 0, Plan(sources))
+            finally:
+                await ready.model.api.aclose()
+
+    with BadServer(script) as server:
+        episode = asyncio.run(play(server.url))
+    line = episode_json(episode)
+    read = next(iter(read_episodes("x", _Lines(line))))
+    assert read.problem is None, "what is written can be read back"
+    return episode
+
+
+class _Lines(list[bytes]):
+    """A file of one line, as `read_episodes` takes it."""
+
+    def __init__(self, line: str) -> None:
+        super().__init__([line.encode() + b"\n"])
+
+
+def first(reply: Reply) -> Any:
+    """That reply in the first turn, then an end."""
+    return lambda request: reply if request.number == 0 else says("Done.")
+
+
+def plans(*worlds: str) -> dict[str, list[tuple[str, object]]]:
+    """For each prompt the calls of a golden path."""
+    tasks = [task for world in worlds for task in package.world(world).tasks().values()]
+    runs = [golden_runs(task, task.simulator, 1)[0] for task in tasks]  # type: ignore[arg-type]
+    return {run.task.prompt: [(call.tool, dict(call.arguments)) for call in run.calls] for run in runs}
+
+
+# One episode
+
+
+def test_a_model_that_does_all_right_scores_as_the_oracle():
+    episode = played(echo_oracle(plans("farm")))
+    scores = episode.extra["scores"]
+    assert (scores["pc"], scores["accepted"], scores["harm_count"]) == (1.0, True, 0)
+    assert (episode.extra["ended"], episode.answer) == ("answered", "Done.")
+    assert [call.turn for call in episode.calls] == list(range(1, len(episode.calls) + 1))
+    assert episode.extra["usage"]["input_tokens"] == 10 * (len(episode.calls) + 1)
+    times = [call.extra["at"] for call in episode.calls]
+    assert times == sorted(times)
+
+
+def test_the_model_is_told_the_rules_the_prompt_and_the_tools_and_nothing_else():
+    seen: list[Request] = []
+
+    def script(request: Request) -> Reply:
+        seen.append(request)
+        return calls(("rover_status", {})) if request.number == 0 else says("Done.")
+
+    played(script)
+    task = package.task(TASK)
+    world = package.world("farm")
+    body = seen[0].body
+    assert [message["role"] for message in body["messages"]] == ["system", "user"]
+    assert world.rules.strip() in seen[0].system
+    assert seen[0].user == task.prompt
+    assert [tool["function"]["name"] for tool in body["tools"]] == list(world.tools)
+    for tool in body["tools"]:
+        function = dict(tool["function"])
+        function.pop("strict", None)
+        assert function["parameters"]["properties"].keys() == world.tools[function["name"]].inputs.keys()
+        assert function["description"] == world.tools[function["name"]].description
+    assert body["parallel_tool_calls"] is False
+    told = json.loads(seen[1].body["messages"][-1]["content"])
+    assert told["at"] == "base"
+
+
+KINDS = {
+    "arguments are cut off": "malformed",
+    "arguments are a list": "malformed",
+    "arguments are a bare value": "malformed",
+    "arguments are the word null": "malformed",
+    "arguments and two quotes more": "malformed",
+    "arguments and more arguments": "malformed",
+    "arguments 2000 deep": "malformed",
+    "NaN": "malformed",
+    "a name nobody knows": "unknown_tool",
+    "an empty name": "unknown_tool",
+    "a name of 10,000 signs": "unknown_tool",
+    "a name that steers a terminal": "unknown_tool",
+    "half of a sign in the name": "unknown_tool",
+    "an integer of 5,000 digits": "malformed",
+}
+NOT_OF_THE_AGENT = {"no name", "no id", "no function", "arguments are an object and not its text",
+                    "arguments are a list and not its text"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(odd_calls()))
+def test_odd_calls_count_as_what_they_were(name):
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(models.MOST_DIGITS)  # as `play_models` does
+    try:
+        episode = played(first(odd_calls("move_to", "place", "A")[name]))
+    finally:
+        sys.set_int_max_str_digits(before)
+    if name in NOT_OF_THE_AGENT:
+        assert (episode.extra["ended"], episode.extra["failure"]["kind"]) == ("failed outside", "unreadable answer")
+        return
+    assert episode.extra["ended"] == "answered"
+    if name in ("no calls in the list", "a call in the text"):
+        assert episode.calls == ()
+        return
+    assert len(episode.calls) == {"ten calls at once": 10, "the same id twice": 2}.get(name, 1)
+    if name in KINDS:
+        assert [harm["kind"] for harm in episode.extra["scores"]["harms"]] == [KINDS[name]]
+
+
+def test_arguments_of_a_wrong_type_are_kept_and_judged_as_they_were_sent():
+    sent = [("move_to", {"place": 5}), ("plan_dose", {"plant": "A", "target": "60"}), ("move_to", {})]
+    episode = played(lambda request: calls(sent[request.number]) if request.number < 3 else says("Done."))
+    assert [call.arguments for call in episode.calls] == [arguments for _, arguments in sent]
+    assert all(call.failed for call in episode.calls)
+    harms = {harm["index"]: harm["kind"] for harm in episode.extra["scores"]["harms"]}
+    assert harms == {0: "unlisted", 2: "unlisted"}, "a write that no step takes; the read is a self-loop"
+
+
+OUTSIDE = {
+    "no choices": "unreadable answer", "choices are null": "unreadable answer",
+    "the answer is filtered": "refused by the service", "the request is wrong": "refused by the service",
+    "the prompt is filtered, as Azure says it": "refused by the service",
+    "too many requests": "rate limit", "the server fails": "server error",
+    "the key is wrong": "not allowed", "an error that is no error by its status": "unreadable answer",
+    "an error in a stream": "unreadable answer", "no answer": "connection", "an answer cut off": "connection",
+    "a stream cut off": "unreadable answer", "not JSON": "unreadable answer", "a page": "unreadable answer",
+    "JSON that is no object": "unreadable answer", "an empty body": "unreadable answer",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(odd_replies()))
+def test_what_the_service_does_wrong_is_told_from_what_the_agent_does(name):
+    episode = played(first(odd_replies()[name]), timeout=5)
+    if name in OUTSIDE:
+        assert episode.extra["ended"] == "failed outside"
+        assert episode.extra["failure"]["kind"] == OUTSIDE[name]
+        assert 0 < len(episode.extra["failure"]["message"]) <= 500
+    else:
+        assert episode.extra["ended"] == "answered"
+        assert "failure" not in episode.extra
+
+
+def test_a_failure_in_the_middle_keeps_the_calls_before_it():
+    episode = played(lambda request: calls(("rover_status", {})) if request.number < 2 else status(500))
+    assert (episode.extra["ended"], len(episode.calls), episode.extra["turns"]) == ("failed outside", 2, 3)
+
+
+def test_a_service_that_hangs_is_given_up():
+    begun = time.monotonic()
+    episode = played(lambda _: hangs(30), timeout=1)
+    assert (episode.extra["failure"]["kind"], time.monotonic() - begun < 20) == ("timeout", True)
+
+
+def test_a_request_that_fails_once_is_tried_again():
+    episode = played(lambda request: status(500) if request.attempt == 1 else says("Done."), max_retries=1)
+    assert (episode.extra["ended"], episode.answer) == ("answered", "Done.")
+
+
+def test_ten_megabytes_are_kept_in_full():
+    episode = played(first(odd_replies()["ten million characters"]))
+    assert len(episode.answer) == 10_000_000
+
+
+def test_a_model_that_never_ends_is_stopped_at_the_step_limit():
+    limit = package.task("farm/threshold").step_limit
+    episode = played(lambda _: calls(("rover_status", {})), "farm/threshold")
+    assert (episode.extra["ended"], len(episode.calls)) == ("step limit", limit)
+    episode = played(lambda _: calls(*[("rover_status", {})] * 100), "farm/threshold")
+    assert (episode.extra["ended"], len(episode.calls)) == ("step limit", limit)
+
+
+# Runs
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / EPISODES).read_text().splitlines()]
+
+
+def test_a_run_with_many_at_once_has_every_episode_once(corepath, tmp_path):
+    with BadServer(echo_oracle(plans("farm", "legal"))) as server:
+        options = ("--world", "farm", "--world", "legal", "--epochs", 2, "--max-connections", 8)
+        done = corepath("run", "--model", "m", "--base-url", server.url, *options, "--out", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    found = rows(tmp_path / "run")
+    keys = {(row["agent"], row["task"], row["epoch"]) for row in found}
+    assert len(found) == len(keys) == 42
+    assert all(row["scores"]["accepted"] for row in found)
+    assert "m by world" in done.stdout
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert (manifest["models"], manifest["options"]["max_connections"]) == (["m"], 8)
+    assert manifest["inspect_ai"]
+
+
+def test_a_bad_service_crashes_no_run_and_every_attempt_is_recorded(corepath, tmp_path):
+    """Every odd reply there is, each in its own episode, chosen by the prompt."""
+    odd = [*odd_replies().items(), *odd_calls("rover_status", "x", 1).items()]
+    prompts: list[str] = []
+
+    def script(request: Request) -> Reply:
+        if request.number:
+            return says("Done.")
+        if request.user not in prompts:
+            prompts.append(request.user)
+        return odd[prompts.index(request.user) % len(odd)][1]
+
+    with BadServer(script) as server:
+        options = ("--max-retries", 0, "--timeout", 5, "--limit", 5, "--max-connections", 4)
+        done = corepath("run", "--model", "m", "--base-url", server.url, *options, "--out", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    found = rows(tmp_path / "run")
+    assert len(found) == len({row["task"] for row in found}) == 75
+    outside = [row for row in found if row["ended"] == "failed outside"]
+    assert len(outside) >= len(OUTSIDE) - 1
+    assert all(row["failure"]["kind"] for row in outside)
+    head, row = done.stdout.splitlines()[:2]
+    assert row.split()[head.split().index("outside")] == str(len(outside))
+    assert f"{len(outside)} failed outside" in done.stderr
+
+
+def test_what_failed_outside_is_tried_again_when_asked(corepath, tmp_path):
+    broken = True
+
+    def script(request: Request) -> Reply:
+        return status(500) if broken and "sensor" in request.user else says("Done.")
+
+    with BadServer(script) as server:
+        options = ("--model", "m", "--base-url", server.url, "--max-retries", 0, "--world", "farm")
+        assert corepath("run", *options, "--out", tmp_path / "run").returncode == 0
+        failed = [row["task"] for row in rows(tmp_path / "run") if row["ended"] == "failed outside"]
+        assert 0 < len(failed) < 10
+        broken = False
+        assert corepath("run", "--resume", tmp_path / "run").returncode == 0
+        assert [row["task"] for row in rows(tmp_path / "run") if row["ended"] == "failed outside"] == failed
+        assert corepath("run", "--resume", tmp_path / "run", "--retry").returncode == 0
+    found = rows(tmp_path / "run")
+    assert len(found) == len({row["task"] for row in found}) == 10
+    assert not [row for row in found if row["ended"] == "failed outside"]
+    aside = (tmp_path / "run" / "set-aside.jsonl").read_text().splitlines()
+    assert [json.loads(line)["task"] for line in aside] == failed
+
+
+def test_a_key_that_is_wrong_ends_the_run_at_once_and_says_how_to_go_on(corepath, tmp_path):
+    with BadServer(lambda _: status(401)) as server:
+        options = ("--model", "m", "--base-url", server.url, "--max-connections", 1)
+        done = corepath("run", *options, "--out", tmp_path / "run")
+        assert len(server.requests) == 1
+    assert done.returncode == 1
+    assert "AuthenticationError" in done.stderr
+    assert f"corepath run --resume {tmp_path / 'run'} --retry" in done.stderr
+    assert len(rows(tmp_path / "run")) == 1
+
+
+def test_a_run_of_a_model_killed_goes_on_where_it_was(corepath, tmp_path):
+    folder = tmp_path / "run"
+    with BadServer(echo_oracle(plans("farm", "arm"), wait=0.02)) as server:
+        options = ["--model", "m", "--base-url", server.url, "--world", "farm", "--world", "arm", "--epochs", "2"]
+        command = [str(COMMAND), "run", *options, "--out", str(folder)]
+        for _ in range(2):
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            before = (folder / EPISODES).stat().st_size if (folder / EPISODES).exists() else 0
+            while process.poll() is None:
+                if (folder / EPISODES).exists() and (folder / EPISODES).stat().st_size > before:
+                    break
+                time.sleep(0.01)
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            command = [str(COMMAND), "run", "--resume", str(folder)]
+        done = corepath("run", "--resume", folder)
+    assert done.returncode == 0, done.stderr
+    found = rows(folder)
+    assert len(found) == len({(row["task"], row["epoch"]) for row in found}) == 42
+    assert all(row["scores"]["accepted"] for row in found)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("gpt-4o", "'gpt-4o' is no model: write it as PROVIDER/NAME"),
+        ("nobody/x", "model 'nobody/x' cannot be used"),
+        ("local:none.gguf", "no such file: none.gguf; --model local:FILE takes a model in the GGUF format"),
+    ],
+)
+def test_a_model_that_cannot_be_had_is_told_before_anything_is_run(corepath, tmp_path, model, message):
+    done = corepath("run", "--model", model, cwd=tmp_path)
+    assert (done.returncode, message in done.stderr) == (3, True), done.stderr
+    assert list(tmp_path.iterdir()) == []
