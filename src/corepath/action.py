@@ -63,7 +63,7 @@ class Call:
     @property
     def malformed(self) -> bool:
         """The arguments are not a JSON object."""
-        return not isinstance(self.arguments, Mapping)
+        return type(self.arguments) is not dict and not isinstance(self.arguments, Mapping)
 
     @property
     def label(self) -> str:

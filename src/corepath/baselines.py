@@ -13,9 +13,9 @@ from corepath.action import Call
 from corepath.explore import (
     MOST_PAIRS,
     Choose,
-    Edge,
     Explored,
     Node,
+    Replay,
     arguments_at,
     depends,
     explore,
@@ -25,27 +25,56 @@ from corepath.explore import (
 )
 from corepath.json_values import canonical, equal
 from corepath.matchers import Scope
-from corepath.task import Task
+from corepath.task import Simulator, Task
 from corepath.trace import Position, begin
 
 
 def baselines(
-    task: Task, calls: Sequence[Call], params: Mapping[str, Any] | None = None
+    task: Task, calls: Sequence[Call], params: Mapping[str, Any] | None = None, replayed: Replay | None = None
 ) -> tuple[bool | None, bool | None]:
     """`state_match` and `response_match`; None where there are too many pairs to look at all."""
     world = simulator_of(task)
-    run = replay(task, calls)
+    run = replay(task, calls) if replayed is None else replayed
     done = [call for call in run.calls if not call.failed]
-    explored = _references(task, done, params or {})
-    if not explored.whole:
+    references = _references(task, done, params or {})
+    if not references.explored.whole:
         return None, None
-    accepted = [node for node in explored.nodes if node.position.accepted]
-    end = canonical(world.public(run.end))
-    state = any(canonical(world.public(node.state)) == end for node in accepted)
-    return state, _responses_found(explored, Counter(_text(call) for call in done))
+    state = canonical(world.public(run.end)) in references.ends
+    return state, references.responses_found(Counter(canonical(call.result) for call in done))
 
 
-def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any]) -> Explored:
+class _References:
+    """What the golden paths do in the world: where they end, and what they are answered on the way."""
+
+    def __init__(self, world: Simulator, explored: Explored) -> None:
+        self.explored = explored
+        accepted = (node for node in explored.nodes if node.position.accepted)
+        self.ends = {canonical(world.public(node.state)) for node in accepted}
+        self._steps: dict[int, list[tuple[str, Node]]] = defaultdict(list)
+        for edge in explored.edges:
+            self._steps[id(edge.node)].append((canonical(edge.call.result), edge.after))
+
+    def responses_found(self, responses: Counter[str]) -> bool | None:
+        """Whether the responses of some golden path are all among the agent's, each as often."""
+        first: tuple[Node, tuple[str, ...]] = (self.explored.nodes[0], ())
+        seen = {(id(first[0]), first[1])}
+        waiting = [first]
+        while waiting:
+            node, used = waiting.pop()
+            if node.position.accepted:
+                return True
+            for text, after in self._steps[id(node)]:
+                if used.count(text) < responses[text]:
+                    key = (id(after), tuple(sorted((*used, text))))
+                    if key not in seen:
+                        if len(seen) >= MOST_PAIRS:
+                            return None
+                        seen.add(key)
+                        waiting.append((after, key[1]))
+        return False
+
+
+def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any]) -> _References:
     """What the golden paths do, each step with the arguments that the agent gave it, else with an example.
 
     Where the agent's arguments are what the examples are too, what was found for these holds.
@@ -58,8 +87,10 @@ def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any]) -> 
         elif own:
             settled[symbol] = own[:1]
     usual = _explored(task, settled, params)
-    again: list[tuple[Node, int, Call | None]] = [(edge.node, edge.symbol, edge.call) for edge in usual.edges]
-    again += [(snag.node, snag.symbol, snag.call) for snag in usual.snags]
+    if not bound:
+        return usual
+    again: list[tuple[Node, int, Call | None]] = [(edge.node, edge.symbol, edge.call) for edge in usual.explored.edges]
+    again += [(snag.node, snag.symbol, snag.call) for snag in usual.explored.snags]
     choose = _as_the_agent(task, bound)
     for node, symbol, call in again:
         if symbol in bound and (call is None or not equal(choose(node.position, symbol), call.arguments)):
@@ -88,15 +119,16 @@ def _own(task: Task, symbol: int, done: Sequence[Call]) -> list[Any]:
     return list({canonical(arguments): arguments for arguments in fitting}.values())
 
 
-def _explored(task: Task, own: Mapping[int, Sequence[Any]], params: Mapping[str, Any]) -> Explored:
-    known: dict[str, Explored] = vars(task).setdefault("_references", {})
+def _explored(task: Task, own: Mapping[int, Sequence[Any]], params: Mapping[str, Any]) -> _References:
+    known: dict[str, _References] = vars(task).setdefault("_references", {})
     examples = {symbol: arguments_at(task, begin(task.automaton, params), symbol) for symbol in own}
     told = {str(symbol): given for symbol, given in own.items() if not equal(given, [examples[symbol]])}
     key = canonical([params, told])
     if key not in known:
         if len(known) >= 100:
             known.clear()
-        known[key] = explore(task, _as_the_agent(task, own), MOST_PAIRS, params=params)
+        explored = explore(task, _as_the_agent(task, own), MOST_PAIRS, params=params)
+        known[key] = _References(simulator_of(task), explored)
     return known[key]
 
 
@@ -109,31 +141,3 @@ def _as_the_agent(task: Task, own: Mapping[int, Sequence[Any]]) -> Choose:
         return arguments_at(task, position, symbol)
 
     return choose
-
-
-def _responses_found(explored: Explored, responses: Counter[str]) -> bool | None:
-    """Whether the responses of some golden path are all among the agent's, each as often."""
-    edges: dict[int, list[Edge]] = defaultdict(list)
-    for edge in explored.edges:
-        edges[id(edge.node)].append(edge)
-    first = (explored.nodes[0], ())
-    seen: set[tuple[int, tuple[str, ...]]] = {(id(first[0]), first[1])}
-    waiting: list[tuple[Any, tuple[str, ...]]] = [first]
-    while waiting:
-        node, used = waiting.pop()
-        if node.position.accepted:
-            return True
-        for edge in edges[id(node)]:
-            text = _text(edge.call)
-            if used.count(text) < responses[text]:
-                key = (id(edge.after), tuple(sorted((*used, text))))
-                if key not in seen:
-                    if len(seen) >= MOST_PAIRS:
-                        return None
-                    seen.add(key)
-                    waiting.append((edge.after, key[1]))
-    return False
-
-
-def _text(call: Call) -> str:
-    return canonical(call.result)

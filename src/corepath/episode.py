@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from corepath.errors import StepLimitError
+from corepath.explore import Replay
 from corepath.score import PAPER, Scoring, score
 from corepath.session import Agent, Session
 from corepath.task import Episode, Task
@@ -67,9 +68,11 @@ def recorded(
             extra=extra,
         ),
         scoring,
+        session.replayed,
     )  # fmt: skip
 
 
-def rescored(task: Task, episode: Episode, scoring: Scoring) -> Episode:
+def rescored(task: Task, episode: Episode, scoring: Scoring, replayed: Replay | None = None) -> Episode:
     """The episode with the scores that it has now."""
-    return replace(episode, extra={**episode.extra, "scores": score(task, episode, scoring).to_dict()})
+    found = score(task, episode, scoring, replayed=replayed)
+    return replace(episode, extra={**episode.extra, "scores": found.to_dict()})

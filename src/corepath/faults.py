@@ -85,6 +85,20 @@ class Strays:
                 self._steps[id(node), symbol] = done  # which holds the node, so that its id stays its own
         return done
 
+    @cached_property
+    def undoable(self) -> list[tuple[Call, Call]]:
+        """Writes that are no step, each with what takes it back, as they are found in the start state."""
+        found = ((call, self.undo(self.task.start, call)) for call in self.in_turns[:MOST_TRIED])
+        return [(call, back) for call, back in found if back is not None]
+
+    def undoes(self, state: Any, call: Call, back: Call) -> bool:
+        """Whether the call changes something in a state, and the other takes it back."""
+        key = self.world.key(state)
+        answered, after = self.world.answer(state, call)
+        if answered.failed or self.world.key(after) == key:
+            return False
+        return self.world.key(self.world.answer(after, back)[1]) == key
+
     def undo(self, state: Any, call: Call) -> Call | None:
         """What takes the world back to where it was before the call; None where nothing does or nothing was done."""
         key = self.world.key(state)
@@ -259,11 +273,18 @@ def harmful_late(run: GoldenRun) -> Iterator[Sequence[Call]]:
 def undone(run: GoldenRun) -> Iterator[Sequence[Call]]:
     """Something is done that nobody asked for, and undone at once, so that the state shows nothing of it."""
     for index in sorted({0, len(run.calls) // 2, len(run.calls)}):
-        for call in run.strays.in_turns[:MOST_TRIED]:
-            back = run.strays.undo(run.states[index], call)
-            if back is not None:
-                yield (*run.calls[:index], call, back, *run.calls[index:])
-                break
+        both = next(_ways_back(run, run.states[index]), None)
+        if both is not None:
+            yield (*run.calls[:index], *both, *run.calls[index:])
+
+
+def _ways_back(run: GoldenRun, state: Any) -> Iterator[tuple[Call, Call]]:
+    """Writes that are no step with what takes them back; what works in the start state is tried first."""
+    yield from (pair for pair in run.strays.undoable if run.strays.undoes(state, *pair))
+    for call in run.strays.in_turns[:MOST_TRIED]:
+        back = run.strays.undo(state, call)
+        if back is not None:
+            yield call, back
 
 
 def redundant_reads(run: GoldenRun) -> Iterator[Sequence[Call]]:

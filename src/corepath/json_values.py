@@ -21,6 +21,8 @@ _LARGEST = 10**MOST_DIGITS
 
 def equal(a: Any, b: Any) -> bool:
     """JSON equality: `True` is not 1, `"25"` is not 25, 1 is 1.0; objects ignore key order, lists do not."""
+    if type(a) is str or type(b) is str:
+        return bool(a == b)
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
     if isinstance(a, (int, float)):
@@ -38,6 +40,9 @@ def canonical(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):
@@ -53,7 +58,10 @@ def why_not_json(value: Any) -> str | None:
     for _ in range(DEEPEST + 1):
         below: list[Any] = []
         for item in level:
-            if isinstance(item, Mapping):
+            kind = type(item)
+            if kind is str or kind is bool or item is None:
+                continue
+            if kind is dict or isinstance(item, Mapping):
                 for key in item:
                     if not isinstance(key, str):
                         return f"the key {key!r} is not text"

@@ -406,12 +406,14 @@ class Fields(Matcher):
         return hash((frozenset(self.fields), self.open))
 
     def matches(self, value: Any, scope: Scope) -> bool:
-        return (
-            isinstance(value, Mapping)
-            and (self.open or len(value) == len(self.fields))
-            and all(name in value for name, _ in self.fields)
-            and all(pattern.matches(value[name], scope) for name, pattern in self._ordered)
-        )
+        if type(value) is not dict and not isinstance(value, Mapping):  # what all is matched with is a dict
+            return False
+        if not self.open and len(value) != len(self.fields):
+            return False
+        for name, _ in self.fields:
+            if name not in value:
+                return False
+        return all(pattern.matches(value[name], scope) for name, pattern in self._ordered)
 
     @cached_property
     def _ordered(self) -> list[tuple[str, Matcher]]:

@@ -11,6 +11,7 @@ from corepath.action import Call
 from corepath.alphabet import Severity
 from corepath.baselines import baselines
 from corepath.errors import TaskError
+from corepath.explore import Replay
 from corepath.harm import HarmKind
 from corepath.matchers import Scope
 from corepath.metrics.alignment import Closest, Pair
@@ -169,8 +170,12 @@ def score(
     *,
     params: Mapping[str, Any] | None = None,
     answer: Any = None,
+    replayed: Replay | None = None,
 ) -> Score:
-    """Every score of the calls (or of an episode) on a task. A call may be given in the call notation."""
+    """Every score of the calls (or of an episode) on a task. A call may be given in the call notation.
+
+    `replayed` is what the task's world made of the calls, where that is known; else it is found out for the baselines.
+    """
     if isinstance(calls, Episode):
         params, answer, calls = calls.params, calls.answer, calls.calls
     made = [notation.call(call) if isinstance(call, str) else call for call in calls]
@@ -180,7 +185,7 @@ def score(
         task.automaton.golden, trace.tokens, nearest, scoring.lam, scoring.order_fallback, scoring.ktc_budget
     )
     repaired = hlr(trace)
-    state_match, response_match = (None, None) if task.simulator is None else baselines(task, made, params)
+    state_match, response_match = (None, None) if task.simulator is None else baselines(task, made, params, replayed)
     if scoring.hlr_references == "repaired+golden" and nearest.similarity > repaired.similarity:
         repaired = nearest
     return Score(

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from corepath.action import Call
 from corepath.errors import StepLimitError
-from corepath.explore import simulator_of
+from corepath.explore import Replay, simulator_of
 from corepath.json_values import parse_json, why_not_json
 from corepath.task import Task
 from corepath.world import World
@@ -41,6 +41,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self._simulator = simulator_of(self.task)
+        self._taken: list[Call] = []
         self._state = self.task.start
         self._began = self.clock() if self.clock else 0.0
 
@@ -87,9 +88,16 @@ class Session:
             raise StepLimitError(f"the step limit of {self.task.step_limit} calls is reached; the episode is over")
         sent = Call(tool, _arguments(arguments), id=id, turn=turn, extra=self._at())
         answered, self._state = self._simulator.answer(self._state, sent)
-        answered = replace(answered, arguments=sent.arguments)  # as they were sent, not as the tool took them
+        self._taken.append(answered)
+        if answered.arguments is not sent.arguments:
+            answered = replace(answered, arguments=sent.arguments)  # as they were sent, not as the tool took them
         self.calls.append(answered)
         return answered
+
+    @property
+    def replayed(self) -> Replay:
+        """The calls as the world took them, and the states before the first and after the last."""
+        return Replay(tuple(self._taken), (self.task.start, self._state))
 
     def say(self, text: str) -> None:
         """Record what the agent said before its next call."""

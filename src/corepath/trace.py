@@ -7,7 +7,7 @@ taken, position = step(position, call)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Literal
@@ -145,18 +145,14 @@ def step(position: Position, call: Call) -> tuple[Step, Position]:
         harm = kind_of_harm(automaton, state, position.done, call, reading)
     taken = Step(position.taken, call, kind, reading.symbol, state, after, reading, harm)
     if kind is not Kind.PROGRESS or reading.symbol is None:
-        return taken, replace(position, taken=position.taken + 1)
+        return taken, Position(
+            automaton, state, position.variables, position.results, position.done, position.taken + 1, position.errors
+        )
     results = position.results
     if call.result is not UNANSWERED:
         results = {**results, automaton.alphabet.actions[reading.symbol]: call.result}
-    return taken, replace(
-        position,
-        state=after,
-        variables=reading.variables,
-        results=results,
-        done=position.done | {reading.symbol},
-        taken=position.taken + 1,
-    )
+    done = position.done | {reading.symbol}
+    return taken, Position(automaton, after, reading.variables, results, done, position.taken + 1, position.errors)
 
 
 def _effect(automaton: Automaton, state: int, reading: Reading, *, failed: bool) -> tuple[Kind, int]:

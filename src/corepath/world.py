@@ -26,7 +26,7 @@ from corepath.action import REQUIRED, UNANSWERED, Action, Call, Tool
 from corepath.alphabet import Forbidden
 from corepath.errors import CorepathError, TaskError, ToolError, nearest
 from corepath.explore import Node, arguments_at, explore, place, simulator_of, variant, variants
-from corepath.json_values import canonical, is_name, why_not_json
+from corepath.json_values import equal, is_name, why_not_json
 from corepath.matchers import Matcher, ResultOf, Scope, every
 from corepath.parameters import Parameter, parameters_of, taken
 from corepath.policy import Never, Policy, completed
@@ -309,7 +309,7 @@ def same_public(world: Simulator, one: Any, other: Any) -> bool:
     """Whether two states are the same but for what is private."""
     if one is other or world.key(one) == world.key(other):
         return True
-    return canonical(world.public(one)) == canonical(world.public(other))
+    return equal(world.public(one), world.public(other))
 
 
 # States are values

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from corepath.metrics.alignment import Closest, closest
+from corepath.metrics.alignment import Closest, Pair, closest
 from corepath.trace import Trace
 
 
 def path_correctness(trace: Trace) -> Closest:
     """PC (Eq. 4): the largest 1 − NLD over all golden paths, with the path that has it."""
+    if trace.end.accepted and not any(trace.harm_mask) and trace.automaton.rule == "acyclic":
+        x = trace.tokens  # a golden path itself
+        return Closest(0, x, tuple(Pair(place, place) for place in range(len(x))), len(x))
     return closest(trace.automaton.golden, trace.tokens)
