@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import kernel
+from benchmarks import kernel, runs
 from benchmarks.claims import Claim
 
 BENCHMARKS = {
@@ -13,6 +13,8 @@ BENCHMARKS = {
     "sizes": kernel.large_tasks,
     "exact": kernel.share_that_is_exact,
     "import": kernel.import_time,
+    "agents": runs.built_in_agents,
+    "models": runs.harness_of_models,
 }
 
 

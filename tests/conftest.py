@@ -47,7 +47,9 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 def corepath() -> Run:
     """Runs the real `corepath` command: `corepath("score", "--tasks", folder, file)`."""
 
-    def run(*arguments: object, stdin: str | bytes = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: object, stdin: str | bytes = "", cwd: Path | None = None, patience: float = 300
+    ) -> subprocess.CompletedProcess[str]:
         command = Path(sys.executable).with_name("corepath")
         done = subprocess.run(
             [command, *map(str, arguments)],
@@ -55,7 +57,7 @@ def corepath() -> Run:
             capture_output=True,
             cwd=cwd,
             check=False,
-            timeout=120,
+            timeout=patience,
             env={**os.environ, "PYTHONIOENCODING": "utf-8"},
         )
         return subprocess.CompletedProcess(

@@ -22,6 +22,7 @@ import pytest
 
 from corepath.runs import local
 from corepath.runs.local import LocalModelError, engine, fetch, request_fields, serving
+from tests.conftest import Run
 
 LONG = 300
 """Seconds that anything may take on a machine that others use too."""
@@ -334,3 +335,39 @@ def properties(address: str) -> dict[str, Any]:
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port(address), timeout=LONG)) as connection:
         connection.request("GET", "/props")
         return dict(json.load(connection.getresponse()))
+
+
+# In a run
+
+
+def test_the_real_model_plays_tasks_and_every_call_is_recorded(corepath: Run, weights: Path, tmp_path: Path) -> None:
+    tasks = ("--task", "farm/threshold", "--task", "computations/average")
+    folder = tmp_path / "run"
+    done = corepath("run", "--model", "local", *tasks, "--threads", 1, "--out", folder, patience=LONG * 2)
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]
+    assert sorted(row["task"] for row in found) == ["computations/average", "farm/threshold"]
+    for row in found:
+        assert (row["agent"], row["ended"] in ("answered", "turn limit", "step limit")) == ("local", True)
+        assert 1 <= row["turns"] <= 6
+        assert row["usage"]["input_tokens"] > 500
+        assert 0 < row["usage"]["output_tokens"] <= 6 * 128
+        assert all("result" in call or "error" in call for call in row["calls"])
+        assert [call["turn"] for call in row["calls"]] == sorted(call["turn"] for call in row["calls"])
+        assert 0 <= row["scores"]["pc"] <= 1
+        assert row["seconds"] >= row["usage"]["seconds"] * 0.9
+    assert sum(len(row["calls"]) for row in found) >= 1, "it is weak, and it does call tools"
+    assert "local by world" in done.stdout
+
+
+def test_where_the_model_cannot_be_fetched_that_is_said_and_nothing_is_written(
+    corepath: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COREPATH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    done = corepath("run", "--model", "local", "--out", tmp_path / "run")
+    assert done.returncode == 3
+    assert "cannot be fetched" in done.stderr
+    assert "--model local:/path/to/model.gguf" in done.stderr
+    assert not (tmp_path / "run").exists()

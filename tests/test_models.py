@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +49,9 @@ def played(script: Any, task: str = TASK, **options: Any) -> Episode:
     with BadServer(script) as server:
         episode = asyncio.run(play(server.url))
     line = episode_json(episode)
-    read = next(iter(read_episodes("x", _Lines(line))))
+    read = next(iter(read_episodes("x", BytesIO(line.encode()))))
     assert read.problem is None, "what is written can be read back"
     return episode
-
-
-class _Lines(list[bytes]):
-    """A file of one line, as `read_episodes` takes it."""
-
-    def __init__(self, line: str) -> None:
-        super().__init__([line.encode() + b"\n"])
 
 
 def first(reply: Reply) -> Any:

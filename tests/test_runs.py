@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import signal
@@ -168,7 +167,6 @@ def test_a_run_killed_at_any_moment_goes_on_without_losing_or_doubling(uninterru
             [COMMAND, *options, "--jobs", str(1 + killed % 2)],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
         )
         _wait_for_news(folder, process, chance.uniform(0, 0.8))
         if process.poll() is not None:
@@ -176,13 +174,30 @@ def test_a_run_killed_at_any_moment_goes_on_without_losing_or_doubling(uninterru
             shutil.rmtree(folder)  # it was faster than the kill: begin anew
             begun = False
             continue
-        os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait()
         begun = (folder / MANIFEST).exists()
         killed += 1
     done = subprocess.run([COMMAND, "run", "--resume", folder], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (folder / EPISODES).read_bytes() == (uninterrupted / EPISODES).read_bytes()
+    until = time.monotonic() + 20
+    while _of_run(folder) and time.monotonic() < until:
+        time.sleep(0.2)
+    assert not _of_run(folder), "what a killed run started ends too"
+
+
+def _of_run(folder: Path) -> list[str]:
+    """The processes that speak of the folder."""
+    found = []
+    for one in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (one / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if str(folder).encode() in command:
+            found.append(command.decode())
+    return found
 
 
 def _wait_for_news(folder: Path, process: subprocess.Popen[Any], more: float) -> None:
@@ -293,17 +308,17 @@ def test_rescoring_with_another_profile_changes_scores_and_nothing_else(corepath
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
     before = lines(copy)
-    done = corepath("rescore", copy, "--recommended", "--dry-run")
+    done = corepath("rescore", copy, "--profile", "recommended", "--dry-run")
     assert (done.returncode, "would have other scores" in done.stderr) == (0, True)
     assert lines(copy) == before
-    done = corepath("rescore", copy, "--recommended")
+    done = corepath("rescore", copy, "--profile", "recommended")
     assert done.returncode == 0, done.stderr
     after = lines(copy)
     assert {row["scores"]["profile"] for row in after} == {"recommended"}
     assert json.loads((copy / MANIFEST).read_text())["profile"] == "recommended"
     strip = [{name: value for name, value in row.items() if name != "scores"} for row in before]
     assert strip == [{name: value for name, value in row.items() if name != "scores"} for row in after]
-    assert corepath("rescore", copy, "--paper").returncode == 0
+    assert corepath("rescore", copy, "--profile", "paper").returncode == 0
     assert (copy / EPISODES).read_bytes() == (folder / EPISODES).read_bytes()
 
 

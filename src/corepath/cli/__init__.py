@@ -20,10 +20,11 @@ from rich.text import Text
 from corepath import __version__
 from corepath.cli import run, serve, worlds
 from corepath.cli.printing import print_table, report, safe, safe_lines, say, table, wrong_use
+from corepath.cli.profile import Profile
 from corepath.errors import InputError, Problem, TaskError, nearest
 from corepath.files import load_tasks, read_episodes
 from corepath.formats import schema as format_schema
-from corepath.score import PAPER, RECOMMENDED, Score, Scoring, score, with_options
+from corepath.score import Score, Scoring, score, with_options
 from corepath.show import as_dot, as_json, as_mermaid, as_text, count_text, span
 from corepath.task import Episode, Task
 from corepath.world import installed_worlds
@@ -37,13 +38,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _GATES = ("pc", "pc_ktc", "prefix_criticality", "harm_free", "efficiency", "directness", "pc_hlr", "accepted")
-
-
-class Profile(StrEnum):
-    """The two named ways to score."""
-
-    PAPER = "paper"
-    RECOMMENDED = "recommended"
 
 
 class Format(StrEnum):
@@ -129,7 +123,7 @@ def score_command(
     """Score episodes against their tasks."""
     try:
         scoring = with_options(
-            PAPER if profile is Profile.PAPER else RECOMMENDED,
+            profile.scoring,
             lam=lam,
             beta=beta,
             order_fallback=_number_or_text(order_fallback),

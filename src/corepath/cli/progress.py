@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -82,6 +82,13 @@ class Watch:
         with Live(self._shown(), console=err, refresh_per_second=8, transient=True) as self._live:
             yield self
         self._live = None
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Say on a terminal what takes a while."""
+    with err.status(what) if err.is_terminal else nullcontext():
+        yield
 
 
 @contextmanager

@@ -13,7 +13,8 @@ import typer
 from corepath.agents import BUILT_IN, built_in
 from corepath.aggregate import Summary, agent_of, summaries, world_of
 from corepath.cli.printing import out, print_table, report, safe, say, table, wrong_use
-from corepath.cli.progress import Watch, fetching
+from corepath.cli.profile import Profile
+from corepath.cli.progress import Watch, fetching, waiting
 from corepath.episode import rescored
 from corepath.errors import CorepathError, InputError, TaskError
 from corepath.files import episode_json
@@ -21,7 +22,7 @@ from corepath.runs.folder import RunFolder, key_of, new_folder
 from corepath.runs.plan import Plan, changed
 from corepath.runs.redact import redaction_of, values_in
 from corepath.runs.suite import play_built_in
-from corepath.score import PAPER, RECOMMENDED, Scoring
+from corepath.score import Scoring
 from corepath.sources import Source, all_sources
 from corepath.task import Episode
 
@@ -61,7 +62,7 @@ def run_command(
     redact: Annotated[
         str | None, typer.Option("--redact", metavar="FIELDS", help="Never write the values of these fields.")
     ] = None,
-    recommended: Annotated[bool, typer.Option("--recommended", help="Score with the profile `recommended`.")] = False,
+    profile: Annotated[Profile, typer.Option(help="How to score.")] = Profile.PAPER,
     max_connections: Annotated[
         int | None, typer.Option(min=1, help="Episodes of a model at the same time. Default: 10; local: 1.")
     ] = None,
@@ -70,6 +71,7 @@ def run_command(
     ] = None,
     max_retries: Annotated[int, typer.Option(min=0, help="Of a request that the service fails.")] = 5,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds that one request may take.")] = 300,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of a local model.")] = 2,
     jobs: Annotated[int, typer.Option(min=0, help="Processes for built-in agents; 0: one a core.")] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
     as_json: JsonOption = False,
@@ -82,17 +84,19 @@ def run_command(
             wrong_use("--retry belongs to --resume")
         plan = _plan(
             agents or [], models or [], [*(worlds or []), *(tasks or [])], limit,
-            Plan((), epochs=epochs, seed=seed, scoring=RECOMMENDED if recommended else PAPER,
+            Plan((), epochs=epochs, seed=seed, scoring=profile.scoring,
                  redact=tuple(name.strip() for name in (redact or "").split(",") if name.strip()),
                  options={"max_connections": max_connections, "base_url": base_url, "max_retries": max_retries,
-                          "timeout": timeout}),
+                          "timeout": timeout, "threads": threads}),
         )  # fmt: skip
         if dry_run:
             _print_dry_run(plan, as_json=as_json)
             return
         if plan.models:
             _checked(plan)
-        folder = RunFolder.create(out_folder or new_folder(), plan.manifest())
+        with waiting("making the tasks"):
+            manifest = plan.manifest()
+        folder = RunFolder.create(out_folder or new_folder(), manifest)
     try:
         _carry_out(plan, folder, jobs)
     except KeyboardInterrupt:
@@ -129,7 +133,9 @@ def _plan(agents: list[str], models: list[str], targets: list[str], limit: int |
 def _resumed(path: Path, *, retry: bool) -> tuple[RunFolder, Plan]:
     folder = RunFolder.open(path)
     plan = _plan_of(folder)
-    if different := changed(folder, plan):
+    with waiting("looking whether the tasks are still the same"):
+        different = changed(folder, plan)
+    if different:
         listed = ", ".join(different[:5]) + (f" and {len(different) - 5} more" if len(different) > 5 else "")
         say(
             f"corepath: {listed} changed since this run began, and episodes of different tasks cannot be mixed. "
@@ -186,21 +192,18 @@ def _live() -> Any:
 
 def rescore_command(
     folders: Annotated[list[Path], typer.Argument(metavar="RUNS...", help="Folders of runs.")],
-    recommended: Annotated[bool, typer.Option("--recommended", help="Score with the profile `recommended`.")] = False,
-    paper: Annotated[bool, typer.Option("--paper", help="Score with the profile `paper`.")] = False,
+    profile: Annotated[Profile | None, typer.Option(help="How to score; as before unless given.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and write nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Score the episodes of runs again with the tasks as they are now; nothing is run."""
-    if recommended and paper:
-        wrong_use("--recommended and --paper are two profiles; give one of them")
     opened = [RunFolder.open(path) for path in folders]
     for folder in opened:
         plan = _plan_of(folder)
         if plan.redact:
             say(f"corepath: {folder.path} was redacted ({', '.join(plan.redact)}): its calls cannot be scored again")
             raise typer.Exit(1)
-        scoring = RECOMMENDED if recommended else PAPER if paper else plan.scoring
+        scoring = plan.scoring if profile is None else profile.scoring
         with folder.writing():
             before = list(folder.episodes())
             after = _scored_again(folder, before, plan, scoring)

@@ -86,12 +86,12 @@ async def converse(
             ending.ended, ending.failure = FAILED_OUTSIDE, {"kind": REFUSED, "message": _short(message.text)}
             return ending
         sent = sent_calls(message, response)
-        if message.text:
-            session.say(message.text)
         messages.append(_reply(message, sent) if sent else message)
         if not sent:
             ending.answer = message.text
             return ending
+        if message.text:
+            session.say(message.text)
         try:
             messages += [_answered(session, call, ending.turns) for call in sent]
         except StepLimitError:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
@@ -46,7 +49,7 @@ def play_built_in(
     # A forked process has the tasks that are made already.
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
     context = multiprocessing.get_context(method)
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin) as pool:
         try:
             for episodes in pool.map(_played, work):
                 folder.append(*episodes)
@@ -57,9 +60,18 @@ def play_built_in(
             raise
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C is for the process that writes; it ends the others."""
+def _begin() -> None:
+    """What a process does first: Ctrl-C is for the one that writes, and the tasks are no garbage."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.freeze()
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """End when the process that writes has been killed: what waits for work would wait for ever."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 def _played(job: _Job) -> list[Episode]:
