@@ -105,6 +105,20 @@ def test_a_world_and_a_task_in_files_of_ones_own_can_be_run(corepath, tmp_path):
     assert lines(tmp_path / "b")[0]["scores"]["accepted"] is True
 
 
+def test_a_folder_called_as_a_world_is_not_taken_for_it(corepath, tmp_path):
+    (tmp_path / "farm").mkdir()
+    done = corepath("run", "--world", "farm", "--agent", "oracle", "--limit", 1, "--out", "legal", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = corepath("run", "--world", "legal", "--agent", "oracle", "--limit", 1, "--out", "x", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert corepath("new", "task", "errand", cwd=tmp_path).returncode == 0
+    (tmp_path / "errand.yaml").rename(tmp_path / "farm" / "errand.yaml")
+    done = corepath("run", "--task", "./farm", "--agent", "oracle", "--out", "y", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert corepath("run", "--resume", "y", cwd=tmp_path).returncode == 0
+    assert len(lines(tmp_path / "y")) == 1
+
+
 def test_a_dry_run_says_what_would_be_run_and_writes_nothing(corepath, tmp_path):
     done = corepath("run", "--model", "openai/gpt-4o", "--world", "farm", "--epochs", 2, "--dry-run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

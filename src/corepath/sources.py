@@ -18,7 +18,7 @@ _FILES = (".yaml", ".yml", ".json")
 
 @dataclass(frozen=True)
 class Source:
-    """A task that can be made here and in another process: `where` is a world's name, a file or a folder."""
+    """A task that can be made here and in another process: `where` is a world's name, a file, or a folder with a /."""
 
     where: str
     id: str
@@ -26,12 +26,12 @@ class Source:
     @property
     def in_file(self) -> bool:
         """Whether it is a task file's, which has no variants."""
-        return self.where.endswith(_FILES) or Path(self.where).is_dir()
+        return self.where.endswith((*_FILES, "/"))
 
     @property
     def gone(self) -> bool:
         """Whether it is of a file that is not there."""
-        return self.where.endswith((".py", *_FILES)) and not Path(self.where).exists()
+        return self.where.endswith((".py", "/", *_FILES)) and not Path(self.where).exists()
 
     @property
     def name(self) -> str:
@@ -57,28 +57,34 @@ class Source:
 def sources(target: str) -> list[Source]:
     """The tasks that a user names: `farm`, `farm/dry_plants`, a world in a .py file, task files or a folder of them.
 
-    Raises `TaskError` or `InputError` where there are none.
+    A folder that is called as a world is meant with `./farm`. Raises `TaskError` or `InputError` where there are none.
     """
-    if target.endswith((".py", *_FILES)) or (target and Path(target).is_dir()):
-        if not Path(target).exists():
-            raise TaskError.of(f"no such file or folder: {target}")
-        if target.endswith(".py"):
-            return [Source(target, f"{one.name}/{task}") for one in _worlds_in(target) for task in one.makers]
-        found = _file(target)
-        for id_, task in found.items():
-            if task.simulator is None:
-                raise TaskError.of(
-                    f"{target}: task '{id_}' names no world to be run in; check it with: corepath check {target}"
-                )
-        return [Source(target, id_) for id_ in found]
     name, _, short = target.partition("/")
     known = installed_worlds()
+    if target.endswith((".py", *_FILES)) or (name not in known and target and Path(target).is_dir()):
+        return _sources_in(target)
     if name not in known:
         raise TaskError.of(f"no world or file '{target}'{nearest(name, known)}")
     makers = world(name).makers
     if short and short not in makers:
         raise TaskError.of(f"no task '{short}' in world '{name}'{nearest(short, makers)}")
     return [Source(name, f"{name}/{task}") for task in ([short] if short else makers)]
+
+
+def _sources_in(path: str) -> list[Source]:
+    """The tasks of a file, or of a folder of task files."""
+    if not Path(path).exists():
+        raise TaskError.of(f"no such file or folder: {path}")
+    if path.endswith(".py"):
+        return [Source(path, f"{one.name}/{task}") for one in _worlds_in(path) for task in one.makers]
+    found = _file(path)
+    for id_, task in found.items():
+        if task.simulator is None:
+            raise TaskError.of(
+                f"{path}: task '{id_}' names no world to be run in; check it with: corepath check {path}"
+            )
+    where = f"{path.rstrip('/')}/" if Path(path).is_dir() else path
+    return [Source(where, id_) for id_ in found]
 
 
 def all_sources(targets: Iterable[str]) -> list[Source]:

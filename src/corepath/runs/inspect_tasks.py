@@ -44,8 +44,9 @@ _SESSIONS: Final[dict[str, Session]] = {}
 def _world_task(name: str) -> InspectTask:
     """The tasks of a world, registered under its name."""
 
-    def made(seed: int = 0, tasks: str = "", profile: str = "paper") -> InspectTask:
-        wanted = [f"{name}/{one.strip()}" for one in tasks.split(",") if one.strip()]
+    def made(seed: int = 0, tasks: str | list[str] | None = None, profile: str = "paper") -> InspectTask:
+        listed = tasks.split(",") if isinstance(tasks, str) else tasks or []
+        wanted = [f"{name}/{one.strip()}" for one in listed]
         found = [source.make(seed) for source in all_sources(wanted or [name])]
         samples = [
             Sample(id=one.id, input=one.prompt, metadata={"task": one.id, "seed": seed}, target="") for one in found
