@@ -19,6 +19,7 @@ from corepath import (
     any_order,
     choice,
     contains,
+    one_of,
     replay,
     result_of,
     score,
@@ -154,3 +155,32 @@ def test_where_there_are_too_many_pairs_the_answer_is_not_known(monkeypatch: pyt
     monkeypatch.setattr(module, "MOST_PAIRS", 3)
     made = task(any_order(write("a", "x"), write("b", "y"), switch(True)))
     assert baselines(made, []) == (None, None)
+
+
+@dataclass
+class Shelf:
+    put: str = ""
+
+
+def test_a_choice_between_a_value_read_and_a_literal_is_the_agents():
+    """The literal is the example before anything is read, and the value read is it later."""
+
+    shelf: World[Shelf] = World("shelf", Shelf)
+
+    @shelf.read
+    def find(shelf: Shelf) -> dict[str, str]:
+        """Find the thing."""
+        return {"id": "t7"}
+
+    @shelf.write
+    def put(shelf: Shelf, thing: str) -> str:
+        """Put a thing on the shelf."""
+        shelf.put = thing
+        return f"put {thing}"
+
+    task = shelf.complete(
+        Task("shelf/put", procedure=seq(find(), put(thing=one_of(result_of(find(), "id"), "lit")))), "shelf/put"
+    )
+    for chosen in ("lit", "t7", "lit"):
+        found = score(task, replay(task, ["find()", f'put(thing="{chosen}")']).calls)
+        assert (found.accepted, found.state_match, found.response_match) == (True, True, True), chosen

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import subprocess
 import sys
@@ -12,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from corepath import installed_worlds
-from tests.bad_server import BadServer, Reply, Request, calls, echo_oracle, says, status
+from corepath import installed_worlds, task
+from tests.bad_server import BadServer, Reply, Request, calls, echo_oracle, odd_replies, says, status
 from tests.test_models import plans
 
 SHELL = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
@@ -69,20 +68,78 @@ def test_another_solver_is_scored_the_same_from_its_tool_events(tmp_path):
     ]  # fmt: skip
 
 
-def test_an_undefined_score_is_nan_there(tmp_path):
-    with BadServer(lambda _: says("Done.")) as server:
-        log = inspected(tmp_path, server.url, "corepath/farm", "-T", "tasks=dry_plants")
-    value = log["samples"][0]["scores"]["core"]["value"]
-    assert math.isnan(float(value["efficiency"] if value["efficiency"] is not None else "nan"))
-    assert value["pc"] == 0.0
+IN_PROCESS = """
+import json, math, sys
+from inspect_ai import eval, score
+from inspect_ai.approval import Approval, ApprovalPolicy, approver
+from inspect_ai.model import get_model
+from inspect_ai.agent import react
+from inspect_ai.solver import basic_agent, generate
+from corepath.runs.inspect_tasks import _SESSIONS, core, farm
+
+@approver
+def no_looking():
+    async def approve(message, call, view, history):
+        return Approval(decision="reject" if call.function == "rover_status" else "approve")
+    return approve
+
+def value(log):
+    return log.samples[0].scores["core"].value if log.samples and log.samples[0].scores else str(log.samples[0].error)
+
+golden, idle = sys.argv[1:]
+model = get_model("openai-api/server/m", base_url=golden, api_key="x")
+def run(**options):
+    return eval(farm(tasks=["rover_example"]), display="none", log_dir="logs", fail_on_error=False, **options)[0]
+
+found = {}
+log = run(model=model)
+found["ours"] = value(log)
+found["again"] = value(score(log, core(), action="overwrite"))
+found["approval"] = value(run(model=model, solver=generate(), approval=[ApprovalPolicy(no_looking(), "*")]))
+found["basic"] = value(run(model=model, solver=basic_agent()))
+found["react"] = value(run(model=model, solver=react()))
+nothing = get_model("openai-api/server/m", base_url=idle, api_key="x")
+found["idle"] = value(run(model=nothing))
+found["nan"] = math.isnan(found["idle"]["efficiency"])
+found["left"] = len(_SESSIONS)
+print("FOUND", json.dumps(found))
+"""
 
 
-def test_a_service_that_fails_is_an_error_of_the_sample_and_no_score(tmp_path):
-    with BadServer(lambda _: status(500)) as server:
-        log = inspected(tmp_path, server.url, "corepath/farm", "-T", "tasks=threshold", "--no-fail-on-error")
-    (sample,) = log["samples"]
-    assert sample["error"]
-    assert not sample.get("scores")
+def test_solvers_approval_and_scoring_again(tmp_path):
+    """A refused read first, then a golden path: with Inspect's solvers, an approver, and from the log."""
+    own = plans("farm")
+    prompt = next(prompt for prompt, path in own.items() if prompt == task("farm/rover_example").prompt)
+    script = echo_oracle({prompt: [("rover_status", {}), *own[prompt]]})
+
+    def golden(request: Request) -> Reply:
+        reply = script(request)
+        offered = [tool["function"]["name"] for tool in request.body["tools"]]
+        if "submit" in offered and request.number > len(own[prompt]):
+            return calls(("submit", {"answer": "Done."}))
+        return reply
+
+    with BadServer(golden) as server, BadServer(lambda _: says("Done.")) as idle:
+        command = [sys.executable, "-c", IN_PROCESS, server.url, idle.url]
+        env = {**os.environ, "SERVER_API_KEY": "none", "SERVER_BASE_URL": server.url}
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=300)
+    assert "FOUND" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
+    found = json.loads(done.stdout.partition("FOUND")[2].splitlines()[0])
+    perfect = {"pc": 1.0, "accepted": 1.0, "harm_count": 0.0, "state_match": 1.0}
+    for way in ("ours", "again", "approval", "basic"):
+        assert {name: found[way][name] for name in perfect} == perfect, way
+    assert found["ours"] == found["again"] == found["basic"]
+    assert "does not offer the world" in found["react"]
+    assert found["nan"] is True
+    assert found["idle"]["pc"] == 0.0
+
+
+def test_a_service_that_fails_or_refuses_is_an_error_of_the_sample_and_no_score(tmp_path):
+    refused = odd_replies()["the answer is filtered"]
+    with BadServer(lambda request: refused if "sensor of plant" in request.user else status(500)) as server:
+        log = inspected(tmp_path, server.url, "corepath/farm", "-T", "tasks=threshold,dry_plants", "--no-fail-on-error")
+    assert [bool(sample["error"]) for sample in log["samples"]] == [True, True]
+    assert not any(sample.get("scores") for sample in log["samples"])
 
 
 def test_every_world_is_a_task_of_inspect():

@@ -116,23 +116,19 @@ KINDS = {
     "NaN": "malformed",
     "a name nobody knows": "unknown_tool",
     "an empty name": "unknown_tool",
+    "no name": "unknown_tool",
+    "arguments are a list and not its text": "malformed",
     "a name of 10,000 signs": "unknown_tool",
     "a name that steers a terminal": "unknown_tool",
     "half of a sign in the name": "unknown_tool",
     "an integer of 5,000 digits": "malformed",
 }
-NOT_OF_THE_AGENT = {"no name", "no id", "no function", "arguments are an object and not its text",
-                    "arguments are a list and not its text"}  # fmt: skip
+NOT_OF_THE_AGENT = {"no function"}
 
 
 @pytest.mark.parametrize("name", list(odd_calls()))
 def test_odd_calls_count_as_what_they_were(name):
-    before = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(models.MOST_DIGITS)  # as `play_models` does
-    try:
-        episode = played(first(odd_calls("move_to", "place", "A")[name]))
-    finally:
-        sys.set_int_max_str_digits(before)
+    episode = played(first(odd_calls("move_to", "place", "A")[name]))
     if name in NOT_OF_THE_AGENT:
         assert (episode.extra["ended"], episode.extra["failure"]["kind"]) == ("failed outside", "unreadable answer")
         return
@@ -178,6 +174,65 @@ def test_what_the_service_does_wrong_is_told_from_what_the_agent_does(name):
         assert "failure" not in episode.extra
 
 
+@pytest.mark.parametrize("text", ["2024-99-99", "0x_", "2024-02-30", '{"place": ' + "9" * 5000 + "}"])
+def test_arguments_at_which_a_client_library_breaks_are_the_agents(text):
+    episode = played(first(calls(("move_to", text))))
+    assert (episode.extra["ended"], len(episode.calls)) == ("answered", 1)
+    assert [harm["kind"] for harm in episode.extra["scores"]["harms"]] == ["malformed"]
+    assert episode.calls[0].arguments == text
+
+
+def test_a_name_that_services_refuse_to_take_back_does_not_excuse_the_agent():
+    def strict(request: Request) -> Reply:
+        names = [
+            call["function"]["name"] for message in request.body["messages"] for call in message.get("tool_calls") or []
+        ]
+        if any(not name.replace("_", "").replace("-", "").isalnum() and name != "_" for name in names):
+            return status(400, message="invalid name")
+        odd = ("multi_tool_use.parallel", "a b", "")
+        return calls((odd[request.number], {})) if request.number < len(odd) else says("Done.")
+
+    episode = played(strict)
+    assert episode.extra["ended"] == "answered"
+    assert [call.tool for call in episode.calls] == ["multi_tool_use.parallel", "a b", ""]
+    assert [harm["kind"] for harm in episode.extra["scores"]["harms"]] == ["unknown_tool"] * 3
+
+
+def test_a_full_context_ends_an_episode_that_counts():
+    full = status(400, message="This model's maximum context length is 8192 tokens.", code="context_length_exceeded")
+    episode = played(lambda request: calls(("rover_status", {})) if request.number == 0 else full)
+    assert (episode.extra["ended"], episode.answer, len(episode.calls)) == ("context limit", None, 1)
+
+
+def test_the_services_own_words_are_kept():
+    episode = played(first(status(400, message="the tools are not to our taste")))
+    assert "the tools are not to our taste" in episode.extra["failure"]["message"]
+
+
+def test_what_only_looks_like_a_call_is_none():
+    from corepath.runs.conversation import _in_response
+
+    tools = [
+        {"type": "function", "name": "f", "parameters": {"properties": {"function": {"name": "x", "arguments": 1}}}}
+    ]
+    message = {
+        "content": "hm",
+        "annotations": [{"type": "tool_use", "name": "g", "input": {}}],
+        "function": {"name": "h"},
+    }
+    assert list(_in_response({"tools": tools, "choices": [{"message": message}]})) == []
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"tool_calls": []}'}}
+    item = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"tool_calls": []}'}
+    shapes: list[Any] = [
+        {"choices": [{"message": {"tool_calls": [call]}}]},
+        {"output": [item], "tools": tools},
+        {"content": [{"type": "text", "text": "x"}, {"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1}}]},
+        {"candidates": [{"content": {"parts": [{"function_call": {"id": None, "name": "f", "args": {"a": 1}}}]}}]},
+        {"output": {"message": {"content": [{"toolUse": {"toolUseId": "c1", "name": "f", "input": {"a": 1}}}]}}},
+    ]
+    assert [[sent.name for sent in _in_response(shape)] for shape in shapes] == [["f"]] * 5
+
+
 def test_a_failure_in_the_middle_keeps_the_calls_before_it():
     episode = played(lambda request: calls(("rover_status", {})) if request.number < 2 else status(500))
     assert (episode.extra["ended"], len(episode.calls), episode.extra["turns"]) == ("failed outside", 2, 3)
@@ -211,7 +266,9 @@ def test_a_model_that_never_ends_is_stopped_at_the_step_limit():
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / EPISODES).read_text().splitlines()]
+    """The model's episodes; the floor is in every run of a model too."""
+    found = [json.loads(line) for line in (folder / EPISODES).read_text().splitlines()]
+    return [row for row in found if row["agent"] == "m"]
 
 
 def test_a_run_with_many_at_once_has_every_episode_once(corepath, tmp_path):
@@ -251,7 +308,9 @@ def test_a_bad_service_crashes_no_run_and_every_attempt_is_recorded(corepath, tm
     outside = [row for row in found if row["ended"] == "failed outside"]
     assert len(outside) >= len(OUTSIDE) - 1
     assert all(row["failure"]["kind"] for row in outside)
-    head, row = done.stdout.splitlines()[:2]
+    head, *others = done.stdout.splitlines()
+    assert [row.split()[0] for row in others[:3]] == ["do_nothing", "reads_only", "m"]
+    row = others[2]
     assert row.split()[head.split().index("outside")] == str(len(outside))
     assert f"{len(outside)} failed outside" in done.stderr
 

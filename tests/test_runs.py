@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -122,7 +124,7 @@ def test_a_folder_called_as_a_world_is_not_taken_for_it(corepath, tmp_path):
 def test_a_dry_run_says_what_would_be_run_and_writes_nothing(corepath, tmp_path):
     done = corepath("run", "--model", "openai/gpt-4o", "--world", "farm", "--epochs", 2, "--dry-run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "20 episodes: 10 tasks × 1 agents × 2 epochs (openai/gpt-4o)" in done.stdout
+    assert "60 episodes: 10 tasks × 3 agents × 2 epochs (do_nothing, reads_only, openai/gpt-4o)" in done.stdout
     assert "tokens in and" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
@@ -135,6 +137,10 @@ def test_a_dry_run_says_what_would_be_run_and_writes_nothing(corepath, tmp_path)
         (["--task", "farm/dry_plant"], "no task 'dry_plant' in world 'farm'; did you mean 'dry_plants'?"),
         (["--world", "no.py"], "no such file or folder: no.py"),
         (["--retry"], "--retry belongs to --resume"),
+        (["--redact", " "], "--redact names no field"),
+        (["--base-url", "http://127.0.0.1:9/v1"], "say which with --model"),
+        (["--model", "m", "--base-url", "http://me:secret@127.0.0.1/v1"], "give the key in OPENAI_API_KEY"),
+        (["--model", "oracle", "--agent", "oracle", "--base-url", "http://x/v1"], "run them apart"),
     ],
 )
 def test_a_wrong_option_is_told_and_what_would_be_right(corepath, tmp_path, options, message):
@@ -148,7 +154,7 @@ def test_a_folder_that_holds_something_is_left_alone(corepath, run_of_two_worlds
     before = (folder / EPISODES).read_bytes()
     done = corepath("run", "--task", "farm/threshold", "--out", folder)
     assert done.returncode == 1
-    assert f"holds a run; continue it with: corepath run --resume {folder}" in done.stderr
+    assert f"holds a run; go on with it: corepath run --resume {folder}" in done.stderr
     assert (folder / EPISODES).read_bytes() == before
     (tmp_path / "mine.txt").write_text("mine")
     done = corepath("run", "--task", "farm/threshold", "--out", tmp_path)
@@ -269,9 +275,11 @@ def test_a_changed_task_is_noticed_and_refused_with_the_command_that_helps(corep
     assert corepath("new", "world", "lamp", cwd=tmp_path).returncode == 0
     options = ("run", "--world", "lamp.py", "--agent", "oracle", "--agent", "left_out", "--epochs", 2)
     assert corepath(*options, "--out", "run", cwd=tmp_path).returncode == 0
+    _shorten(tmp_path / "run", 3)
     source = (tmp_path / "lamp.py").read_text()
     (tmp_path / "lamp.py").write_text(source + "\n# a remark changes nothing\n")
     assert corepath("run", "--resume", "run", cwd=tmp_path).returncode == 0
+    _shorten(tmp_path / "run", 3)
     (tmp_path / "lamp.py").write_text(source.replace('prompt=f"', 'prompt=f"Please. '))
     assert (tmp_path / "lamp.py").read_text() != source
     done = corepath("run", "--resume", "run", cwd=tmp_path)
@@ -280,8 +288,64 @@ def test_a_changed_task_is_noticed_and_refused_with_the_command_that_helps(corep
     assert "corepath rescore run" in done.stderr
     done = corepath("rescore", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "0 of 4 episodes have other scores" in done.stderr
-    assert corepath("run", "--resume", "run", cwd=tmp_path).returncode == 0
+    assert "0 of 3 episodes have other scores" in done.stderr
+    again = corepath("run", "--resume", "run", cwd=tmp_path)
+    assert (again.returncode, "changed since this run began" in again.stderr) == (1, True), "what was played counts"
+    (tmp_path / "lamp.py").write_text("import nothing_of_the_kind\n")
+    broken = corepath("run", "--resume", "run", cwd=tmp_path)
+    assert (broken.returncode, "nothing_of_the_kind" in broken.stderr) == (1, True)
+    (tmp_path / "lamp.py").unlink()
+    gone = corepath("run", "--resume", "run", cwd=tmp_path)
+    assert (gone.returncode, "no such file: lamp.py" in gone.stderr) == (2, True)
+
+
+def _shorten(folder: Path, count: int) -> None:
+    """Leave only the first so many episodes."""
+    kept = (folder / EPISODES).read_bytes().splitlines(keepends=True)[:count]
+    (folder / EPISODES).write_bytes(b"".join(kept))
+
+
+def test_a_run_goes_on_with_its_own_options_and_others_are_refused(corepath, run_of_two_worlds, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(run_of_two_worlds[0], copy)
+    _shorten(copy, 300)
+    for option in (("--agent", "random"), ("--epochs", 5), ("--seed", 4), ("--redact", "plant"), ("--out", "zzz")):
+        done = corepath("run", "--resume", copy, *option)
+        assert (done.returncode, f"{option[0]} is for a new run" in done.stderr) == (2, True)
+    done = corepath("run", "--resume", copy, "--dry-run")
+    assert (done.returncode, "15 of 315 episodes are missing" in done.stdout) == (0, True)
+    assert len(lines(copy)) == 300
+
+
+def test_a_second_ctrl_c_ends_it_too_and_soon(tmp_path):
+    folder = tmp_path / "run"
+    process = subprocess.Popen(
+        [COMMAND, *MANY, "--out", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    _wait_for_news(folder, process, 0.1)
+    begun = time.monotonic()
+    for _ in range(2):
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.05)
+    process.communicate(timeout=60)
+    assert time.monotonic() - begun < 30
+    assert process.returncode != 0
+
+
+def test_a_worker_that_is_killed_is_told_with_how_to_go_on(corepath, uninterrupted, tmp_path):
+    folder = tmp_path / "run"
+    process = subprocess.Popen(
+        [COMMAND, *MANY, "--out", folder, "--jobs", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    _wait_for_news(folder, process, 0)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    os.kill(int(children[-1]), signal.SIGKILL)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"Go on with: corepath run --resume {folder}" in said
+    assert "Traceback" not in said
+    assert corepath("run", "--resume", folder).returncode == 0
+    assert (folder / EPISODES).read_bytes() == (uninterrupted / EPISODES).read_bytes()
 
 
 def test_two_processes_do_not_write_to_the_same_run(run_of_two_worlds, corepath):
@@ -336,7 +400,52 @@ def test_rescoring_with_another_profile_changes_scores_and_nothing_else(corepath
     assert (copy / EPISODES).read_bytes() == (folder / EPISODES).read_bytes()
 
 
+def test_runs_that_were_scored_in_different_ways_are_not_mixed(corepath, run_of_two_worlds, tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    for copy in (one, other):
+        shutil.copytree(run_of_two_worlds[0], copy)
+    assert corepath("rescore", one, "--profile", "recommended").returncode == 0
+    done = corepath("rescore", one, other)
+    assert (done.returncode, "scored in different ways" in done.stderr) == (1, True)
+    (other / MANIFEST).write_bytes((one / MANIFEST).read_bytes())  # as a kill between the two files leaves it
+    _shorten(other, 300)
+    done = corepath("run", "--resume", other)
+    assert (done.returncode, f"Score them alike with: corepath rescore {other}" in done.stderr) == (1, True)
+    assert corepath("rescore", one, other, one).returncode == 0
+    assert corepath("run", "--resume", other).returncode == 0
+    assert (other / EPISODES).read_bytes() == (one / EPISODES).read_bytes()
+
+
 # Redaction
+
+
+def test_a_redacted_run_keeps_its_scores(corepath, tmp_path):
+    plain, hidden = tmp_path / "plain", tmp_path / "hidden"
+    options = ("run", "--world", "farm", "--world", "transactions", "--agent", "oracle", "--agent", "random")
+    assert corepath(*options, "--out", plain).returncode == 0
+    done = corepath(*options, "--out", hidden, "--redact", "litres,moisture,balance,amount,nosuchfield")
+    assert done.returncode == 0, done.stderr
+    assert "--redact nosuchfield: no field of that name was met" in done.stderr
+    for before, after in zip(lines(plain), lines(hidden), strict=True):
+        numbers = {name: value for name, value in before["scores"].items() if isinstance(value, (int, float))}
+        assert {name: after["scores"][name] for name in numbers} == numbers
+    assert "approx(redacted" not in (hidden / EPISODES).read_text()
+
+
+def test_the_salt_of_a_run_stays_the_same(corepath, tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    assert corepath("run", "--world", "crud", "--agent", "oracle", "--redact", "email", "--out", folder).returncode == 0
+    _shorten(folder, 5)
+    monkeypatch.setenv("COREPATH_SALT", "another")
+    done = corepath("run", "--resume", folder)
+    assert (done.returncode, "begun with another salt" in done.stderr) == (1, True)
+    monkeypatch.delenv("COREPATH_SALT")
+    (folder / "salt").write_bytes(b"")
+    done = corepath("run", "--resume", folder)
+    assert (done.returncode, "the salt is empty" in done.stderr) == (1, True)
+    (folder / "salt").unlink()
+    done = corepath("run", "--resume", folder)
+    assert (done.returncode, "the salt of this run is gone" in done.stderr) == (1, True)
 
 
 def test_redacted_values_stand_nowhere_in_the_folder_and_equal_ones_stay_equal(corepath, tmp_path):
@@ -386,11 +495,43 @@ def test_a_redacted_value_is_found_in_texts_labels_json_and_keys():
     assert "25000 in all" in text
     assert '"age' in text
     assert redaction(record)["task"] == "x/y"
+    odd = {
+        "answer": 'Here is the call: {"name": "send", "arguments": {"email": "bob@example.com", "n": 1',
+        "calls": [{"tool": "t", "arguments": {"email": ["Zoë@example.com", {"home": "eve@example.com"}]}, "error":
+                   "no: ZOË@EXAMPLE.COM, eve@example.com, zo\\u00eb@example.com; email='Joe Doe', email: x"}],
+        "scores": {"condensed": ["move(x=1, amount=approx(2500), y=2)"], "pc": 0.5},
+        "usage": {"amount": 3},
+        "state": {"amount": 0.5},
+    }  # fmt: skip
+    text = json.dumps(redaction(odd), ensure_ascii=False)
+    for secret in ("bob@", "zoë", "ZOË", "eve@", "Joe", "Doe", "00eb", "approx(2500)"):
+        assert secret not in text
+    assert '"pc": 0.5' in text
+    assert '"usage": {"amount": 3}' in text
+    assert '"redacted:' in json.dumps(Redaction({"state"}, b"s")({"state": {"a": 1}, "calls": []})["state"])
     assert redaction(record) == redaction(record)
     assert Redaction(frozenset({"email"}), b"pepper").hashed("a") != redaction.hashed("a")
 
 
 # The folder itself
+
+
+def test_a_line_that_cannot_be_written_leaves_no_half_of_it(tmp_path):
+    folder = RunFolder.create(tmp_path / "run", {"tasks": {}})
+    small, large = Episode("a/b", ()), Episode("a/b", (), answer="x" * 100_000)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with folder.writing() as writing:
+        writing.append(small)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
+        try:
+            with pytest.raises(OSError, match="too large"):
+                writing.append(large)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            signal.signal(signal.SIGXFSZ, ignored)
+        writing.append(small)
+    assert list(folder.episodes()) == [small, small]
 
 
 def test_a_folder_reads_back_what_was_appended(tmp_path):

@@ -653,7 +653,7 @@ def test_wrong_use_says_what_would_be_right(
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_journal_that_cannot_be_read_is_left_where_it_is(tmp_path: Path) -> None:
+def test_a_journal_that_cannot_be_read_is_put_aside(tmp_path: Path) -> None:
     told: list[str] = []
     with serve.folder_for(tmp_path / "run", source, 0).writing() as folder:
         journals = tmp_path / "run" / "open"
@@ -662,9 +662,9 @@ def test_a_journal_that_cannot_be_read_is_left_where_it_is(tmp_path: Path) -> No
         line = episode_json(Episode(TASK, (Call("rover_status", {}, "kept as it was"),), "bob")) + "\n"
         (journals / "holed.jsonl").write_text(f"{line}no JSON\n{line}")
         serve.Offer(task, folder, told.append)
-        assert [one.name for one in journals.iterdir()] == ["bad.jsonl"]
+        assert [one.name for one in journals.iterdir()] == ["bad.unreadable"]
         assert "bad.jsonl:1:1: not JSON" in told[0]
-        assert told[0].endswith("; it is left here")
+        assert "; it is kept as " in told[0]
         assert "holed.jsonl:2:1: not JSON" in told[1]
         assert told[1].endswith("; the call in it is lost")
         assert "bob #0, episode holed, interrupted: 2 calls" in told[2]

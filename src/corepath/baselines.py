@@ -116,13 +116,21 @@ def _own(task: Task, symbol: int, done: Sequence[Call]) -> list[Any]:
             may_match(pattern, call.arguments) if open_question else pattern.arguments.matches(call.arguments, Scope())
         )
     )
-    return list({canonical(arguments): arguments for arguments in fitting}.values())
+    found: dict[str, Any] = {}
+    for arguments in fitting:
+        found.setdefault(canonical(arguments), arguments)
+    return list(found.values())
 
 
 def _explored(task: Task, own: Mapping[int, Sequence[Any]], params: Mapping[str, Any]) -> _References:
     known: dict[str, _References] = vars(task).setdefault("_references", {})
-    examples = {symbol: arguments_at(task, begin(task.automaton, params), symbol) for symbol in own}
-    told = {str(symbol): given for symbol, given in own.items() if not equal(given, [examples[symbol]])}
+    start = begin(task.automaton, params)
+    patterns = task.automaton.alphabet.patterns
+    told = {
+        str(symbol): given
+        for symbol, given in own.items()
+        if depends(patterns[symbol].arguments) or not equal(given, [arguments_at(task, start, symbol)])
+    }
     key = canonical([params, told])
     if key not in known:
         if len(known) >= 100:

@@ -15,7 +15,11 @@ from corepath.task import Episode, Task
 ANSWERED: Final = "answered"
 STEP_LIMIT: Final = "step limit"
 TURN_LIMIT: Final = "turn limit"
-"""How an episode ends: the agent was finished, or had no calls or turns left. Also: `aggregate.FAILED_OUTSIDE`."""
+CONTEXT_LIMIT: Final = "context limit"
+"""How an episode ends: the agent was finished, or had no calls, turns or room for words left; all of these count.
+
+What does not: `aggregate.FAILED_OUTSIDE`.
+"""
 
 
 def play(

@@ -5,6 +5,7 @@ CorepathError
 ├── TaskError         a task that cannot be right, found when it is made
 ├── ToolError         what a tool of a world answers where it cannot do what was asked
 ├── StepLimitError    a call beyond the limit of an episode
+├── RunError          a run that cannot go on, and how it can be continued
 └── InputError        files that hold something wrong: every problem in them, with its place
 """
 
@@ -46,6 +47,10 @@ class ToolError(CorepathError):
 
 class StepLimitError(CorepathError):
     """A call beyond the task's step limit: it is not executed, and the episode is over."""
+
+
+class RunError(CorepathError):
+    """A run, or a model of it, that cannot go on; the message says what would help."""
 
 
 @dataclass(frozen=True)

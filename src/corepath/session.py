@@ -117,7 +117,8 @@ def _arguments(given: Mapping[str, Any] | str | None) -> Any:
     if given is None:
         return {}
     if not isinstance(given, str):
-        return given if why_not_json(given) is None else repr(given)
+        wrong = why_not_json(given)
+        return given if wrong is None else _as_text(given, wrong)
     if not given.strip():
         return {}  # so some providers send a call without arguments
     try:
@@ -125,3 +126,11 @@ def _arguments(given: Mapping[str, Any] | str | None) -> Any:
     except ValueError:
         return given
     return read if isinstance(read, dict) else given
+
+
+def _as_text(given: Any, wrong: str) -> str:
+    """What is no JSON, as it can be kept: as Python writes it, or what is wrong with it."""
+    try:
+        return repr(given)
+    except (ValueError, RecursionError):
+        return wrong

@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from corepath.agents import BUILT_IN, built_in
-from corepath.aggregate import Summary, agent_of, summaries, world_of
+from corepath.aggregate import FAILED_OUTSIDE, Summary, agent_of, summaries, world_of
 from corepath.cli.printing import out, print_table, report, safe, say, table, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import Watch, fetching, waiting
@@ -19,13 +19,15 @@ from corepath.episode import rescored
 from corepath.errors import CorepathError, InputError, TaskError
 from corepath.files import episode_json
 from corepath.runs.folder import RunFolder, key_of, new_folder
-from corepath.runs.plan import Plan, changed
+from corepath.runs.plan import Plan, changed, scored_again
 from corepath.runs.redact import redaction_of, values_in
 from corepath.runs.suite import play_built_in
 from corepath.score import Scoring
 from corepath.sources import Source, all_sources
 from corepath.task import Episode
 
+FLOOR = ("do_nothing", "reads_only")
+"""The agents that every table of models carries: what is had for nothing, and for looking."""
 NO_MODEL = 3
 """The exit code where a model cannot be had."""
 
@@ -39,6 +41,7 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def run_command(
+    context: typer.Context,
     agents: Annotated[
         list[str] | None,
         typer.Option("--agent", help="A built-in agent, as in oracle or swapped:0.3. Default: all of them."),
@@ -49,7 +52,8 @@ def run_command(
     ] = None,
     worlds: Annotated[list[str] | None, typer.Option("--world", help="Worlds, by name or as a .py file.")] = None,
     tasks: Annotated[
-        list[str] | None, typer.Option("--task", help="Tasks, as in farm/dry_plants, or task files that name a world.")
+        list[str] | None,
+        typer.Option("--task", help="Tasks besides, as in farm/dry_plants, or task files that name a world."),
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="How often each agent does each task.")] = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many tasks of each world.")] = None,
@@ -78,22 +82,23 @@ def run_command(
 ) -> None:
     """Run agents on tasks; record every call, score, and print the paper's table."""
     if resume is not None:
+        _only_for_new_runs(context)
         folder, plan = _resumed(resume, retry=retry)
     else:
         if retry:
             wrong_use("--retry belongs to --resume")
         plan = _plan(
             agents or [], models or [], [*(worlds or []), *(tasks or [])], limit,
-            Plan((), epochs=epochs, seed=seed, scoring=profile.scoring,
-                 redact=tuple(name.strip() for name in (redact or "").split(",") if name.strip()),
-                 options={"max_connections": max_connections, "base_url": base_url, "max_retries": max_retries,
-                          "timeout": timeout, "threads": threads}),
+            Plan((), epochs=epochs, seed=seed, scoring=profile.scoring, redact=_names(redact),
+                 options={"max_connections": max_connections, "base_url": _address(base_url, models),
+                          "max_retries": max_retries, "timeout": timeout, "threads": threads}),
         )  # fmt: skip
-        if dry_run:
-            _print_dry_run(plan, as_json=as_json)
-            return
-        if plan.models:
-            _checked(plan)
+    if dry_run:
+        _print_dry_run(plan, folder if resume is not None else None, as_json=as_json)
+        return
+    if plan.models:
+        _checked(plan)
+    if resume is None:
         with waiting("making the tasks"):
             manifest = plan.manifest()
         folder = RunFolder.create(out_folder or new_folder(), manifest)
@@ -105,9 +110,41 @@ def run_command(
     except InputError:
         raise
     except CorepathError as error:
-        say(f"corepath: {error}")
-        raise typer.Exit(1) from None
+        _refuse(str(error))
+    except OSError as error:
+        _refuse(f"{error.strerror or error}; every finished episode is kept. "
+                f"When that is mended, go on with: corepath run --resume {folder.path}")  # fmt: skip
     _print_run([folder], as_json=as_json)
+    _fail_where_nothing_was_reached(folder)
+
+
+_WITH_RESUME = ("context", "resume", "retry", "jobs", "dry_run", "as_json")
+
+
+def _only_for_new_runs(context: typer.Context) -> None:
+    """A run goes on as it was begun: other options would be silently without effect."""
+    for name in context.params:
+        given = context.get_parameter_source(name)
+        if name not in _WITH_RESUME and given is not None and given.name == "COMMANDLINE":
+            option = next(one.opts[0] for one in context.command.params if one.name == name)
+            wrong_use(f"{option} is for a new run; --resume goes on with the options that the run was begun with")
+
+
+def _names(redact: str | None) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in (redact or "").split(",") if name.strip())
+    if redact is not None and not names:
+        wrong_use("--redact names no field; write it as --redact email,phone")
+    return names
+
+
+def _address(base_url: str | None, models: list[str] | None) -> str | None:
+    if base_url is None:
+        return None
+    if not models:
+        wrong_use("--base-url is where a model is served; say which with --model")
+    if "@" in base_url.partition("//")[2].partition("/")[0]:
+        wrong_use("--base-url is written into the run: give the key in OPENAI_API_KEY, and not in the address")
+    return base_url
 
 
 def _plan(agents: list[str], models: list[str], targets: list[str], limit: int | None, rest: Plan) -> Plan:
@@ -126,25 +163,45 @@ def _plan(agents: list[str], models: list[str], targets: list[str], limit: int |
         for source in found:
             worlds.setdefault(source.id.partition("/")[0], []).append(source)
         found = [source for own in worlds.values() for source in own[:limit]]
-    who = tuple(dict.fromkeys(agents)) or (() if models else BUILT_IN)
+    who = tuple(dict.fromkeys(agents)) or (FLOOR if models else BUILT_IN)
+    if both := set(who) & set(models):
+        wrong_use(f"'{min(both)}' is a built-in agent and a model; run them apart, so that they can be told apart")
     return replace(rest, sources=tuple(found), agents=who, models=tuple(dict.fromkeys(models)))
 
 
 def _resumed(path: Path, *, retry: bool) -> tuple[RunFolder, Plan]:
     folder = RunFolder.open(path)
     plan = _plan_of(folder)
-    with waiting("looking whether the tasks are still the same"):
-        different = changed(folder, plan)
-    if different:
-        listed = ", ".join(different[:5]) + (f" and {len(different) - 5} more" if len(different) > 5 else "")
-        say(
-            f"corepath: {listed} changed since this run began, and episodes of different tasks cannot be mixed. "
-            f"Score those that are there again with: corepath rescore {path}"
-        )
-        raise typer.Exit(1)
     if retry:
         folder.set_aside(lambda episode: episode.extra.get("failure") is not None)
+    episodes = list(folder.episodes())
+    profiles = {episode.extra["scores"]["profile"] for episode in episodes if "scores" in episode.extra}
+    if profiles - {plan.scoring.profile}:
+        _refuse(f"episodes of this run were scored as {', '.join(sorted(profiles))}, and it is to be scored as "
+                f"{plan.scoring.profile}. Score them alike with: corepath rescore {path}")  # fmt: skip
+    if len(episodes) < plan.size:
+        with waiting("looking whether the tasks are still the same"):
+            different = _changed(folder, plan)
+        if different:
+            listed = ", ".join(different[:5]) + (f" and {len(different) - 5} more" if len(different) > 5 else "")
+            advice = (
+                f"Score those that are there again with: corepath rescore {path}" if not plan.redact
+                else "Begin a new run"
+            )  # fmt: skip
+            _refuse(f"{listed} changed since this run began, and episodes of different tasks cannot be mixed. {advice}")
     return folder, plan
+
+
+def _changed(folder: RunFolder, plan: Plan) -> list[str]:
+    try:
+        return changed(folder, plan)
+    except TaskError as error:
+        _refuse(f"a task of this run cannot be made any more: {error}")
+
+
+def _refuse(message: str) -> NoReturn:
+    say(f"corepath: {message}")
+    raise typer.Exit(1)
 
 
 def _plan_of(folder: RunFolder) -> Plan:
@@ -168,6 +225,18 @@ def _carry_out(plan: Plan, folder: RunFolder, jobs: int) -> None:
             if plan.models:
                 _live().play_models(plan, folder, done, watch.told, lambda *_: None)
         say(watch.line)
+        if folder.redact is not None:
+            for name in sorted(folder.redact.fields - folder.redact.met):
+                say(f"--redact {name}: no field of that name was met")
+
+
+def _fail_where_nothing_was_reached(folder: RunFolder) -> None:
+    """A run of which every episode failed outside is no run."""
+    ends = [(episode.extra.get("ended"), episode.extra.get("failure")) for episode in folder.episodes()]
+    if ends and all(ended == FAILED_OUTSIDE for ended, _ in ends):
+        kind, message = (ends[-1][1] or {}).get("kind"), (ends[-1][1] or {}).get("message")
+        _refuse(f"every episode failed outside the agent, the last one by: {kind}: {message}. "
+                f"Try again with: corepath run --resume {folder.path} --retry")  # fmt: skip
 
 
 def _checked(plan: Plan) -> None:
@@ -197,7 +266,11 @@ def rescore_command(
     as_json: JsonOption = False,
 ) -> None:
     """Score the episodes of runs again with the tasks as they are now; nothing is run."""
-    opened = [RunFolder.open(path) for path in folders]
+    opened = [RunFolder.open(path) for path in {path.resolve(): path for path in folders}.values()]
+    ways = sorted({_plan_of(folder).scoring.profile for folder in opened})
+    if profile is None and len(ways) > 1:
+        _refuse(f"these runs were scored in different ways ({', '.join(ways)}), and are not put into one table. "
+                "Score them alike with --profile")  # fmt: skip
     for folder in opened:
         plan = _plan_of(folder)
         if plan.redact:
@@ -209,11 +282,11 @@ def rescore_command(
             after = _scored_again(folder, before, plan, scoring)
             moved = sum(episode_json(old) != episode_json(new) for old, new in zip(before, after, strict=True))
             if not dry_run:
-                folder.replace(after, {**folder.manifest, **replace(plan, scoring=scoring).manifest()})
+                folder.replace(after, scored_again(folder, replace(plan, scoring=scoring)))
         changes = f"{moved} of {len(before)} episodes {'would have' if dry_run else 'have'} other scores"
         say(f"{folder.path}: {changes}")
     if not dry_run:
-        _print_run([RunFolder.open(path) for path in folders], as_json=as_json)
+        _print_run([RunFolder.open(folder.path) for folder in opened], as_json=as_json)
 
 
 def _scored_again(folder: RunFolder, episodes: Sequence[Episode], plan: Plan, scoring: Scoring) -> list[Episode]:
@@ -239,6 +312,10 @@ _PERCENT = ("state_match", "response_match", "accepted")
 def _print_run(folders: Sequence[RunFolder], *, as_json: bool) -> None:
     """The paper's tables of runs: per agent, and where a live model ran per world."""
     episodes = [episode for folder in folders for episode in folder.episodes()]
+    profiles = sorted({folder.manifest["profile"] for folder in folders})
+    if len(profiles) > 1:
+        _refuse(f"these runs were scored in different ways ({', '.join(profiles)}), and are not put into one table. "
+                "Score them alike with --profile")  # fmt: skip
     rule = folders[0].manifest["scoring"]["undefined_efficiency"]
     by_agent = summaries(episodes, agent_of, rule)
     if as_json:
@@ -278,10 +355,14 @@ def _cell(name: str, value: float | None) -> str:
     return f"{value:.2f}" if name == "harm_count" else f"{value:.1f}" if name == "length" else f"{value:.3f}"
 
 
-def _print_dry_run(plan: Plan, *, as_json: bool) -> None:
+def _print_dry_run(plan: Plan, folder: RunFolder | None, *, as_json: bool) -> None:
     """What would be run: episodes, tools, and about how many tokens."""
     from corepath.runs.estimate import estimate  # noqa: PLC0415
 
+    if folder is not None:
+        done = sum(1 for _ in folder.episodes())
+        out.print(f"{plan.size - done:,} of {plan.size:,} episodes are missing and would be played; nothing was run")
+        return
     rows = [estimate(source.make(plan.seed)) for source in plan.sources]
     agents = len(plan.agents) + len(plan.models)
     episodes_of_models = len(plan.models) * plan.epochs

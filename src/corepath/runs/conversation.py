@@ -7,6 +7,7 @@ JSON, values of a wrong type and calls to nothing count as what they were.
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
@@ -27,7 +28,7 @@ from inspect_ai.tool import ToolCall, ToolCallError, ToolInfo, ToolParams
 
 from corepath.action import Call
 from corepath.aggregate import FAILED_OUTSIDE
-from corepath.episode import ANSWERED, STEP_LIMIT, TURN_LIMIT
+from corepath.episode import ANSWERED, CONTEXT_LIMIT, STEP_LIMIT, TURN_LIMIT
 from corepath.errors import StepLimitError
 from corepath.session import Session
 
@@ -78,14 +79,21 @@ async def converse(
         try:
             output, response = await _generated(model, messages, tools, config(ending.turns))
             message = output.message
+            sent = sent_calls(message, response)
         except Exception as error:  # noqa: BLE001  # whatever a service or its client does wrong is not the agent's
-            ending.ended, ending.failure, ending.error = FAILED_OUTSIDE, failure_of(error), error
-            return ending
-        _add_usage(ending.usage, output)
-        if output.stop_reason == "content_filter":
-            ending.ended, ending.failure = FAILED_OUTSIDE, {"kind": REFUSED, "message": _short(message.text)}
-            return ending
-        sent = sent_calls(message, response)
+            unread = _unread_call(error)
+            if unread is None:
+                ending.ended, ending.failure, ending.error = FAILED_OUTSIDE, failure_of(error), error
+                return ending
+            output, message, sent = None, ChatMessageAssistant(content=""), [unread]
+        if output is not None:
+            _add_usage(ending.usage, output)
+            if output.stop_reason == "content_filter":
+                ending.ended, ending.failure = FAILED_OUTSIDE, {"kind": REFUSED, "message": _short(message.text)}
+                return ending
+            if output.stop_reason == "model_length" and not sent:
+                ending.ended = CONTEXT_LIMIT
+                return ending
         messages.append(_reply(message, sent) if sent else message)
         if not sent:
             ending.answer = message.text
@@ -126,36 +134,66 @@ def sent_calls(message: ChatMessageAssistant, response: Any) -> list[Sent]:
     ]
 
 
-def _in_response(value: Any) -> Iterator[Sent]:
+_WHERE: Final = ("choices", "message", "tool_calls", "output", "content", "candidates", "parts")
+"""Where in a response its calls stand. Elsewhere may stand what looks like one: the tools themselves, say."""
+
+
+def _in_response(value: Any, within: str = "") -> Iterator[Sent]:
     """Calls as the services write them, in their order."""
     if isinstance(value, list):
         for item in value:
-            yield from _in_response(item)
+            yield from _in_response(item, within)
     if not isinstance(value, Mapping):
         return
-    id_ = str(value.get("call_id") or value.get("id") or "")
-    inner = value.get("function") or value.get("function_call") or value.get("functionCall")
-    if isinstance(inner, Mapping) and ("arguments" in inner or "args" in inner):
-        yield Sent(id_, str(inner.get("name") or ""), inner.get("arguments", inner.get("args")))
-    elif value.get("type") == "function_call" and "arguments" in value:
-        yield Sent(id_, str(value.get("name") or ""), value["arguments"])
-    elif value.get("type") == "tool_use" and "input" in value:
-        yield Sent(id_, str(value.get("name") or ""), value["input"])
-    else:
-        for item in value.values():
-            yield from _in_response(item)
+    call = _call_in(value, within)
+    if call is not None:
+        name, arguments = call
+        id_ = value.get("call_id") or value.get("id") or ""
+        yield Sent(str(id_), str(name or ""), arguments)
+        return
+    for key in _WHERE:
+        yield from _in_response(value.get(key), key)
+
+
+def _call_in(value: Mapping[str, Any], within: str) -> tuple[Any, Any] | None:
+    """The name and the arguments where an object of a response is a call."""
+    kind = value.get("type")
+    if within == "output" and kind == "function_call":
+        return value.get("name"), value.get("arguments")
+    if within == "content" and kind == "tool_use":
+        return value.get("name"), value.get("input")
+    keys = {"tool_calls": ("function",), "message": ("function_call",), "content": ("toolUse",),
+            "parts": ("functionCall", "function_call")}  # fmt: skip
+    for key in keys.get(within, ()):
+        inner = value.get(key)
+        if isinstance(inner, Mapping) and "name" in inner:
+            return inner["name"], next((inner[one] for one in ("arguments", "args", "input") if one in inner), None)
+    return None
+
+
+def _unread_call(error: BaseException) -> Sent | None:
+    """The call at whose arguments Inspect's own reading of them broke: that it is no JSON is the agent's doing."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_name == "parse_tool_call":
+            local = trace.tb_frame.f_locals
+            return Sent(str(local.get("id") or "call_0"), str(local.get("function") or ""), local.get("arguments"))
+        trace = trace.tb_next
+    return None
 
 
 def _reply(message: ChatMessageAssistant, sent: list[Sent]) -> ChatMessageAssistant:
-    """The model's message as it is sent back: as it came, where it can be sent at all and its calls are all in it."""
+    """The model's message as it is sent back: as it came, where a service takes it so and its calls are all in it."""
     names = [call.function for call in message.tool_calls or []]
-    if names == [call.name for call in sent] and _sendable(message.text, *names):
-        return message
-    calls = [
-        ToolCall(call.id, _clean(call.name), call.arguments if isinstance(call.arguments, dict) else {})
-        for call in sent
-    ]
-    return ChatMessageAssistant(content=_clean(message.text), tool_calls=calls)
+    update: dict[str, Any] = {}
+    if names != [_sendable(call.name) for call in sent]:
+        update["tool_calls"] = [
+            ToolCall(call.id, _sendable(call.name), call.arguments if isinstance(call.arguments, dict) else {})
+            for call in sent
+        ]
+    if message.text != _clean(message.text):
+        update["content"] = _clean(message.text)
+    return message.model_copy(update=update) if update else message
 
 
 def _answered(session: Session, sent: Sent, turn: int) -> ChatMessageTool:
@@ -164,7 +202,7 @@ def _answered(session: Session, sent: Sent, turn: int) -> ChatMessageTool:
     call = session.call(sent.name, arguments if sent.arguments is not None else None, id=sent.id, turn=turn)
     text = _clean(shown(call))
     error = ToolCallError("unknown", text) if call.failed else None
-    return ChatMessageTool(content=text, tool_call_id=sent.id, function=_clean(sent.name), error=error)
+    return ChatMessageTool(content=text, tool_call_id=sent.id, function=_sendable(sent.name), error=error)
 
 
 def shown(call: Call) -> str:
@@ -176,8 +214,9 @@ def shown(call: Call) -> str:
     return text if len(text) <= LONGEST_RESULT else f"{text[:LONGEST_RESULT]}… ({len(text)} signs)"
 
 
-def _sendable(*texts: str) -> bool:
-    return all(text.isascii() or text == _clean(text) for text in texts)
+def _sendable(name: str) -> str:
+    """A tool's name as services take it back; what the model called is recorded as it was."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "_"
 
 
 def _clean(text: str) -> str:
@@ -229,10 +268,11 @@ _KINDS: Final = {401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: NOT_ALLOWED, 408: "tim
 def failure_of(error: BaseException) -> dict[str, Any]:
     """What failed outside the agent, and how it is called."""
     cause: BaseException = error
-    while (type(cause).__name__ == "RetryError" or not str(cause)) and cause.__cause__ is not None:
+    wrapped = ("RetryError", "ModelGenerateError")
+    while (type(cause).__name__ in wrapped or not str(cause)) and cause.__cause__ is not None:
         cause = cause.__cause__
     name = type(cause).__name__
-    status = getattr(cause, "status_code", None)
+    status = getattr(cause, "status_code", None) or getattr(cause, "code", None)
     if isinstance(status, int) and not isinstance(status, bool):
         kind = _KINDS.get(status, "server error" if status >= 500 else REFUSED)
     elif "Timeout" in name:
@@ -249,11 +289,17 @@ def _short(text: str, most: int = 500) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
+_COUNTED: Final = (
+    "input_tokens", "output_tokens", "total_tokens", "input_tokens_cache_read", "input_tokens_cache_write",
+    "reasoning_tokens", "total_cost",
+)  # fmt: skip
+
+
 def _add_usage(usage: dict[str, float], output: ModelOutput) -> None:
     """Add up tokens and, where the provider's prices are known, cost."""
     usage["requests"] = usage.get("requests", 0) + 1
     if output.usage is not None:
-        for name in ("input_tokens", "output_tokens", "input_tokens_cache_read", "reasoning_tokens", "total_cost"):
+        for name in _COUNTED:
             value = getattr(output.usage, name, None)
             if value is not None:
                 usage[name] = usage.get(name, 0) + value

@@ -49,9 +49,12 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path, manifest: Mapping[str, Any]) -> RunFolder:
         """A new run; its folder must be empty or not there yet."""
-        if path.exists() and (not path.is_dir() or any(one.name != ".lock" for one in path.iterdir())):
-            what = f"holds a run; continue it with: corepath run --resume {path}" if is_run(path) else "is not empty"
-            raise _wrong(path, f"{what}; or give another folder with --out")
+        if path.exists() and not path.is_dir():
+            raise _wrong(path, "is a file; give another place with --out")
+        if is_run(path):
+            raise _wrong(path, f"holds a run; go on with it: corepath run --resume {path}; or give another with --out")
+        if path.exists() and any(not one.name.startswith((".lock", f".{MANIFEST}")) for one in path.iterdir()):
+            raise _wrong(path, "is not empty; give another folder with --out")
         path.mkdir(parents=True, exist_ok=True)
         made = cls(path, {"format": FORMAT, "version": VERSION, **manifest})
         replace_file(path / MANIFEST, json.dumps(made.manifest, indent=1) + "\n")
@@ -112,8 +115,13 @@ class RunFolder:
         """Write finished episodes; they are in the system's hands when this returns."""
         assert self._file is not None, "append inside `with folder.writing()`"
         data = b"".join(self.line(episode) for episode in episodes)
-        while data:
-            data = data[os.write(self._file, data) :]
+        before = os.fstat(self._file).st_size
+        try:
+            while data:
+                data = data[os.write(self._file, data) :]
+        except OSError:
+            os.ftruncate(self._file, before)  # no half of a line, to which the next one would be written
+            raise
 
     def line(self, episode: Episode) -> bytes:
         """The episode as it is written."""

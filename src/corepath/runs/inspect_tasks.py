@@ -1,14 +1,17 @@
 """The worlds as tasks of Inspect AI, with the scores as its scorer: `inspect eval corepath/farm --model …`.
 
-Inspect finds this module by its entry point. Any solver may act: the world's tools are offered to it, and what it did
-is read from the recorded tool events; unless told otherwise it is the conversation that `corepath run` has too.
+Inspect finds this module by its entry point. A solver that uses the sample's tools may act, such as `generate` or
+`basic_agent`: what it did is read from the recorded tool events. Unless told otherwise it is the conversation that
+`corepath run` has too.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
+from io import BytesIO
 from typing import Any, Final
 
 from inspect_ai import Task as InspectTask
@@ -23,7 +26,9 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import Tool, ToolDef, ToolError, ToolParams
 
 from corepath.action import Call
-from corepath.errors import StepLimitError
+from corepath.aggregate import FAILED_OUTSIDE
+from corepath.errors import RunError, StepLimitError
+from corepath.files import episode_json, read_episodes
 from corepath.runs.conversation import converse, listened_to, shown
 from corepath.score import PAPER, RECOMMENDED, Score, score
 from corepath.session import Session
@@ -57,7 +62,6 @@ def _world_task(name: str) -> InspectTask:
             solver=conversation(),
             scorer=core(profile),
             config=GenerateConfig(parallel_tool_calls=False),
-            name=name,
         )
 
     made.__name__ = made.__qualname__ = name
@@ -88,8 +92,9 @@ def conversation() -> Solver:
         session = _SESSIONS[state.uuid]
         config = GenerateConfig(parallel_tool_calls=False)
         ending = await converse(session, listened_to(get_model()), lambda _: config)
-        if ending.error is not None:
-            raise ending.error
+        if ending.ended == FAILED_OUTSIDE:
+            del _SESSIONS[state.uuid]
+            raise ending.error or RunError(f"{(ending.failure or {}).get('kind')}: {(ending.failure or {}).get('message')}")
         state.messages = ending.messages
         last = next((one for one in reversed(ending.messages) if isinstance(one, ChatMessageAssistant)), None)
         if last is not None:
@@ -135,12 +140,18 @@ def core(profile: str = "paper") -> Scorer:
     scoring = RECOMMENDED if profile == "recommended" else PAPER
 
     async def judge(state: TaskState, target: Target) -> InspectScore:  # noqa: ARG001
-        session = _SESSIONS.pop(state.uuid)
-        events = [event for event in transcript().events if isinstance(event, ToolEvent)]
-        calls = tuple(calls_of(events, session.calls, state)) if events else tuple(session.calls)
+        session = _SESSIONS.pop(state.uuid, None)
+        judged = task(state.metadata["task"], state.metadata["seed"]) if session is None else session.task
         answer = state.output.completion if state.output else None
-        episode = Episode(session.task.id, calls, str(state.model), state.epoch, answer=answer)
-        found = score(session.task, episode, scoring)
+        if session is None:
+            calls = _kept_calls(state)
+        else:
+            events = [event for event in transcript().events if isinstance(event, ToolEvent)]
+            calls = tuple(calls_of(events, session, state)) if events else tuple(session.calls)
+            episode = Episode(judged.id, calls, str(state.model), state.epoch, answer=answer)
+            state.metadata["episode"] = episode_json(episode)
+        episode = Episode(judged.id, calls, str(state.model), state.epoch, answer=answer)
+        found = score(judged, episode, scoring)
         return InspectScore(
             value={name: _number(getattr(found, name)) for name in VALUES},
             answer=answer,
@@ -151,8 +162,27 @@ def core(profile: str = "paper") -> Scorer:
     return judge
 
 
-def calls_of(events: Iterable[ToolEvent], executed: Iterable[Call], state: TaskState) -> Iterable[Call]:
-    """The calls that a solver made, from the recorded tool events: those too that never reached the world."""
+def _kept_calls(state: TaskState) -> tuple[Call, ...]:
+    """The calls of a sample that was scored before, from its log."""
+    kept = state.metadata.get("episode")
+    if not isinstance(kept, str):
+        raise RunError("this sample has no calls to score: it was never scored when it was run")
+    line = next(iter(read_episodes("the log", BytesIO(kept.encode()))))
+    if line.episode is None:
+        raise RunError(f"the calls of this sample cannot be read: {line.problem}")
+    return line.episode.calls
+
+
+_NOT_EXECUTED: Final = ("parsing", "approval", "limit", "cancelled", "timeout")
+"""Kinds of error with which Inspect keeps a call from the world."""
+
+
+def calls_of(events: Iterable[ToolEvent], session: Session, state: TaskState) -> Iterable[Call]:
+    """The calls that a solver made, from the recorded tool events: those too that never reached the world.
+
+    Calls of tools that the solver brought itself, such as one to submit an answer, are not the world's business.
+    """
+    tools = {tool["name"] for tool in session.tools}
     raw = {
         call.id: _raw_arguments(call.parse_error)
         for message in state.messages
@@ -160,16 +190,26 @@ def calls_of(events: Iterable[ToolEvent], executed: Iterable[Call], state: TaskS
         for call in message.tool_calls or []
         if call.parse_error is not None
     }
-    done = iter(executed)
+    done = deque(session.calls)
     for event in events:
-        refused = event.error is not None and event.error.type == "parsing"
-        reached = None if refused else next(done, None)
+        kind = None if event.error is None else event.error.type
         arguments: Any = raw.get(event.id, event.arguments)
-        if reached is None:
-            message = event.error.message if event.error else "not executed"
-            yield Call(event.function, arguments, error=message, id=event.id)
+        if event.function not in tools:
+            if kind == "parsing":
+                yield Call(event.function, arguments, error=_message(event), id=event.id)
+        elif kind == "parsing" and "not found" in _message(event):
+            raise RunError(
+                f"the solver does not offer the world's tool '{event.function}'; use one that takes the sample's tools, "
+                "such as generate or basic_agent"
+            )
+        elif kind not in _NOT_EXECUTED and done and done[0].tool == event.function:
+            yield replace(done.popleft(), arguments=arguments, id=event.id)
         else:
-            yield replace(reached, tool=event.function, arguments=arguments, id=event.id)
+            yield Call(event.function, arguments, error=_message(event) or "not executed", id=event.id)
+
+
+def _message(event: ToolEvent) -> str:
+    return "" if event.error is None else event.error.message
 
 
 def _raw_arguments(parse_error: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,7 +16,7 @@ from inspect_ai.model import GenerateConfig, Model, get_model
 from rich.text import Text
 
 from corepath.episode import recorded, seed_of
-from corepath.errors import CorepathError
+from corepath.errors import RunError
 from corepath.runs.conversation import NOT_ALLOWED, Ending, converse, listened_to
 from corepath.runs.folder import Key, RunFolder
 from corepath.runs.local import Told, engine, fetch, request_fields, serving
@@ -31,11 +30,6 @@ LOCAL_TURNS: Final = 6
 LOCAL_TOKENS: Final = 128
 """Turns of an episode, and tokens of a turn, of a local model."""
 CONNECTIONS: Final = 10
-MOST_DIGITS: Final = 1_000_000
-
-
-class ModelError(CorepathError):
-    """A model that cannot be run here, and what would help."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +54,7 @@ class Harness:
 
 
 def ready(models: Iterable[str], options: Mapping[str, Any], told: Told) -> None:
-    """Find out, before anything is run, whether the models can be: raises `ModelError` with what would help."""
+    """Find out, before anything is run, whether the models can be: raises `RunError` with what would help."""
     for name in models:
         if is_local(name):
             _weights(name, told)
@@ -71,7 +65,6 @@ def ready(models: Iterable[str], options: Mapping[str, Any], told: Told) -> None
 
 def play_models(plan: Plan, folder: RunFolder, done: set[Key], told: Callable[[Episode], None], fetched: Told) -> None:
     """Play what is missing of a plan's models, and append each episode when it ends."""
-    sys.set_int_max_str_digits(MOST_DIGITS)  # of a long number, which an agent may send, a client would make an error
     for name in plan.models:
         todo = [(source, epoch) for source, left in plan.missing(done, [name]) for _, epoch in left]
         if todo:
@@ -88,13 +81,14 @@ async def _play(
     async def worker() -> None:
         nonlocal reached
         for source, epoch in waiting:
-            episode = await harness.played(source, epoch, plan)
+            # In a task of its own: what Inspect keeps of a conversation goes with it.
+            episode = await asyncio.create_task(harness.played(source, epoch, plan))
             folder.append(episode)
             told(episode)
             failure = episode.extra.get("failure")
             reached = reached or failure is None
             if failure and failure["kind"] == NOT_ALLOWED and not reached:
-                raise ModelError(
+                raise RunError(
                     f"{harness.name}: {failure['message']}; nothing was reached, so the rest was not tried. "
                     f"When that is mended, go on with: corepath run --resume {folder.path} --retry"
                 )
@@ -103,7 +97,7 @@ async def _play(
         async with asyncio.TaskGroup() as group:
             for _ in range(min(harness.connections, len(todo))):
                 group.create_task(worker())
-    except* ModelError as errors:
+    except* Exception as errors:
         raise errors.exceptions[0] from None
     finally:
         with suppress(Exception):  # closing is kind, and no more
@@ -143,7 +137,7 @@ def _weights(name: str, told: Told) -> Path:
         return fetch(told)
     path = Path(name.removeprefix(f"{LOCAL}:"))
     if not path.is_file():
-        raise ModelError(f"no such file: {path}; --model local:FILE takes a model in the GGUF format")
+        raise RunError(f"no such file: {path}; --model local:FILE takes a model in the GGUF format")
     return path
 
 
@@ -151,7 +145,7 @@ def _remote(name: str, options: Mapping[str, Any]) -> Model:
     if options.get("base_url"):
         return _compatible(name, str(options["base_url"]), options)
     if "/" not in name:
-        raise ModelError(
+        raise RunError(
             f"'{name}' is no model: write it as PROVIDER/NAME, such as openai/gpt-4o, or give --base-url; "
             "local runs a small one here"
         )
@@ -168,7 +162,7 @@ def _model(name: str, options: Mapping[str, Any], arguments: Mapping[str, Any]) 
     try:
         return listened_to(get_model(name, config=_config(options), memoize=False, **arguments))
     except Exception as error:  # noqa: BLE001  # a provider says in its own way what it lacks
-        raise ModelError(f"model '{name}' cannot be used: {Text.from_markup(str(error)).plain.strip()}") from None
+        raise RunError(f"model '{name}' cannot be used: {Text.from_markup(str(error)).plain.strip()}") from None
 
 
 def _config(options: Mapping[str, Any], **more: Any) -> GenerateConfig:

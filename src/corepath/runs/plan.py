@@ -95,13 +95,13 @@ def versions(with_models: bool) -> dict[str, Any]:  # noqa: FBT001
 
 
 def changed(folder: RunFolder, plan: Plan) -> list[str]:
-    """The tasks of a run that are no longer what they were when it began."""
-    found = []
-    for source in plan.sources:
-        try:
-            now = task_hash(source.make(plan.seed))
-        except TaskError:
-            now = "gone"
-        if now != folder.manifest["tasks"][source.id]["hash"]:
-            found.append(source.id)
-    return found
+    """The tasks of a run that are no longer what was played."""
+    played = folder.manifest["tasks"]
+    return [source.id for source in plan.sources if task_hash(source.make(plan.seed)) != played[source.id]["hash"]]
+
+
+def scored_again(folder: RunFolder, plan: Plan) -> dict[str, Any]:
+    """The manifest of a run whose episodes are scored with the tasks as they are now: what was played stays in it."""
+    now = plan.manifest()
+    tasks = {id_: {**one, "scored": now["tasks"][id_]["hash"]} for id_, one in folder.manifest["tasks"].items()}
+    return {**folder.manifest, **{name: now[name] for name in ("corepath", "profile", "scoring")}, "tasks": tasks}

@@ -1,7 +1,8 @@
 """Values that must not be written: each is replaced by a salted hash that is the same for equal values.
 
-A field's value is replaced wherever the field stands, in arguments, results, states and JSON texts; and where the value
-stands in another text, as in an answer or an error, it is replaced there too.
+A field's value is replaced wherever the field stands, in arguments, results, states and texts with JSON or calls in
+them; and where the value stands in another text, as in an answer or an error, it is replaced there too. A number is
+replaced where its field stands and in texts; a text of one or two signs only where its field stands.
 """
 
 from __future__ import annotations
@@ -24,10 +25,16 @@ from corepath.task import Task
 
 SALT: Final = "salt"
 """The file of a run's folder that has the salt. Who has it can test guesses: do not pass it on."""
+CHECK: Final = "salt-check"
+"""The file that tells whether it is still the same salt."""
 SHORTEST: Final = 3
 """Signs of a value that is looked for in texts; shorter ones would be found everywhere."""
-_KEPT: Final = ("version", "task", "agent", "epoch", "seed", "ended", "fault")
+LONG: Final = 5
+"""Signs of a value that is looked for within words too."""
+_KEPT: Final = ("version", "task", "agent", "epoch", "seed", "ended", "fault", "turns", "seconds", "usage")
 """Fields of an episode's record that are the run's own."""
+_NEEDED: Final = ("calls", "scores")
+"""Fields without which it is no record."""
 
 
 class Redaction:
@@ -35,22 +42,30 @@ class Redaction:
 
     def __init__(self, fields: Iterable[str], salt: bytes) -> None:
         self.fields, self.salt = frozenset(fields), salt
+        self.met: set[str] = set()
         self._known: dict[str, str] = {}
         self._pattern: re.Pattern[str] | None = None
         names = "|".join(re.escape(name) for name in sorted(self.fields))
-        self._label = re.compile(rf'\b({names})=("(?:[^"\\]|\\.)*"|[^,()\[\]{{}}\s]+)')
+        text = r'"(?:[^"\\]|\\.)*"?' + r"|'(?:[^'\\]|\\.)*'?"
+        called = r"\w+\((?:[^()]|\([^()]*\))*\)?"
+        self._label = re.compile(rf"""(["']?)\b({names})\1(\s*[:=]\s*)({text}|{called}|[^\s,;()\[\]{{}}]+)""")
 
     def __call__(self, record: dict[str, Any]) -> dict[str, Any]:
         """The record without these values."""
         self.learn(record)
-        return {name: value if name in _KEPT else self._without(value, name) for name, value in record.items()}
+        return {name: self._field(name, value) for name, value in record.items()}
+
+    def _field(self, name: str, value: Any) -> Any:
+        if name in _KEPT:
+            return value
+        return self.hashed(value) if name in self.fields and name not in _NEEDED else self._without(value, name)
 
     def learn(self, value: Any) -> None:
         """Look for values that are to be replaced."""
         for secret in self._found(value):
-            for text in _texts(secret):
-                if text not in self._known:
-                    self._known[text] = self.hashed(secret)
+            for part, text in _texts(secret):
+                if text.lower() not in self._known:
+                    self._known[text.lower()] = self.hashed(part)
                     self._pattern = None
 
     def hashed(self, value: Any) -> str:
@@ -61,6 +76,7 @@ class Redaction:
         if isinstance(value, Mapping):
             for name, item in value.items():
                 if name in self.fields and item is not None:
+                    self.met.add(name)
                     yield item
                 yield from self._found(item)
         elif isinstance(value, list):
@@ -79,33 +95,32 @@ class Redaction:
             }
         if isinstance(value, list):
             return [self._without(item, within) for item in value]
-        if is_number(value):
-            return self._known.get(written(value), value)
         if not isinstance(value, str):
             return value
         inner = _json_in(value)
         if inner is not None:
             without = self._without(inner)
             return value if without == inner else canonical(without)
-        if within == "arguments" and any(name in value for name in self.fields):
+        if within == "arguments":
             return self.hashed(value)  # no JSON, so nobody can say where in it the value stands
         return self._swapped(value)
 
     def _swapped(self, text: str) -> str:
         """The text with what stands for the values in it; as `field=value` also those that were never met."""
         if self._pattern is None:
-            longest_first = sorted(self._known, key=len, reverse=True) or ["(?!)"]
-            escaped = "|".join(map(re.escape, longest_first)) if self._known else "(?!)"
-            self._pattern = re.compile(rf"(?<!\w)(?:{escaped})(?!\w)")
-        text = self._pattern.sub(lambda found: self._known[found[0]], text)
-        return self._label.sub(lambda found: f"{found[1]}={self._label_value(found[2])}", text)
+            longest_first = sorted(self._known, key=len, reverse=True)
+            within = "|".join(re.escape(one) for one in longest_first if len(one) >= LONG and not one.isdigit())
+            alone = "|".join(map(re.escape, longest_first))
+            parts = ([within] if within else []) + ([rf"(?<!\w)(?:{alone})(?!\w)"] if alone else ["(?!)"])
+            self._pattern = re.compile("|".join(parts), re.IGNORECASE)
+        text = self._pattern.sub(lambda found: self._known.get(found[0].lower(), found[0]), text)
+        return self._label.sub(self._relabelled, text)
 
-    def _label_value(self, text: str) -> str:
-        try:
-            value = parse_json(text)
-        except ValueError:
-            value = text
-        return f'"{value}"' if str(value).startswith("redacted:") else f'"{self.hashed(value)}"'
+    def _relabelled(self, found: re.Match[str]) -> str:
+        quote, name, sign, text = found.groups()
+        value = text.strip("\"'")
+        shown = value if value.startswith("redacted:") else self.hashed(value)
+        return f'{quote}{name}{quote}{sign}"{shown}"'
 
 
 def redaction_of(folder: Path, fields: Iterable[str]) -> Redaction | None:
@@ -115,16 +130,35 @@ def redaction_of(folder: Path, fields: Iterable[str]) -> Redaction | None:
         return None
     given = os.environ.get("COREPATH_SALT")
     file = folder / SALT
-    if given:
-        return Redaction(names, given.encode())
-    if not file.exists():
+    if given is None and not file.exists():
         if (folder / "episodes.jsonl").exists():
-            message = "the salt of this run is gone: give it with COREPATH_SALT, or begin a new run"
-            raise InputError([Problem(str(file), 1, 1, message)])
-        descriptor = os.open(file, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600)
-        os.write(descriptor, secrets.token_hex(16).encode())
+            raise _wrong(file, "the salt of this run is gone: give it with COREPATH_SALT, or begin a new run")
+        _write_secret(file, secrets.token_hex(16))
+    salt = given.encode() if given is not None else file.read_bytes()
+    if not salt:
+        raise _wrong(file, "the salt is empty: give another with COREPATH_SALT, or begin a new run")
+    redaction = Redaction(names, salt)
+    check = folder / CHECK
+    if not check.exists():
+        _write_secret(check, redaction.hashed("the salt of this run"))
+    elif check.read_text() != redaction.hashed("the salt of this run"):
+        raise _wrong(check, "this run was begun with another salt: equal values would not have equal hashes")
+    return redaction
+
+
+def _write_secret(file: Path, text: str) -> None:
+    """Write a file for its owner only, all of it or nothing."""
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
         os.close(descriptor)
-    return Redaction(names, file.read_bytes())
+    temporary.replace(file)
+
+
+def _wrong(file: Path, message: str) -> InputError:
+    return InputError([Problem(str(file), 1, 1, message)])
 
 
 def values_in(task: Task) -> list[Any]:
@@ -137,17 +171,26 @@ def values_in(task: Task) -> list[Any]:
     return [json.loads(simulator_of(task).key(task.start)), *literal, *decoys]
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """A value as it may stand in a text."""
-    if isinstance(value, str) and len(value) >= SHORTEST:
-        yield value
+def _texts(value: Any) -> Iterator[tuple[Any, str]]:
+    """A value, or a part of one, and how it may stand in a text."""
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, str) and len(value) >= SHORTEST:
+        yield value, value
+        escaped = json.dumps(value)[1:-1]
+        if escaped != value:
+            yield value, escaped
     elif is_number(value) and len(written(value)) >= SHORTEST:
-        yield written(value)
+        yield value, written(value)
 
 
 def _json_in(text: str) -> Any:
     """The object or list that a text holds as JSON; None where it holds none."""
-    if text[:1] not in ("{", "["):
+    if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
         return parse_json(text)

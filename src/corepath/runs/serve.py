@@ -64,7 +64,7 @@ from corepath.files import episode_json, read_episodes
 from corepath.json_values import parse_json, why_not_json
 from corepath.runs.folder import RunFolder, is_run
 from corepath.runs.plan import Plan
-from corepath.score import PAPER
+from corepath.score import Scoring
 from corepath.session import Session
 from corepath.sources import Source
 from corepath.task import Episode, Task
@@ -81,7 +81,7 @@ LARGEST_BODY: Final = 20 * 1024 * 1024
 PROMPT: Final = "task"
 """The name under which MCP clients find the task's prompt."""
 
-_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,80}")
+_NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,79}")
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _Context = ServerRequestContext[Any, Any]
 
@@ -207,7 +207,8 @@ class Offer:
     ) -> Episode:
         said = {"client": client} if client else {}
         episode = recorded(
-            session, agent, epoch=self._epochs[agent], seed=self.seed, answer=answer, ended=ended, scoring=PAPER,
+            session, agent, epoch=self._epochs[agent], seed=self.seed, answer=answer, ended=ended,
+            scoring=Scoring(**self.folder.manifest["scoring"]),
             more={"episode": name, **said, **more},
         )  # fmt: skip
         self.folder.append(episode)
@@ -240,7 +241,8 @@ class Offer:
         lines = list(read_episodes(journal))
         news = [line.episode for line in lines if line.episode is not None]
         if not news and journal.stat().st_size:
-            self._say(f"{lines[0].problem}; it is left here")
+            aside = journal.replace(journal.with_suffix(".unreadable"))
+            self._say(f"{lines[0].problem}; it is kept as {aside}")
             return
         for line in lines[:-1]:  # the last one may be cut short
             if line.problem is not None:

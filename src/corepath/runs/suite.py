@@ -10,9 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import NamedTuple
 
 from corepath.agents import built_in
+from corepath.errors import RunError
 from corepath.episode import play
 from corepath.runs.folder import RunFolder
 from corepath.runs.plan import Plan
@@ -49,22 +51,29 @@ def play_built_in(
     # A forked process has the tasks that are made already.
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
     context = multiprocessing.get_context(method)
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin) as pool:
-        try:
-            for episodes in pool.map(_played, work):
-                folder.append(*episodes)
-                for episode in episodes:
-                    told(episode)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(os.getpid(),))
+    try:
+        for future in [pool.submit(_played, job) for job in work]:
+            episodes = future.result()
+            folder.append(*episodes)
+            for episode in episodes:
+                told(episode)
+    except BrokenProcessPool:
+        raise RunError(
+            "a process of the run was killed; was there enough memory? Every finished episode is kept. "
+            f"Go on with: corepath run --resume {folder.path} --jobs 1"
+        ) from None
+    finally:
+        for process in list((pool._processes or {}).values()):  # noqa: SLF001  # else what is begun is waited for
+            process.terminate()
+        pool.shutdown(cancel_futures=True)
 
 
-def _begin() -> None:
+def _begin(parent: int) -> None:
     """What a process does first: Ctrl-C is for the one that writes, and the tasks are no garbage."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
 def _end_with(parent: int) -> None:
