@@ -11,22 +11,28 @@ from corepath import Session, StepLimitError, TaskError, play
 from corepath.agents import BUILT_IN, about, built_in
 from corepath.aggregate import Summary
 from corepath.files import episode_json
+from corepath.sources import all_sources
 
 SOME = ("farm/dry_plants", "transactions/pay_day", "legal/settle_case", "computations/invoice", "files/check_backup")
 """Many ways, values read, writes, and one that only reads."""
+
+
+def made(id_):
+    """A task, made once."""
+    return all_sources([id_])[0].make()
 
 
 def summary(name, ids=SOME, epochs=2):
     found = Summary(name)
     for id_ in ids:
         for epoch in range(epochs):
-            found.add(play(built_in(name), corepath.task(id_), name=name, epoch=epoch))
+            found.add(play(built_in(name), made(id_), name=name, epoch=epoch))
     return found
 
 
 @pytest.fixture(scope="module")
 def every_task():
-    return [task for name in corepath.installed_worlds() for task in corepath.world(name).tasks().values()]
+    return [source.make() for source in all_sources([])]
 
 
 def test_the_oracle_is_perfect_on_every_task(every_task):
@@ -44,7 +50,7 @@ def test_the_oracle_is_perfect_on_every_task(every_task):
 
 
 def test_the_oracle_takes_different_golden_paths_by_chance():
-    task = corepath.task("legal/three_statements")
+    task = made("legal/three_statements")
     paths = {tuple(map(str, play(built_in("oracle"), task, epoch=epoch).calls)) for epoch in range(20)}
     assert len(paths) > 5
 
@@ -75,14 +81,14 @@ def test_every_way_of_failing_shows_in_the_scores_that_claim_it():
 
 
 def test_a_rate_says_how_many_episodes_fail():
-    task = corepath.task("farm/dry_plants")
+    task = made("farm/dry_plants")
     told = [play(built_in("left_out:0.3"), task, name="x", epoch=epoch).extra["fault"] for epoch in range(200)]
     assert set(told) == {"planted", "spared"}
     assert 35 <= told.count("planted") <= 85
 
 
 def test_a_fault_without_a_place_is_marked_and_counts_for_nothing():
-    episode = play(built_in("swapped"), corepath.task("farm/threshold"), name="swapped")
+    episode = play(built_in("swapped"), made("farm/threshold"), name="swapped")
     assert episode.extra["fault"] == "impossible"
     found = Summary("x")
     found.add(episode)
@@ -91,7 +97,7 @@ def test_a_fault_without_a_place_is_marked_and_counts_for_nothing():
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_the_same_seed_gives_the_same_bytes_and_another_another(name):
-    task = corepath.task("transactions/pay_day")
+    task = made("transactions/pay_day")
 
     def played(seed):
         return [episode_json(play(built_in(name), task, name=name, epoch=epoch, seed=seed)) for epoch in range(8)]
@@ -127,14 +133,14 @@ def test_an_agent_of_ones_own_is_a_function_of_a_session():
         assert session.call("move_to", {"place": "Z"}).failed
         return "I am stuck."
 
-    episode = play(hasty, corepath.task("farm/dry_plants"))
+    episode = play(hasty, made("farm/dry_plants"))
     assert (episode.agent, episode.answer, len(episode.calls)) == ("hasty", "I am stuck.", 2)
     assert episode.extra["ended"] == "answered"
     assert episode.extra["scores"]["length"] == 2
 
 
 def test_calls_are_recorded_as_they_were_sent():
-    session = Session(corepath.task("farm/dry_plants"))
+    session = Session(made("farm/dry_plants"))
     sent: list[Any] = [
         '{"place": ',
         "[1]",
@@ -157,7 +163,7 @@ def test_calls_are_recorded_as_they_were_sent():
 
 
 def test_the_step_limit_ends_an_episode_and_what_was_done_counts():
-    task = corepath.task("farm/threshold")
+    task = made("farm/threshold")
 
     def restless(session):
         while True:
@@ -174,13 +180,12 @@ def test_the_step_limit_ends_an_episode_and_what_was_done_counts():
     assert session.state == before
 
 
-def test_what_a_model_is_told_has_the_rules_and_nothing_of_the_solution():
-    for name in corepath.installed_worlds():
-        world = corepath.world(name)
-        for task in world.tasks().values():
-            session = Session(task)
-            assert world.rules.strip() in session.system
-            told = session.system + session.prompt
-            assert not [decoy for decoy in task.decoys if decoy in told]
-            assert "golden" not in told
-            assert [tool["name"] for tool in session.tools] == list(world.tools)
+def test_what_a_model_is_told_has_the_rules_and_nothing_of_the_solution(every_task):
+    for task in every_task:
+        session = Session(task)
+        world = corepath.world(str(task.world))
+        assert world.rules.strip() in session.system
+        told = session.system + session.prompt
+        assert not [decoy for decoy in task.decoys if decoy in told]
+        assert "golden" not in told
+        assert [tool["name"] for tool in session.tools] == list(world.tools)

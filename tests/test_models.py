@@ -61,7 +61,7 @@ def first(reply: Reply) -> Any:
 
 def plans(*worlds: str) -> dict[str, list[tuple[str, object]]]:
     """For each prompt the calls of a golden path."""
-    tasks = [task for world in worlds for task in package.world(world).tasks().values()]
+    tasks = [source.make() for source in all_sources(worlds)]
     runs = [golden_runs(task, task.simulator, 1)[0] for task in tasks]  # type: ignore[arg-type]
     return {run.task.prompt: [(call.tool, dict(call.arguments)) for call in run.calls] for run in runs}
 

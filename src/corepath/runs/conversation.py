@@ -72,41 +72,50 @@ async def converse(
         for tool in session.tools
     ]
     ending = Ending(messages=[ChatMessageSystem(content=session.system), ChatMessageUser(content=session.prompt)])
-    messages = ending.messages
     limit = most_turns or session.task.step_limit + 1
     while ending.turns < limit:
         ending.turns += 1
-        try:
-            output, response = await _generated(model, messages, tools, config(ending.turns))
-            message = output.message
-            sent = sent_calls(message, response)
-        except Exception as error:  # noqa: BLE001  # whatever a service or its client does wrong is not the agent's
-            unread = _unread_call(error)
-            if unread is None:
-                ending.ended, ending.failure, ending.error = FAILED_OUTSIDE, failure_of(error), error
-                return ending
-            output, message, sent = None, ChatMessageAssistant(content=""), [unread]
-        if output is not None:
-            _add_usage(ending.usage, output)
-            if output.stop_reason == "content_filter":
-                ending.ended, ending.failure = FAILED_OUTSIDE, {"kind": REFUSED, "message": _short(message.text)}
-                return ending
-            if output.stop_reason == "model_length" and not sent:
-                ending.ended = CONTEXT_LIMIT
-                return ending
-        messages.append(_reply(message, sent) if sent else message)
+        turn = await _turn(ending, model, tools, config(ending.turns))
+        if turn is None:
+            return ending
+        message, sent = turn
+        ending.messages.append(_reply(message, sent) if sent else message)
         if not sent:
             ending.answer = message.text
             return ending
         if message.text:
             session.say(message.text)
         try:
-            messages += [_answered(session, call, ending.turns) for call in sent]
+            ending.messages += [_answered(session, call, ending.turns) for call in sent]
         except StepLimitError:
             ending.ended = STEP_LIMIT
             return ending
     ending.ended = TURN_LIMIT
     return ending
+
+
+async def _turn(
+    ending: Ending, model: Model, tools: list[ToolInfo], config: GenerateConfig
+) -> tuple[ChatMessageAssistant, list[Sent]] | None:
+    """What the model says next, and the calls in it; None where the conversation ends without a word of its own."""
+    try:
+        output, response = await _generated(model, ending.messages, tools, config)
+        message = output.message
+        sent = sent_calls(message, response)
+    except Exception as error:  # noqa: BLE001  # whatever a service or its client does wrong is not the agent's
+        unread = _unread_call(error)
+        if unread is not None:
+            return ChatMessageAssistant(content=""), [unread]
+        ending.ended, ending.failure, ending.error = FAILED_OUTSIDE, failure_of(error), error
+        return None
+    _add_usage(ending.usage, output)
+    if output.stop_reason == "content_filter":
+        ending.ended, ending.failure = FAILED_OUTSIDE, {"kind": REFUSED, "message": _short(message.text)}
+        return None
+    if output.stop_reason == "model_length" and not sent:
+        ending.ended = CONTEXT_LIMIT
+        return None
+    return message, sent
 
 
 # What the model sent
