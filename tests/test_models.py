@@ -339,7 +339,7 @@ def test_what_failed_outside_is_tried_again_when_asked(corepath, tmp_path):
 
 def test_a_key_that_is_wrong_ends_the_run_at_once_and_says_how_to_go_on(corepath, tmp_path):
     with BadServer(lambda _: status(401)) as server:
-        options = ("--model", "m", "--base-url", server.url, "--max-connections", 1)
+        options = ("--model", "m", "--base-url", server.url, "--max-connections", 1, "--world", "farm")
         done = corepath("run", *options, "--out", tmp_path / "run")
         assert len(server.requests) == 1
     assert done.returncode == 1
