@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 from corepath.action import Call
 from corepath.explore import (
@@ -19,14 +20,17 @@ from corepath.explore import (
     arguments_at,
     depends,
     explore,
-    may_match,
     replay,
+    settled_part,
     simulator_of,
 )
 from corepath.json_values import canonical, equal
-from corepath.matchers import Scope
+from corepath.matchers import Fields, Scope
 from corepath.task import Simulator, Task
 from corepath.trace import Position, begin
+
+MOST_KEPT: Final = 200
+"""Explorations of one task that are kept."""
 
 
 def baselines(
@@ -80,46 +84,72 @@ def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any]) -> 
     Where the agent's arguments are what the examples are too, what was found for these holds.
     """
     settled, bound = {}, {}
-    for symbol in _free(task):
-        own = _own(task, symbol, done)
-        if own and depends(task.automaton.alphabet.patterns[symbol].arguments):
-            bound[symbol] = own
+    for step in _free(task):
+        own = step.own(done)
+        if own and step.bound:
+            bound[step.symbol] = own
         elif own:
-            settled[symbol] = own[:1]
-    usual = _explored(task, settled, params)
+            settled[step.symbol] = own[:1]
     if not bound:
-        return usual
+        return _explored(task, settled, params)
+    known: dict[str, _References] = vars(task).setdefault("_references_of", {})
+    key = canonical([params, _by_text(settled), _by_text(bound)])
+    if key not in known:
+        if len(known) >= MOST_KEPT:
+            known.clear()
+        known[key] = _with_bound(task, settled, bound, params)
+    return known[key]
+
+
+def _with_bound(
+    task: Task, settled: Mapping[int, Sequence[Any]], bound: Mapping[int, Sequence[Any]], params: Mapping[str, Any]
+) -> _References:
+    """What they do where steps depend on what is bound: as usual, if the agent chose as the examples do."""
+    usual = _explored(task, settled, params)
     again: list[tuple[Node, int, Call | None]] = [(edge.node, edge.symbol, edge.call) for edge in usual.explored.edges]
     again += [(snag.node, snag.symbol, snag.call) for snag in usual.explored.snags]
     choose = _as_the_agent(task, bound)
     for node, symbol, call in again:
         if symbol in bound and (call is None or not equal(choose(node.position, symbol), call.arguments)):
-            return _explored(task, settled | bound, params)
+            return _explored(task, {**settled, **bound}, params)
     return usual
 
 
-def _free(task: Task) -> list[int]:
-    """The steps that are more than one call."""
-    alphabet = task.automaton.alphabet
-    return [number for number in sorted(alphabet.steps) if not alphabet.actions[number].is_literal]
+@dataclass(frozen=True)
+class _Free:
+    """A step that is more than one call; `may_be` is what its arguments must be like whatever is bound."""
+
+    symbol: int
+    tool: str
+    may_be: Fields
+    bound: bool
+
+    def own(self, done: Sequence[Call]) -> list[Any]:
+        """The arguments of the agent's calls that may be the step; each once."""
+        found: dict[str, Any] = {}
+        for call in done:
+            if call.tool == self.tool and self.may_be.matches(call.arguments, Scope()):
+                found.setdefault(canonical(call.arguments), call.arguments)
+        return list(found.values())
 
 
-def _own(task: Task, symbol: int, done: Sequence[Call]) -> list[Any]:
-    """The arguments of the agent's calls that may be the step, whatever is bound; each once."""
-    pattern = task.automaton.alphabet.patterns[symbol]
-    open_question = depends(pattern.arguments)
-    fitting = (
-        call.arguments
-        for call in done
-        if call.tool == pattern.tool
-        and (
-            may_match(pattern, call.arguments) if open_question else pattern.arguments.matches(call.arguments, Scope())
-        )
-    )
-    found: dict[str, Any] = {}
-    for arguments in fitting:
-        found.setdefault(canonical(arguments), arguments)
-    return list(found.values())
+def _free(task: Task) -> list[_Free]:
+    """The steps that are more than one call, found once."""
+    if "_free" not in vars(task):
+        alphabet = task.automaton.alphabet
+        numbers = [number for number in sorted(alphabet.steps) if not alphabet.actions[number].is_literal]
+        patterns = [(number, alphabet.patterns[number]) for number in numbers]
+        vars(task)["_free"] = [
+            _Free(number, one.tool, settled_part(one) if depends(one.arguments) else one.arguments,
+                  depends(one.arguments))
+            for number, one in patterns
+        ]  # fmt: skip
+    found: list[_Free] = vars(task)["_free"]
+    return found
+
+
+def _by_text(own: Mapping[int, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    return {str(symbol): given for symbol, given in own.items()}
 
 
 def _explored(task: Task, own: Mapping[int, Sequence[Any]], params: Mapping[str, Any]) -> _References:
@@ -133,7 +163,7 @@ def _explored(task: Task, own: Mapping[int, Sequence[Any]], params: Mapping[str,
     }
     key = canonical([params, told])
     if key not in known:
-        if len(known) >= 100:
+        if len(known) >= MOST_KEPT:
             known.clear()
         explored = explore(task, _as_the_agent(task, own), MOST_PAIRS, params=params)
         known[key] = _References(simulator_of(task), explored)

@@ -283,8 +283,13 @@ def _instances(pattern: Matcher, scope: Scope) -> Iterator[Any]:
 
 def may_match(action: Action, arguments: Any) -> bool:
     """Whether the action takes the arguments, or would under other results than none."""
+    return settled_part(action).matches(arguments, Scope())
+
+
+def settled_part(action: Action) -> Fields:
+    """What an action asks of its arguments whatever is bound."""
     settled = tuple((name, pattern) for name, pattern in action.arguments.fields if not depends(pattern))
-    return Fields(settled, open=True).matches(arguments, Scope())
+    return Fields(settled, open=True)
 
 
 def depends(pattern: Matcher) -> bool:
