@@ -93,7 +93,7 @@ class Alphabet:
         for number in self._by_tool.get(call.tool, ()):
             if number not in self.steps and fits:
                 break
-            action, scope = self.patterns[number], Scope(dict(variables), results)
+            action, scope = self.patterns[number], Scope(dict(variables) if variables else {}, results)
             if action.arguments.matches(call.arguments, scope):
                 fits.append(number)
                 if action.result is None or (not failed and action.fits_result(call.result, scope)):
@@ -106,7 +106,9 @@ class Alphabet:
         loops = fits_one_of(self._loops_of(call.tool))
         if symbol in self.steps:
             return Reading(Role.STEP, symbol, tuple(fits), loops, variables=bound)
-        forbidden = next((one for one in self._forbid if fits_one_of([one.call])), None)
+        forbidden = next(
+            (one for one in self._forbid if one.call.fits_tool(call.tool) and fits_one_of([one.call])), None
+        )
         role = Role.FORBIDDEN if forbidden else Role.LOOP if loops else Role.UNLISTED
         return Reading(role, symbol, tuple(fits), loops, forbidden, variables)
 

@@ -55,9 +55,11 @@ def cross(before: Sequence[tuple[Column, Sequence[int]]], weights: Weights) -> C
     edge, hit, drop = weights.edge, weights.hit - weights.drop, weights.drop
     lowest = before[0][0] if len(before) == 1 else list(map(min, *(column for column, _ in before)))
     column = [edge + lowest[0]]
-    column += [edge + (min(used - drop, one)) for used, one in pairwise(lowest)]
+    # Written out rather than with min: this is the innermost loop of all scores.
+    column += [edge + (one if one < used - drop else used - drop) for used, one in pairwise(lowest)]  # noqa: FURB136
     for earlier, matching in before:
         for place in matching:
             cost = earlier[place] + hit
-            column[place + 1] = min(column[place + 1], cost)
+            if cost < column[place + 1]:  # noqa: PLR1730
+                column[place + 1] = cost
     return list(accumulate(column, min))
