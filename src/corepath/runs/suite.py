@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from corepath.agents import built_in
@@ -89,5 +90,17 @@ def _played(job: _Job) -> list[Episode]:
 
 def _episodes(job: _Job) -> Iterator[Episode]:
     task = job.source.make(job.seed)
-    for agent, epoch in job.todo:
-        yield play(built_in(agent), task, name=agent, epoch=epoch, seed=job.seed, scoring=job.scoring)
+    with _seldom_collected():
+        for agent, epoch in job.todo:
+            yield play(built_in(agent), task, name=agent, epoch=epoch, seed=job.seed, scoring=job.scoring)
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Look for garbage seldom: hardly any is made, and what tasks keep is looked through each time."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
