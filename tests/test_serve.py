@@ -19,28 +19,24 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import fastmcp
+import mcp
 import pytest
+from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp_types import Implementation, TextContent
 
 from corepath import Call, Episode, InputError, load_episodes, score
 from corepath import task as world_task
 from corepath.cli import main
 from corepath.faults import golden_runs
 from corepath.files import episode_json
+from corepath.runs import serve
 from corepath.runs.folder import RunFolder
 from corepath.session import Session
 from corepath.sources import Source
 from corepath.world import World
 from tests.conftest import Run
-
-needed = "pip install 'corepath[mcp]' fastmcp"
-mcp = pytest.importorskip("mcp", reason=needed)
-fastmcp = pytest.importorskip("fastmcp", reason=needed)
-
-from fastmcp.client.transports import StdioTransport, StreamableHttpTransport  # noqa: E402
-from mcp.client.stdio import StdioServerParameters, stdio_client  # noqa: E402
-from mcp_types import Implementation  # noqa: E402
-
-from corepath.runs import serve  # noqa: E402
 
 COMMAND = str(Path(sys.executable).with_name("corepath"))
 TASK = "farm/dry_plants"
@@ -131,7 +127,8 @@ async def by_sdk(target: str | list[str], log: Path | None, mode: str) -> AsyncI
                 assert [one.name for one in (await client.list_prompts()).prompts] == ["task"]
                 (message,) = (await client.get_prompt("task")).messages
                 assert message.role == "user"
-                return str(message.content.text)
+                assert isinstance(message.content, TextContent)
+                return message.content.text
 
             async def call(tool: str, arguments: dict[str, Any]) -> Answer:
                 return answer(await client.call_tool(tool, arguments))
