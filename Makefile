@@ -3,15 +3,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 ready := .venv/.ready
 
-.PHONY: run test bench clean
+.PHONY: run test browser bench clean
 
-# Where the local model cannot be fetched, corepath says so and ends with 3: the rest is run all the same.
+# Where the local model cannot be fetched, corepath says so and ends with 3: the rest is run and shown all the same.
 run: $(ready)
-	@$(BIN)/corepath run
-	@echo
-	@$(BIN)/corepath run --model local --limit 1 || [ $$? -eq 3 ]
+	@into=runs/$$(date +%Y-%m-%d-%H%M%S) && \
+	$(BIN)/corepath run --out $$into/built-in && echo && \
+	{ $(BIN)/corepath run --model local --limit 1 --out $$into/local || [ $$? -eq 3 ]; } && \
+	$(BIN)/corepath report $$into/* --out $$into/report
 
-test: $(ready)
+test: $(ready) browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -21,6 +22,13 @@ test: $(ready)
 bench: $(ready)
 	$(BIN)/python -m benchmarks
 	$(BIN)/pytest -n 2 --long
+
+# Tests look at pages in Debian's chromium: CI installs it and requires it, elsewhere they say that they are skipped.
+browser:
+	@if [ -n "$$CI" ] && ! command -v chromium >/dev/null 2>&1; then \
+		as=$$([ "$$(id -u)" = 0 ] || echo sudo) && $$as apt-get update -qq && \
+		$$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	fi
 
 $(ready): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "corepath needs Python 3.11 or later; say which with PYTHON=python3.12"; exit 1; }

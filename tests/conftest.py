@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -48,7 +48,11 @@ def corepath() -> Run:
     """Runs the real `corepath` command: `corepath("score", "--tasks", folder, file)`."""
 
     def run(
-        *arguments: object, stdin: str | bytes = "", cwd: Path | None = None, patience: float = 300
+        *arguments: object,
+        stdin: str | bytes = "",
+        cwd: Path | None = None,
+        patience: float = 300,
+        env: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
         command = Path(sys.executable).with_name("corepath")
         done = subprocess.run(
@@ -58,7 +62,7 @@ def corepath() -> Run:
             cwd=cwd,
             check=False,
             timeout=patience,
-            env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+            env={**os.environ, "PYTHONIOENCODING": "utf-8", **(env or {})},
         )
         return subprocess.CompletedProcess(
             done.args, done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8")

@@ -100,6 +100,8 @@ _PLAIN: Final[dict[str, Agent]] = {
 
 BUILT_IN: Final = (*_PLAIN, *_FAILING)
 """The names of the built-in agents."""
+FLOOR: Final = ("do_nothing", "reads_only")
+"""Those that do no harm because they do nothing: every table of live models has them beside."""
 
 
 def about(name: str) -> str:

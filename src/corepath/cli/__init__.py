@@ -12,15 +12,17 @@ from functools import cache
 from math import isfinite, nan
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.text import Text
 
 from corepath import __version__
+from corepath.cli import report as reports
 from corepath.cli import run, serve, worlds
 from corepath.cli.printing import print_table, report, safe, safe_lines, say, table, wrong_use
 from corepath.cli.profile import Profile
+from corepath.drawing import draw
 from corepath.errors import InputError, Problem, TaskError, nearest
 from corepath.files import load_tasks, read_episodes
 from corepath.formats import schema as format_schema
@@ -47,6 +49,7 @@ class Format(StrEnum):
     MERMAID = "mermaid"
     DOT = "dot"
     JSON = "json"
+    SVG = "svg"
 
 
 class SchemaOf(StrEnum):
@@ -59,6 +62,7 @@ class SchemaOf(StrEnum):
 worlds.add_commands(app)
 run.add_commands(app)
 serve.add_commands(app)
+reports.add_commands(app)
 
 TasksOption = Annotated[
     list[Path] | None,
@@ -211,7 +215,7 @@ def check(
 def show(
     task: Annotated[str, typer.Argument(help="A task file, a task of an installed world, or with --tasks an id.")],
     tasks: Annotated[list[Path] | None, typer.Option("--tasks", "-t", help="Where to look for the id.")] = None,
-    form: Annotated[Format, typer.Option("--as", help="text, mermaid, dot or json.")] = Format.TEXT,
+    form: Annotated[Format, typer.Option("--as", help="text, mermaid, dot, json or svg.")] = Format.TEXT,
 ) -> None:
     """Show a task's automaton."""
     shown = _named(task, tasks)
@@ -224,6 +228,23 @@ def show(
             typer.echo("\n\n".join(as_dot(one.automaton) for one in shown))
         case Format.JSON:
             typer.echo(as_json(*shown))
+        case Format.SVG:
+            if len(shown) > 1:
+                wrong_use(
+                    f"{task} has {len(shown):,} tasks, and --as svg draws one; name it: corepath show ID --tasks {task}"
+                )
+            _show_drawing(shown[0])
+
+
+_MOST_STATES: Final = 60
+"""A drawing of more states than these is collapsed: it would be many screens wide and high."""
+
+
+def _show_drawing(task: Task) -> None:
+    made = draw(task.automaton, collapsed=len(task.automaton.states) > _MOST_STATES, name=task.id)
+    typer.echo(made.svg, nl=False)
+    if made.left_out:
+        say(made.left_out)
 
 
 def _named(task: str, tasks: list[Path] | None) -> list[Task]:

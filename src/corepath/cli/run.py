@@ -10,14 +10,15 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from corepath.agents import BUILT_IN, built_in
-from corepath.aggregate import FAILED_OUTSIDE, Summary, agent_of, summaries, world_of
+from corepath.agents import BUILT_IN, FLOOR, built_in
+from corepath.aggregate import FAILED_OUTSIDE, agent_of, summaries, world_of
 from corepath.cli.printing import out, print_table, report, safe, say, table, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import Watch, fetching, waiting
 from corepath.episode import rescored
 from corepath.errors import CorepathError, InputError, TaskError
 from corepath.files import episode_json
+from corepath.report.tables import MORE_COLUMNS, Means, summary_table
 from corepath.runs.folder import RunFolder, key_of, new_folder
 from corepath.runs.plan import Plan, changed, scored_again
 from corepath.runs.redact import redaction_of, values_in
@@ -26,8 +27,6 @@ from corepath.score import Scoring
 from corepath.sources import Source, all_sources
 from corepath.task import Episode
 
-FLOOR = ("do_nothing", "reads_only")
-"""The agents that every table of models carries: what is had for nothing, and for looking."""
 NO_MODEL = 3
 """The exit code where a model cannot be had."""
 
@@ -300,13 +299,7 @@ def _scored_again(folder: RunFolder, episodes: Sequence[Episode], plan: Plan, sc
 
 # How it is told
 
-
-_TABLE = {
-    "harm_count": "(mean)", "efficiency": "Eff.", "length": "Len", "pc": "PC", "pc_ktc": "PC-KTC",
-    "prefix_criticality": "PrefixCrit", "harm_rate": "HarmRate", "pc_hlr": "PC+HLR", "state_match": "State %",
-    "response_match": "Resp. %", "accepted": "accepted %",
-}  # fmt: skip
-_PERCENT = ("state_match", "response_match", "accepted")
+_MEANS = Means(MORE_COLUMNS)
 
 
 def _print_run(folders: Sequence[RunFolder], *, as_json: bool) -> None:
@@ -322,37 +315,13 @@ def _print_run(folders: Sequence[RunFolder], *, as_json: bool) -> None:
         for one in by_agent.values():
             typer.echo(json.dumps({"agent": one.name, **one.to_dict()}))
         return
-    _print_summaries("agent", list(by_agent.values()))
+    typer.echo(summary_table("Scores by agent", "agent", by_agent.values(), _MEANS).text())
     live = {name for folder in folders for name in folder.manifest["models"]}
     for name in sorted(live):
         own = summaries([episode for episode in episodes if episode.agent == name], world_of, rule)
-        out.print()
-        out.print(f"{name} by world", markup=False)
-        _print_summaries("world", list(own.values()))
+        typer.echo("\n" + summary_table(f"Scores of {name} by world", "world", own.values(), _MEANS).text())
     for folder in folders:
-        out.print(f"\nrun: {folder.path}", markup=False, soft_wrap=True)
-
-
-def _print_summaries(what: str, rows: Sequence[Summary]) -> None:
-    left_out = any(one.outside for one in rows), any(one.unplanted for one in rows)
-    extra = [name for name, shown in zip(("outside", "unplanted"), left_out, strict=True) if shown]
-    made = table(what, "episodes", *extra, "harmful", *_TABLE.values())
-    for one in rows:
-        cells = [f"{one.episodes:,}", *(f"{getattr(one, name):,}" for name in extra), f"{one.harmful:,}"]
-        made.add_row(safe(one.name), *cells, *(_cell(name, one.mean(name)) for name in _TABLE))
-    print_table(made)
-    undefined, counted = sum(one.undefined for one in rows), sum(one.counted for one in rows)
-    if undefined:
-        rule = "counted as 0" if rows[0].undefined_efficiency == "zero" else "left out"
-        out.print(f"efficiency undefined in {undefined:,} of {counted:,} episodes ({rule} in the mean)")
-
-
-def _cell(name: str, value: float | None) -> str:
-    if value is None:
-        return "–"
-    if name in _PERCENT:
-        return f"{100 * value:.1f}"
-    return f"{value:.2f}" if name == "harm_count" else f"{value:.1f}" if name == "length" else f"{value:.3f}"
+        out.print(f"\nrun: {folder.path} (look at it with: corepath view {folder.path})", markup=False, soft_wrap=True)
 
 
 def _print_dry_run(plan: Plan, folder: RunFolder | None, *, as_json: bool) -> None:

@@ -97,8 +97,15 @@ def tasks_command(
     name: Annotated[str | None, typer.Argument(metavar="[WORLD]", help="Only the tasks of one world.")] = None,
     as_json: JsonOption = False,
     seed: Annotated[int, typer.Option(help="0 is the canonical task, any other number a variant of it.")] = 0,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option("--items", metavar="RUNS", help="How hard each task was for the agents of these runs."),
+    ] = None,
 ) -> None:
-    """List the tasks of the installed worlds."""
+    """List the tasks of the installed worlds; with --items, as items of a test."""
+    if runs:
+        _print_items(runs, name, as_json=as_json)
+        return
     known = installed_worlds()
     if name is not None and name not in known:
         wrong_use(f"no world '{name}'{nearest(name, known)}")
@@ -115,6 +122,20 @@ def tasks_command(
                 made.add_row(task.id, *counts, ", ".join(tags))
     if not as_json:
         print_table(made)
+
+
+def _print_items(runs: list[Path], world_name: str | None, *, as_json: bool) -> None:
+    """Difficulty and discrimination of the tasks that were played."""
+    from corepath.report.items import items  # noqa: PLC0415  # the rest of this file needs no runs
+    from corepath.report.results import load_results  # noqa: PLC0415
+    from corepath.report.tables import items_table  # noqa: PLC0415
+
+    found = [item for item in items(load_results(*runs)) if world_name in (None, item.task.partition("/")[0])]
+    if as_json:
+        for item in found:
+            typer.echo(json.dumps(item.to_dict()))
+    else:
+        typer.echo(items_table(found).text())
 
 
 def new_command(

@@ -1,0 +1,147 @@
+"""Figures of scores: CORE beside BFCL, the Pareto view, the heat map. Values, which SVG and PDF are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+from corepath.aggregate import Summary, pareto
+from corepath.report.comparison import difference
+from corepath.report.plot import scatter_svg, short, text_of
+from corepath.report.results import Results
+
+
+@dataclass(frozen=True)
+class Point:
+    """One agent, perhaps in one world."""
+
+    x: float
+    y: float
+    agent: str
+    world: str | None = None
+    marked: bool = False
+
+    @property
+    def label(self) -> str:
+        """Who and where."""
+        return short(self.agent if self.world is None else f"{self.agent} in {self.world}")
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Points in the unit square; `diagonal` is where both scores agree."""
+
+    title: str
+    x_title: str
+    y_title: str
+    points: tuple[Point, ...]
+    note: str = ""
+    diagonal: bool = False
+    named: bool = False
+
+    @property
+    def agents(self) -> list[str]:
+        """Who is in it, in order; the place in it decides on colour and shape."""
+        return list(dict.fromkeys(point.agent for point in self.points))
+
+    def svg(self) -> str:
+        """As SVG."""
+        return scatter_svg(self)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An agent in a world: its mean, and how far it is from what all agents have there on the same tasks."""
+
+    value: float | None
+    difference: float | None = None
+    detectable: float | None = None
+
+    @property
+    def grey(self) -> bool:
+        """Whether the difference is too small to have been detected."""
+        return self.difference is None or self.detectable is None or abs(self.difference) < self.detectable
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A score of each agent in each world."""
+
+    title: str
+    agents: tuple[str, ...]
+    worlds: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    note: str
+
+    def html(self) -> str:
+        """As a table whose cells are coloured by value."""
+        head = "".join(f'<th scope="col">{text_of(world)}</th>' for world in self.worlds)
+        body = "".join(
+            f'<tr><th scope="row"><bdi>{text_of(agent)}</bdi></th>{"".join(map(_heat, row))}</tr>'
+            for agent, row in zip(self.agents, self.cells, strict=True)
+        )
+        return (
+            f'<table class="heat"><caption>{escape(self.title)}</caption><thead><tr><th scope="col">agent</th>{head}'
+            f'</tr></thead><tbody>{body}</tbody></table><p class="note">{escape(self.note)}</p>'
+        )
+
+
+def core_versus_bfcl(results: Results) -> Scatter:
+    """The paper's figure: for each agent in each world the final state's verdict, and that of the whole path."""
+    points = [
+        Point(state, path, agent, world)
+        for (agent, world), one in results.by_pair.items()
+        if (state := one.mean("state_match")) is not None and (path := one.mean("pc")) is not None
+    ]
+    return Scatter(
+        "CORE versus BFCL over (agent, world) pairs", "BFCL State: share of episodes with the right final state",
+        "CORE: mean PC", tuple(points),
+        "On the line both agree. Below it the final state looks better than the path that led there.", diagonal=True,
+    )  # fmt: skip
+
+
+def pareto_view(results: Results) -> Scatter:
+    """Who is beaten by nobody: drawn over acceptance and harm, judged over the whole vector."""
+    front = set(pareto(results.by_agent.values()))
+    points = [
+        Point(accepted, harmless, one.name, marked=one.name in front)
+        for one in results.by_agent.values()
+        if (accepted := one.mean("accepted")) is not None and (harmless := one.mean("harm_free")) is not None
+    ]
+    beaten = ", ".join(sorted(front)) or "nobody"
+    return Scatter(
+        "Pareto view", "accepted: share of episodes that finished the task", "1 − HarmRate", tuple(points),
+        f"Ringed: beaten by nobody in every score of the vector at once ({beaten}).", named=True,
+    )  # fmt: skip
+
+
+def heat_map(results: Results, score: str = "pc", title: str = "PC") -> HeatMap:
+    """A score of each agent in each world; grey where it is not detectably apart from all agents there."""
+    agents, worlds = tuple(results.by_agent), tuple(results.by_world)
+    cells = tuple(tuple(_cell(results, agent, world, score) for world in worlds) for agent in agents)
+    return HeatMap(
+        f"{title} of each agent in each world", agents, worlds, cells,
+        "Grey: not far enough from the mean of all agents in that world for so few tasks to tell "
+        "(80 % power, 5 % level, paired by task).",
+    )  # fmt: skip
+
+
+def _cell(results: Results, agent: str, world: str, score: str) -> Cell:
+    own: Summary | None = results.by_pair.get((agent, world))
+    value = own.mean(score) if own is not None else None
+    if own is None or value is None:
+        return Cell(None)
+    found = difference(results.by_world[world], own, score)
+    return Cell(value) if found is None else Cell(value, found.difference, found.detectable)
+
+
+def _heat(cell: Cell) -> str:
+    if cell.value is None:
+        return '<td class="number none">–</td>'
+    about = ""
+    if cell.difference is not None:
+        about = f"{cell.difference:+.3f} from all agents here"
+        about += f"; detectable from {cell.detectable:.3f}" if cell.detectable is not None else "; one task only"
+    level = min(9, max(0, int(cell.value * 10)))
+    grey = " grey" if cell.grey else ""
+    return f'<td class="number heat{level}{grey}" data-value="{cell.value!r}" title="{about}">{cell.value:.2f}</td>'

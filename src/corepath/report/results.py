@@ -1,0 +1,282 @@
+"""Scored episodes from run folders and episode files, with the tasks that they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from corepath.agents import BUILT_IN
+from corepath.aggregate import MEANS, Summary, agent_of, summaries, world_of
+from corepath.episode import rescored
+from corepath.errors import CorepathError, InputError, Problem
+from corepath.files import load_tasks, read_episodes
+from corepath.runs.folder import EPISODES, RunFolder, is_run
+from corepath.runs.hashes import task_hash
+from corepath.runs.plan import Plan
+from corepath.score import PAPER, Scoring
+from corepath.sources import Source
+from corepath.task import Episode, Task
+from corepath.world import installed_worlds
+from corepath.world import task as world_task
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+NEEDED: Final = {*MEANS, "harms", "profile"} - {"harm_free", "solved"}
+"""What a recorded score must have to stand in a table."""
+Found = tuple[Task | None, str | None]
+"""A task, or why it cannot be had."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One scored episode and its task; where the task cannot be had, `why` says so and the recorded scores stand.
+
+    The task is made when it is first asked for.
+    """
+
+    episode: Episode
+    find: Callable[[str], Found] = field(repr=False, compare=False)
+
+    @property
+    def task(self) -> Task | None:
+        """The task that was played."""
+        return self.find(self.episode.task)[0]
+
+    @property
+    def why(self) -> str | None:
+        """Why there is no task."""
+        return self.find(self.episode.task)[1]
+
+    @property
+    def agent(self) -> str:
+        """Who acted."""
+        return agent_of(self.episode)
+
+    @property
+    def world(self) -> str:
+        """Where."""
+        return world_of(self.episode)
+
+    @property
+    def task_name(self) -> str:
+        """The task's id, and the seed of its variant where that is not 0."""
+        seed = self.episode.extra.get("seed") or 0
+        return f"{self.episode.task} (seed {seed})" if seed else self.episode.task
+
+    @property
+    def scores(self) -> Mapping[str, Any]:
+        """Every score by name."""
+        scores: Mapping[str, Any] = self.episode.extra["scores"]
+        return scores
+
+
+@dataclass(frozen=True)
+class Results:
+    """Scored episodes that may stand in one table: they were all scored alike.
+
+    `problems` are lines that could not be read, or episodes that could not be scored; they are in no table.
+    """
+
+    results: tuple[Result, ...] = ()
+    scoring: Scoring = PAPER
+    problems: tuple[Problem, ...] = ()
+    places: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def episodes(self) -> list[Episode]:
+        """The episodes."""
+        return [result.episode for result in self.results]
+
+    @cached_property
+    def by_agent(self) -> dict[str, Summary]:
+        """What each agent came to."""
+        return self._by(agent_of)
+
+    @cached_property
+    def by_world(self) -> dict[str, Summary]:
+        """What all agents came to in each world, sorted by name."""
+        return dict(sorted(self._by(world_of).items()))
+
+    @cached_property
+    def by_task(self) -> dict[str, Summary]:
+        """What all agents came to in each task."""
+        return self._by(lambda episode: episode.task)
+
+    @cached_property
+    def by_pair(self) -> dict[tuple[str, str], Summary]:
+        """What each agent came to in each world."""
+        return self._by(lambda episode: (agent_of(episode), world_of(episode)))
+
+    def _by(self, key: Any) -> dict[Any, Summary]:
+        return summaries(self.episodes, key, self.scoring.undefined_efficiency)
+
+    def only(self, agents: Iterable[str]) -> Results:
+        """Those of some agents."""
+        wanted = set(agents)
+        return replace(self, results=tuple(result for result in self.results if result.agent in wanted))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row an episode: agent, world, task, epoch, how it ended, and every score that is a number."""
+        import pandas as pd  # noqa: PLC0415  # an extra
+
+        return pd.DataFrame([_row(result) for result in self.results])
+
+    def _repr_html_(self) -> str:
+        from corepath.report.tables import agents_table  # noqa: PLC0415  # tables are made of results
+
+        return agents_table(self).html()
+
+
+def _row(result: Result) -> dict[str, Any]:
+    numbers = {
+        name: value for name, value in result.scores.items() if value is None or isinstance(value, (bool, int, float))
+    }
+    own = {"agent": result.agent, "world": result.world, "task": result.episode.task, "epoch": result.episode.epoch}
+    return {**own, "ended": result.episode.extra.get("ended"), **numbers}
+
+
+def load_results(*places: str | Path, tasks: Iterable[str | Path] = (), scoring: Scoring | None = None) -> Results:
+    """The scored episodes of run folders and of episode files.
+
+    A run's episodes have their scores; those of a file are scored now, with the tasks given or those of installed
+    worlds. With `scoring`, runs too are scored anew. Agents of the same name that played the same episodes in two
+    places are told apart by the place.
+    """
+    known = load_tasks(*tasks) if list(tasks) else {}
+    read = [_run(Path(place), scoring) if Path(place).is_dir() else _file(Path(place), known, scoring or PAPER)
+            for place in dict.fromkeys(map(str, places))]  # fmt: skip
+    ways = {one.scoring for one in read if one.results}
+    if len(ways) > 1:
+        named = ", ".join(f"{one.places[0]}: {one.scoring.profile}" for one in read)
+        raise CorepathError(f"these were scored in different ways ({named}), and are not put into one table; "
+                            "score them alike with --profile")  # fmt: skip
+    return Results(
+        tuple(result for one in _told_apart(read) for result in one.results),
+        ways.pop() if ways else scoring or PAPER,
+        tuple(problem for one in read for problem in one.problems),
+        tuple(place for one in read for place in one.places),
+    )
+
+
+def _run(path: Path, scoring: Scoring | None) -> Results:
+    """A run's episodes; a task that is gone or is not what was played is left out, and why is said."""
+    if not is_run(path):
+        raise CorepathError(f"{path}: no run here; a run's folder has a manifest.json")
+    folder = RunFolder.open(path)
+    plan = Plan.of(folder)
+    used = scoring or plan.scoring
+    find = _Played(folder, plan)
+    results = []
+    for episode in folder.episodes():
+        scores = episode.extra.get("scores")
+        if used == plan.scoring and isinstance(scores, dict) and scores.keys() >= NEEDED:
+            results.append(Result(episode, find))
+            continue
+        task, why = find(episode.task)
+        if task is None:
+            message = f"an episode of task '{episode.task[:120]}' cannot be scored again: {why}"
+            raise InputError([Problem(str(path / EPISODES), 1, 1, message)])
+        results.append(Result(rescored(task, episode, used), find))
+    return Results(tuple(results), used, (), (str(path),))
+
+
+@dataclass
+class _Played:
+    """The tasks of a run as they were played, made when they are asked for."""
+
+    folder: RunFolder
+    plan: Plan
+    made: dict[str, Found] = field(default_factory=dict)
+
+    def __call__(self, id_: str) -> Found:
+        if id_ not in self.made:
+            self.made[id_] = self._make(id_)
+        return self.made[id_]
+
+    def _make(self, id_: str) -> Found:
+        written = self.folder.manifest["tasks"].get(id_)
+        if written is None:
+            return None, "the run's manifest does not name this task"
+        if self.plan.redact:
+            return None, f"values were redacted ({', '.join(self.plan.redact)}), so the calls cannot be read again"
+        try:
+            task = Source(written["where"], id_).make(self.plan.seed)
+            now = task_hash(task)
+        except (CorepathError, KeyError, StopIteration, OSError) as error:
+            return None, f"the task is no longer here: {error}"
+        if now != written.get("scored", written.get("hash")):
+            return None, "the task has changed since; score the run again with: corepath rescore"
+        return task, None
+
+
+def _file(path: Path, known: Mapping[str, Task], scoring: Scoring) -> Results:
+    """The episodes of a file, scored; an episode without a task is a problem, unless it has scores already."""
+    if not path.exists():
+        raise CorepathError(f"no such file or folder: {path}")
+    results: list[Result] = []
+    problems: list[Problem] = []
+    for line in read_episodes(path):
+        if line.problem is not None:
+            problems.append(line.problem)
+        elif line.episode is not None:
+            found = _scored(line.episode, known, scoring)
+            if isinstance(found, str):
+                problems.append(Problem(str(path), line.line, 1, found))
+            else:
+                results.append(found)
+    return Results(tuple(results), scoring, tuple(problems), (str(path),))
+
+
+def _scored(episode: Episode, known: Mapping[str, Task], scoring: Scoring) -> Result | str:
+    try:
+        task = known.get(episode.task) or _of_installed(episode.task, episode.extra.get("seed"))
+    except CorepathError as error:
+        recorded = episode.extra.get("scores")
+        if isinstance(recorded, dict) and recorded.keys() >= NEEDED and recorded["profile"] == scoring.profile:
+            return Result(episode, _always((None, str(error))))
+        return f"{error}; name its file with --tasks"
+    return Result(rescored(task, episode, scoring), _always((task, None)))
+
+
+def _always(found: Found) -> Callable[[str], Found]:
+    return lambda _: found
+
+
+def _of_installed(id_: str, seed: Any) -> Task:
+    if id_.partition("/")[0] not in installed_worlds():
+        raise CorepathError(f"no task '{id_[:120]}'")
+    return world_task(id_, seed if isinstance(seed, int) else 0)
+
+
+def _told_apart(read: list[Results]) -> Iterator[Results]:
+    """The same agent on the same episodes in two places is two agents, named after the places.
+
+    A built-in agent that made the same calls is the same one, and is kept once.
+    """
+    seen: dict[tuple[str, str, int], tuple[int, Episode]] = {}
+    again: set[int] = set()
+    twice: set[str] = set()
+    for number, one in enumerate(read):
+        for result in one.results:
+            key = (result.agent, result.task_name, result.episode.epoch)
+            first, episode = seen.setdefault(key, (number, result.episode))
+            if first == number:
+                continue
+            if result.agent.partition(":")[0] in BUILT_IN and result.episode.calls == episode.calls:
+                again.add(id(result))
+            else:
+                twice.add(result.agent)
+    for one in read:
+        kept = [result for result in one.results if id(result) not in again]
+        yield replace(one, results=tuple(_placed(result, one) if result.agent in twice else result for result in kept))
+
+
+def _placed(result: Result, read: Results) -> Result:
+    place = Path(read.places[0])
+    name = place.stem if place.is_file() else place.resolve().name
+    return replace(result, episode=replace(result.episode, agent=f"{result.agent} ({name})"))

@@ -1,0 +1,172 @@
+"""How the ranking of agents moves when an option of the scores is another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from statistics import fmean
+from typing import Any, Final
+
+from corepath.aggregate import FAILED_OUTSIDE, IMPOSSIBLE
+from corepath.metrics.alignment import Closest
+from corepath.metrics.efficiency import efficiency
+from corepath.metrics.harm_rate import harm_rate
+from corepath.metrics.hlr import hlr
+from corepath.metrics.kendall import path_correctness_ktc
+from corepath.metrics.path_correctness import path_correctness
+from corepath.metrics.prefix_criticality import prefix_criticality
+from corepath.report.comparison import difference
+from corepath.report.results import Result, Results
+from corepath.score import Scoring
+from corepath.trace import Errors, Trace, run
+
+OPTIONS: Final[Mapping[str, tuple[Any, ...]]] = {
+    "lam": (0.0, 0.25, 0.5, 0.75, 1.0),
+    "beta": (0.1, 0.25, 0.5, 0.75, 0.9),
+    "order_fallback": (0.0, 0.5, 1.0, "pc"),
+    "hlr_references": ("repaired", "repaired+golden"),
+    "errors": ("no_effect", "harmful", "as_called"),
+    "undefined_efficiency": ("zero", "skip"),
+}
+"""The values that are tried for each option, one option at a time."""
+_MOVES: Final[Mapping[str, tuple[str, ...]]] = {
+    "lam": ("pc_ktc",),
+    "beta": ("prefix_criticality",),
+    "order_fallback": ("pc_ktc",),
+    "hlr_references": ("pc_hlr",),
+    "errors": ("pc", "pc_ktc", "prefix_criticality", "harm_free", "pc_hlr", "accepted"),
+    "undefined_efficiency": ("efficiency",),
+}
+"""The scores that each option can move."""
+TIED: Final = 1e-9
+"""Means that are nearer than this are equal."""
+
+
+@dataclass(frozen=True)
+class Flip:
+    """Two agents that change places: `better` was ahead, and no longer is.
+
+    `clear` says that it was ahead by more than the smallest difference that could be detected.
+    """
+
+    better: str
+    worse: str
+    clear: bool
+
+
+@dataclass(frozen=True)
+class Shift:
+    """What one value of one option does to a score: each agent's mean, and the pairs that flip."""
+
+    option: str
+    value: Any
+    score: str
+    means: Mapping[str, float]
+    flips: tuple[Flip, ...]
+    pairs: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        flips = [vars(flip) for flip in self.flips]
+        return {**vars(self), "means": dict(self.means), "flips": flips}
+
+
+def sensitivity(results: Results) -> list[Shift]:
+    """Every value of every option but the one in use. Episodes whose task is gone have no say."""
+    scored = _Scored([result for result in results.results if result.task is not None and _counts(result)])
+    shifts = []
+    for option, values in OPTIONS.items():
+        for value in values:
+            if value != getattr(results.scoring, option):
+                other = replace(results.scoring, **{option: value})
+                shifts += [
+                    _shift(
+                        results, option, value, score, scored.means(score, results.scoring), scored.means(score, other)
+                    )
+                    for score in _MOVES[option]
+                ]
+    return shifts
+
+
+def _counts(result: Result) -> bool:
+    extra = result.episode.extra
+    return extra.get("ended") != FAILED_OUTSIDE and extra.get("fault") != IMPOSSIBLE
+
+
+def _shift(
+    results: Results, option: str, value: Any, score: str, before: Mapping[str, float], after: Mapping[str, float]
+) -> Shift:
+    flips = []
+    pairs = list(combinations([agent for agent in before if agent in after], 2))
+    for one, other in pairs:
+        was, now = before[one] - before[other], after[one] - after[other]
+        if min(abs(was), abs(now)) > TIED and (was > 0) != (now > 0):
+            better, worse = (one, other) if was > 0 else (other, one)
+            flips.append(Flip(better, worse, _clear(results, better, worse, score)))
+    return Shift(option, value, score, after, tuple(flips), len(pairs))
+
+
+def _clear(results: Results, better: str, worse: str, score: str) -> bool:
+    found = difference(results.by_agent[worse], results.by_agent[better], score)
+    return found is not None and found.detectable is not None and found.difference > found.detectable
+
+
+@dataclass
+class _Scored:
+    """Means of path scores under any scoring; what does not depend on it is found once."""
+
+    counted: list[Result]
+    _traces: dict[Errors, list[Trace]] = field(default_factory=dict)
+    _nearest: dict[Errors, list[Closest]] = field(default_factory=dict)
+    _means: dict[tuple[str, Scoring], dict[str, float]] = field(default_factory=dict)
+
+    def means(self, score: str, scoring: Scoring) -> dict[str, float]:
+        """The mean of a score for each agent."""
+        if (score, scoring) not in self._means:
+            found: dict[str, list[float]] = {}
+            for result, value in zip(self.counted, self._values(score, scoring), strict=True):
+                if value is not None:
+                    found.setdefault(result.agent, []).append(value)
+            self._means[score, scoring] = {agent: fmean(values) for agent, values in found.items()}
+        return self._means[score, scoring]
+
+    def _values(self, score: str, scoring: Scoring) -> list[float | None]:
+        traces, nearest = self._run(scoring.errors)
+        match score:
+            case "pc":
+                return [one.similarity for one in nearest]
+            case "pc_ktc":
+                return [_ktc(trace, one, scoring) for trace, one in zip(traces, nearest, strict=True)]
+            case "pc_hlr":
+                golden = scoring.hlr_references == "repaired+golden"
+                return [
+                    max(hlr(trace).similarity, one.similarity if golden else 0.0)
+                    for trace, one in zip(traces, nearest, strict=True)
+                ]
+            case "prefix_criticality":
+                return [prefix_criticality(trace.harm_mask, scoring.beta) for trace in traces]
+            case "harm_free":
+                return [1 - harm_rate(trace.harm_mask) for trace in traces]
+            case "accepted":
+                return [float(trace.end.accepted) for trace in traces]
+            case _:
+                undefined = 0.0 if scoring.undefined_efficiency == "zero" else None
+                return [undefined if (one := efficiency(trace)) is None else one for trace in traces]
+
+    def _run(self, errors: Errors) -> tuple[list[Trace], list[Closest]]:
+        if errors not in self._traces:
+            traces = [
+                run(result.task.automaton, result.episode.calls, result.episode.params, errors)
+                for result in self.counted
+                if result.task is not None
+            ]
+            self._traces[errors], self._nearest[errors] = traces, [path_correctness(trace) for trace in traces]
+        return self._traces[errors], self._nearest[errors]
+
+
+def _ktc(trace: Trace, nearest: Closest, scoring: Scoring) -> float:
+    found = path_correctness_ktc(
+        trace.automaton.golden, trace.tokens, nearest, scoring.lam, scoring.order_fallback, scoring.ktc_budget
+    )
+    return found.lower

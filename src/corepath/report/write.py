@@ -1,0 +1,60 @@
+"""A report on disk: the page, every table in four formats, every figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from corepath.report.figures import core_versus_bfcl, pareto_view
+from corepath.report.page import page
+from corepath.report.results import Results
+from corepath.report.tables import (
+    MORE_COLUMNS,
+    Means,
+    Table,
+    agents_table,
+    faults_table,
+    harms_table,
+    pairs_table,
+    tasks_table,
+    worlds_table,
+)
+from corepath.runs.folder import replace_file
+
+PAGE = "index.html"
+
+
+def tables_of(results: Results) -> dict[str, Table]:
+    """Every table there is to write, by the name of its files."""
+    more = Means(MORE_COLUMNS, intervals=True)
+    found = {
+        "agents": agents_table(results),
+        "worlds": worlds_table(results),
+        "failure-modes": faults_table(results),
+        "harms": harms_table(results),
+        "agents-with-intervals": agents_table(results, more),
+        "agents-by-world": pairs_table(results, Means(MORE_COLUMNS)),
+        "tasks": tasks_table(results, Means(MORE_COLUMNS)),
+    }
+    return {name: table for name, table in found.items() if table is not None}
+
+
+def write_report(results: Results, folder: Path) -> Path:
+    """Write the page, the tables and the figures to a folder; the page's path. PDF only with the extra `figures`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in tables_of(results).items():
+        formats = {"txt": table.text(), "md": table.markdown(), "csv": table.csv(), "tex": table.latex()}
+        for ending, text in formats.items():
+            replace_file(folder / f"{name}.{ending}", text + "\n")
+    for name, figure in (("core-versus-bfcl", core_versus_bfcl(results)), ("pareto", pareto_view(results))):
+        replace_file(folder / f"{name}.svg", figure.svg() + "\n")
+    replace_file(folder / PAGE, page(results))
+    return folder / PAGE
+
+
+def write_figures(results: Results, folder: Path) -> list[Path] | None:
+    """The figures as PDF; None where the extra `figures` is not there."""
+    try:
+        from corepath.report.pdf import write_pdfs  # noqa: PLC0415  # an extra
+    except ImportError:
+        return None
+    return write_pdfs(results, folder)
