@@ -1,0 +1,228 @@
+"""An automaton as a picture: progress from left to right, self-loops above the states, harmful calls below them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from corepath.automaton import Automaton
+from corepath.folding import Group, folded, unfolded
+from corepath.layout import Edge, laid_out
+from corepath.lettering import CELL, Text, cells, escaped, readable, text, title
+from corepath.shapes import (
+    FONT,
+    MOST_LINES,
+    MOST_SHOWN,
+    SMALL,
+    WIDEST_LABEL,
+    WIDEST_SMALL,
+    Box,
+    Link,
+    Node,
+    boxed,
+    label,
+    px,
+)
+from corepath.show import counted
+
+MARGIN: Final = 14.0
+NARROWEST: Final = 440.0
+"""The legend has at least this much room."""
+
+Harms = Mapping[int, Sequence[tuple[str, int]]]
+"""For a state the harmful calls that were made there, each with how often."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture as SVG, with the boxes of its states and labels in the coordinates of its view box.
+
+    `left_out` says in words what it does not show.
+    """
+
+    svg: str
+    width: float
+    height: float
+    boxes: tuple[Box, ...]
+    left_out: str
+
+
+def draw(
+    automaton: Automaton,
+    harms: Harms = MappingProxyType({}),
+    *,
+    collapsed: bool = False,
+    name: str = "",
+) -> Drawing:
+    """The drawing of an automaton, with harmful calls where they were made.
+
+    Collapsed, the states between two that every path goes through are one box, and so is the middle of a long chain.
+
+    A page can find things by their marks. States are `g.state[data-state]`, or `g.state[data-states~=…]` in a box;
+    edges `g.edge[data-from~=…][data-to~=…]`, self-loops `g.loop[data-from]` and `g.anywhere`, all of them with a
+    `data-action` for each label; harmful calls are `g.harm[data-from~=…][data-harm]`.
+    """
+    groups = folded(automaton) if collapsed else unfolded(automaton)
+    common = _common(automaton)
+    nodes = [Node(automaton, group, common, _summed(group, harms)) for group in groups]
+    links = _links(automaton, groups)
+    start = next(number for number, group in enumerate(groups) if automaton.start in group.states)
+    edges = [Edge(tail, head, link.size) for (tail, head), link in links.items()]
+    layout = laid_out([node.size for node in nodes], edges, start)
+    parts: list[str] = []
+    boxes: list[Box] = []
+    for ((tail, head), link), route in zip(links.items(), layout.routes, strict=True):
+        parts.append(link.drawn(groups[tail], groups[head], route, (nodes[tail].reach, nodes[head].reach), boxes))
+    for node, place in zip(nodes, layout.places, strict=True):
+        parts.append(node.drawn(place, boxes))
+    legend, width, height = _legend(automaton, common, layout.width, layout.height, boxes)
+    left_out = " ".join(_left_out(automaton, nodes))
+    about = f"{counted(automaton)}. {_ends(automaton)} {left_out}".rstrip()
+    wide, high = px(width + 2 * MARGIN), px(height + 2 * MARGIN)
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="automaton" role="img" width="{wide}" height="{high}" '
+        f'viewBox="{px(-MARGIN)} {px(-MARGIN)} {wide} {high}" aria-label="{escaped(name or "automaton")}">'
+        f"{title(name or 'automaton')}<desc>{escaped(about)}</desc><style>{STYLE}</style>\n"
+        + "\n".join([*parts, *legend])
+        + "\n</svg>\n"
+    )
+    return Drawing(svg, float(wide), float(high), tuple(boxes), left_out)
+
+
+def _links(automaton: Automaton, groups: Sequence[Group]) -> dict[tuple[int, int], Link]:
+    """The edges between nodes. One that a folded box speaks of has no labels."""
+    group_of = {state: number for number, group in enumerate(groups) for state in group.states}
+    symbols: dict[tuple[int, int], dict[int, None]] = {}
+    for state, edges in enumerate(automaton.delta):
+        for symbol, target in edges.items():
+            tail, head = group_of[state], group_of[target]
+            if tail != head:
+                symbols.setdefault((tail, head), {})[symbol] = None
+    made = {}
+    for (tail, head), found in symbols.items():
+        said = found.keys() <= {*groups[tail].actions, *groups[head].actions}
+        labels = () if said else tuple(label(automaton, symbol, FONT, WIDEST_LABEL, MOST_LINES) for symbol in found)
+        made[tail, head] = Link(tuple(found), labels)
+    return made
+
+
+def _summed(group: Group, harms: Harms) -> list[tuple[str, int]]:
+    """The harmful calls made in the states of a group, the most frequent first."""
+    times: dict[str, int] = {}
+    for state in group.states:
+        for call, count in harms.get(state, ()):
+            times[call] = times.get(call, 0) + count
+    return sorted(times.items(), key=lambda one: (-one[1], one[0]))
+
+
+# Self-loops that are nearly everywhere
+
+
+def _common(automaton: Automaton) -> dict[int, tuple[int, ...]]:
+    """The actions that are self-loops in most states, each with the states in which it is not allowed at all.
+
+    They are said once below the drawing rather than at every state.
+    """
+    loops, allowed = Counter[int](), Counter[int]()
+    for state, edges in enumerate(automaton.delta):
+        loops.update(automaton.loops(state))
+        allowed.update(edges.keys())
+    missing = {symbol: len(automaton.states) - allowed[symbol] for symbol in sorted(loops)}
+    common = [symbol for symbol in missing if loops[symbol] > max(MOST_SHOWN, 2 * missing[symbol])]
+    return {
+        symbol: tuple(state for state, edges in enumerate(automaton.delta) if symbol not in edges)
+        for symbol in sorted(common, key=lambda symbol: missing[symbol] > 0)
+    }
+
+
+def _legend(
+    automaton: Automaton, common: Mapping[int, tuple[int, ...]], width: float, height: float, boxes: list[Box]
+) -> tuple[list[str], float, float]:
+    """The line that says which self-loops are anywhere, and how large the drawing is with it."""
+    if not common:
+        return [], width, height
+    room = max(width, NARROWEST)
+    heading = Text(("↺ anywhere:",), SMALL)
+    gap = 2 * CELL * SMALL
+    x, top = 0.0, height + 14
+    parts = [boxed(heading, x, top, "left", "", boxes)]
+    x += heading.width + gap
+    widest = x
+    for symbol, without in common.items():
+        one, mark = _entry(automaton, symbol, without)
+        if x + one.width > room and x > gap:
+            x, top = heading.width + gap, top + one.pitch + 2
+        parts.append(boxed(one, x, top, "left", mark, boxes))
+        widest = max(widest, x + one.width)
+        x += one.width + gap
+    return [f'<g class="anywhere">{"".join(parts)}</g>'], max(width, widest), top + heading.pitch
+
+
+def _entry(automaton: Automaton, symbol: int, without: tuple[int, ...]) -> tuple[Text, str]:
+    """A self-loop that is said once, with the states in which it is none, and its marks."""
+    mark = f'data-action="{symbol}"'
+    if not without:
+        return label(automaton, symbol, SMALL, 2 * WIDEST_SMALL), mark
+    listed = ", ".join(readable(automaton.states[state]) for state in without[:5])
+    short = len(without) < 5 and cells(listed) <= WIDEST_SMALL
+    but = listed if short else f"{len(without):,} of {len(automaton.states):,} states"
+    made = label(automaton, symbol, SMALL, 3 * WIDEST_SMALL, ending=f" (not in {but})")
+    every = ", ".join(automaton.states[state] for state in without)
+    full = f"{made.full or automaton.alphabet.names[symbol]}, not in {every}"
+    return Text(made.lines, SMALL, full), f'{mark} data-not="{" ".join(map(str, without))}"'
+
+
+def _ends(automaton: Automaton) -> str:
+    """Where paths begin and end, in words."""
+    first, *others = (text(automaton.states[state], FONT, 60).lines[0] for state in sorted(automaton.accepting)[:3])
+    more = len(automaton.accepting) - 1 - len(others)
+    ends = ", ".join([first, *others, *([f"{more:,} more"] if more else [])])
+    return f"Start: {text(automaton.states[automaton.start], FONT, 60).lines[0]}. Accepting: {ends}."
+
+
+def _left_out(automaton: Automaton, nodes: Sequence[Node]) -> Iterator[str]:
+    """What the drawing does not show, a sentence each."""
+    sizes = [len(node.group.states) for node in nodes if node.group.words]
+    if sizes:
+        yield (
+            f"{sum(sizes):,} of {len(automaton.states):,} states are folded into {_many(len(sizes), 'box', 'boxes')}, "
+            "with the steps and self-loops among them."
+        )
+    for what, counts in (
+        ("self-loop", [len(node.loops) for node in nodes]),
+        ("harmful call", [len(node.harms) for node in nodes]),
+    ):
+        hidden = [count - MOST_SHOWN for count in counts if count > MOST_SHOWN]
+        if hidden:
+            yield f"Counted but not named: {_many(sum(hidden), what)} at {_many(len(hidden), 'state')}."
+
+
+def _many(count: int, one: str, more: str = "") -> str:
+    return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
+STYLE: Final = (
+    ".automaton{--d-ink:#1f2328;--d-line:#57606a;--d-muted:#656d76;--d-harm:#cf222e;--d-fill:#f6f8fa;--d-paper:#fff;"
+    "background:var(--drawing-paper,var(--d-paper));font-family:ui-monospace,Menlo,Consolas,monospace}"
+    "@media(prefers-color-scheme:dark){.automaton{--d-ink:#e6edf3;--d-line:#8b949e;--d-muted:#9198a1;--d-harm:#ff7b72;"
+    "--d-fill:#161b22;--d-paper:#0d1117}}"
+    f".automaton text{{font-size:{FONT:.0f}px;text-anchor:middle;white-space:pre;"
+    "fill:var(--drawing-ink,var(--d-ink))}"
+    f".automaton .small,.automaton .left{{font-size:{SMALL:.0f}px;fill:var(--drawing-muted,var(--d-muted))}}"
+    ".automaton .left{text-anchor:start}"
+    ".automaton path,.automaton circle,.automaton rect{fill:none;stroke:var(--drawing-line,var(--d-line));"
+    "stroke-width:1.2;stroke-linecap:round;stroke-linejoin:round}"
+    ".automaton circle,.automaton rect{fill:var(--drawing-fill,var(--d-fill))}"
+    ".automaton .folded rect{stroke-dasharray:5 3}"
+    ".automaton .head{fill:var(--drawing-line,var(--d-line));stroke:none}"
+    ".automaton .loop .line{stroke:var(--drawing-muted,var(--d-muted));stroke-width:1}"
+    ".automaton .loop .head{fill:var(--drawing-muted,var(--d-muted))}"
+    ".automaton .harm path{stroke:var(--drawing-harm,var(--d-harm))}"
+    ".automaton .harm .stub{stroke-dasharray:3 3}"
+    ".automaton .harm text{fill:var(--drawing-harm,var(--d-harm))}"
+)
+"""The style of every drawing. A page may set --drawing-ink, -line, -muted, -harm, -fill and -paper as it likes."""
+_STYLE = STYLE
