@@ -100,15 +100,13 @@ class Alphabet:
                     symbol, bound = number, scope.variables
                     break
 
-        def fits_one_of(patterns: Iterable[Action]) -> bool:
-            return any(_fits(pattern, call, Scope(dict(variables), results)) for pattern in patterns)
+        def fits_call(pattern: Action) -> bool:
+            return _fits(pattern, call, Scope(dict(variables), results))
 
-        loops = fits_one_of(self._loops_of(call.tool))
+        loops = any(map(fits_call, self._loops_of(call.tool)))
         if symbol in self.steps:
             return Reading(Role.STEP, symbol, tuple(fits), loops, variables=bound)
-        forbidden = next(
-            (one for one in self._forbid if one.call.fits_tool(call.tool) and fits_one_of([one.call])), None
-        )
+        forbidden = next((one for one in self._forbid if one.call.fits_tool(call.tool) and fits_call(one.call)), None)
         role = Role.FORBIDDEN if forbidden else Role.LOOP if loops else Role.UNLISTED
         return Reading(role, symbol, tuple(fits), loops, forbidden, variables)
 

@@ -88,7 +88,7 @@ def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any]) -> 
         own = step.own(done)
         if own and step.bound:
             bound[step.symbol] = own
-        elif own:
+        elif own and not equal(own[0], step.example):
             settled[step.symbol] = own[:1]
     if not bound:
         return _explored(task, settled, params)
@@ -117,12 +117,16 @@ def _with_bound(
 
 @dataclass(frozen=True)
 class _Free:
-    """A step that is more than one call; `may_be` is what its arguments must be like whatever is bound."""
+    """A step that is more than one call; `may_be` is what its arguments must be like whatever is bound.
+
+    `example` are the arguments that it has where the agent gave none; None where they depend on what is `bound`.
+    """
 
     symbol: int
     tool: str
     may_be: Fields
     bound: bool
+    example: Any
 
     def own(self, done: Sequence[Call]) -> list[Any]:
         """The arguments of the agent's calls that may be the step; each once."""
@@ -138,14 +142,17 @@ def _free(task: Task) -> list[_Free]:
     if "_free" not in vars(task):
         alphabet = task.automaton.alphabet
         numbers = [number for number in sorted(alphabet.steps) if not alphabet.actions[number].is_literal]
-        patterns = [(number, alphabet.patterns[number]) for number in numbers]
-        vars(task)["_free"] = [
-            _Free(number, one.tool, settled_part(one) if depends(one.arguments) else one.arguments,
-                  depends(one.arguments))
-            for number, one in patterns
-        ]  # fmt: skip
+        vars(task)["_free"] = [_free_step(task, number) for number in numbers]
     found: list[_Free] = vars(task)["_free"]
     return found
+
+
+def _free_step(task: Task, number: int) -> _Free:
+    pattern = task.automaton.alphabet.patterns[number]
+    if depends(pattern.arguments):
+        return _Free(number, pattern.tool, settled_part(pattern), bound=True, example=None)
+    example = arguments_at(task, begin(task.automaton), number)
+    return _Free(number, pattern.tool, pattern.arguments, bound=False, example=example)
 
 
 def _by_text(own: Mapping[int, Sequence[Any]]) -> dict[str, Sequence[Any]]:
@@ -154,14 +161,7 @@ def _by_text(own: Mapping[int, Sequence[Any]]) -> dict[str, Sequence[Any]]:
 
 def _explored(task: Task, own: Mapping[int, Sequence[Any]], params: Mapping[str, Any]) -> _References:
     known: dict[str, _References] = vars(task).setdefault("_references", {})
-    start = begin(task.automaton, params)
-    patterns = task.automaton.alphabet.patterns
-    told = {
-        str(symbol): given
-        for symbol, given in own.items()
-        if depends(patterns[symbol].arguments) or not equal(given, [arguments_at(task, start, symbol)])
-    }
-    key = canonical([params, told])
+    key = canonical([params, _by_text(own)])
     if key not in known:
         if len(known) >= MOST_KEPT:
             known.clear()

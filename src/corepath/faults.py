@@ -7,7 +7,7 @@ two steps depend on each other if no golden path has them the other way round.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, zip_longest
 from random import Random
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from corepath.action import Call
 from corepath.errors import TaskError
-from corepath.explore import Edge, Node, Snag, attempt, may_match, variant
+from corepath.explore import Edge, Node, Snag, attempt, may_match, place, variant
 from corepath.pool import Pool
 from corepath.task import Task
 from corepath.trace import begin
@@ -38,6 +38,7 @@ class Strays:
         self.task, self.world = task, world
         self._undone: dict[tuple[str, str], Call | None] = {}
         self._steps: dict[tuple[int, int], Edge | Snag] = {}
+        self._places: dict[tuple[int, str, str], Node] = {}
         self.start = Node(begin(task.automaton), task.start)
 
     @cached_property
@@ -77,11 +78,13 @@ class Strays:
         return [call for turn in turns for call in turn if call is not None]
 
     def step(self, node: Node, symbol: int) -> Edge | Snag:
-        """A step from a place that is reached from the start by steps; many golden paths begin alike."""
+        """A step from a place that is reached from the start by steps; many golden paths lead to the same places."""
         done = self._steps.get((id(node), symbol))
         if done is None:
             done = attempt(self.task, node, symbol, variant(self.task, 0))
             if len(self._steps) < MOST_STEPS_KEPT:
+                if isinstance(done, Edge):
+                    done = replace(done, after=self._places.setdefault(place(self.task, done.after), done.after))
                 self._steps[id(node), symbol] = done  # which holds the node, so that its id stays its own
         return done
 
@@ -102,13 +105,13 @@ class Strays:
     def undo(self, state: Any, call: Call) -> Call | None:
         """What takes the world back to where it was before the call; None where nothing does or nothing was done."""
         key = self.world.key(state)
-        place = (key, str(call))
-        if place not in self._undone:
+        asked = (key, str(call))
+        if asked not in self._undone:
             answered, after = self.world.answer(state, call)
             changed = not answered.failed and self.world.key(after) != key
             ways = (undo for undo in self.every_write if self.world.key(self.world.answer(after, undo)[1]) == key)
-            self._undone[place] = next(ways, None) if changed else None
-        return self._undone[place]
+            self._undone[asked] = next(ways, None) if changed else None
+        return self._undone[asked]
 
 
 @dataclass(frozen=True)
@@ -146,20 +149,21 @@ def golden_run(task: Task, world: World[Any], random: Random) -> GoldenRun:
         return _run(task, world, random.choice(list(islice(task.automaton.golden.paths(), PATHS_LOOKED_AT))))
     strays = strays_of(task, world)
     way: list[tuple[Node, Iterator[Edge]]] = [(strays.start, _steps(strays, strays.start, random))]
-    symbols: list[int] = []
+    edges: list[Edge] = []
     while way:
         node, steps = way[-1]
         ends = node.position.accepted and (len(task.automaton.due(node.position.state)) == 0 or random.random() < 0.5)
         edge = None if ends else next(steps, None)
         if edge is not None:
-            symbols.append(edge.symbol)
+            edges.append(edge)
             way.append((edge.after, _steps(strays, edge.after, random)))
         elif node.position.accepted:
             states = tuple(one.state for one, _ in way)
-            return GoldenRun(task, world, tuple(symbols), tuple(node.calls), states)
+            symbols, calls = tuple(edge.symbol for edge in edges), tuple(edge.call for edge in edges)
+            return GoldenRun(task, world, symbols, calls, states)
         else:
             way.pop()
-            del symbols[-1:]
+            del edges[-1:]
     raise TaskError.of(f"task '{task.id}': no golden path runs")
 
 

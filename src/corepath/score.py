@@ -236,8 +236,10 @@ def _harms(trace: Trace) -> tuple[Harm, ...]:
 
 
 def _harm_dict(harm: Harm) -> dict[str, Any]:
-    shown = {name: value for name, value in asdict(harm).items() if value is not None or name != "why"}
-    shown["kind"] = harm.kind.value
+    cause = None if harm.cause is None else dict(vars(harm.cause))
+    shown = {**vars(harm), "kind": harm.kind.value, "cause": cause}
+    if harm.why is None:
+        del shown["why"]
     return shown
 
 

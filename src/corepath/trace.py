@@ -144,15 +144,19 @@ def step(position: Position, call: Call) -> tuple[Step, Position]:
     elif kind is Kind.HARM:
         harm = kind_of_harm(automaton, state, position.done, call, reading)
     taken = Step(position.taken, call, kind, reading.symbol, state, after, reading, harm)
-    if kind is not Kind.PROGRESS or reading.symbol is None:
-        return taken, Position(
-            automaton, state, position.variables, position.results, position.done, position.taken + 1, position.errors
-        )
-    results = position.results
-    if call.result is not UNANSWERED:
-        results = {**results, automaton.alphabet.actions[reading.symbol]: call.result}
-    done = position.done | {reading.symbol}
-    return taken, Position(automaton, after, reading.variables, results, done, position.taken + 1, position.errors)
+    return taken, moved(position, taken)
+
+
+def moved(position: Position, taken: Step) -> Position:
+    """The position after a step that was taken there."""
+    automaton, number, errors = position.automaton, position.taken + 1, position.errors
+    variables, results, done = position.variables, position.results, position.done
+    if taken.kind is Kind.PROGRESS and taken.symbol is not None:
+        variables = taken.reading.variables
+        done = done | {taken.symbol}
+        if taken.call.result is not UNANSWERED:
+            results = {**results, automaton.alphabet.actions[taken.symbol]: taken.call.result}
+    return Position(automaton, taken.after, variables, results, done, number, errors)
 
 
 def _effect(automaton: Automaton, state: int, reading: Reading, *, failed: bool) -> tuple[Kind, int]:

@@ -91,7 +91,6 @@ def _closest_of_all(
     2d/(n+ℓ+d) grows with d/(n+ℓ), whose minimum is found by minimising B·d − A·ℓ for better and better A/B.
     """
     n = len(x)
-    single = not begin.chain and graph is not None and graph.lengths.bit_count() == 1
     scale = longest + 1
     best: tuple[int, int] | None = None
     kept: tuple[list[Column | None], int, Weights] | None = None
@@ -106,8 +105,8 @@ def _closest_of_all(
         if best is not None and distance * (n + best[1]) >= best[0] * (n + length):
             break
         best, kept = (distance, length), (columns, node, weights)
-        if distance == 0 or single:
-            break
+        if a == 0 and (distance + 1) * (n + length) >= distance * (n + longest):
+            break  # with more edits, not even the longest reference is closer
         common = gcd(distance, n + length)
         a, b = distance // common, (n + length) // common
     columns, node, weights = kept  # type: ignore[misc]

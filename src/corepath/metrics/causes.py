@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from corepath.automaton import Automaton
 from corepath.harm import HarmKind
-from corepath.trace import Kind, Position, Step, Trace, step
+from corepath.trace import Kind, Position, Step, Trace, moved, step
 
 _Way = tuple[list[int], int] | None
 """Steps, and the state after them; None where there is no way."""
@@ -28,14 +28,15 @@ class Cause:
 def causes(trace: Trace) -> dict[int, Cause]:
     """The cause of each harmful call that has one, by the number of the call."""
     found: dict[int, Cause] = {}
-    if not any(trace.harm_mask):
+    if not any(step.harm is HarmKind.OUT_OF_ORDER for step in trace.condensed):
         return found
     names = trace.automaton.alphabet.names
     ways: dict[tuple[int, int], _Way] = {}
     cause: Cause | None = None
     mended = trace.begin
     for real in trace.steps:
-        taken, after = step(mended, real.call)
+        # Before anything is put in, both runs are the same.
+        taken, after = (real, moved(mended, real)) if cause is None else step(mended, real.call)
         if real.kind is Kind.HARM and taken.kind is Kind.HARM and taken.harm is HarmKind.OUT_OF_ORDER:
             skipped, ready = _made_up_for(mended, taken, ways)
             retaken, after_skipped = step(ready, real.call)

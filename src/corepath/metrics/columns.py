@@ -57,9 +57,11 @@ def cross(before: Sequence[tuple[Column, Sequence[int]]], weights: Weights) -> C
     column = [edge + lowest[0]]
     # Written out rather than with min: this is the innermost loop of all scores.
     column += [edge + (one if one < used - drop else used - drop) for used, one in pairwise(lowest)]  # noqa: FURB136
+    lowered = False
     for earlier, matching in before:
         for place in matching:
             cost = earlier[place] + hit
-            if cost < column[place + 1]:  # noqa: PLR1730
+            if cost < column[place + 1]:
                 column[place + 1] = cost
-    return list(accumulate(column, min))
+                lowered = True
+    return list(accumulate(column, min)) if lowered else column

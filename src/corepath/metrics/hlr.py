@@ -43,8 +43,9 @@ def hlr(trace: Trace) -> Closest:
 def _repaired(trace: Trace) -> Lead:
     x, rows = trace.tokens, list(_rows(trace))
     where = places(x)
+    known: dict[Weights, list[array[int]]] = {}
 
-    def columns(weights: Weights) -> Iterator[Column]:
+    def each(weights: Weights) -> Iterator[Column]:
         last = first_column(len(x))
         for row in rows:
             yield last
@@ -54,11 +55,17 @@ def _repaired(trace: Trace) -> Lead:
                 last = cross([(last, where[row.progress])], weights)
         yield last
 
+    def columns(weights: Weights) -> list[array[int]]:
+        if weights not in known:
+            known.clear()  # they are large where x is long
+            known[weights] = [array("q", one) for one in each(weights)]
+        return known[weights]
+
     def column(weights: Weights) -> Column:
-        return deque(columns(weights), maxlen=1).pop()
+        return columns(weights)[-1].tolist()
 
     def trace_back(used: int, weights: Weights) -> tuple[list[Token], list[Pair]]:
-        return _read_back(rows, [array("q", one) for one in columns(weights)], x, used, weights)
+        return _read_back(rows, columns(weights), x, used, weights)
 
     return Lead(tuple(_links(trace, rows)), column, trace_back)
 
@@ -155,10 +162,11 @@ def _read_back(
 ) -> tuple[list[Token], list[Pair]]:
     """The repaired part of the reference and its alignment with the first `used` tokens, read from the end."""
     pieces: list[tuple[int | None, Token | None]] = []
-    after = columns.pop()
+    earlier = reversed(columns)
+    after = next(earlier)
     for row in reversed(rows):
         if row.progress is not None:
-            before = columns.pop()
+            before = next(earlier)
             while True:
                 cost = after[used]
                 hits = used and x[used - 1] == row.progress and before[used - 1] + weights.hit - weights.drop == cost
@@ -172,7 +180,7 @@ def _read_back(
                 used -= 1
                 pieces.append((used, None))
             after = before
-        before = columns.pop()
+        before = next(earlier)
         first, last = _span(before, after, x, row, used, weights)
         pieces.extend((place, None) for place in range(used - 1, last - 1, -1))
         pieces.extend(reversed(list(_fill(x, row, first, last))))

@@ -72,7 +72,10 @@ def path_correctness_ktc(
     if known >= ceiling - _ROUNDING or golden.count == 1:
         return Composite(known, known)
     if golden.count <= FEW:
-        known = max(formula(_similarity(x, path), *concordance(x, path)) for path in golden.paths())
+        for path in golden.paths():
+            order = concordance(x, path)
+            if formula(nearest.similarity, *order) > known:  # no path has a better PC than the nearest one
+                known = max(known, formula(_similarity(x, path), *order))
         return Composite(known, known)
     blurred = golden.blurred(set(x))
     return _Search(blurred.graph if blurred else golden, x, formula).best(known, ceiling, budget)
