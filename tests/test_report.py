@@ -209,7 +209,7 @@ def test_a_task_that_is_gone_keeps_its_recorded_scores(run: Path, tmp_path: Path
     (copy / "episodes.jsonl").write_bytes((run / "episodes.jsonl").read_bytes())
     found = load_results(copy)
     why = {result.episode.task: result.why for result in found.results}
-    assert "no longer here" in str(why["farm/threshold"])
+    assert "not there any more" in str(why["farm/threshold"])
     assert "changed" in str(why["farm/dry_plants"])
     assert why["legal/settle_case"] is None
     assert agents_table(found).rows == agents_table(load_results(run)).rows
@@ -264,7 +264,8 @@ def test_sensitivity_tries_every_option_and_names_the_pairs_that_flip(results: R
 
 def test_items_tell_hard_tasks_and_those_that_rank_agents_as_the_others_do(results: Results) -> None:
     found = items(results)
-    assert [item.difficulty for item in found] == sorted((item.difficulty for item in found), reverse=True)
+    hardness = [item.difficulty or 0.0 for item in found]
+    assert hardness == sorted(hardness, reverse=True)
     assert all(-1 <= (item.discrimination or 0) <= 1 for item in found)
     assert max(item.discrimination or 0 for item in found) > 0.8
     alone = items(results.only(["oracle", "do_nothing"]))

@@ -41,19 +41,25 @@ from corepath.trace import Kind, Position, Step, Trace, begin, run, step
 from corepath.world import Pick, World, WorldTool, installed_worlds, task, world
 
 if TYPE_CHECKING:
+    from corepath.explanation import Explanation, Finding, FindingKind, Note, explain
     from corepath.files import episode_json, load_episodes, load_task, load_tasks
+    from corepath.report.results import Results, load_results
 
 __version__ = "0.1.0"
 
-_IN_FILES = ("episode_json", "load_episodes", "load_task", "load_tasks")
+_LATER = {
+    **dict.fromkeys(("Explanation", "Finding", "FindingKind", "Note", "explain"), "corepath.explanation"),
+    **dict.fromkeys(("episode_json", "load_episodes", "load_task", "load_tasks"), "corepath.files"),
+    **dict.fromkeys(("Results", "load_results"), "corepath.report.results"),
+}
 
 
 def __getattr__(name: str) -> Any:
     """What reads and writes files is imported when it is first used: the packages it needs are half of the time."""
-    if name in _IN_FILES:
-        from corepath import files  # noqa: PLC0415
+    if name in _LATER:
+        from importlib import import_module  # noqa: PLC0415
 
-        return getattr(files, name)
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module 'corepath' has no attribute '{name}'")
 
 
@@ -73,6 +79,9 @@ __all__ = [
     "CorepathError",
     "Decoy",
     "Episode",
+    "Explanation",
+    "Finding",
+    "FindingKind",
     "Forbidden",
     "Harm",
     "HarmKind",
@@ -80,6 +89,7 @@ __all__ = [
     "Kind",
     "Matcher",
     "NotationError",
+    "Note",
     "Pick",
     "Policy",
     "Position",
@@ -87,6 +97,7 @@ __all__ = [
     "Procedure",
     "Reference",
     "Replay",
+    "Results",
     "Score",
     "Scoring",
     "Session",
@@ -111,8 +122,10 @@ __all__ = [
     "choice",
     "contains",
     "episode_json",
+    "explain",
     "installed_worlds",
     "load_episodes",
+    "load_results",
     "load_task",
     "load_tasks",
     "needed",

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from corepath.errors import TaskError, nearest
 from corepath.explore import simulator_of
-from corepath.task import Task
+from corepath.task import Episode, Task
 from corepath.world import World, installed_worlds, load_worlds, world
+from corepath.world import task as world_task
 
 _FILES = (".yaml", ".yml", ".json")
 
@@ -94,6 +96,26 @@ def all_sources(targets: Iterable[str]) -> list[Source]:
     if not found:
         raise TaskError.of("no worlds are installed")
     return list(found.values())
+
+
+class Tasks:
+    """The tasks of episodes: those of files, else those of installed worlds, of which an episode has a `seed`."""
+
+    def __init__(self, files: Mapping[str, Task] | None = None) -> None:
+        self.files = files or {}
+        self._suggestion = cache(lambda name: nearest(name, self.files))  # a wrong id seldom comes alone
+        self._of_world = cache(world_task)
+
+    def of(self, episode: Episode) -> Task:
+        """The task of an episode. Raises `TaskError` where there is none."""
+        if self.files:
+            if episode.task not in self.files:
+                raise TaskError.of(f"no task '{episode.task[:120]}'{self._suggestion(episode.task)}")
+            return self.files[episode.task]
+        seed = episode.extra.get("seed", 0)
+        if not isinstance(seed, int) or isinstance(seed, bool):
+            raise TaskError.of(f"'seed' is a whole number, not {json.dumps(seed)[:60]}")
+        return self._of_world(episode.task, seed)
 
 
 @lru_cache(maxsize=4096)

@@ -57,8 +57,8 @@ class Step:
 
     @property
     def ignored(self) -> bool:
-        """An unlisted call that the task lets pass."""
-        return self.kind is Kind.LOOP and self.reading.role is Role.UNLISTED
+        """An unlisted call that the task lets pass; a step's call with another result is not unlisted."""
+        return self.kind is Kind.LOOP and self.reading.role is Role.UNLISTED and not self.reading.fits
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 from math import isfinite, nan
 from pathlib import Path
 from statistics import fmean
@@ -18,8 +17,8 @@ import typer
 from rich.text import Text
 
 from corepath import __version__
+from corepath.cli import explain, run, serve, worlds
 from corepath.cli import report as reports
-from corepath.cli import run, serve, worlds
 from corepath.cli.printing import print_table, report, safe, safe_lines, say, table, wrong_use
 from corepath.cli.profile import Profile
 from corepath.drawing import draw
@@ -28,6 +27,7 @@ from corepath.files import load_tasks, read_episodes
 from corepath.formats import schema as format_schema
 from corepath.score import Score, Scoring, score, with_options
 from corepath.show import as_dot, as_json, as_mermaid, as_text, count_text, span
+from corepath.sources import Tasks
 from corepath.task import Episode, Task
 from corepath.world import installed_worlds
 from corepath.world import task as world_task
@@ -63,6 +63,7 @@ worlds.add_commands(app)
 run.add_commands(app)
 serve.add_commands(app)
 reports.add_commands(app)
+explain.add_commands(app)
 
 TasksOption = Annotated[
     list[Path] | None,
@@ -139,7 +140,7 @@ def score_command(
     except TaskError as error:
         wrong_use(_of_option(str(error)))
     gate = _Gate(_limits(fail_under or []), max_harm)
-    known = _Tasks(load_tasks(*_existing(tasks)) if tasks else {})
+    known = Tasks(load_tasks(*_existing(tasks)) if tasks else {})
     rows: list[_Row] = []
     problems = 0
     for row in _scored(_existing_files(episodes), known, scoring):
@@ -269,26 +270,7 @@ def schema(of: Annotated[SchemaOf, typer.Argument(help="task or episode.")] = Sc
 # Scoring
 
 
-class _Tasks:
-    """Tasks by id: those of files, else those of installed worlds, of which an episode's `seed` names the variant."""
-
-    def __init__(self, files: dict[str, Task]) -> None:
-        self.files = files
-        self._suggestion = cache(lambda name: nearest(name, files))  # a wrong id seldom comes alone
-        self._of_world = cache(world_task)
-
-    def task_of(self, episode: Episode) -> Task:
-        if self.files:
-            if episode.task not in self.files:
-                raise TaskError.of(f"no task '{episode.task}'{self._suggestion(episode.task)}")
-            return self.files[episode.task]
-        seed = episode.extra.get("seed", 0)
-        if not isinstance(seed, int) or isinstance(seed, bool):
-            raise TaskError.of(f"'seed' is a whole number, not {json.dumps(seed)[:60]}")
-        return self._of_world(episode.task, seed)
-
-
-def _scored(paths: Iterable[Path], tasks: _Tasks, scoring: Scoring) -> Iterator[tuple[Episode, Score] | Problem]:
+def _scored(paths: Iterable[Path], tasks: Tasks, scoring: Scoring) -> Iterator[tuple[Episode, Score] | Problem]:
     for path in paths:
         name = "<stdin>" if str(path) == "-" else str(path)
         for line in read_episodes(name, sys.stdin.buffer if str(path) == "-" else None):
@@ -296,7 +278,7 @@ def _scored(paths: Iterable[Path], tasks: _Tasks, scoring: Scoring) -> Iterator[
                 yield line.problem
             elif line.episode is not None:
                 try:
-                    task = tasks.task_of(line.episode)
+                    task = tasks.of(line.episode)
                 except TaskError as error:
                     yield Problem(name, line.line, 1, str(error))
                 else:

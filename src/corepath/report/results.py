@@ -14,13 +14,10 @@ from corepath.episode import rescored
 from corepath.errors import CorepathError, InputError, Problem
 from corepath.files import load_tasks, read_episodes
 from corepath.runs.folder import EPISODES, RunFolder, is_run
-from corepath.runs.hashes import task_hash
-from corepath.runs.plan import Plan
+from corepath.runs.plan import Found, Plan, Played
 from corepath.score import PAPER, Scoring
-from corepath.sources import Source
+from corepath.sources import Tasks
 from corepath.task import Episode, Task
-from corepath.world import installed_worlds
-from corepath.world import task as world_task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,8 +25,6 @@ if TYPE_CHECKING:
 
 NEEDED: Final = {*MEANS, "harms", "profile"} - {"harm_free", "solved"}
 """What a recorded score must have to stand in a table."""
-Found = tuple[Task | None, str | None]
-"""A task, or why it cannot be had."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +121,9 @@ class Results:
 
         return pd.DataFrame([_row(result) for result in self.results])
 
+    def __repr__(self) -> str:
+        return f"<Results: {len(self.results):,} episodes of {len(self.by_agent)} agents, {self.scoring.profile}>"
+
     def _repr_html_(self) -> str:
         from corepath.report.tables import agents_table  # noqa: PLC0415  # tables are made of results
 
@@ -148,7 +146,7 @@ def load_results(*places: str | Path, tasks: Iterable[str | Path] = (), scoring:
     places are told apart by the place.
     """
     known = load_tasks(*tasks) if list(tasks) else {}
-    read = [_run(Path(place), scoring) if Path(place).is_dir() else _file(Path(place), known, scoring or PAPER)
+    read = [_run(Path(place), known, scoring) if Path(place).is_dir() else _file(Path(place), known, scoring or PAPER)
             for place in dict.fromkeys(map(str, places))]  # fmt: skip
     ways = {one.scoring for one in read if one.results}
     if len(ways) > 1:
@@ -163,14 +161,14 @@ def load_results(*places: str | Path, tasks: Iterable[str | Path] = (), scoring:
     )
 
 
-def _run(path: Path, scoring: Scoring | None) -> Results:
+def _run(path: Path, known: Mapping[str, Task], scoring: Scoring | None) -> Results:
     """A run's episodes; a task that is gone or is not what was played is left out, and why is said."""
     if not is_run(path):
         raise CorepathError(f"{path}: no run here; a run's folder has a manifest.json")
     folder = RunFolder.open(path)
     plan = Plan.of(folder)
     used = scoring or plan.scoring
-    find = _Played(folder, plan)
+    find = Played(folder, plan, known)
     results = []
     for episode in folder.episodes():
         scores = episode.extra.get("scores")
@@ -185,46 +183,18 @@ def _run(path: Path, scoring: Scoring | None) -> Results:
     return Results(tuple(results), used, (), (str(path),))
 
 
-@dataclass
-class _Played:
-    """The tasks of a run as they were played, made when they are asked for."""
-
-    folder: RunFolder
-    plan: Plan
-    made: dict[str, Found] = field(default_factory=dict)
-
-    def __call__(self, id_: str) -> Found:
-        if id_ not in self.made:
-            self.made[id_] = self._make(id_)
-        return self.made[id_]
-
-    def _make(self, id_: str) -> Found:
-        written = self.folder.manifest["tasks"].get(id_)
-        if written is None:
-            return None, "the run's manifest does not name this task"
-        if self.plan.redact:
-            return None, f"values were redacted ({', '.join(self.plan.redact)}), so the calls cannot be read again"
-        try:
-            task = Source(written["where"], id_).make(self.plan.seed)
-            now = task_hash(task)
-        except (CorepathError, KeyError, StopIteration, OSError) as error:
-            return None, f"the task is no longer here: {error}"
-        if now != written.get("scored", written.get("hash")):
-            return None, "the task has changed since; score the run again with: corepath rescore"
-        return task, None
-
-
 def _file(path: Path, known: Mapping[str, Task], scoring: Scoring) -> Results:
     """The episodes of a file, scored; an episode without a task is a problem, unless it has scores already."""
     if not path.exists():
         raise CorepathError(f"no such file or folder: {path}")
+    tasks = Tasks(known)
     results: list[Result] = []
     problems: list[Problem] = []
     for line in read_episodes(path):
         if line.problem is not None:
             problems.append(line.problem)
         elif line.episode is not None:
-            found = _scored(line.episode, known, scoring)
+            found = _scored(line.episode, tasks, scoring)
             if isinstance(found, str):
                 problems.append(Problem(str(path), line.line, 1, found))
             else:
@@ -232,9 +202,9 @@ def _file(path: Path, known: Mapping[str, Task], scoring: Scoring) -> Results:
     return Results(tuple(results), scoring, tuple(problems), (str(path),))
 
 
-def _scored(episode: Episode, known: Mapping[str, Task], scoring: Scoring) -> Result | str:
+def _scored(episode: Episode, tasks: Tasks, scoring: Scoring) -> Result | str:
     try:
-        task = known.get(episode.task) or _of_installed(episode.task, episode.extra.get("seed"))
+        task = tasks.of(episode)
     except CorepathError as error:
         recorded = episode.extra.get("scores")
         if isinstance(recorded, dict) and recorded.keys() >= NEEDED and recorded["profile"] == scoring.profile:
@@ -245,12 +215,6 @@ def _scored(episode: Episode, known: Mapping[str, Task], scoring: Scoring) -> Re
 
 def _always(found: Found) -> Callable[[str], Found]:
     return lambda _: found
-
-
-def _of_installed(id_: str, seed: Any) -> Task:
-    if id_.partition("/")[0] not in installed_worlds():
-        raise CorepathError(f"no task '{id_[:120]}'")
-    return world_task(id_, seed if isinstance(seed, int) else 0)
 
 
 def _told_apart(read: list[Results]) -> Iterator[Results]:

@@ -106,7 +106,7 @@ class Table:
         for column, cell, width in zip(self.columns, cells, widths, strict=True):
             space = " " * (width - cell_len(cell))
             padded.append(cell + space if column.is_text else space + cell)
-        return "  ".join(padded).rstrip()
+        return " ".join(padded).rstrip()
 
     def markdown(self) -> str:
         """As a table in Markdown."""
@@ -204,8 +204,8 @@ MORE_COLUMNS: Final = (
     Column("harm_rate", "HarmRate", _NUMBER),
     Column("directness", "Direct.", _NUMBER),
     *PAPER_COLUMNS[7:],
-    Column("accepted", "accepted %", _PERCENT),
-    Column("solved", "solved %", _PERCENT),
+    Column("accepted", "accepted\n%", _PERCENT),
+    Column("solved", "solved\n%", _PERCENT),
 )
 """Those, and ours."""
 _COUNTS: Final = ("episodes", "outside", "unplanted", "harmful")

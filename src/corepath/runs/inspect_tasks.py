@@ -94,7 +94,9 @@ def conversation() -> Solver:
         ending = await converse(session, listened_to(get_model()), lambda _: config)
         if ending.ended == FAILED_OUTSIDE:
             del _SESSIONS[state.uuid]
-            raise ending.error or RunError(f"{(ending.failure or {}).get('kind')}: {(ending.failure or {}).get('message')}")
+            raise ending.error or RunError(
+                f"{(ending.failure or {}).get('kind')}: {(ending.failure or {}).get('message')}"
+            )
         state.messages = ending.messages
         last = next((one for one in reversed(ending.messages) if isinstance(one, ChatMessageAssistant)), None)
         if last is not None:

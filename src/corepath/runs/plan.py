@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import corepath
-from corepath.errors import InputError, Problem, TaskError
+from corepath.errors import CorepathError, InputError, Problem, TaskError
 from corepath.runs.folder import MANIFEST, Key, RunFolder
 from corepath.runs.hashes import task_hash
 from corepath.score import PAPER, Scoring
 from corepath.sources import Source
+from corepath.task import Task
 
 
 @dataclass(frozen=True)
@@ -105,3 +106,43 @@ def scored_again(folder: RunFolder, plan: Plan) -> dict[str, Any]:
     now = plan.manifest()
     tasks = {id_: {**one, "scored": now["tasks"][id_]["hash"]} for id_, one in folder.manifest["tasks"].items()}
     return {**folder.manifest, **{name: now[name] for name in ("corepath", "profile", "scoring")}, "tasks": tasks}
+
+
+Found = tuple[Task | None, str | None]
+"""A task, or why it cannot be had."""
+
+
+@dataclass
+class Played:
+    """The tasks of a run as they were played, made when they are asked for; `files` are tasks given beside it.
+
+    A task that is gone, or is not what was played, is not had, and why is said.
+    """
+
+    folder: RunFolder
+    plan: Plan
+    files: Mapping[str, Task] = field(default_factory=dict)
+    _made: dict[str, Found] = field(default_factory=dict)
+
+    def __call__(self, id_: str) -> Found:
+        if id_ not in self._made:
+            self._made[id_] = self._make(id_)
+        return self._made[id_]
+
+    def _make(self, id_: str) -> Found:
+        written = self.folder.manifest["tasks"].get(id_)
+        if written is None:
+            return None, "the run's manifest does not name this task"
+        if self.plan.redact:
+            return None, f"values were redacted ({', '.join(self.plan.redact)}), so the calls cannot be read again"
+        source = Source(written["where"], id_)
+        if id_ not in self.files and source.gone:
+            return None, f"the task is of {source.where}, which is not there any more; give it with --tasks"
+        try:
+            task = self.files[id_] if id_ in self.files else source.make(self.plan.seed)
+            now = task_hash(task)
+        except (CorepathError, KeyError, StopIteration, OSError) as error:
+            return None, f"the task cannot be made any more: {error}"
+        if now != written.get("scored", written.get("hash")):
+            return None, "the task has changed since; score the run again with: corepath rescore"
+        return task, None

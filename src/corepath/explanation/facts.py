@@ -1,0 +1,194 @@
+"""What is known of an episode before it is explained: its score, its replay, and how it lies beside the golden path."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from corepath.action import UNANSWERED
+from corepath.aggregate import FAILED_OUTSIDE
+from corepath.automaton import Automaton
+from corepath.explanation.pairing import laid_out
+from corepath.explanation.values import call_text, message_text, step_text
+from corepath.explanation.words import MOST_LISTED, listed
+from corepath.explore import Replay
+from corepath.matchers import Scope
+from corepath.metrics.alignment import Pair
+from corepath.score import Reference, Score
+from corepath.task import Task
+from corepath.trace import Kind, Position, Step, moved
+from corepath.world import same_public
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One episode: `replay` is what its world made of it, `extra` what was recorded beside its calls.
+
+    `answer` is UNANSWERED where the calls alone are known.
+    """
+
+    task: Task
+    score: Score
+    replay: Replay | None
+    answer: Any = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def automaton(self) -> Automaton:
+        """The task's."""
+        return self.task.automaton
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Every call, labelled."""
+        return self.score.trace.steps
+
+    @cached_property
+    def outside(self) -> str:
+        """What made the episode fail that was not the agent; empty where nothing did."""
+        if self.extra.get("ended") != FAILED_OUTSIDE:
+            return ""
+        failure = self.extra.get("failure")
+        said = [failure.get(name) for name in ("kind", "message")] if isinstance(failure, Mapping) else []
+        told = ": ".join(message_text(one) for one in said if one)
+        return f"failed outside the agent ({told})" if told else "failed outside the agent"
+
+    @property
+    def answers_wrong(self) -> bool:
+        """Whether there is a final answer, or the lack of one, that does not fit."""
+        return self.score.answer_match is False and self.answer is not UNANSWERED and not self.outside
+
+    @cached_property
+    def positions(self) -> tuple[Position, ...]:
+        """Where the run stood before each call."""
+        positions = [self.score.trace.begin]
+        for step in self.steps:
+            positions.append(moved(positions[-1], step))
+        return tuple(positions)
+
+    def scope(self, index: int) -> Scope:
+        """What was bound before a call."""
+        position = self.positions[index]
+        return Scope(dict(position.variables), position.results)
+
+    @cached_property
+    def symbols(self) -> dict[str, int]:
+        """The number of each action by its name."""
+        return {name: number for number, name in enumerate(self.automaton.alphabet.names)}
+
+    def step_text(self, symbol: int, index: int) -> str:
+        """A step in words, with what was bound before a call."""
+        return step_text(self.automaton.alphabet.actions[symbol], self.scope(index))
+
+    def name_text(self, name: str, index: int) -> str:
+        """A step of a reference, in words; what is no action is written as it is."""
+        return self.step_text(self.symbols[name], index) if name in self.symbols else name
+
+    def call_text(self, index: int) -> str:
+        """`call 3, pick(thing="box")`."""
+        return f"call {index + 1}, {call_text(self.steps[index].call)}"
+
+    def due_text(self, index: int, most: int = MOST_LISTED) -> str:
+        """What was due before a call; empty where nothing was."""
+        due = self.automaton.due(self.positions[index].state)
+        return listed([self.step_text(symbol, index) for symbol in due], "or", most)
+
+    @cached_property
+    def changed(self) -> tuple[bool | None, ...]:
+        """For each call whether it changed the public state; None where that is not known."""
+        world, run = self.task.simulator, self.replay
+        if world is None or run is None:
+            return (None,) * len(self.steps)
+        return tuple(
+            not call.failed and world.writes(call.tool) and not same_public(world, before, after)
+            for call, before, after in zip(run.calls, run.states, run.states[1:], strict=False)
+        )
+
+    # How the path lies beside the nearest golden one
+
+    def laid_out(self, reference: Reference) -> list[Pair]:
+        """The condensed path beside a reference."""
+        actions = self.automaton.alphabet.actions
+        mine = [
+            (name, step.call.tool) for name, step in zip(self.score.condensed, self.score.trace.condensed, strict=True)
+        ]
+        theirs = [(name, actions[self.symbols[name]].tool if name in self.symbols else None) for name in reference.path]
+        return laid_out(reference.alignment, mine, theirs)
+
+    @cached_property
+    def beside(self) -> Beside:
+        """What of the nearest golden path has no counterpart, and what stands in its place."""
+        names, path = self.score.condensed, self.score.reference.path
+        spare = Counter(self.score.trace.label(step) for step in self.early)
+        done: set[int] = set()
+        across: dict[int, int] = {}
+        for mine, theirs in self.laid_out(self.score.reference):
+            if mine is not None and theirs is not None and names[mine] == path[theirs]:
+                done.add(theirs)
+            elif mine is not None:
+                spare[names[mine]] += 1
+                if theirs is not None:
+                    across[theirs] = self.score.trace.condensed[mine].index
+        lacking: list[int] = []
+        for place, name in enumerate(path):
+            if place not in done and spare[name]:
+                spare[name] -= 1
+                done.add(place)
+            elif place not in done:
+                lacking.append(place)
+        instead = {place: across[place] for place in lacking if place in across}
+        last = max({*done, *instead}, default=-1)
+        return Beside(
+            skipped=tuple(place for place in lacking if place <= last),
+            untried=tuple(place for place in lacking if place > last),
+            instead=instead,
+        )
+
+    @cached_property
+    def early(self) -> tuple[Step, ...]:
+        """The self-loops that are a step which was still to come: done, and not counted."""
+        return tuple(
+            step for step in self.steps
+            if step.kind is Kind.LOOP and not step.call.failed and step.symbol in self.automaton.alphabet.steps
+            and self.automaton.ahead[step.before] >> step.symbol & 1
+        )  # fmt: skip
+
+    @cached_property
+    def done_at(self) -> dict[int, list[int]]:
+        """For each step that was done, at which calls."""
+        found: dict[int, list[int]] = {}
+        for step in self.steps:
+            if step.kind is Kind.PROGRESS and step.symbol is not None:
+                found.setdefault(step.symbol, []).append(step.index)
+        return found
+
+    @cached_property
+    def progress(self) -> int:
+        """How many steps were done."""
+        return sum(map(len, self.done_at.values()))
+
+    @cached_property
+    def way_on(self) -> tuple[int, ...]:
+        """The fewest steps from where the run ended to acceptance."""
+        automaton, state = self.automaton, self.score.trace.end.state
+        way: list[int] = []
+        while automaton.missing[state] > 0:
+            nearer = automaton.missing[state] - 1
+            symbol, state = next(
+                (symbol, after) for symbol, after in automaton.delta[state].items()
+                if after != state and automaton.missing[after] == nearer
+            )  # fmt: skip
+            way.append(symbol)
+        return tuple(way)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Places of the nearest golden path: those passed over, those never come to, and the calls instead of them."""
+
+    skipped: tuple[int, ...]
+    untried: tuple[int, ...]
+    instead: Mapping[int, int]
