@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import kernel, runs
+from benchmarks import kernel, report, runs
 from benchmarks.claims import Claim
 
 BENCHMARKS = {
@@ -15,6 +15,9 @@ BENCHMARKS = {
     "import": kernel.import_time,
     "agents": runs.built_in_agents,
     "models": runs.harness_of_models,
+    "drawings": report.drawings,
+    "explanations": report.explanations,
+    "pages": report.pages,
 }
 
 

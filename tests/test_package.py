@@ -64,7 +64,7 @@ def test_the_version_is_one_and_the_same(corepath: object) -> None:
 
 
 def test_nothing_of_the_package_is_left_out_of_what_is_built() -> None:
-    """What `.gitignore` names is in no wheel: a folder's name without a leading / would match inside the package too."""
+    """What `.gitignore` names is in no wheel; a folder's name without a leading / matches inside the package too."""
     ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text().splitlines() if line.endswith("/")]
     names = {path.name for path in (ROOT / "src").rglob("*") if path.is_dir()} - {"__pycache__"}
     assert not names & {line for line in ignored if not line.startswith("/")}

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from corepath.action import UNANSWERED, Action, Call, Tool
 from corepath.alphabet import Forbidden
 from corepath.automaton import Automaton
-from corepath.episode import play
 from corepath.errors import CorepathError, InputError, NotationError, Problem, StepLimitError, TaskError, ToolError
 from corepath.explore import Replay, replay
 from corepath.harm import HarmKind
@@ -32,6 +31,7 @@ from corepath.patterns import (
     unordered,
     var,
 )
+from corepath.playing import play
 from corepath.policy import Policy, after, before, needed, never
 from corepath.procedure import Procedure, any_order, choice, one_by_one, optional, repeat, seq
 from corepath.score import PAPER, RECOMMENDED, Harm, Reference, Score, Scoring, score

@@ -160,3 +160,27 @@ def _whole(digits: str) -> int:
     if len(digits) > MOST_DIGITS:
         raise ValueError(f"the number {digits[:40]}… has more than {MOST_DIGITS:,} digits")
     return int(digits)
+
+
+def arguments_of(given: Mapping[str, Any] | str | None) -> Any:
+    """Arguments as they are recorded: an object, or the raw text where that is none."""
+    if given is None:
+        return {}
+    if not isinstance(given, str):
+        wrong = why_not_json(given)
+        return given if wrong is None else _as_text(given, wrong)
+    if not given.strip():
+        return {}  # so some providers send a call without arguments
+    try:
+        read = parse_json(given)
+    except ValueError:
+        return given
+    return read if isinstance(read, dict) else given
+
+
+def _as_text(given: Any, wrong: str) -> str:
+    """What is no JSON, as it can be kept: as Python writes it, or what is wrong with it."""
+    try:
+        return repr(given)
+    except (ValueError, RecursionError):
+        return wrong

@@ -11,7 +11,7 @@ from typing import Any, Final
 from corepath.action import Call
 from corepath.errors import StepLimitError
 from corepath.explore import Replay, simulator_of
-from corepath.json_values import parse_json, why_not_json
+from corepath.json_values import arguments_of
 from corepath.task import Task
 from corepath.world import World
 
@@ -86,7 +86,7 @@ class Session:
         """
         if self.over:
             raise StepLimitError(f"the step limit of {self.task.step_limit} calls is reached; the episode is over")
-        sent = Call(tool, _arguments(arguments), id=id, turn=turn, extra=self._at())
+        sent = Call(tool, arguments_of(arguments), id=id, turn=turn, extra=self._at())
         answered, self._state = self._simulator.answer(self._state, sent)
         self._taken.append(answered)
         if answered.arguments is not sent.arguments:
@@ -110,27 +110,3 @@ class Session:
 
     def _at(self) -> dict[str, Any]:
         return {"at": self.seconds} if self.clock else {}
-
-
-def _arguments(given: Mapping[str, Any] | str | None) -> Any:
-    """Arguments as they are recorded: an object, or the raw text where that is none."""
-    if given is None:
-        return {}
-    if not isinstance(given, str):
-        wrong = why_not_json(given)
-        return given if wrong is None else _as_text(given, wrong)
-    if not given.strip():
-        return {}  # so some providers send a call without arguments
-    try:
-        read = parse_json(given)
-    except ValueError:
-        return given
-    return read if isinstance(read, dict) else given
-
-
-def _as_text(given: Any, wrong: str) -> str:
-    """What is no JSON, as it can be kept: as Python writes it, or what is wrong with it."""
-    try:
-        return repr(given)
-    except (ValueError, RecursionError):
-        return wrong

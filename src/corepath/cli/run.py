@@ -15,9 +15,9 @@ from corepath.aggregate import FAILED_OUTSIDE, agent_of, summaries, world_of
 from corepath.cli.printing import out, print_table, report, safe, say, table, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import Watch, fetching, waiting
-from corepath.episode import rescored
 from corepath.errors import CorepathError, InputError, TaskError
 from corepath.files import episode_json
+from corepath.playing import rescored
 from corepath.report.tables import MORE_COLUMNS, Means, summary_table
 from corepath.runs.folder import RunFolder, key_of, new_folder
 from corepath.runs.plan import Plan, changed, scored_again

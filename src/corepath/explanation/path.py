@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from corepath.episode import CONTEXT_LIMIT, STEP_LIMIT, TURN_LIMIT
 from corepath.explanation.arguments import near_misses
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.words import calls_text, counted, listed, sentence
+from corepath.playing import CONTEXT_LIMIT, STEP_LIMIT, TURN_LIMIT
 from corepath.trace import Kind
 
 MOST_STEPS: Final = 6

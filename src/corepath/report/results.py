@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from corepath.agents import BUILT_IN
 from corepath.aggregate import MEANS, Summary, agent_of, summaries, world_of
-from corepath.episode import rescored
 from corepath.errors import CorepathError, InputError, Problem
 from corepath.files import load_tasks, read_episodes
+from corepath.playing import rescored
 from corepath.runs.folder import EPISODES, RunFolder, is_run
 from corepath.runs.plan import Found, Plan, Played
 from corepath.score import PAPER, Scoring

@@ -28,8 +28,8 @@ from inspect_ai.tool import ToolCall, ToolCallError, ToolInfo, ToolParams
 
 from corepath.action import Call
 from corepath.aggregate import FAILED_OUTSIDE
-from corepath.episode import ANSWERED, CONTEXT_LIMIT, STEP_LIMIT, TURN_LIMIT
 from corepath.errors import StepLimitError
+from corepath.playing import ANSWERED, CONTEXT_LIMIT, STEP_LIMIT, TURN_LIMIT
 from corepath.session import Session
 
 warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)  # what a service sent is kept as it is

@@ -15,8 +15,8 @@ from typing import Any, Final
 from inspect_ai.model import GenerateConfig, Model, get_model
 from rich.text import Text
 
-from corepath.episode import recorded, seed_of
 from corepath.errors import RunError
+from corepath.playing import recorded, seed_of
 from corepath.runs.conversation import NOT_ALLOWED, Ending, converse, listened_to
 from corepath.runs.folder import Key, RunFolder
 from corepath.runs.local import Told, engine, fetch, request_fields, serving

@@ -125,6 +125,7 @@ class Played:
     _made: dict[str, Found] = field(default_factory=dict)
 
     def __call__(self, id_: str) -> Found:
+        """The task, or why it cannot be had."""
         if id_ not in self._made:
             self._made[id_] = self._make(id_)
         return self._made[id_]

@@ -58,10 +58,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from corepath import __version__
 from corepath.action import Call
-from corepath.episode import ANSWERED, STEP_LIMIT, recorded
 from corepath.errors import InputError, Problem, StepLimitError
 from corepath.files import episode_json, read_episodes
 from corepath.json_values import parse_json, why_not_json
+from corepath.playing import ANSWERED, STEP_LIMIT, recorded
 from corepath.runs.folder import RunFolder, is_run
 from corepath.runs.plan import Plan
 from corepath.score import Scoring

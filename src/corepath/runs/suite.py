@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from corepath.agents import built_in
 from corepath.errors import RunError
-from corepath.episode import play
+from corepath.playing import play
 from corepath.runs.folder import RunFolder
 from corepath.runs.plan import Plan
 from corepath.score import Scoring
