@@ -117,7 +117,8 @@ def counted(automaton: Automaton) -> str:
         if automaton.count == 1
         else f"{count_text(automaton.count)} golden paths of {steps}"
     )
-    return f"{len(automaton.states):,} states, {len(automaton.alphabet.actions):,} actions, {paths}"
+    states, actions = len(automaton.states), len(automaton.alphabet.actions)
+    return f"{states:,} state{'s' * (states != 1)}, {actions:,} action{'s' * (actions != 1)}, {paths}"
 
 
 def count_text(count: int) -> str:

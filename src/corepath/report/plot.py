@@ -69,7 +69,7 @@ class _Plot:
     def _point(self, point: Point) -> str:
         x, y = self._x(point.x), self._y(point.y)
         ring = f'<circle cx="{x}" cy="{y}" r="9" fill="none" stroke="currentColor"/>' if point.marked else ""
-        world = "" if point.world is None else f' data-world="{text_of(point.world)}"'
+        world = "" if point.world is None else f' data-world="{escape(visible(point.world))}"'
         said = f"{visible(point.label)}: {self.of.x_title.partition(':')[0]} {point.x:.3f}, "
         said += f"{self.of.y_title.partition(':')[0]} {point.y:.3f}"
         return (

@@ -1,0 +1,69 @@
+"""Showing runs: drawing, explaining, and the page."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.claims import Claim, seconds
+from corepath import Task, any_order, explain, score, tool
+from corepath.agents import BUILT_IN
+from corepath.drawing import draw
+from corepath.report.page import page
+from corepath.report.results import Results, load_results
+from corepath.runs.folder import RunFolder
+from corepath.runs.plan import Plan
+from corepath.runs.suite import play_built_in
+from corepath.sources import all_sources
+
+AGENTS = tuple(name for name in BUILT_IN if name != "random")
+
+
+def drawings() -> Iterator[Claim]:
+    """Automata of growing size: any order of 5 to 8 steps has 32 to 256 states."""
+    took = {}
+    for steps in (5, 6, 7, 8):
+        automaton = Task("t", procedure=any_order(*(tool(f"step_{n}")() for n in range(steps)))).automaton
+        took[len(automaton.states)] = seconds(lambda automaton=automaton: draw(automaton))  # type: ignore[misc]
+    shown = ", ".join(f"{states} states {1000 * time:.0f} ms" for states, time in took.items())
+    yield Claim("an automaton of 256 states is drawn in under a second", shown, took[256] < 1)
+    growth = took[256] / took[64]
+    yield Claim("4 times the states, 5.3 times the edges: at most 12 times as long", f"{growth:.1f} times", growth < 12)
+
+
+def explanations() -> Iterator[Claim]:
+    """The built-in agents on every task: to explain an episode beside to score it."""
+    with TemporaryDirectory() as name:
+        results = _played(Path(name) / "run")
+        pairs = [(result.task, result.episode) for result in results.results if result.task is not None]
+        gc.collect()
+        scoring = seconds(lambda: [score(task, episode) for task, episode in pairs])
+        scored = [score(task, episode) for task, episode in pairs]
+        explaining = seconds(
+            lambda: [explain(task, episode, scored=one) for (task, episode), one in zip(pairs, scored, strict=True)]
+        )
+        ratio = explaining / scoring
+        yield Claim("to explain costs at most twice what it costs to score", f"{ratio:.2f} times", ratio < 2)
+
+
+def pages() -> Iterator[Claim]:
+    """The page of a thousand episodes: its size, and the time to make it."""
+    with TemporaryDirectory() as name:
+        results = _played(Path(name) / "run")
+        some = Results(tuple(islice(results.results, 1000)), results.scoring)
+        for result in some.results:
+            assert result.task is not None
+        took = seconds(lambda: page(some), repeat=2)
+        size = len(page(some).encode()) / 1000
+        yield Claim("a thousand episodes in under a megabyte", f"{size:,.0f} KB, made in {took:.1f} s", size < 1000)
+
+
+def _played(folder: Path) -> Results:
+    plan = Plan(tuple(all_sources([])), AGENTS)
+    made = RunFolder.create(folder, plan.manifest())
+    with made.writing():
+        play_built_in(plan, made, set(), lambda _: None, jobs=1)
+    return load_results(folder)

@@ -1,0 +1,130 @@
+"use strict";
+// What the other scripts are made of. What an agent wrote is only ever put into the page as text: by `h`.
+
+// ---- Elements ----
+
+/** An element: h("td", {class: "number", click: go}, "text", other). A function is a listener; null is left out. */
+function h(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (typeof value === "function") made.addEventListener(key, value);
+    else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children.flat(3).filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+const UNSAFE =
+  /[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+/** Text in which what would hide or turn things round is written as its code. */
+function visible(text, lines = false) {
+  const named = { "\n": "\\n", "\t": "\\t", "\r": "\\r" };
+  return text.replace(UNSAFE, (sign) => {
+    if (lines && (sign === "\n" || sign === "\t")) return sign;
+    const code = sign.charCodeAt(0).toString(16);
+    return named[sign] ?? (code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`);
+  });
+}
+
+const cut = (text, most) => (text.length <= most ? text : `${text.slice(0, most - 1)}…`);
+
+/** Text of others, which keeps its direction to itself. */
+const foreign = (text) => h("bdi", {}, visible(String(text)));
+/** The name of an agent or a task; of a very long one the beginning. */
+const named = (name) => foreign(cut(name, 100));
+const code = (text) => h("code", {}, foreign(text));
+const link = (href, ...children) => h("a", { href }, ...children);
+const many = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+const spelled = (kind) => kind.replaceAll("_", " ");
+
+/** A part that scrolls by itself, and can be reached by keyboard. */
+const scrolled = (label, ...children) => h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": label }, ...children);
+
+/** Something that is made only when it is unfolded. */
+function folded(summary, make) {
+  const made = h("details", {}, h("summary", {}, ...summary));
+  made.addEventListener("toggle", () => made.append(...[make()].flat()), { once: true });
+  return made;
+}
+
+const SHORT = 1500;
+
+/** A text under its name, in full: a long one when it is unfolded. */
+function block(name, [kind, text], level = "h3") {
+  const pre = () => h("pre", { tabindex: 0, "aria-label": name }, visible(text, true));
+  if (text.length <= SHORT) return h("div", { class: "block" }, h(level, {}, `${name} `, h("small", {}, kind)), pre());
+  const begin = foreign(cut(text, 60));
+  return h("div", { class: "block" }, h(level, {}, `${name} `, h("small", {}, `${kind}, ${many(text.length, "character")}`)),
+    folded(["Show all of it: ", begin], pre));
+}
+
+// ---- Records ----
+
+const unpacked = new Map();
+
+/** A packed record of the page; unpacked once. */
+function record(id) {
+  if (!unpacked.has(id)) unpacked.set(id, unpack(document.getElementById(id).textContent));
+  return unpacked.get(id);
+}
+
+async function unpack(text) {
+  const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+/** The rows of the index: one object an episode, with its names as text; `within` is its place in the task's record. */
+function rowsOf({ names, columns }) {
+  const keys = Object.keys(columns);
+  const within = new Map();
+  return (columns.agent ?? []).map((_, place) => {
+    const row = Object.fromEntries(keys.map((key) => [key, columns[key][place]]));
+    const block = `task-${row.task}`;
+    within.set(block, (within.get(block) ?? -1) + 1);
+    for (const what of ["agent", "world", "task"]) row[what] = names[what][row[what]];
+    const fooled = row.state_match === true && (row.harm_count > 0 || !row.accepted);
+    return { ...row, place, block, within: within.get(block), fooled, number: row.nth > 1 ? `${row.epoch}.${row.nth}` : `${row.epoch}` };
+  });
+}
+
+// ---- Scores ----
+
+const WHOLE = new Set(["harm_count", "missing_steps", "length", "epoch"]);
+const SCORES = [
+  ["pc", "PC"], ["pc_ktc", "PC-KTC"], ["prefix_criticality", "PrefixCrit"], ["harm_rate", "HarmRate"], ["pc_hlr", "PC+HLR"],
+  ["efficiency", "Efficiency"], ["directness", "Directness"], ["length", "Calls"], ["harm_count", "Harmful calls"],
+  ["missing_steps", "Missing steps"], ["accepted", "Accepted"], ["state_match", "BFCL State"], ["response_match", "BFCL Response"],
+  ["answer_match", "Answer"],
+];
+
+function written(key, value) {
+  if (value === null || value === undefined) return "–";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return typeof value !== "number" || WHOLE.has(key) ? String(value) : value.toFixed(3);
+}
+
+/** A score of a row; PC-KTC as an interval where it is one. */
+function scoreText(row, key) {
+  const text = written(key, row[key]);
+  return key === "pc_ktc" && row.pc_ktc_upper > row.pc_ktc ? `${text}–${written(key, row.pc_ktc_upper)}` : text;
+}
+
+// ---- Links ----
+
+/** Who, and which time where that is not the first. */
+const called = (row) => (row.number === "0" ? row.agent : `${row.agent} ${row.number}`);
+
+const part = (text) => encodeURIComponent(visible(text));
+const taskLink = (task) => `#/task/${part(task)}`;
+const episodeLink = (row) => `#/episode/${part(row.task)}/${part(row.agent)}/${row.number}`;
+const diffLink = (a, b) => `#/diff/${part(a.task)}/${part(a.agent)}/${a.number}/${part(b.agent)}/${b.number}`;
+const listLink = (filters) => `#/?${new URLSearchParams(filters)}`;
+
+/** The hash as its parts and its query; what cannot be decoded stands as it is. */
+function parsed(hash) {
+  const [path, query] = hash.slice(2).split(/\?(.*)/s);
+  const decoded = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
+  return { parts: path.split("/").map(decoded), query: new URLSearchParams(query ?? "") };
+}

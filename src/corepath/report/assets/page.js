@@ -1,0 +1,150 @@
+// The overview, and the way from an address to what is shown.
+
+// ---- The overview ----
+
+const overview = document.getElementById("overview");
+const view = document.getElementById("view");
+const filters = document.getElementById("filters");
+const all = { rows: [], listed: [] };
+
+function fillFilters({ names }) {
+  for (const what of ["agent", "world"]) {
+    for (const name of [...names[what]].sort()) filters.elements[what].append(h("option", { value: visible(name) }, visible(name)));
+  }
+  for (const [key, [words, holds]] of Object.entries(OUTCOMES)) {
+    if (all.rows.some(holds)) filters.elements.outcome.append(h("option", { value: key }, words));
+  }
+  filters.hidden = !all.rows.length;
+}
+
+/** The episodes that fit the filters. */
+function filtered() {
+  const wanted = Object.fromEntries(new FormData(filters));
+  const words = wanted.text.toLowerCase().split(/\s+/).filter(Boolean);
+  return all.rows.filter((row) => {
+    const text = `${row.agent} ${row.task} ${row.headline} ${row.harms} ${spelled(row.harms)} ${outcome(row)[1]}`.toLowerCase();
+    return (!wanted.agent || visible(row.agent) === wanted.agent) && (!wanted.world || visible(row.world) === wanted.world)
+      && (!wanted.outcome || OUTCOMES[wanted.outcome][1](row)) && words.every((word) => text.includes(word));
+  });
+}
+
+function showList(...notes) {
+  const list = document.getElementById("list");
+  if (!all.rows.length) return list.replaceChildren(h("p", {}, "There are no episodes to list."));
+  list.replaceChildren(...notes, episodeList("Episodes", filtered(), { sorted: (listed) => { all.listed = listed; } }));
+}
+
+/** The filters go into the address, so that a link leads to the same list. */
+function filtersChanged() {
+  const set = [...new FormData(filters)].filter(([, value]) => value);
+  history.replaceState(null, "", set.length ? listLink(set) : "#/");
+  left.hash = location.hash;
+  showList();
+}
+
+/** Sets the filters; the list stays as it is where they were so already. */
+function filterBy(query) {
+  const fields = ["text", "agent", "world", "outcome"].map((name) => [filters.elements[name], query.get(name) ?? ""]);
+  if (fields.every(([field, value]) => field.value === value)) return;
+  for (const [field, value] of fields) field.value = value;
+  const lost = fields.filter(([field, value]) => value && field.value !== value);
+  for (const [field] of lost) field.value = "";
+  showList(...lost.map(([field, value]) => h("p", { class: "gone" }, `This page has no ${field.name} '`, named(value), "'.")));
+}
+
+const left = { hash: "", top: 0 };
+
+/** The overview, where it was left if this is the same address, else at an element or at its top. */
+function showOverview(element = null) {
+  document.title = "corepath report";
+  document.getElementById("trail").replaceChildren();
+  view.hidden = true;
+  view.replaceChildren();
+  overview.hidden = false;
+  if (location.hash === left.hash) window.scrollTo(0, left.top);
+  else if (element) element.scrollIntoView();
+  else window.scrollTo(0, 0);
+  left.hash = location.hash;
+}
+
+/** Another view in place of the overview. */
+function show(title, trail, ...children) {
+  if (!overview.hidden) left.top = window.scrollY;
+  overview.hidden = true;
+  view.hidden = false;
+  view.replaceChildren(...children.flat(2).filter(Boolean));
+  document.title = `${visible(cut(title, 100))} – corepath`;
+  document.getElementById("trail").replaceChildren(...trail.flatMap((one) => ["› ", one, " "]));
+  window.scrollTo(0, 0);
+  const heading = view.querySelector("h1");
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
+}
+
+function showMissing(text) {
+  show("Not here", [], h("h1", {}, "Not here"), h("p", {}, foreign(cut(text, 600))), h("p", {}, link("#/", "All episodes of this page")));
+}
+
+// ---- Where to ----
+
+let keys = {};
+let turn = 0;
+
+/** Asks, after waiting, whether what was asked for is still wanted. */
+function asked() {
+  const mine = turn;
+  return () => mine === turn;
+}
+
+/** Shows what the address asks for. */
+async function route() {
+  turn += 1;
+  keys = {};
+  const { hash } = location;
+  const { parts: [what, ...names], query } = parsed(hash);
+  if (hash && !hash.startsWith("#/")) {
+    const section = document.getElementById(hash.slice(1));
+    return section?.matches("#overview > section") ? showOverview(section) : showMissing(`This page has nothing at '${hash}'.`);
+  }
+  if (!what) {
+    filterBy(query);
+    return showOverview([...query].length ? document.getElementById("episodes") : null);
+  }
+  if (what === "task" && names.length === 1) return showTask(names[0]);
+  if (what === "episode" && names.length === 3) return showEpisode(...names, query);
+  if (what === "diff" && names.length === 5) return showDiff(...names);
+  return showMissing(`This page has nothing at '${hash}'.`);
+}
+
+/** The arrows walk, unless they are needed where the focus is. */
+function pressed(event) {
+  const busy = event.target.closest?.("input, select, textarea, pre, .scroll:not(.drawing .scroll):not(:has(.calls))");
+  const act = keys[event.key];
+  if (!act || busy || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  act();
+}
+
+async function start() {
+  history.scrollRestoration = "manual";
+  const index = await record("index");
+  all.rows = rowsOf(index);
+  const known = { agent: new Set(index.names.agent.map((name) => visible(name))), world: new Set(index.names.world.map((name) => visible(name))) };
+  fillFilters(index);
+  for (const table of overview.querySelectorAll("table")) enliven(table, known);
+  for (const svg of overview.querySelectorAll("svg.scatter")) enlivenFigure(svg);
+  showList();
+  for (const kind of ["input", "change"]) filters.addEventListener(kind, filtersChanged);
+  filters.addEventListener("reset", () => setTimeout(filtersChanged));
+  filters.addEventListener("submit", (event) => event.preventDefault());
+  window.addEventListener("hashchange", route);
+  document.addEventListener("keydown", pressed);
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    document.getElementById("main").focus();
+  });
+  await route();
+  document.documentElement.dataset.ready = "";
+}
+
+start();

@@ -1,0 +1,159 @@
+"""One page that shows everything: the tables and figures as they are, each task and each episode when asked for.
+
+It is one file that asks nobody for anything. What agents wrote stands in packed records, or escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import Final, NamedTuple
+
+from corepath.drawing import STYLE
+from corepath.errors import Problem
+from corepath.report.figures import Scatter, core_versus_bfcl, heat_map, pareto_view
+from corepath.report.records import records
+from corepath.report.results import Results
+from corepath.report.tables import MORE_COLUMNS, Means, Table, agents_table, faults_table, harms_table, worlds_table
+from corepath.show import visible
+
+MOST_PROBLEMS: Final = 100
+"""Problems that are listed; of more, it is said how many there are."""
+
+_MEANS: Final = Means(MORE_COLUMNS)
+_SCRIPTS: Final = ("basics.js", "lists.js", "task.js", "episode.js", "diff.js", "page.js")
+
+
+class _Section(NamedTuple):
+    id: str
+    name: str
+    title: str
+    html: str
+
+
+def page(results: Results) -> str:
+    """The page of these results. The same results give the same text, which holds nothing but plain characters."""
+    style, script = f"{_asset('page.css')}\n{STYLE}", "\n\n".join(map(_asset, _SCRIPTS))
+    made = records(results)
+    sections = list(_sections(results))
+    parts = {
+        "policy": f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'",
+        "style": style,
+        "script": script,
+        "facts": _facts(results),
+        "contents": "".join(f'<li><a href="#{one.id}">{one.name}</a></li>' for one in sections),
+        "sections": "\n".join(
+            f'<section id="{one.id}" aria-labelledby="{one.id}-title">'
+            f'<h2 id="{one.id}-title">{_text(one.title)}</h2>\n{one.html}</section>'
+            for one in sections
+        ),
+        "blocks": "\n".join(
+            _block(name, text)
+            for name, text in [("index", made.index), *((f"task-{n}", text) for n, text in enumerate(made.tasks))]
+        ),
+    }
+    html = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _asset("page.html"))
+    return "\n".join(map(visible, html.split("\n")))
+
+
+def _asset(name: str) -> str:
+    return files("corepath.report").joinpath("assets", name).read_text("utf-8").strip()
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode('ascii')}'"
+
+
+def _block(name: str, text: str) -> str:
+    return f'<script type="application/octet-stream" id="{name}">{text}</script>'
+
+
+# The overview
+
+
+def _facts(results: Results) -> str:
+    """What this is of, and what is left out."""
+    tasks = {result.task_name for result in results.results}
+    counts = (
+        f"{_number(len(results.results), 'episode')} of {_number(len(results.by_agent), 'agent')} on "
+        f"{_number(len(tasks), 'task')} in {_number(len(results.by_world), 'world')}, "
+        f"scored with the profile <b>{escape(results.scoring.profile)}</b>."
+    )
+    said = [counts if results.results else "There are no episodes here."]
+    outside = sum(one.outside for one in results.by_agent.values())
+    if results.results and outside == len(results.results):
+        said.append("All of them failed outside the agents, so no mean is known.")
+    elif outside:
+        said.append(f"{_number(outside, 'episode')} failed outside the agents and count in no mean.")
+    if unplanted := sum(one.unplanted for one in results.by_agent.values()):
+        said.append(f"In {_number(unplanted, 'episode')} an agent's fault had no place; they count in no mean.")
+    if gone := len({result.task_name for result in results.results if result.task is None}):
+        said.append(f"Of {_number(gone, 'task')} only what was recorded is shown: the task cannot be had.")
+    places = f"<p>From {_listed(results.places)}.</p>" if results.places else ""
+    return f"<p>{' '.join(said)}</p>{places}{_problems(results.problems)}"
+
+
+def _problems(problems: tuple[Problem, ...]) -> str:
+    if not problems:
+        return ""
+    lines = "".join(f"<li>{_foreign(str(problem))}</li>" for problem in problems[:MOST_PROBLEMS])
+    rest = len(problems) - MOST_PROBLEMS
+    more = f"<p>and {rest:,} more</p>" if rest > 0 else ""
+    return (
+        f"<details><summary>{_number(len(problems), 'line')} could not be read or scored and "
+        f"{'is' if len(problems) == 1 else 'are'} in no table</summary><ul>{lines}</ul>{more}</details>"
+    )
+
+
+def _sections(results: Results) -> Iterable[_Section]:
+    if not results.results:
+        return
+    yield _table("agents", "Agents", agents_table(results, _MEANS))
+    yield _table("worlds", "Worlds", worlds_table(results, _MEANS))
+    heat = heat_map(results)
+    yield _Section("heat", "Heat map", heat.title, _scrolled(heat.html(), heat.title))
+    scatters = [scatter for scatter in (core_versus_bfcl(results), pareto_view(results)) if scatter.points]
+    if scatters:
+        drawn = f'<div class="figures">{"".join(map(_figure, scatters))}</div>'
+        yield _Section("figures", "Figures", "Paths and final states", drawn)
+    if faults := faults_table(results):
+        yield _table("faults", "Failure modes", faults)
+    if harms := harms_table(results):
+        yield _table("harms", "Harmful calls", harms)
+
+
+def _table(id_: str, name: str, table: Table) -> _Section:
+    return _Section(id_, name, table.title, _scrolled(table.html(), table.title))
+
+
+def _scrolled(html: str, label: str) -> str:
+    """A table that scrolls by itself, and its notes below."""
+    table, end, notes = html.partition("</table>")
+    return f'<div class="scroll" role="region" tabindex="0" aria-label="{_text(label)}">{table}{end}</div>{notes}'
+
+
+def _figure(scatter: Scatter) -> str:
+    return (
+        f"<figure><figcaption>{_text(scatter.title)}</figcaption>{scatter.svg()}<p>{_text(scatter.note)}</p></figure>"
+    )
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(_foreign, names))
+
+
+def _foreign(text: str) -> str:
+    return f"<bdi>{_text(text)}</bdi>"
+
+
+def _text(text: str) -> str:
+    return escape(visible(text))
