@@ -201,8 +201,8 @@ def calls_of(events: Iterable[ToolEvent], session: Session, state: TaskState) ->
                 yield Call(event.function, arguments, error=_message(event), id=event.id)
         elif kind == "parsing" and "not found" in _message(event):
             raise RunError(
-                f"the solver does not offer the world's tool '{event.function}'; use one that takes the sample's tools, "
-                "such as generate or basic_agent"
+                f"the solver does not offer the world's tool '{event.function}'; "
+                "use one that takes the sample's tools, such as generate or basic_agent"
             )
         elif kind not in _NOT_EXECUTED and done and done[0].tool == event.function:
             yield replace(done.popleft(), arguments=arguments, id=event.id)

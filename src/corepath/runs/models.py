@@ -97,7 +97,7 @@ async def _play(
         async with asyncio.TaskGroup() as group:
             for _ in range(min(harness.connections, len(todo))):
                 group.create_task(worker())
-    except* Exception as errors:
+    except* Exception as errors:  # noqa: BLE001  # raised again, as it is
         raise errors.exceptions[0] from None
     finally:
         with suppress(Exception):  # closing is kind, and no more
