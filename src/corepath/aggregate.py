@@ -144,7 +144,7 @@ class Summary:
         return sum(weight * (means[name] or 0.0) for name, weight in weights.items()) / sum(weights.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON: counts, means, their errors and intervals, pass^k, and harms by kind."""
+        """As JSON: counts, means, their errors and intervals, quartiles over episodes, pass^k, and harms by kind."""
         counts = {"episodes": self.episodes, "outside": self.outside, "unplanted": self.unplanted}
         return {
             "name": self.name,
@@ -155,6 +155,7 @@ class Summary:
             **{name: self.mean(name) for name in MEANS},
             "errors": {name: self.error(name) for name in MEANS},
             "intervals": {name: self.interval(name) for name in MEANS},
+            "quartiles": {name: self.quantiles(name) for name in MEANS},
             "pass_hat": {str(k): self.pass_hat(k) for k in range(1, self.most_repeats + 1)},
             "harms": [
                 {"kind": kind, "effected": effected, "count": count}
