@@ -64,27 +64,55 @@ def elements(drawing: Drawing, kind: str) -> Iterator[ET.Element]:
 # Geometry
 
 
-def points(d: str) -> Iterator[tuple[float, float]]:
-    """Points on a path, close to one another."""
-    x = y = 0.0
-    for command, numbers in re.findall(r"([MHVCh])([^MHVCh]*)", d):
-        at = [float(number) for number in numbers.split()]
-        if command == "C":
-            for step in range(1, 17):
-                t = step / 16
-                weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3
-                xs, ys = (x, *at[::2]), (y, *at[1::2])
-                yield sum(map(float.__mul__, weights, xs)), sum(map(float.__mul__, weights, ys))
-            x, y = at[-2:]
-            continue
-        before = (x, y)
-        x, y = {"M": at, "H": [at[0], y], "V": [x, at[0]], "h": [x + at[0], y]}[command][:2]
-        if command == "M":
-            yield x, y
-            continue
-        steps = int(max(abs(x - before[0]), abs(y - before[1])) / 6) + 1
-        for step in range(1, steps + 1):
-            yield before[0] + (x - before[0]) * step / steps, before[1] + (y - before[1]) * step / steps
+def placed(element: ET.Element, x: float = 0.0, y: float = 0.0) -> Iterator[tuple[ET.Element, float, float]]:
+    """An element and all inside it, each with where its 0, 0 is."""
+    if move := element.get("transform"):
+        across, down = map(float, re.findall(r"-?\d+", move))
+        assert move == f"translate({across:.0f} {down:.0f})"
+        x, y = x + across, y + down
+    yield element, x, y
+    for inner in element:
+        yield from placed(inner, x, y)
+
+
+def points(d: str, x: float = 0.0, y: float = 0.0) -> Iterator[tuple[float, float]]:
+    """Points on a path that begins at 0, 0 or there, close to one another."""
+    origin, here, middle = complex(x, y), complex(x, y), 0j
+    for command, numbers in re.findall("([A-Za-z])([^A-Za-z]*)", d):
+        at = [float(number) for number in re.findall(r"-?\d+", numbers)]
+        pairs = [complex(*pair) for pair in zip(at[::2], at[1::2], strict=False)]
+        match command:
+            case "M":
+                here = origin + pairs[0]
+                yield here.real, here.imag
+                continue
+            case "h":
+                curves = [[here + at[0]]]
+            case "V":
+                curves = [[complex(here.real, origin.imag + at[0])]]
+            case "l":
+                curves = [[here + sum(pairs[: place + 1])] for place in range(len(pairs))]
+            case "C":
+                curves = [[origin + pair for pair in pairs]]
+            case "q":
+                curves = [[here + pair for pair in pairs]]
+            case "t":
+                curves = [[2 * here - middle, here + pairs[0]]]
+            case _:
+                pytest.fail(f"what is {command} in {d}?")
+        for curve in curves:
+            steps = 16 if len(curve) > 1 else int(abs(curve[0] - here) / 6) + 1
+            for step in range(1, steps + 1):
+                point = bezier([here, *curve], step / steps)
+                yield point.real, point.imag
+            here, middle = curve[-1], curve[0]
+
+
+def bezier(ends: list[complex], t: float) -> complex:
+    """The point at t on the curve of these ends and middles."""
+    while len(ends) > 1:
+        ends = [one + (other - one) * t for one, other in pairwise(ends)]
+    return ends[0]
 
 
 def grid(boxes: Iterable[Box]) -> dict[tuple[int, int], list[Box]]:
@@ -105,18 +133,61 @@ def faults(drawing: Drawing) -> Iterator[str]:
     for box in drawing.boxes:
         if not (left <= box.left <= box.right <= left + width and top <= box.top < box.bottom <= top + height):
             yield f"{box} is outside"
-    near = grid(drawing.boxes)
+    near, at = grid(drawing.boxes), places(drawing)
     for crowd in near.values():
         yield from overlaps(crowd)
-    for path in root.iter(f"{SVG}path"):
-        if path.get("class") in ("line", "stub"):
-            for x, y in points(path.attrib["d"]):
+    for element, across, down in placed(root):
+        yield from misplaced(element, across, down, near)
+        if element.get("class") == "edge":
+            yield from loose(element, across, down, at)
+        if element.get("class") in ("line", "stub"):
+            drawn = list(points(element.attrib["d"], across, down))
+            for x, y in drawn:
                 if not (left <= x <= left + width and top <= y <= top + height):
                     yield f"a line is outside at {x:.0f}, {y:.0f}"
                 for box in near.get((int(x // CELL), int(y // CELL)), ()):
                     inside = box.left + SLACK < x < box.right - SLACK and box.top + SLACK < y < box.bottom - SLACK
-                    if inside and not is_own_arc(path, box):
+                    if inside and not is_own_arc(element, *drawn[0], box):
                         yield f"a line crosses {box} at {x:.0f}, {y:.0f}"
+
+
+def loose(edge: ET.Element, x: float, y: float, at: dict[int, Box]) -> Iterator[str]:
+    """An end of an edge that is not at its state."""
+    first, *_, last = points(next(edge.iter(f"{SVG}path")).attrib["d"], x, y)
+    for mark, (across, down) in (("data-from", first), ("data-to", last)):
+        box = at[int(edge.attrib[mark].split()[0])]
+        if across not in (box.left, box.right) or 2 * down != box.top + box.bottom:
+            yield f"an edge is not at {box} but at {across}, {down}"
+
+
+def misplaced(element: ET.Element, x: float, y: float, near: dict[tuple[int, int], list[Box]]) -> Iterator[str]:
+    """A shape or a text that is not where a box says."""
+    here = near.get((int(x // CELL), int(y // CELL)), ())
+    kind = element.tag.removeprefix(SVG)
+    if kind in ("circle", "rect"):
+        left, top, right, bottom = extent(element)
+        insets = [(box.left - x - left, box.top - y - top, x + right - box.right, y + bottom - box.bottom)
+                  for box in here if box.what.startswith("state")]  # fmt: skip
+        if not {(0, 0, 0, 0), (-3, -3, -3, -3)} & set(insets):
+            yield f"no box is around the shape at {x}, {y}"
+    elif kind == "text":
+        below = 12 * len(element.findall(f"{SVG}tspan"))
+        aside = element.get("class") == "left"
+        if not any(
+            box.top < y < y + below + 1 < box.bottom
+            and abs(x - (box.left if aside else (box.left + box.right) / 2)) < SLACK
+            for box in here
+        ):
+            yield f"no box is around the text at {x}, {y}"
+
+
+def extent(shape: ET.Element) -> tuple[float, float, float, float]:
+    """How far left, up, right and down a circle or a rectangle reaches."""
+    if "r" in shape.attrib:
+        radius = float(shape.attrib["r"])
+        return -radius, -radius, radius, radius
+    left, top, width, height = (float(shape.attrib[name]) for name in ("x", "y", "width", "height"))
+    return left, top, left + width, top + height
 
 
 def overlaps(boxes: list[Box]) -> Iterator[str]:
@@ -127,11 +198,10 @@ def overlaps(boxes: list[Box]) -> Iterator[str]:
                 yield f"{one} overlaps {other}"
 
 
-def is_own_arc(path: ET.Element, box: Box) -> bool:
-    """The arc of a self-loop, the only curve without a level part, and the box of itself or of its state."""
-    if {"H", "V"} & set(path.attrib["d"]) or not box.what.startswith(("state ", "loop")):
+def is_own_arc(path: ET.Element, x: float, y: float, box: Box) -> bool:
+    """The arc of a self-loop that begins there, the only one of its kind, and the box of itself or of its state."""
+    if "C" not in path.attrib["d"] or not box.what.startswith(("state ", "loop")):
         return False
-    x, y = next(points(path.attrib["d"]))
     return box.left < x < box.right and box.top - 5 < y < box.bottom + 5
 
 
@@ -263,7 +333,7 @@ def test_a_chain_is_straight() -> None:
     automaton = Automaton.from_procedure(seq(*(action(f"step_{number}()") for number in range(9))))
     drawing = draw(automaton, {3: [("oops()", 1)]})
     assert len({box.top for box in places(drawing).values()}) == 1
-    assert all(set(re.findall("[A-Z]", path)) == {"M", "H"} for path in lines(drawing))
+    assert all(re.findall("[A-Za-z]", path) == ["M", "h", "l"] for path in lines(drawing))
 
 
 def lines(drawing: Drawing) -> list[str]:
@@ -285,7 +355,7 @@ def test_parallel_actions_are_one_edge_with_a_label_each() -> None:
 def test_accepting_states_have_two_rings_and_the_start_an_arrow() -> None:
     first, second = elements(draw(Automaton.from_procedure(action("a()"))), "state")
     assert (len(list(first.iter(f"{SVG}circle"))), len(list(second.iter(f"{SVG}circle")))) == (1, 2)
-    assert (len(list(first.iter(f"{SVG}path"))), len(list(second.iter(f"{SVG}path")))) == (2, 0)
+    assert (len(list(first.iter(f"{SVG}path"))), len(list(second.iter(f"{SVG}path")))) == (1, 0)
 
 
 def test_harmful_calls_past_the_third_are_counted_and_listed() -> None:
@@ -424,7 +494,21 @@ def test_hostile_names_are_shown_and_nothing_else(collapsed: bool) -> None:
     kinds = {element.tag.removeprefix(SVG) for element in root.iter()}
     assert kinds <= {"svg", "title", "desc", "style", "g", "path", "circle", "rect", "text", "tspan"}
     marks = {name for element in root.iter() for name in element.attrib if not name.startswith("data-")}
-    assert marks <= {"class", "role", "width", "height", "viewBox", "aria-label", "x", "y", "cx", "cy", "r", "rx", "d"}
+    assert marks <= {
+        "class",
+        "role",
+        "width",
+        "height",
+        "viewBox",
+        "aria-label",
+        "transform",
+        "x",
+        "y",
+        "dy",
+        "r",
+        "rx",
+        "d",
+    }
     assert not re.search("[\x00-\x09\x0b-\x1f\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]", drawing.svg)
     assert "url(" not in drawing.svg
     assert "\\u202e" in drawing.svg

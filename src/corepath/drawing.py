@@ -24,12 +24,12 @@ from corepath.shapes import (
     Node,
     boxed,
     label,
-    px,
 )
 from corepath.show import counted
 
-MARGIN: Final = 14.0
-NARROWEST: Final = 440.0
+MARGIN: Final = 14.5
+"""Half a pixel more than a whole number: then level lines fall on pixels rather than between two."""
+NARROWEST: Final = 440
 """The legend has at least this much room."""
 
 Harms = Mapping[int, Sequence[tuple[str, int]]]
@@ -44,8 +44,8 @@ class Drawing:
     """
 
     svg: str
-    width: float
-    height: float
+    width: int
+    height: int
     boxes: tuple[Box, ...]
     left_out: str
 
@@ -61,6 +61,9 @@ def draw(
 
     Collapsed, the states between two that every path goes through are one box, and so is the middle of a long chain.
 
+    Each node is drawn around 0, 0 in a group that is moved to its place, with the edges that begin there. So the same
+    shapes are the same text, and a drawing packs well.
+
     A page can find things by their marks. States are `g.state[data-state]`, or `g.state[data-states~=…]` in a box;
     edges `g.edge[data-from~=…][data-to~=…]`, self-loops `g.loop[data-from]` and `g.anywhere`, all of them with a
     `data-action` for each label; harmful calls are `g.harm[data-from~=…][data-harm]`.
@@ -72,24 +75,28 @@ def draw(
     start = next(number for number, group in enumerate(groups) if automaton.start in group.states)
     edges = [Edge(tail, head, link.size) for (tail, head), link in links.items()]
     layout = laid_out([node.size for node in nodes], edges, start)
-    parts: list[str] = []
-    boxes: list[Box] = []
+    parts: list[list[str]] = [[] for _ in nodes]
+    around: list[list[Box]] = [[] for _ in nodes]
     for ((tail, head), link), route in zip(links.items(), layout.routes, strict=True):
-        parts.append(link.drawn(groups[tail], groups[head], route, (nodes[tail].reach, nodes[head].reach), boxes))
-    for node, place in zip(nodes, layout.places, strict=True):
-        parts.append(node.drawn(place, boxes))
+        parts[tail].append(link.drawn(nodes[tail], nodes[head], route, around[tail]))
+    for node, drawn, near in zip(nodes, parts, around, strict=True):
+        drawn.append(node.drawn(near))
+    boxes = [box.moved(*place) for near, place in zip(around, layout.places, strict=True) for box in near]
     legend, width, height = _legend(automaton, common, layout.width, layout.height, boxes)
     left_out = " ".join(_left_out(automaton, nodes))
     about = f"{counted(automaton)}. {_ends(automaton)} {left_out}".rstrip()
-    wide, high = px(width + 2 * MARGIN), px(height + 2 * MARGIN)
+    wide, high = width + int(2 * MARGIN), height + int(2 * MARGIN)
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="automaton" role="img" width="{wide}" height="{high}" '
-        f'viewBox="{px(-MARGIN)} {px(-MARGIN)} {wide} {high}" aria-label="{escaped(name or "automaton")}">'
+        f'viewBox="{-MARGIN} {-MARGIN} {wide} {high}" aria-label="{escaped(name or "automaton")}">'
         f"{title(name or 'automaton')}<desc>{escaped(about)}</desc><style>{STYLE}</style>\n"
-        + "\n".join([*parts, *legend])
-        + "\n</svg>\n"
+        + "".join(
+            f'<g transform="translate({x} {y})">\n{"".join(drawn)}</g>\n'
+            for (x, y), drawn in sorted(zip(layout.places, parts, strict=True))
+        )
+        + f"{legend}</svg>\n"
     )
-    return Drawing(svg, float(wide), float(high), tuple(boxes), left_out)
+    return Drawing(svg, wide, high, tuple(boxes), left_out)
 
 
 def _links(automaton: Automaton, groups: Sequence[Group]) -> dict[tuple[int, int], Link]:
@@ -139,15 +146,15 @@ def _common(automaton: Automaton) -> dict[int, tuple[int, ...]]:
 
 
 def _legend(
-    automaton: Automaton, common: Mapping[int, tuple[int, ...]], width: float, height: float, boxes: list[Box]
-) -> tuple[list[str], float, float]:
+    automaton: Automaton, common: Mapping[int, tuple[int, ...]], width: int, height: int, boxes: list[Box]
+) -> tuple[str, int, int]:
     """The line that says which self-loops are anywhere, and how large the drawing is with it."""
     if not common:
-        return [], width, height
+        return "", width, height
     room = max(width, NARROWEST)
     heading = Text(("↺ anywhere:",), SMALL)
-    gap = 2 * CELL * SMALL
-    x, top = 0.0, height + 14
+    gap = round(2 * CELL * SMALL)
+    x, top = 0, height + 14
     parts = [boxed(heading, x, top, "left", "", boxes)]
     x += heading.width + gap
     widest = x
@@ -158,7 +165,7 @@ def _legend(
         parts.append(boxed(one, x, top, "left", mark, boxes))
         widest = max(widest, x + one.width)
         x += one.width + gap
-    return [f'<g class="anywhere">{"".join(parts)}</g>'], max(width, widest), top + heading.pitch
+    return f'<g class="anywhere">{"".join(parts)}</g>\n', max(width, widest), top + heading.pitch
 
 
 def _entry(automaton: Automaton, symbol: int, without: tuple[int, ...]) -> tuple[Text, str]:
@@ -209,20 +216,17 @@ STYLE: Final = (
     "background:var(--drawing-paper,var(--d-paper));font-family:ui-monospace,Menlo,Consolas,monospace}"
     "@media(prefers-color-scheme:dark){.automaton{--d-ink:#e6edf3;--d-line:#8b949e;--d-muted:#9198a1;--d-harm:#ff7b72;"
     "--d-fill:#161b22;--d-paper:#0d1117}}"
-    f".automaton text{{font-size:{FONT:.0f}px;text-anchor:middle;white-space:pre;"
+    f".automaton text{{font-size:{FONT}px;text-anchor:middle;white-space:pre;"
     "fill:var(--drawing-ink,var(--d-ink))}"
-    f".automaton .small,.automaton .left{{font-size:{SMALL:.0f}px;fill:var(--drawing-muted,var(--d-muted))}}"
+    f".automaton .small,.automaton .left{{font-size:{SMALL}px;fill:var(--drawing-muted,var(--d-muted))}}"
     ".automaton .left{text-anchor:start}"
     ".automaton path,.automaton circle,.automaton rect{fill:none;stroke:var(--drawing-line,var(--d-line));"
     "stroke-width:1.2;stroke-linecap:round;stroke-linejoin:round}"
     ".automaton circle,.automaton rect{fill:var(--drawing-fill,var(--d-fill))}"
     ".automaton .folded rect{stroke-dasharray:5 3}"
-    ".automaton .head{fill:var(--drawing-line,var(--d-line));stroke:none}"
     ".automaton .loop .line{stroke:var(--drawing-muted,var(--d-muted));stroke-width:1}"
-    ".automaton .loop .head{fill:var(--drawing-muted,var(--d-muted))}"
     ".automaton .harm path{stroke:var(--drawing-harm,var(--d-harm))}"
     ".automaton .harm .stub{stroke-dasharray:3 3}"
     ".automaton .harm text{fill:var(--drawing-harm,var(--d-harm))}"
 )
 """The style of every drawing. A page may set --drawing-ink, -line, -muted, -harm, -fill and -paper as it likes."""
-_STYLE = STYLE

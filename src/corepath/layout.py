@@ -3,6 +3,8 @@
 Nodes stand in every second column, the further right the longer the longest way to them. The columns between hold the
 labels of the edges, and an edge that goes on over several columns has a lane of its own in each. An edge is level
 within a column and bends only between two columns, where nothing stands: so no edge crosses a node or a label.
+
+Places are whole numbers, and heights and the gaps between columns are even: so half of a bend is whole too.
 """
 
 from __future__ import annotations
@@ -11,12 +13,13 @@ from bisect import bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf
+from math import ceil, inf
 from typing import Final
 
 ROW_GAP: Final = 8.0
-COLUMN_GAP: Final = 22.0
-MOST_GAP: Final = 130.0
+"""Rounding may take 2 of this."""
+COLUMN_GAP: Final = 22
+MOST_GAP: Final = 130
 ORDERINGS: Final = 16
 """How often, at most, the columns are sorted by their neighbours,"""
 STALE: Final = 4
@@ -55,9 +58,9 @@ class Edge:
 class Lane:
     """A level part of a route."""
 
-    begin: float
-    end: float
-    y: float
+    begin: int
+    end: int
+    y: int
 
 
 @dataclass(frozen=True)
@@ -65,17 +68,17 @@ class Route:
     """The level parts of an edge from its tail's anchor to its head's, and the anchor of its label."""
 
     lanes: tuple[Lane, ...]
-    label: tuple[float, float]
+    label: tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Layout:
     """Where each node and each edge goes, in the order in which they were given."""
 
-    places: tuple[tuple[float, float], ...]
+    places: tuple[tuple[int, int], ...]
     routes: tuple[Route, ...]
-    width: float
-    height: float
+    width: int
+    height: int
 
 
 @dataclass(frozen=True)
@@ -347,15 +350,15 @@ def _rising(wanted: Sequence[float], weights: Sequence[float]) -> list[float]:
 def _placed(sheet: _Sheet, columns: list[list[int]], heights: list[float], edges: Sequence[Edge]) -> Layout:
     sizes = sheet.sizes
     top = min((heights[vertex] - sizes[vertex].above for column in columns for vertex in column), default=0.0)
-    ys = [round(height - top, 1) for height in heights]
+    ys = [2 * round(round(height - top, 1) / 2) for height in heights]
     lefts, anchors, rights = [], [], []
-    x = 0.0
+    x = 0
     for column in columns:
         lefts.append(x)
-        anchors.append(x + max((sizes[vertex].left for vertex in column), default=0.0))
-        rights.append(anchors[-1] + max((sizes[vertex].right for vertex in column), default=0.0))
-        steepest = max((abs(ys[vertex] - ys[after]) for vertex in column for after in sheet.after[vertex]), default=0.0)
-        x = rights[-1] + min(MOST_GAP, COLUMN_GAP + steepest / 5)
+        anchors.append(x + ceil(max((sizes[vertex].left for vertex in column), default=0.0)))
+        rights.append(anchors[-1] + ceil(max((sizes[vertex].right for vertex in column), default=0.0)))
+        steepest = max((abs(ys[vertex] - ys[after]) for vertex in column for after in sheet.after[vertex]), default=0)
+        x = rights[-1] + min(MOST_GAP, COLUMN_GAP + 2 * (steepest // 10))
     routes = []
     for edge, chain in zip(edges, sheet.chains, strict=True):
         lanes = [Lane(lefts[sheet.column_of[one]], rights[sheet.column_of[one]], ys[one]) for one in chain]
@@ -371,5 +374,5 @@ def _placed(sheet: _Sheet, columns: list[list[int]], heights: list[float], edges
         tuple((anchors[sheet.column_of[node]], ys[node]) for node in range(sheet.nodes)),
         tuple(routes),
         rights[-1],
-        max((y + size.below for y, size in zip(ys, sizes, strict=True)), default=0.0),
+        ceil(max((y + size.below for y, size in zip(ys, sizes, strict=True)), default=0.0)),
     )

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from html import escape
+from math import ceil
 from typing import Final
 
 from corepath.show import visible
@@ -22,26 +23,26 @@ class Text:
     """A text as it is shown: its lines, and in `full` what they stand for, where they do not show all of it."""
 
     lines: tuple[str, ...]
-    size: float
+    size: int
     full: str = ""
 
     @property
-    def width(self) -> float:
+    def width(self) -> int:
         """How wide it is."""
-        return max(cells(line) for line in self.lines) * CELL * self.size
+        return ceil(max(cells(line) for line in self.lines) * CELL * self.size)
 
     @property
-    def pitch(self) -> float:
+    def pitch(self) -> int:
         """How far a line is below the one before."""
-        return round(self.size * 1.25, 1)
+        return round(self.size * 1.25)
 
     @property
-    def height(self) -> float:
+    def height(self) -> int:
         """How high it is."""
         return self.pitch * len(self.lines)
 
 
-def text(full: str, size: float, widest: int, most_lines: int = 1, ending: str = "") -> Text:
+def text(full: str, size: int, widest: int, most_lines: int = 1, ending: str = "") -> Text:
     """A text in lines of so many cells. Of a longer one the beginning and the end; the ending is shown always."""
     bounded = readable(full) if len(full) <= LONGEST_TITLE else f"{readable(full[:500])}…{readable(full[-500:])}"
     rest = shown = _unpiled(bounded)

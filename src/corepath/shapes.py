@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import ceil
 from typing import Final, TypeVar
 
 from corepath.automaton import Automaton
@@ -13,14 +14,14 @@ from corepath.folding import Group
 from corepath.layout import Route, Size
 from corepath.lettering import Text, escaped, text, title
 
-FONT, SMALL = 12.0, 10.0
+FONT, SMALL = 12, 10
 WIDEST_LABEL, MOST_LINES, WIDEST_NAME, WIDEST_SMALL = 26, 3, 22, 24
-RADIUS: Final = 19.0
+RADIUS: Final = 19
 MOST_SHOWN: Final = 3
 """At a state, so many self-loops and so many harmful calls are shown; the others are counted."""
-_LOOP: Final = 20.0
-_DROP: Final = 7.0
-_STUB: Final = 14.0
+_LOOP: Final = 20
+_DROP: Final = 7
+_STUB: Final = 14
 
 T = TypeVar("T")
 
@@ -35,10 +36,14 @@ class Box:
     bottom: float
     what: str
 
+    def moved(self, x: int, y: int) -> Box:
+        """The same room elsewhere."""
+        return Box(self.left + x, self.top + y, self.right + x, self.bottom + y, self.what)
+
 
 @dataclass(frozen=True)
 class Node:
-    """A state, or several as one, with its self-loops above it and its harmful calls below."""
+    """A state, or several as one, with its self-loops above it and its harmful calls below, all of it around 0, 0."""
 
     automaton: Automaton
     group: Group
@@ -90,9 +95,9 @@ class Node:
         return tuple(shown)
 
     @cached_property
-    def reach(self) -> float:
+    def reach(self) -> int:
         """How far the shape reaches to the left and to the right."""
-        return RADIUS if self._round else max(one.width for one in self.lines) / 2 + 10
+        return RADIUS if self._round else ceil(max(one.width for one in self.lines) / 2) + 10
 
     @cached_property
     def size(self) -> Size:
@@ -112,34 +117,36 @@ class Node:
         return not self.group.words and self.lines[0].width <= 2 * RADIUS - 8
 
     @property
-    def _tall(self) -> float:
-        return RADIUS if self._round else max(15.0, sum(one.height for one in self.lines) / 2 + 7)
+    def _tall(self) -> int:
+        return RADIUS if self._round else max(15, ceil(sum(one.height for one in self.lines) / 2) + 7)
 
     @property
     def _starts(self) -> bool:
         return self.automaton.start in self.group.states
 
-    def drawn(self, place: tuple[float, float], boxes: list[Box]) -> str:
-        """The node at its place; its boxes are noted."""
-        return "".join((self._shape(*place, boxes), self._loops(*place, boxes), self._harms(*place, boxes)))
+    @cached_property
+    def numbers(self) -> str:
+        """The states that it shows, as marks name them."""
+        return " ".join(map(str, self.group.states))
 
-    def _shape(self, x: float, y: float, boxes: list[Box]) -> str:
-        listed = " ".join(map(str, self.group.states))
+    def drawn(self, boxes: list[Box]) -> str:
+        """The node; its boxes are noted."""
+        return "".join((self._shape(boxes), self._loops(boxes), *self._harms(boxes)))
+
+    def _shape(self, boxes: list[Box]) -> str:
         accepts = not self.automaton.accepting.isdisjoint(self.group.states)
         what = "states" if self.group.words else "state"
-        boxes.append(Box(x - self.reach, y - self._tall, x + self.reach, y + self._tall, f"{what} {listed}"))
-        rings = "".join(self._ring(x, y, inset) for inset in ((0, 3) if accepts else (0,)))
-        arrow = ""
-        if self._starts:
-            tip = x - self.reach
-            arrow = f'<path class="line" d="M{px(tip - 24)} {px(y)}H{px(tip - 6)}"/>{_arrow(tip, y, 1)}'
-        top = y - sum(one.height for one in self.lines) / 2
+        boxes.append(Box(-self.reach, -self._tall, self.reach, self._tall, f"{what} {self.numbers}"))
+        rings = "".join(self._ring(inset) for inset in ((0, 3) if accepts else (0,)))
+        arrow = _line(f"M{-self.reach - 24} 0h24{_TIP[1]}") if self._starts else ""
+        top = -sum(one.height for one in self.lines) / 2
         shown = []
         for place, one in enumerate(self.lines):
-            shown.append(_text(one, x, top, "small" if place else ""))
+            shown.append(_text(one, 0, top, "small" if place else ""))
             top += one.height
         kind = "state folded" if self.group.words else "state"
-        return f'<g class="{kind}" data-{what}="{listed}">{title(self._about)}{arrow}{rings}{"".join(shown)}</g>'
+        inside = f"{title(self._about)}{arrow}{rings}{''.join(shown)}"
+        return f'<g class="{kind}" data-{what}="{self.numbers}">{inside}</g>\n'
 
     @property
     def _about(self) -> str:
@@ -149,45 +156,38 @@ class Node:
             return f"{', '.join(self.group.words)}: {listed}"
         state = self.group.states[0]
         roles = [role for role, so in (("start", self._starts), ("accepting", state in self.automaton.accepting)) if so]
-        return self.automaton.states[state] + (f" ({', '.join(roles)})" if roles else "")
+        if not roles:
+            return self.lines[0].full
+        return f"{self.automaton.states[state]} ({', '.join(roles)})"
 
-    def _ring(self, x: float, y: float, inset: float) -> str:
+    def _ring(self, inset: int) -> str:
         if self._round:
-            return f'<circle cx="{px(x)}" cy="{px(y)}" r="{px(RADIUS - inset)}"/>'
+            return f'<circle r="{RADIUS - inset}"/>'
         wide, high = self.reach - inset, self._tall - inset
-        return (
-            f'<rect x="{px(x - wide)}" y="{px(y - high)}" width="{px(2 * wide)}" height="{px(2 * high)}" '
-            f'rx="{px(10 - inset)}"/>'
-        )
+        return f'<rect x="{-wide}" y="{-high}" width="{2 * wide}" height="{2 * high}" rx="{10 - inset}"/>'
 
-    def _loops(self, x: float, y: float, boxes: list[Box]) -> str:
+    def _loops(self, boxes: list[Box]) -> str:
         if not self.loops:
             return ""
-        foot = y - (0.866 * RADIUS if self._round else self._tall)
-        peak = y - self._tall - 22
-        arc = f"M{px(x - 9)} {px(foot)}C{px(x - 20)} {px(peak)} {px(x + 20)} {px(peak)} {px(x + 9.6)} {px(foot - 3)}"
-        head = f"M{px(x + 9)} {px(foot)}l-1.2 -6.6 5.6 2z"
-        boxes.append(Box(x - 14, y - self._tall - _LOOP + 3, x + 14, y - self._tall, "loop"))
-        parts = [f'<path class="line" d="{arc}"/><path class="head" d="{head}"/>']
-        bottom = y - self._tall - _LOOP + 3
+        foot = 17 if self._round else self._tall
+        peak, bottom = -self._tall - 22, -self._tall - _LOOP + 3
+        boxes.append(Box(-14, bottom, 14, -self._tall, "loop"))
+        parts = [_line(f"M-9 {-foot}C-20 {peak} 20 {peak} 9 {-foot}l-1 -5 4 1 -3 4 0 -4 2 0 -2 4")]
         for mark, one in self.loop_texts:
             bottom -= one.height
-            parts.append(boxed(one, x, bottom, "small", mark, boxes))
-        return f'<g class="loop" data-from="{self.group.states[0]}">{"".join(parts)}</g>'
+            parts.append(boxed(one, 0, bottom, "small", mark, boxes))
+        return f'<g class="loop" data-from="{self.numbers}">{"".join(parts)}</g>\n'
 
-    def _harms(self, x: float, y: float, boxes: list[Box]) -> str:
-        listed = " ".join(map(str, self.group.states))
-        begin, top = y + self._tall, y + self._tall + _DROP
-        parts = []
+    def _harms(self, boxes: list[Box]) -> Iterator[str]:
+        begin, top = self._tall, self._tall + _DROP
         for mark, one in self.harm_texts:
-            middle = top + one.height / 2
-            stub = f"M{px(x)} {px(begin)}V{px(middle)}h{px(_STUB - 4)}"
-            cross = f"M{px(x + _STUB - 5)} {px(middle - 2.5)}l5 5m0 -5l-5 5"
-            named = boxed(one, x + _STUB + 4, top, "left", "", boxes)
+            middle = top + one.height // 2
+            stub = f"M0 {begin}V{middle}h{_STUB - 4}"
+            cross = f"M{_STUB - 5} {middle - 3}l6 6m0-6l-6 6"
+            named = boxed(one, _STUB + 4, top, "left", "", boxes)
             drawn = f'<path class="stub" d="{stub}"/><path class="cross" d="{cross}"/>{named}'
-            parts.append(f'<g class="harm" data-from="{listed}"{mark}>{drawn}</g>')
+            yield f'<g class="harm" data-from="{self.numbers}"{mark}>{drawn}</g>\n'
             begin, top = middle, top + one.height
-        return "".join(parts)
 
 
 @dataclass(frozen=True)
@@ -200,32 +200,32 @@ class Link:
     @property
     def size(self) -> Size:
         """The room that the labels need, above the edge."""
-        wide = max((one.width for one in self.labels), default=0) / 2
+        wide = ceil(max((one.width for one in self.labels), default=0) / 2)
         above = sum(one.height for one in self.labels) + 3 * len(self.labels)
         return Size(wide, wide, above, 3)
 
-    def drawn(self, tail: Group, head: Group, route: Route, reaches: tuple[float, float], boxes: list[Box]) -> str:
-        """The edge along its route; the boxes of its labels are noted."""
-        along = 1 if route.lanes[-1].end > route.lanes[-1].begin else -1
-        tip = route.lanes[-1].end - along * reaches[1]
-        d = f"M{px(route.lanes[0].begin + along * reaches[0])} {px(route.lanes[0].y)}"
+    def drawn(self, tail: Node, head: Node, route: Route, boxes: list[Box]) -> str:
+        """The edge along its route, with its tail at 0, 0; the boxes of its labels are noted."""
+        first, last = route.lanes[0], route.lanes[-1]
+        along = 1 if last.end > last.begin else -1
+        d = f"M{along * tail.reach} 0"
+        x = first.begin + along * tail.reach
         for lane, after in pairwise(route.lanes):
             if lane.y != after.y:
-                middle = px((lane.end + after.begin) / 2)
-                d += f"H{px(lane.end)}C{middle} {px(lane.y)} {middle} {px(after.y)} {px(after.begin)} {px(after.y)}"
-        d += f"H{px(tip - along * 6)}"
-        x, y = route.label
-        top = y - self.size.above
+                across, half = after.begin - lane.end, f"{(after.begin - lane.end) // 2} {(after.y - lane.y) // 2}"
+                d += f"h{lane.end - x}q{across // 4} 0 {half}t{half}"
+                x = after.begin
+        d += f"h{last.end - along * head.reach - x}{_TIP[along]}"
+        top = route.label[1] - first.y - self.size.above
         labels = []
         for symbol, one in zip(self.symbols, self.labels, strict=False):
-            labels.append(boxed(one, x, top, "", f'data-action="{symbol}"', boxes))
+            labels.append(boxed(one, route.label[0] - first.begin, top, "", f'data-action="{symbol}"', boxes))
             top += one.height + 3
-        ends = f'data-from="{" ".join(map(str, tail.states))}" data-to="{" ".join(map(str, head.states))}"'
-        line = f'<path class="line" d="{d}"/>{_arrow(tip, route.lanes[-1].y, along)}'
-        return f'<g class="edge" {ends}>{line}{"".join(labels)}</g>'
+        ends = f'data-to="{head.numbers}" data-from="{tail.numbers}"'
+        return f'<g class="edge" {ends}>{_line(d)}{"".join(labels)}</g>\n'
 
 
-def label(automaton: Automaton, symbol: int, size: float, widest: int, most_lines: int = 1, ending: str = "") -> Text:
+def label(automaton: Automaton, symbol: int, size: int, widest: int, most_lines: int = 1, ending: str = "") -> Text:
     """The name of an action; what it stands for is shown to who points at it."""
     name, notation = automaton.alphabet.names[symbol], automaton.alphabet.actions[symbol].notation
     made = text(name, size, widest, most_lines, ending)
@@ -243,31 +243,25 @@ def _few(items: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
 # SVG
 
 
-def boxed(shown: Text, x: float, top: float, kind: str, mark: str, boxes: list[Box]) -> str:
+def boxed(shown: Text, x: int, top: float, kind: str, mark: str, boxes: list[Box]) -> str:
     """A text whose box is noted."""
     left = x if kind == "left" else x - shown.width / 2
     boxes.append(Box(left, top, left + shown.width, top + shown.height, f"label {shown.lines[0]}"))
     return _text(shown, x, top, kind, mark)
 
 
-def _text(shown: Text, x: float, top: float, kind: str, mark: str = "") -> str:
+def _text(shown: Text, x: int, top: float, kind: str, mark: str = "") -> str:
     """A text below `top`: around x, or right of it."""
-    first = top + shown.pitch * 0.5 + shown.size * 0.34
-    if len(shown.lines) == 1:
-        lines = escaped(shown.lines[0])
-    else:
-        lines = "".join(
-            f'<tspan x="{px(x)}" y="{px(first + place * shown.pitch)}">{escaped(line)}</tspan>'
-            for place, line in enumerate(shown.lines)
-        )
-    named = f' class="{kind}"' if kind else ""
-    return f'<text{named} {mark + " " if mark else ""}x="{px(x)}" y="{px(first)}">{title(shown.full)}{lines}</text>'
+    first, *rest = map(escaped, shown.lines)
+    lines = first + "".join(f'<tspan x="0" dy="{shown.pitch}">{line}</tspan>' for line in rest)
+    named = (f' class="{kind}"' if kind else "") + (f" {mark}" if mark else "")
+    y = round(top + shown.pitch * 0.5 + shown.size * 0.34)
+    return f'<text transform="translate({x} {y})"{named}>{title(shown.full)}{lines}</text>'
 
 
-def _arrow(x: float, y: float, along: int) -> str:
-    return f'<path class="head" d="M{px(x)} {px(y)}l{-8 * along} -3.6 {2 * along} 3.6 {-2 * along} 3.6z"/>'
+_TIP: Final = {1: "l-7 -3 2 3 -2 3 7 -3 -5 -1 0 2 5 -1", -1: "l7 -3 -2 3 2 3 -7 -3 5 -1 0 2 -5 -1"}
+"""The head of an arrow to the right and of one to the left, as the end of its line; strokes fill it."""
 
 
-def px(value: float) -> str:
-    """A number in short."""
-    return f"{value:.1f}".removesuffix(".0")
+def _line(d: str) -> str:
+    return f'<path class="line" d="{d.replace(" -", "-")}"/>'
