@@ -21,7 +21,7 @@ from corepath.runs.folder import EPISODES, MANIFEST, RunFolder, key_of
 from corepath.runs.redact import Redaction
 
 COMMAND = Path(sys.executable).with_name("corepath")
-PAPERS_TABLE = "harmful (mean)  Eff.  Len    PC PC-KTC PrefixCrit HarmRate PC+HLR State % Resp. % accepted %"
+PAPERS_TABLE = "(total)  (avg.) (avg.) (avg.)    PC PC-KTC PrefixCrit HarmRate Direct. State % Resp. % PC+HLR        %      %"
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:
@@ -45,7 +45,8 @@ def run_of_two_worlds(corepath, tmp_path_factory):
 
 def test_a_run_prints_the_papers_table_per_agent_and_where_it_is(run_of_two_worlds):
     folder, done = run_of_two_worlds
-    head, *rows = done.stdout.splitlines()
+    title, _, head, *rows = done.stdout.splitlines()
+    assert title == "Scores by agent"
     assert head.endswith(PAPERS_TABLE)
     assert [row.split()[0] for row in rows[:4]] == ["oracle", "do_nothing", "reads_only", "random"]
     assert rows[0].split()[-1] == "100.0"
