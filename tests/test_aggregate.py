@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from corepath import Episode, TaskError
 from corepath.aggregate import MEANS, VECTOR, Summary, checked_weights, detectable, pareto, resampled, summaries
-from corepath.report.comparison import compared, difference, worse
+from corepath.report.comparison import compared, difference, fewest_tasks, worse
 
 
 def episode(task: str = "w/t", agent: str = "a", harms: int = 0, **scores: Any) -> Episode:
@@ -168,7 +168,7 @@ def test_a_comparison_is_paired_by_task(pairs: list[tuple[float, float]]) -> Non
     gaps = [other - one for one, other in pairs]
     assert found.difference == pytest.approx(fmean(gaps), abs=1e-12)
     assert found.error == pytest.approx(stdev(gaps) / sqrt(len(gaps)), abs=1e-12)
-    assert found.detectable == pytest.approx(2.8016 * (found.error or 0), abs=1e-4)
+    assert (found.detectable or 0.0) == pytest.approx(2.8016 * (found.error or 0), abs=1e-4)
 
 
 def test_tasks_that_only_one_played_have_no_say_in_a_comparison() -> None:
@@ -202,6 +202,59 @@ def test_a_gate_fails_seldom_on_agents_that_are_alike() -> None:
         )
         failed += bool(worse(compared(one, other)))
     assert failed <= 9
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 3, 5, 8])
+def test_with_few_tasks_too_a_gate_fails_seldom(tasks: int) -> None:
+    chance = Random(tasks)
+    failed = 0
+    for _ in range(200):
+        one, other = (of_groups([[chance.random()] for _ in range(tasks)]) for _ in range(2))
+        failed += bool(worse(compared(one, other, ("pc",))))
+    assert failed <= 20
+    assert (fewest_tasks(1), fewest_tasks(7)) == (5, 8)
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=8))
+def test_chance_is_the_share_of_flips_that_look_as_bad(gaps: list[float]) -> None:
+    a, b = of_groups([[0.0] for _ in gaps]), of_groups([[gap] for gap in gaps], "b")
+    found = difference(a, b, "pc")
+    assert found is not None
+    flipped = [
+        sum(gap * sign for gap, sign in zip(gaps, signs, strict=True)) for signs in product((1, -1), repeat=len(gaps))
+    ]
+    assert found.chance == pytest.approx(fmean(one <= sum(gaps) + 1e-12 for one in flipped), abs=1e-12)
+
+
+def test_of_harms_less_is_better_and_of_calls_neither() -> None:
+    many = [episode(f"w/{n}", harm_rate=0.5, length=9.0) for n in range(9)]
+    few = [episode(f"w/{n}", harm_rate=0.0, length=3.0) for n in range(9)]
+    scores = ("harm_rate", "length")
+    assert worse(compared(summary(*many), summary(*few), scores)) == []
+    assert [one.score for one in worse(compared(summary(*few), summary(*many), scores))] == ["harm_rate"]
+
+
+def test_the_order_of_episodes_does_not_matter() -> None:
+    episodes = [episode(f"w/{n % 4}", pc=n / 11) for n in range(12)]
+    mixed = Random(2).sample(episodes, len(episodes))
+    assert summary(*episodes).interval("pc") == summary(*mixed).interval("pc")
+    assert summary(*episodes).error("pc") == pytest.approx(summary(*mixed).error("pc"), abs=1e-12)
+
+
+def test_variants_of_a_task_are_paired_apart_and_drawn_together() -> None:
+    def variant(seed: int, pc: float) -> Episode:
+        made = episode("w/1", pc=pc)
+        return Episode(made.task, (), "a", extra={**made.extra, "seed": seed})
+
+    made = summary(variant(0, 0.0), variant(5, 1.0))
+    assert made.task_means("pc") == {"w/1": 0.0, "w/1 (seed 5)": 1.0}
+    assert (made.error("pc"), made.pass_hat(2)) == (None, None)
+    assert difference(summary(variant(0, 0.0)), summary(variant(5, 1.0)), "pc") is None
+
+
+def test_where_no_error_was_seen_nothing_is_said_of_what_could_be_detected() -> None:
+    assert (detectable(0.0), detectable(None)) == (None, None)
+    assert detectable(0.1) == pytest.approx(0.28016, abs=1e-4)
 
 
 def test_summaries_come_in_the_order_in_which_names_are_met() -> None:

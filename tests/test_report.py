@@ -25,6 +25,7 @@ from corepath.report.tables import (
     faults_table,
     harms_table,
     pairs_table,
+    tasks_table,
     worlds_table,
 )
 from corepath.runs.folder import RunFolder
@@ -131,6 +132,17 @@ def test_failure_modes_are_measured_and_final_states_do_not_see_what_was_undone(
     assert faults_table(results.only(["left_out"])) is None
 
 
+def test_pass_hat_is_never_over_several_agents(results: Results) -> None:
+    for make in (worlds_table, tasks_table):
+        assert not [column.key for column in make(results, Means(MORE_COLUMNS)).columns if "pass" in column.key]
+
+
+def test_with_one_task_the_table_of_failure_modes_says_that_it_cannot_tell(results: Results) -> None:
+    one = faults_table(Results(tuple(each for each in results.results if each.episode.task == "legal/settle_case")))
+    assert one is not None
+    assert {cell for row in one.rows for cell in row[2:]} == {"?"}
+
+
 def test_harms_are_told_by_kind_and_add_up(results: Results) -> None:
     table = harms_table(results)
     assert table is not None
@@ -233,9 +245,12 @@ def test_the_same_built_in_agent_in_two_runs_is_one_and_others_are_told_apart(tm
     two = played(tmp_path / "two", ("oracle",), ("legal/settle_case",))
     assert {name: each.episodes for name, each in load_results(one, two).by_agent.items()} == {"oracle": 1, "random": 1}
     text = (two / "episodes.jsonl").read_text().replace('"agent": "oracle"', '"agent": "mine"')
-    for name, extra in (("a", ""), ("b", "")):
-        (tmp_path / f"{name}.jsonl").write_text(text + extra)
-    assert list(load_results(tmp_path / "a.jsonl", tmp_path / "b.jsonl").by_agent) == ["mine (a)", "mine (b)"]
+    files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "c" / "b.jsonl"]
+    files[2].parent.mkdir()
+    for file in files:
+        file.write_text(text)
+    assert list(load_results(*files[:2]).by_agent) == ["mine (a)", "mine (b)"]
+    assert list(load_results(*files[1:]).by_agent) == [f"mine ({files[1]})", f"mine ({files[2]})"]
 
 
 def test_profiles_are_not_mixed(run: Path, tmp_path: Path, corepath: Any) -> None:
@@ -244,6 +259,55 @@ def test_profiles_are_not_mixed(run: Path, tmp_path: Path, corepath: Any) -> Non
     assert done.returncode == 1
     assert "scored in different ways" in done.stderr
     assert corepath("table", run, other, "--profile", "paper").returncode == 0
+
+
+def test_lines_in_another_order_give_the_same_tables(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_bytes((run / "manifest.json").read_bytes())
+    lines = (run / "episodes.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "episodes.jsonl").write_text("".join(reversed(lines)))
+    means = Means(intervals=True)
+    for make in (agents_table, worlds_table, pairs_table):
+        assert make(load_results(tmp_path), means).csv() == make(load_results(run), means).csv()
+
+
+WRONG_SCORES: dict[str, Any] = {
+    "pc": "high", "harms": None, "harm_count": "many", "accepted": "no", "harm_rate": None, "efficiency": [1],
+    "pc_ktc": 1e308, "profile": "recommended",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG_SCORES)
+def test_recorded_scores_of_the_wrong_kind_are_scored_again_or_told(name: str, run: Path, tmp_path: Path) -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    lines = (run / "episodes.jsonl").read_text().splitlines()
+    row = json.loads(lines[0])
+    row["scores"][name] = WRONG_SCORES[name]
+    (tmp_path / "episodes.jsonl").write_text("\n".join([json.dumps(row), *lines[1:]]) + "\n")
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    assert agents_table(load_results(tmp_path)).rows == agents_table(load_results(run)).rows
+    manifest["tasks"][row["task"]]["hash"] = "0" * 16
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    found = load_results(tmp_path)
+    assert [problem.line for problem in found.problems] == [1]
+    assert "cannot be scored again" in found.problems[0].message
+
+
+def test_a_run_that_is_not_complete_says_so(run: Path, tmp_path: Path, corepath: Any) -> None:
+    (tmp_path / "manifest.json").write_bytes((run / "manifest.json").read_bytes())
+    lines = (run / "episodes.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "episodes.jsonl").write_text("".join(lines[:5]) + lines[5][:40])
+    done = corepath("table", tmp_path)
+    assert f"5 of {len(lines)} planned episodes are there" in done.stderr
+    assert done.returncode == 0
+
+
+def test_an_agent_with_half_a_character_in_its_name_has_a_report(run: Path, tmp_path: Path, corepath: Any) -> None:
+    lines = (run / "episodes.jsonl").read_text().splitlines()
+    row = {**json.loads(lines[0]), "agent": "half\ud800\x00\u202e" + "x" * 300}
+    (tmp_path / "e.jsonl").write_text(json.dumps(row) + "\n")
+    done = corepath("report", tmp_path / "e.jsonl", "--out", tmp_path / "r")
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert not list((tmp_path / "r").glob(".*"))
 
 
 # Sensitivity and items
@@ -296,7 +360,11 @@ def test_compare_pairs_by_task_and_gates(run: Path, corepath: Any) -> None:
         (["compare", "RUN@oracle", "RUN@random", "--scores", "pcc"], "did you mean 'pc'", 2),
         (["table", "RUN", "--weights", "pc"], "NAME=NUMBER", 2),
         (["table", "RUN", "--weights", "harm=1"], "no score 'harm'", 2),
-        (["table", "nowhere"], "no such file or folder: nowhere", 1),
+        (["table", "nowhere"], "no such file or folder: nowhere", 2),
+        (["tasks", "--items", "nowhere"], "no such file or folder: nowhere", 2),
+        (["tasks", "legall", "--items", "RUN"], "did you mean 'legal'", 2),
+        (["table", "RUN", "--weights", "pc=1,pc=2"], "two weights", 2),
+        (["compare", "ONE@oracle", "ONE@oracle", "--fail-if-worse"], "too few to tell", 2),
         (["table", "."], "no run here", 1),
         (["sensitivity", "ONE"], "two agents or more", 1),
         (["report", "RUN", "--out", "FILE"], "is a file", 2),

@@ -35,6 +35,8 @@ RESAMPLES: Final = 1000
 QUARTILES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 K = TypeVar("K", bound=Hashable)
+Variant = tuple[str, int]
+"""A task and the seed of its variant."""
 Interval = tuple[float, float]
 
 
@@ -56,7 +58,7 @@ class Summary:
     undefined: int = 0
     harms: Counter[tuple[str, bool]] = field(default_factory=Counter)
     """How many harmful calls there were of each kind, and whether they took effect."""
-    _by_task: dict[str, dict[str, list[float]]] = field(default_factory=dict, repr=False)
+    _by_task: dict[Variant, dict[str, list[float]]] = field(default_factory=dict, repr=False)
 
     def add(self, episode: Episode) -> None:
         """One more episode, which was scored."""
@@ -71,7 +73,7 @@ class Summary:
         self.harmful += scores["harm_count"]
         self.harms.update((harm["kind"], harm["effected"]) for harm in scores["harms"])
         self.undefined += scores["efficiency"] is None
-        own = self._by_task.setdefault(episode.task, {name: [] for name in MEANS})
+        own = self._by_task.setdefault(variant_of(episode), {name: [] for name in MEANS})
         for name in MEANS:
             value = _value(scores, name)
             if value is None and name == "efficiency" and self.undefined_efficiency == "zero":
@@ -84,11 +86,6 @@ class Summary:
         """The episodes that the means are over."""
         return self.episodes - self.outside - self.unplanted
 
-    @property
-    def tasks(self) -> list[str]:
-        """The tasks of the counted episodes."""
-        return list(self._by_task)
-
     def values(self, name: str) -> list[float]:
         """The score in every counted episode in which it is defined."""
         return [value for own in self._by_task.values() for value in own[name]]
@@ -99,13 +96,19 @@ class Summary:
         return fmean(found) if found else None
 
     def task_means(self, name: str) -> dict[str, float]:
-        """The mean of a score in each task in which it is defined."""
-        return {task: fmean(own[name]) for task, own in self._by_task.items() if own[name]}
+        """The mean of a score in each task in which it is defined, sorted by name; variants of a task are apart."""
+        return {variant_name(*task): fmean(own[name]) for task, own in sorted(self._by_task.items()) if own[name]}
+
+    def _groups(self, name: str) -> list[list[float]]:
+        """The values of a score in each task, sorted by name; variants of a task are alike too, and stand together."""
+        groups: dict[str, list[float]] = {}
+        for (task, _), own in sorted(self._by_task.items()):
+            groups.setdefault(task, []).extend(own[name])
+        return [group for group in groups.values() if group]
 
     def error(self, name: str) -> float | None:
         """The standard error of the mean, clustered by task; None with fewer than two tasks."""
-        groups = [own[name] for own in self._by_task.values() if own[name]]
-        mean = self.mean(name)
+        groups, mean = self._groups(name), self.mean(name)
         if mean is None or len(groups) < 2:
             return None
         off = sum((sum(group) - mean * len(group)) ** 2 for group in groups)
@@ -113,10 +116,8 @@ class Summary:
 
     def interval(self, name: str, level: float = LEVEL) -> Interval | None:
         """A bootstrap interval of the mean: tasks are drawn anew, always from the same seed."""
-        groups = [(sum(own[name]), len(own[name])) for own in self._by_task.values() if own[name]]
-        if len(groups) < 2:
-            return None
-        return resampled(groups, level)
+        groups = self._groups(name)
+        return resampled([(sum(group), len(group)) for group in groups], level) if len(groups) > 1 else None
 
     def quantiles(self, name: str, points: Sequence[float] = QUARTILES) -> list[float] | None:
         """The values below which these parts of the episodes lie; for the summary of a task, over its repeats."""
@@ -182,6 +183,17 @@ def agent_of(episode: Episode) -> str:
     return episode.agent or "?"
 
 
+def variant_of(episode: Episode) -> Variant:
+    """Which task, and which variant of it."""
+    seed = episode.extra.get("seed")
+    return episode.task, seed if isinstance(seed, int) else 0
+
+
+def variant_name(task: str, seed: int) -> str:
+    """The task's id, and the seed of its variant where that is not 0."""
+    return f"{task} (seed {seed})" if seed else task
+
+
 def world_of(episode: Episode) -> str:
     """Where: the first part of the task's id."""
     return episode.task.partition("/")[0]
@@ -197,8 +209,11 @@ def pareto(rows: Iterable[Summary], names: Sequence[str] = VECTOR) -> list[str]:
 
 
 def detectable(error: float | None) -> float | None:
-    """The smallest difference that would be detected, four times in five, by a two-sided test at 5 %."""
-    if error is None:
+    """The smallest difference that would be detected, four times in five, by a two-sided test at 5 %.
+
+    None where there is no error, or none was seen: that all tasks are alike so far does not say that others will be.
+    """
+    if not error:
         return None
     normal = NormalDist()
     return (normal.inv_cdf(1 - (1 - LEVEL) / 2) + normal.inv_cdf(POWER)) * error

@@ -19,7 +19,7 @@ from corepath.cli.printing import out, report, say, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import waiting
 from corepath.errors import CorepathError, InputError, TaskError, nearest
-from corepath.report.comparison import Difference, compared, worse
+from corepath.report.comparison import NEITHER, Difference, compared, fewest_tasks, worse
 from corepath.report.results import Results, load_results
 from corepath.report.sensitivity import Shift, sensitivity
 from corepath.report.tables import BY, MORE_COLUMNS, PAPER_COLUMNS, Column, Means, Table, faults_table, harms_table
@@ -78,7 +78,7 @@ def report_command(
     """Write a page that explains every episode, the paper's tables in four formats, and the figures."""
     from corepath.report.write import write_figures, write_report  # noqa: PLC0415  # the page needs more than tables do
 
-    results = _loaded(runs, tasks, profile)
+    results = loaded(runs, tasks, profile)
     folder = out_folder or _default_folder(runs[0])
     if folder.exists() and not folder.is_dir():
         wrong_use(f"{folder} is a file; give a folder with --out")
@@ -87,20 +87,20 @@ def report_command(
         pdfs = write_figures(results, folder)
     if pdfs is None:
         say("figures as PDF need one more package: pip install 'corepath[figures]'")
-    _end(results, f"report: {path}")
+    end(results, f"report: {path}")
 
 
 def view_command(runs: RunsArgument, tasks: TasksOption = None, profile: ProfileOption = None) -> None:
     """Write the page to a temporary place and open it in a browser."""
     from corepath.report.page import page  # noqa: PLC0415
 
-    results = _loaded(runs, tasks, profile)
+    results = loaded(runs, tasks, profile)
     path = Path(tempfile.mkdtemp(prefix="corepath-")) / "report.html"
     with waiting("writing the page"):
         path.write_text(page(results), encoding="utf-8")
     if not webbrowser.open(path.as_uri()):
         say("no browser could be opened here; open the page yourself")
-    _end(results, f"page: {path}")
+    end(results, f"page: {path}")
 
 
 def table_command(
@@ -119,10 +119,10 @@ def table_command(
 ) -> None:
     """Print the paper's tables."""
     means = Means(MORE_COLUMNS if more else PAPER_COLUMNS, intervals, _weights(weights))
-    results = _loaded(runs, tasks, profile)
+    results = loaded(runs, tasks, profile)
     tables = [_table(results, one, means) for one in ([by] if by else [By.AGENT, By.WORLD])]
-    _print_tables(tables, form)
-    _end(results)
+    _print_tables(tables, by, form)
+    end(results)
 
 
 def compare_command(
@@ -141,10 +141,15 @@ def compare_command(
     """Compare two agents on the tasks that both played: the difference, its interval, and what could be detected."""
     names = _score_names(scores)
     mine, theirs = (_one_agent(text, tasks, profile) for text in (a, b))
+    if mine.scoring != theirs.scoring:
+        _refuse(f"A was scored with the profile {mine.scoring.profile} and B with {theirs.scoring.profile}; "
+                "score them alike with --profile")  # fmt: skip
     differences = compared(next(iter(mine.by_agent.values())), next(iter(theirs.by_agent.values())), names)
     if not differences:
-        _refuse("they have no task in common; a comparison is paired by task")
-    lost = worse(differences)
+        _refuse(_why_no_pair(mine, theirs))
+    judged, tasks_in_common = [one for one in differences if one.score not in NEITHER], len(differences[0].by_task)
+    needed = fewest_tasks(len(judged))
+    lost = worse(judged)
     if as_json:
         for one in differences:
             typer.echo(json.dumps({**one.to_dict(), "worse": one in lost}))
@@ -152,6 +157,9 @@ def compare_command(
         _print_comparison(mine, theirs, differences)
     if lost and not as_json:
         out.print(f"B is worse in {', '.join(one.score for one in lost)}, more than by chance", soft_wrap=True)
+    if fail_if_worse and tasks_in_common < needed:
+        wrong_use(f"--fail-if-worse cannot tell: {tasks_in_common} tasks are too few to tell a difference in "
+                  f"{len(judged)} scores from chance; it takes {needed}, or fewer scores (--scores pc)")  # fmt: skip
     if lost and fail_if_worse:
         raise typer.Exit(1)
 
@@ -160,23 +168,34 @@ def sensitivity_command(
     runs: RunsArgument, tasks: TasksOption = None, profile: ProfileOption = None, as_json: JsonOption = False
 ) -> None:
     """Show how the ranking of agents moves over λ, β and the other options, and which pairs change places."""
-    results = _loaded(runs, tasks, profile)
+    results = loaded(runs, tasks, profile)
     if len(results.by_agent) < 2:
         _refuse("a ranking takes two agents or more; there is one" if results.by_agent else "no episodes")
+    silent = sum(result.task is None for result in results.results)
+    if silent == len(results.results):
+        _refuse(f"no episode can be scored in other ways: {results.results[0].why}")
     with waiting("scoring in other ways"):
         shifts = sensitivity(results)
+    if not any(shift.pairs for shift in shifts):
+        _refuse("fewer than two agents have an episode that counts")
+    if silent:
+        say(f"{silent:,} of {len(results.results):,} episodes have no say: their task cannot be had")
     if as_json:
         for shift in shifts:
             typer.echo(json.dumps(shift.to_dict()))
     else:
         _print_shifts(results, shifts)
-    _end(results)
+    end(results)
 
 
 # What is asked for
 
 
-def _loaded(places: list[Path], tasks: list[Path] | None, profile: Profile | None) -> Results:
+def loaded(places: list[Path], tasks: list[Path] | None, profile: Profile | None) -> Results:
+    """What is in these places; what cannot be read of it is told."""
+    for path in (*places, *(tasks or [])):
+        if not path.exists():
+            wrong_use(f"no such file or folder: {path}")
     with _told(), waiting("reading episodes"):
         results = load_results(*places, tasks=tasks or [], scoring=profile.scoring if profile else None)
     report(results.problems[:20])
@@ -205,10 +224,12 @@ def _default_folder(first: Path) -> Path:
     return first / "report" if first.is_dir() else first.with_name(f"{first.stem}-report")
 
 
-def _end(results: Results, line: str | None = None) -> None:
+def end(results: Results, line: str | None = None) -> None:
     """The last line, and the exit code: 1 where some input could not be used."""
     if line:
         typer.echo(line)
+    for note in results.notes:
+        say(note)
     if results.problems:
         say(f"{len(results.problems):,} bad {'line' if len(results.problems) == 1 else 'lines'} left out")
         raise typer.Exit(1)
@@ -220,6 +241,8 @@ def _weights(text: str | None) -> dict[str, float] | None:
     found: dict[str, float] = {}
     for part in text.split(","):
         name, _, number = part.strip().partition("=")
+        if name in found:
+            wrong_use(f"--weights: '{name}' has two weights")
         try:
             found[name] = float(number)
         except ValueError:
@@ -233,7 +256,7 @@ def _weights(text: str | None) -> dict[str, float] | None:
 def _score_names(text: str | None) -> tuple[str, ...]:
     if text is None:
         return VECTOR
-    names = tuple(part.strip() for part in text.split(",") if part.strip())
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     for name in names:
         if name not in MEANS:
             wrong_use(f"--scores: no score '{name}'{nearest(name, MEANS)}")
@@ -247,7 +270,7 @@ def _one_agent(text: str, tasks: list[Path] | None, profile: Profile | None) -> 
     path, at, agent = text.rpartition("@")
     if not at or Path(text).exists():
         path, agent = text, ""
-    results = _loaded([Path(path)], tasks, profile)
+    results = loaded([Path(path)], tasks, profile)
     agents = list(results.by_agent)
     if agent:
         if agent not in agents:
@@ -260,6 +283,16 @@ def _one_agent(text: str, tasks: list[Path] | None, profile: Profile | None) -> 
     return results.only(able)
 
 
+def _why_no_pair(mine: Results, theirs: Results) -> str:
+    """Why nothing can be compared."""
+    for name, one in (("A", mine), ("B", theirs)):
+        if not any(each.counted for each in one.by_agent.values()):
+            return f"no episode of {name} counts: all of them failed outside the agent, or had no place for a fault"
+    seeds = {one.episode.extra.get("seed") or 0 for results in (mine, theirs) for one in results.results}
+    other = "; they were run with other seeds, so their tasks are other variants" if len(seeds) > 1 else ""
+    return f"they have no task in common; a comparison is paired by task{other}"
+
+
 # How it is told
 
 
@@ -269,11 +302,12 @@ def _table(results: Results, by: By, means: Means) -> Table | None:
     return harms_table(results) if by is By.HARM else BY[by.value](results, means)
 
 
-def _print_tables(tables: list[Table | None], form: As) -> None:
+def _print_tables(tables: list[Table | None], by: By | None, form: As) -> None:
     shown = [table for table in tables if table is not None]
-    if not shown:
-        say("nothing to show: a table of failure modes takes the agent 'oracle' and agents that fail on purpose, "
-            "and one of harms takes harmful calls")  # fmt: skip
+    if not shown and by is By.HARM:
+        say("there were no harmful calls")
+    elif not shown:
+        say("a table of failure modes takes the agent 'oracle' and agents that fail on purpose")
     for number, table in enumerate(shown):
         if number and form is not As.JSON:
             typer.echo()

@@ -101,10 +101,13 @@ def tasks_command(
         list[Path] | None,
         typer.Option("--items", metavar="RUNS", help="How hard each task was for the agents of these runs."),
     ] = None,
+    files: Annotated[
+        list[Path] | None, typer.Option("--tasks", "-t", help="With --items: task files, for episode files.")
+    ] = None,
 ) -> None:
     """List the tasks of the installed worlds; with --items, as items of a test."""
     if runs:
-        _print_items(runs, name, as_json=as_json)
+        _print_items(runs, files, name, as_json=as_json)
         return
     known = installed_worlds()
     if name is not None and name not in known:
@@ -124,18 +127,22 @@ def tasks_command(
         print_table(made)
 
 
-def _print_items(runs: list[Path], world_name: str | None, *, as_json: bool) -> None:
+def _print_items(runs: list[Path], tasks: list[Path] | None, world_name: str | None, *, as_json: bool) -> None:
     """Difficulty and discrimination of the tasks that were played."""
-    from corepath.report.items import items  # noqa: PLC0415  # the rest of this file needs no runs
-    from corepath.report.results import load_results  # noqa: PLC0415
+    from corepath.cli.report import end, loaded  # noqa: PLC0415  # the rest of this file needs no runs
+    from corepath.report.items import items  # noqa: PLC0415
     from corepath.report.tables import items_table  # noqa: PLC0415
 
-    found = [item for item in items(load_results(*runs)) if world_name in (None, item.task.partition("/")[0])]
+    results = loaded(runs, tasks, None)
+    if world_name is not None and results.by_world and world_name not in results.by_world:
+        wrong_use(f"no task of world '{world_name}' was played{nearest(world_name, results.by_world)}")
+    found = [item for item in items(results) if world_name in (None, item.task.partition("/")[0])]
     if as_json:
         for item in found:
             typer.echo(json.dumps(item.to_dict()))
     else:
         typer.echo(items_table(found).text())
+    end(results)
 
 
 def new_command(

@@ -94,6 +94,7 @@ def _facts(results: Results) -> str:
         said.append(f"In {_number(unplanted, 'episode')} an agent's fault had no place; they count in no mean.")
     if gone := len({result.task_name for result in results.results if result.task is None}):
         said.append(f"Of {_number(gone, 'task')} only what was recorded is shown: the task cannot be had.")
+    said += [_text(note) + "." for note in results.notes]
     places = f"<p>From {_listed(results.places)}.</p>" if results.places else ""
     return f"<p>{' '.join(said)}</p>{places}{_problems(results.problems)}"
 

@@ -44,7 +44,8 @@ def _scatter(scatter: Scatter) -> Figure:
 
 
 def _heat_map(heat: HeatMap) -> Figure:
-    figure = Figure(figsize=(2 + 0.6 * len(heat.worlds), 1.6 + 0.3 * len(heat.agents)), layout="constrained")
+    width, height = 4 + 0.6 * len(heat.worlds), 3 + 0.3 * len(heat.agents)
+    figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
     values = [[float("nan") if cell.value is None else cell.value for cell in row] for row in heat.cells]
     axes.imshow(values, vmin=0, vmax=1, cmap="viridis", aspect="auto")
@@ -62,4 +63,4 @@ def _heat_map(heat: HeatMap) -> Figure:
 
 def _plain(text: str) -> str:
     """A name in a figure; `$` would begin a formula."""
-    return visible(short(text)).replace("$", r"\$")
+    return visible(short(text, 24)).replace("$", r"\$")

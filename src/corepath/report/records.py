@@ -168,7 +168,7 @@ def _about(task: Task, wrong: Mapping[int, Counter[str]]) -> dict[str, Any]:
             ["forbidden", [
                 f"{one.call.notation} ({one.severity}{f': {one.why}' if one.why else ''})" for one in alphabet.forbid
             ]],
-            ["policies", [f"{policy}: {policy.because}" for policy in task.policies]],
+            ["policies", list(dict.fromkeys(policy.because or str(policy) for policy in task.policies))],
         ],
         "unlisted": alphabet.unlisted,
         "counted": counted(automaton),
@@ -204,12 +204,13 @@ def _episode(result: Result, scored: Score | None, found: Explanation | None) ->
     for call, step, note in zip(record["calls"], scored.trace.steps, explained["steps"], strict=True):
         call |= {"kind": step.kind.value, "harm": step.harm, "before": step.before, "after": step.after,
                  "action": step.symbol, "text": note["text"]}  # fmt: skip
-    golden, repair = _aligned(scored, scored.reference), _aligned(scored, scored.repair)
+    golden = _aligned(scored, scored.reference)
+    repair = list(map(list, found.repair)) if scored.harms else _aligned(scored, scored.repair)
     return {
         **record,
         "findings": explained["findings"],
         "golden": golden,
-        "repair": None if repair == golden else repair,
+        "repair": repair if repair and repair != golden else None,
     }
 
 
@@ -244,15 +245,11 @@ def _call(call: Call) -> dict[str, Any]:
     return shown
 
 
-def _aligned(scored: Score, reference: Reference) -> list[list[int | str | None]]:
-    """The condensed path beside a reference: the number of a call, and of an action; None where there is none.
-
-    A repair may ask for a read that is no action; it stands by name.
-    """
+def _aligned(scored: Score, reference: Reference) -> list[list[int | None]]:
+    """The condensed path beside a reference: the number of a call, and of an action; None where there is none."""
     calls, names = scored.trace.condensed, scored.trace.automaton.alphabet.names
-    path = [names.index(name) if name in names else name for name in reference.path]
     return [
-        [None if mine is None else calls[mine].index, None if theirs is None else path[theirs]]
+        [None if mine is None else calls[mine].index, None if theirs is None else names.index(reference.path[theirs])]
         for mine, theirs in reference.alignment
     ]
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from corepath.agents import BUILT_IN
-from corepath.aggregate import MEANS, Summary, agent_of, summaries, world_of
-from corepath.errors import CorepathError, InputError, Problem
+from corepath.aggregate import MEANS, Summary, agent_of, summaries, variant_name, variant_of, world_of
+from corepath.errors import CorepathError, Problem
 from corepath.files import load_tasks, read_episodes
+from corepath.harm import HarmKind
 from corepath.playing import rescored
 from corepath.runs.folder import EPISODES, RunFolder, is_run
 from corepath.runs.plan import Found, Plan, Played
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-NEEDED: Final = {*MEANS, "harms", "profile"} - {"harm_free", "solved"}
-"""What a recorded score must have to stand in a table."""
+LARGEST: Final = 10**9
+_NUMBERS: Final = tuple(name for name in MEANS if name not in ("harm_free", "solved"))
+_MAY_BE_UNDEFINED: Final = ("efficiency", "directness", "state_match", "response_match")
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,7 @@ class Result:
     @property
     def task_name(self) -> str:
         """The task's id, and the seed of its variant where that is not 0."""
-        seed = self.episode.extra.get("seed") or 0
-        return f"{self.episode.task} (seed {seed})" if seed else self.episode.task
+        return variant_name(*variant_of(self.episode))
 
     @property
     def scores(self) -> Mapping[str, Any]:
@@ -81,6 +82,8 @@ class Results:
     scoring: Scoring = PAPER
     problems: tuple[Problem, ...] = ()
     places: tuple[str, ...] = field(default=(), compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """What a reader must know: that a run is not complete."""
 
     @property
     def episodes(self) -> list[Episode]:
@@ -100,7 +103,7 @@ class Results:
     @cached_property
     def by_task(self) -> dict[str, Summary]:
         """What all agents came to in each task."""
-        return self._by(lambda episode: episode.task)
+        return self._by(lambda episode: variant_name(*variant_of(episode)))
 
     @cached_property
     def by_pair(self) -> dict[tuple[str, str], Summary]:
@@ -158,29 +161,66 @@ def load_results(*places: str | Path, tasks: Iterable[str | Path] = (), scoring:
         ways.pop() if ways else scoring or PAPER,
         tuple(problem for one in read for problem in one.problems),
         tuple(place for one in read for place in one.places),
+        tuple(note for one in read for note in one.notes),
     )
 
 
 def _run(path: Path, known: Mapping[str, Task], scoring: Scoring | None) -> Results:
-    """A run's episodes; a task that is gone or is not what was played is left out, and why is said."""
+    """A run's episodes in the order of its plan. Those without usable scores are scored anew, or told."""
     if not is_run(path):
         raise CorepathError(f"{path}: no run here; a run's folder has a manifest.json")
     folder = RunFolder.open(path)
     plan = Plan.of(folder)
     used = scoring or plan.scoring
     find = Played(folder, plan, known)
-    results = []
-    for episode in folder.episodes():
-        scores = episode.extra.get("scores")
-        if used == plan.scoring and isinstance(scores, dict) and scores.keys() >= NEEDED:
+    results: list[Result] = []
+    problems: list[Problem] = []
+    for number, episode in enumerate(folder.episodes(), start=1):
+        wrong = (
+            _unusable(episode.extra.get("scores"), used) if used == plan.scoring else "its scores are of another way"
+        )
+        if wrong is None:
             results.append(Result(episode, find))
             continue
         task, why = find(episode.task)
         if task is None:
-            message = f"an episode of task '{episode.task[:120]}' cannot be scored again: {why}"
-            raise InputError([Problem(str(path / EPISODES), 1, 1, message)])
-        results.append(Result(rescored(task, episode, used), find))
-    return Results(tuple(results), used, (), (str(path),))
+            message = f"{wrong}, and it cannot be scored again: {why}"
+            problems.append(Problem(str(path / EPISODES), number, 1, message))
+        else:
+            results.append(Result(rescored(task, episode, used), find))
+    order = {name: place for place, name in enumerate((*plan.agents, *plan.models))}
+    tasks = {source.id: place for place, source in enumerate(plan.sources)}
+    last = len(order), len(tasks)
+    results.sort(key=lambda one: (
+        tasks.get(one.episode.task, last[1]), one.episode.task, order.get(one.agent, last[0]), one.agent,
+        one.episode.epoch,
+    ))  # fmt: skip
+    notes: tuple[str, ...] = ()
+    if (there := len(results) + len(problems)) < plan.size:
+        notes = (
+            f"{path}: {there:,} of {plan.size:,} planned episodes are there; go on with: corepath run --resume {path}",
+        )
+    return Results(tuple(results), used, tuple(problems), (str(path),), notes)
+
+
+def _unusable(scores: Any, scoring: Scoring) -> str | None:
+    """Why recorded scores cannot stand in a table; None where they can."""
+    if not isinstance(scores, dict):
+        return "it has no scores"
+    if scores.get("profile") != scoring.profile:
+        return f"its scores are of the profile {str(scores.get('profile'))[:40]!r}"
+    for name in _NUMBERS:
+        value = scores.get(name)
+        if not isinstance(value, (bool, int, float)) and not (value is None and name in _MAY_BE_UNDEFINED):
+            return f"its score '{name}' is no number"
+        if value is not None and not 0 <= value <= (LARGEST if name in ("harm_count", "length") else 1):
+            return f"its score '{name}' is out of range"
+    harms = scores.get("harms")
+    good = isinstance(harms, list) and all(
+        isinstance(one, dict) and one.get("kind") in set(HarmKind) and isinstance(one.get("effected"), bool)
+        for one in harms
+    )
+    return None if good else "its 'harms' are no list of harms"
 
 
 def _file(path: Path, known: Mapping[str, Task], scoring: Scoring) -> Results:
@@ -206,8 +246,7 @@ def _scored(episode: Episode, tasks: Tasks, scoring: Scoring) -> Result | str:
     try:
         task = tasks.of(episode)
     except CorepathError as error:
-        recorded = episode.extra.get("scores")
-        if isinstance(recorded, dict) and recorded.keys() >= NEEDED and recorded["profile"] == scoring.profile:
+        if _unusable(episode.extra.get("scores"), scoring) is None:
             return Result(episode, _always((None, str(error))))
         return f"{error}; name its file with --tasks"
     return Result(rescored(task, episode, scoring), _always((task, None)))
@@ -222,6 +261,7 @@ def _told_apart(read: list[Results]) -> Iterator[Results]:
 
     A built-in agent that made the same calls is the same one, and is kept once.
     """
+    names = _short_names([one.places[0] for one in read])
     seen: dict[tuple[str, str, int], tuple[int, Episode]] = {}
     again: set[int] = set()
     twice: set[str] = set()
@@ -237,10 +277,14 @@ def _told_apart(read: list[Results]) -> Iterator[Results]:
                 twice.add(result.agent)
     for one in read:
         kept = [result for result in one.results if id(result) not in again]
-        yield replace(one, results=tuple(_placed(result, one) if result.agent in twice else result for result in kept))
+        yield replace(one, results=tuple(
+            replace(result, episode=replace(result.episode, agent=f"{result.agent} ({names[one.places[0]]})"))
+            if result.agent in twice else result
+            for result in kept
+        ))  # fmt: skip
 
 
-def _placed(result: Result, read: Results) -> Result:
-    place = Path(read.places[0])
-    name = place.stem if place.is_file() else place.resolve().name
-    return replace(result, episode=replace(result.episode, agent=f"{result.agent} ({name})"))
+def _short_names(places: list[str]) -> dict[str, str]:
+    """The last part of each place, or all of it where two end alike."""
+    ends = {place: Path(place).stem if Path(place).is_file() else Path(place).resolve().name for place in places}
+    return {place: end if list(ends.values()).count(end) == 1 else place for place, end in ends.items()}

@@ -228,7 +228,7 @@ def summary_table(title: str, what: str, rows: Iterable[Summary], means: Means =
     listed = list(rows)
     empty = [name for name in ("outside", "unplanted") if not any(getattr(one, name) for one in listed)]
     shown = [column for column in means.columns if column.key not in empty]
-    if means.columns is MORE_COLUMNS:
+    if means.columns is MORE_COLUMNS and what == "agent":  # other rows hold the rollouts of several agents
         shown += [Column(f"pass^{k}", f"pass^{k}", _NUMBER) for k in _repeats(listed)]
     notes = [*_notes(listed)]
     if means.weights is not None:
@@ -285,7 +285,7 @@ def worlds_table(results: Results, means: Means = PLAIN) -> Table:
     if above is not agents:
         rows += [results.by_agent[name] for name in floor]
     who = ", ".join(above) if len(above) <= 3 else f"{len(above)} agents"
-    return summary_table(f"Scores by world ({who})", "world", rows, means)
+    return summary_table(f"Scores by world ({who})" if above else "Scores by world", "world", rows, means)
 
 
 def tasks_table(results: Results, means: Means = PLAIN) -> Table:
@@ -342,18 +342,18 @@ def faults_table(results: Results) -> Table | None:
         *(Column(key, title, "+.3f") for key, title in _MODE_COLUMNS),
     )  # fmt: skip
     note = (
-        "difference to oracle on the same tasks; – where it is under "
-        f"{SEEN} or within the 95 % interval of no difference: the score does not see that failure"
+        f"difference to oracle on the same tasks; – where it is under {SEEN} or within the 95 % interval of "
+        "no difference: the score does not see that failure; ? where there are too few tasks to tell"
     )
     return Table("Failure modes and the scores that see them", columns, tuple(rows), (note,))
 
 
-def _cost(found: Difference | None) -> float | None:
+def _cost(found: Difference | None) -> float | str | None:
     """The difference, where it is one."""
-    if found is None or abs(found.difference) < SEEN:
-        return None
-    low, high = found.interval or (0.0, 0.0)
-    return None if low <= 0 <= high else found.difference
+    if found is None or found.interval is None:
+        return "?"
+    low, high = found.interval
+    return None if abs(found.difference) < SEEN or low <= 0 <= high else found.difference
 
 
 def harms_table(results: Results) -> Table | None:
@@ -430,8 +430,10 @@ def _latex(text: str) -> str:
 
 
 def _harmless(value: Any) -> Any:
-    """A name that a spreadsheet would take for a formula is marked as text."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+    """A name without signs that hide or steer; one that a spreadsheet would take for a formula is marked as text."""
+    if not isinstance(value, str):
+        return value
+    return f"'{visible(value)}" if value[:1] in ("=", "+", "-", "@", "\t", "\r") else visible(value)
 
 
 def _kind(column: Column) -> str:

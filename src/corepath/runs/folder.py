@@ -162,11 +162,14 @@ def is_run(path: Path) -> bool:
 def replace_file(path: Path, text: str) -> None:
     """Write a file so that there is always the old one or the new one, never half of one."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _whole_lines(file: Path) -> int:

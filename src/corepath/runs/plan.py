@@ -82,7 +82,8 @@ class Plan:
                 redact=tuple(written["redact"]),
             )
         except (KeyError, TypeError, AttributeError, TaskError) as error:
-            message = f"does not say what to run: {type(error).__name__}: {error}"
+            what = f"no {error}" if isinstance(error, KeyError) else "a part of it is of the wrong kind"
+            message = f"does not say what to run: {error if isinstance(error, TaskError) else what}"
             raise InputError([Problem(str(folder.path / MANIFEST), 1, 1, message)]) from None
 
 
