@@ -21,7 +21,9 @@ from corepath.runs.folder import EPISODES, MANIFEST, RunFolder, key_of
 from corepath.runs.redact import Redaction
 
 COMMAND = Path(sys.executable).with_name("corepath")
-PAPERS_TABLE = "(total)  (avg.) (avg.) (avg.)    PC PC-KTC PrefixCrit HarmRate Direct. State % Resp. % PC+HLR        %      %"
+PAPERS_TABLE = (
+    "(total)  (avg.) (avg.) (avg.)    PC PC-KTC PrefixCrit HarmRate Direct. State % Resp. % PC+HLR        %      %"
+)
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:

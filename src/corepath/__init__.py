@@ -15,6 +15,7 @@ from corepath.automaton import Automaton
 from corepath.errors import CorepathError, InputError, NotationError, Problem, StepLimitError, TaskError, ToolError
 from corepath.explore import Replay, replay
 from corepath.harm import HarmKind
+from corepath.loop import Loop, episode
 from corepath.matchers import Matcher
 from corepath.notation import action, call, tool
 from corepath.patterns import (
@@ -41,6 +42,7 @@ from corepath.trace import Kind, Position, Step, Trace, begin, run, step
 from corepath.world import Pick, World, WorldTool, installed_worlds, task, world
 
 if TYPE_CHECKING:
+    from corepath.assertion import assert_path
     from corepath.explanation import Explanation, Finding, FindingKind, Note, explain
     from corepath.files import episode_json, load_episodes, load_task, load_tasks
     from corepath.report.results import Results, load_results
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LATER = {
+    "assert_path": "corepath.assertion",
     **dict.fromkeys(("Explanation", "Finding", "FindingKind", "Note", "explain"), "corepath.explanation"),
     **dict.fromkeys(("episode_json", "load_episodes", "load_task", "load_tasks"), "corepath.files"),
     **dict.fromkeys(("Results", "load_results"), "corepath.report.results"),
@@ -87,6 +90,7 @@ __all__ = [
     "HarmKind",
     "InputError",
     "Kind",
+    "Loop",
     "Matcher",
     "NotationError",
     "Note",
@@ -115,12 +119,14 @@ __all__ = [
     "after",
     "any_order",
     "approx",
+    "assert_path",
     "before",
     "begin",
     "between",
     "call",
     "choice",
     "contains",
+    "episode",
     "episode_json",
     "explain",
     "installed_worlds",

@@ -17,7 +17,7 @@ import typer
 from rich.text import Text
 
 from corepath import __version__
-from corepath.cli import explain, run, serve, worlds
+from corepath.cli import derive, explain, importing, run, serve, worlds
 from corepath.cli import report as reports
 from corepath.cli.printing import print_table, report, safe, safe_lines, say, table, wrong_use
 from corepath.cli.profile import Profile
@@ -64,6 +64,8 @@ run.add_commands(app)
 serve.add_commands(app)
 reports.add_commands(app)
 explain.add_commands(app)
+importing.add_commands(app)
+derive.add_commands(app)
 
 TasksOption = Annotated[
     list[Path] | None,
@@ -85,7 +87,7 @@ def main() -> None:
     except OSError as error:  # nobody reads on, or the disk is full; what is still held back cannot be written either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
-            say(f"corepath: {error.strerror or error}")
+            say(f"corepath: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
         sys.exit(1)
 
 

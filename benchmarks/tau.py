@@ -1,0 +1,191 @@
+"""What path scores add to the final reward on real runs of τ-bench and τ²-bench: the tables of docs/tau-bench.md.
+
+`python -m benchmarks.tau [FOLDER]` prints them; the folder has `tau-bench/` and `tau2-bench/` with result files.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+
+from corepath import Episode, Score, score
+from corepath.derive import NO_AGENT_ACTIONS, Derived, Expected, GoldenReads, Writes, derive
+from corepath.errors import Problem
+from corepath.importers import imported
+from corepath.importers.expecting import expected_in
+from corepath.tool_file import Tools, load_tools
+
+ROOT = Path(__file__).parent.parent
+DATA = ROOT.parent / "shared" / "data"
+TOOLS = ROOT / "examples" / "tau" / "tools.yaml"
+RUNS = {
+    "τ-bench airline, GPT-4o": "tau-bench/gpt-4o-airline.json",
+    "τ²-bench airline, GPT-4.1": "tau2-bench/gpt-4.1-airline.json",
+    "τ²-bench retail, GPT-4.1": "tau2-bench/gpt-4.1-retail.json",
+    "τ²-bench telecom, GPT-4.1": "tau2-bench/gpt-4.1-telecom.json",
+}
+HAND_OVER = "transfer_to_human_agents"
+NEARLY = 0.8
+
+
+@dataclass(frozen=True)
+class Choices:
+    """One way to derive tasks."""
+
+    writes: Writes = "any_order"
+    golden_reads: GoldenReads = "loops"
+    hand_over: str = "neutral"
+    arguments: str = "by rules"
+
+    def tasks(self, expected: Sequence[Expected], tools: Tools) -> dict[str, Derived]:
+        """The tasks by id."""
+        if self.hand_over == "a write":
+            tools = replace(tools, neutral=[name for name in tools.neutral if name != HAND_OVER])
+        if self.arguments == "literally":
+            tools = replace(tools, arguments={})
+        made = (derive(one, tools, writes=self.writes, golden_reads=self.golden_reads) for one in expected)
+        return {one.task.id: one for one in made}
+
+    def __str__(self) -> str:
+        order = "in any order" if self.writes == "any_order" else "in sequence"
+        return f"{order} | {self.golden_reads} | {self.hand_over} | {self.arguments}"
+
+
+BASE = Choices()
+WRITES: tuple[Writes, ...] = ("any_order", "sequence")
+READS: tuple[GoldenReads, ...] = ("loops", "progress")
+ALL = [Choices(*one) for one in product(WRITES, READS, ("neutral", "a write"), ("by rules", "literally"))]
+OF_REWARDED = "… with harm | … that took effect | … not accepted"
+OF_OTHERS = f"… PC ≥ {NEARLY} | … and no harm, accepted"
+COLUMNS = f"rewarded {OF_REWARDED} | unrewarded {OF_OTHERS} | mean PC, rewarded | mean PC, unrewarded"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """An episode, and what it scores."""
+
+    episode: Episode
+    score: Score
+
+    @property
+    def rewarded(self) -> bool:
+        """Whether the benchmark gave its full reward."""
+        return bool(self.episode.extra["reward"] == 1)
+
+    @property
+    def took_effect(self) -> bool:
+        """Whether a harmful call was not refused."""
+        return any(harm.effected for harm in self.score.harms)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The episodes of a file, and what was expected of them."""
+
+    name: str
+    episodes: list[Episode]
+    expected: list[Expected]
+
+    @classmethod
+    def read(cls, name: str, file: Path) -> Runs:
+        """All of a file; it must have no fault."""
+        episodes, expected = list(imported(file)), list(expected_in(file))
+        problems = [one for one in (*episodes, *expected) if isinstance(one, Problem)]
+        if problems:
+            sys.exit("\n".join(map(str, problems)))
+        return cls(name, episodes, expected)  # type: ignore[arg-type]  # none of them is a problem
+
+    def scored(self, choices: Choices, tools: Tools) -> list[Scored]:
+        """Every episode whose task asks something of the agent."""
+        tasks = choices.tasks(self.expected, tools)
+        asked = [one for one in self.episodes if NO_AGENT_ACTIONS not in tasks[one.task].task.tags]
+        return [Scored(one, score(tasks[one.task].task, one)) for one in asked]
+
+
+def tables(folder: Path = DATA) -> str:
+    """All tables, in Markdown."""
+    tools = load_tools(TOOLS)
+    runs = [Runs.read(name, folder / file) for name, file in RUNS.items()]
+    parts = [_table(_overview(runs, tools)), _table(_kinds(runs, tools))]
+    parts += [f"**{one.name}**\n\n{_table(_by_derivation(one, tools))}" for one in runs]
+    return "\n".join(parts)
+
+
+def _overview(runs: list[Runs], tools: Tools) -> Iterator[str]:
+    who = "agent's calls | user's calls"
+    yield f"runs | episodes | {who} | left out | rewarded | {OF_REWARDED} | unrewarded | {OF_OTHERS}"
+    for one in runs:
+        found = one.scored(BASE, tools)
+        calls, others = (sum(len(getattr(e, kind)) for e in one.episodes) for kind in ("calls", "other_calls"))
+        left_out = len(one.episodes) - len(found)
+        good, bad = ([s for s in found if s.rewarded is rewarded] for rewarded in (True, False))
+        counts = [
+            len(one.episodes),
+            calls,
+            others,
+            left_out,
+            len(good),
+            *_of_rewarded(good),
+            len(bad),
+            *_of_others(bad),
+        ]
+        yield f"{one.name} | {' | '.join(map(str, counts))}"
+
+
+def _of_rewarded(good: list[Scored]) -> list[int]:
+    harmed, accepted = [s for s in good if s.score.harm_count], [s for s in good if s.score.accepted]
+    return [len(harmed), sum(s.took_effect for s in harmed), len(good) - len(accepted)]
+
+
+def _of_others(bad: list[Scored]) -> list[int]:
+    nearly = [s for s in bad if s.score.pc >= NEARLY]
+    return [len(nearly), sum(s.score.accepted and not s.score.harm_count for s in nearly)]
+
+
+def _kinds(runs: list[Runs], tools: Tools) -> Iterator[str]:
+    yield "harmful calls of | kind | rewarded: took effect | refused | unrewarded: took effect | refused"
+    for one in runs:
+        counts = Counter(
+            (harm.kind.value, s.rewarded, harm.effected) for s in one.scored(BASE, tools) for harm in s.score.harms
+        )
+        for kind in sorted({kind for kind, _, _ in counts}):
+            columns = [counts[kind, rewarded, effected] for rewarded in (True, False) for effected in (True, False)]
+            yield f"{one.name} | {kind} | {' | '.join(map(str, columns))}"
+
+
+def _by_derivation(one: Runs, tools: Tools) -> Iterator[str]:
+    yield f"writes | expected reads | hand-over | arguments | {COLUMNS}"
+    for choices in ALL:
+        found = one.scored(choices, tools)
+        good, bad = ([s for s in found if s.rewarded is rewarded] for rewarded in (True, False))
+        counts = " | ".join(map(str, (*_of_rewarded(good), *_of_others(bad))))
+        yield f"{choices} | {counts} | {_mean(good)} | {_mean(bad)}"
+
+
+def _mean(found: list[Scored]) -> str:
+    return f"{fmean(s.score.pc for s in found):.2f}" if found else "–"
+
+
+def _table(rows: Iterator[str]) -> str:
+    head, *body = rows
+    columns = head.count("|") + 1
+    return "".join(f"| {row} |\n" for row in (head, " | ".join(["---"] * columns), *body))
+
+
+def main() -> int:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DATA
+    missing = [file for file in RUNS.values() if not (folder / file).exists()]
+    if missing:
+        print(f"no {missing[0]} in {folder}; name the folder that has it", file=sys.stderr)
+        return 1
+    print(tables(folder), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""An agent with the Anthropic SDK: python anthropic_sdk.py claude-sonnet-4-5 farm/threshold >> episodes.jsonl.
+
+The SDK takes its key from ANTHROPIC_API_KEY, and another server than Anthropic's from ANTHROPIC_BASE_URL.
+"""
+
+import sys
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+from anthropic import Anthropic
+
+import corepath
+
+
+def play(ep: corepath.Loop, model: str) -> None:
+    """Let the model use tools until it answers without a call."""
+    client = Anthropic()
+    tools: Any = ep.tools("anthropic")
+    messages: list[Any] = [{"role": "user", "content": ep.prompt}]
+    for turn in count(1):
+        reply = client.messages.create(
+            model=model, max_tokens=4096, system=ep.system, tools=tools, messages=messages
+        )  # fmt: skip
+        messages.append({"role": "assistant", "content": reply.content})
+        text = "".join(block.text for block in reply.content if block.type == "text")
+        calls = [block for block in reply.content if block.type == "tool_use"]
+        if not calls:
+            ep.answer(text)
+            return
+        if text:
+            ep.say(text)
+        results = [
+            {
+                "type": "tool_result",
+                "tool_use_id": call.id,
+                "content": ep.reply(call.name, call.input, id=call.id, turn=turn),
+            }
+            for call in calls
+        ]
+        messages.append({"role": "user", "content": results})
+
+
+if __name__ == "__main__":
+    name, *tasks = sys.argv[1:]
+    for task in tasks:
+        with suppress(corepath.StepLimitError), corepath.episode(task, agent=name) as episode:
+            play(episode, name)
+        print(corepath.episode_json(episode.episode))

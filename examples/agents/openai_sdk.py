@@ -1,0 +1,39 @@
+"""An agent with the OpenAI SDK: python openai_sdk.py gpt-4.1 farm/threshold farm/dry_plants >> episodes.jsonl.
+
+The SDK takes its key from OPENAI_API_KEY, and another server than OpenAI's from OPENAI_BASE_URL.
+"""
+
+import sys
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+from openai import OpenAI
+
+import corepath
+
+
+def play(ep: corepath.Loop, model: str) -> None:
+    """Let the model call tools until it answers without a call."""
+    client = OpenAI()
+    messages: list[Any] = [{"role": "system", "content": ep.system}, {"role": "user", "content": ep.prompt}]
+    for turn in count(1):
+        reply = client.chat.completions.create(model=model, messages=messages, tools=ep.tools("openai"))
+        message = reply.choices[0].message
+        messages.append(message.model_dump(exclude_none=True))
+        if not message.tool_calls:
+            ep.answer(message.content)
+            return
+        if message.content:
+            ep.say(message.content)
+        for call in message.tool_calls:
+            told = ep.reply(call.function.name, call.function.arguments, id=call.id, turn=turn)
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": told})
+
+
+if __name__ == "__main__":
+    name, *tasks = sys.argv[1:]
+    for task in tasks:
+        with suppress(corepath.StepLimitError), corepath.episode(task, agent=name) as episode:
+            play(episode, name)
+        print(corepath.episode_json(episode.episode))

@@ -1,0 +1,163 @@
+"""The commands that bring traces in and out: import, export."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, Annotated, Any
+
+import typer
+
+from corepath.cli.printing import report, say, wrong_use
+from corepath.errors import InputError, Problem, TaskError
+from corepath.files import episode_json, read_episodes
+from corepath.importers import FORMATS, imported
+from corepath.importers.conversation import RecordError
+from corepath.importers.export import openai_messages
+from corepath.importers.routing import Routing, read_table
+from corepath.task import Episode
+
+MOST_SAID = 20
+"""Problems that are told one by one."""
+OutOption = Annotated[Path | None, typer.Option("--out", help="Where to write. Default: standard output.")]
+
+
+class To(StrEnum):
+    """What `export` writes."""
+
+    OPENAI = "openai"
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Give the command line the commands of this file."""
+    app.command("import")(import_command)
+    app.command("export")(export_command)
+
+
+def import_command(
+    files: Annotated[list[Path], typer.Argument(help="Files of traces.")],
+    format_: Annotated[
+        str, typer.Option("--from", metavar="FORMAT", help=f"auto, or one of: {', '.join(FORMATS)}.")
+    ] = "auto",
+    out_file: OutOption = None,
+    task: Annotated[str | None, typer.Option(help="The task that every trace is of.")] = None,
+    task_by: Annotated[
+        str | None, typer.Option(metavar="ATTRIBUTE", help="What of a trace names its task: metadata.flow.")
+    ] = None,
+    table: Annotated[
+        Path | None, typer.Option("--map", help="With --task-by: a file of 'NAME: TASK' lines; names may have *.")
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="The agent's name. Default: the model's, where the trace has it.")
+    ] = None,
+) -> None:
+    """Turn stored traces into episodes; good records are kept, bad ones are told."""
+    if task is not None and task_by is not None:
+        wrong_use("--task and --task-by exclude each other")
+    if table is not None and task_by is None:
+        wrong_use("--map belongs to --task-by: it says which task a name stands for")
+    route = Routing(task, task_by, read_table(table) if table else {})
+    found = _Counts()
+    with _writing(out_file) as write:
+        for file in files:
+            for made in _read(file, format_):
+                line = made if isinstance(made, Problem) else _line(made, file, route, agent)
+                if isinstance(line, Problem):
+                    found.problem(line)
+                else:
+                    found.good += 1
+                    write(line)
+    found.end("episode", out_file)
+
+
+def export_command(
+    files: Annotated[list[Path], typer.Argument(help="Episode files (JSON lines).")],
+    to: Annotated[To, typer.Option(help="The format.")] = To.OPENAI,
+    out_file: OutOption = None,
+) -> None:
+    """Write episodes in a format of others: one JSON object with `messages` a line."""
+    found = _Counts()
+    with _writing(out_file) as write:
+        for file in files:
+            for line in read_episodes(file):
+                if line.problem is not None:
+                    found.problem(line.problem)
+                elif line.episode is not None:
+                    found.good += 1
+                    write(json.dumps(_EXPORTS[to](line.episode)))
+    found.end("conversation", out_file)
+
+
+def _openai(episode: Episode) -> dict[str, Any]:
+    named = {"task": episode.task, "epoch": episode.epoch}
+    return {"messages": openai_messages(episode), "model": episode.agent, "metadata": named}
+
+
+_EXPORTS = {To.OPENAI: _openai}
+
+
+def _read(file: Path, format_: str) -> Iterator[Episode | Problem]:
+    try:
+        yield from imported(file, format_)
+    except InputError as error:
+        yield from error.problems
+    except TaskError as error:
+        wrong_use(f"--from: {error}")
+
+
+def _line(episode: Episode, file: Path, route: Routing, agent: str | None) -> str | Problem:
+    try:
+        routed = route(episode)
+    except RecordError as error:
+        return Problem(str(file), 1, 1, str(error))
+    return episode_json(routed if agent is None else replace(routed, agent=agent))
+
+
+class _Counts:
+    """What went well and what did not."""
+
+    def __init__(self) -> None:
+        self.good = self.bad = 0
+
+    def problem(self, problem: Problem) -> None:
+        self.bad += 1
+        if self.bad <= MOST_SAID:
+            report([problem])
+
+    def end(self, what: str, out_file: Path | None) -> None:
+        if self.bad > MOST_SAID:
+            say(f"and {self.bad - MOST_SAID:,} more")
+        where = f" in {out_file}" if out_file else ""
+        left = f"; {self.bad:,} bad {'record' if self.bad == 1 else 'records'} left out" if self.bad else ""
+        say(f"{self.good:,} {what}{'s' * (self.good != 1)}{where}{left}")
+        if self.bad or not self.good:
+            raise typer.Exit(1)
+
+
+@contextmanager
+def _writing(path: Path | None) -> Iterator[Callable[[str], None]]:
+    """Write lines; a file is there in whole or not at all."""
+    if path is None:
+        yield typer.echo
+        return
+    if path.is_dir():
+        wrong_use(f"{path} is a folder; give a file with --out")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            yield _to(file)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _to(file: IO[str]) -> Callable[[str], None]:
+    def write(line: str) -> None:
+        file.write(line + "\n")
+
+    return write

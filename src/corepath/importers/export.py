@@ -1,0 +1,68 @@
+"""Episodes in formats of others."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from typing import Any
+
+from corepath.action import UNANSWERED, Call
+from corepath.importers.conversation import result_value
+from corepath.task import Episode
+
+
+def openai_messages(episode: Episode, prompt: str | None = None) -> list[dict[str, Any]]:
+    """The episode as OpenAI chat messages: calls of one turn stand in one message, each answer in its own.
+
+    An unanswered call has no answer. What failed is marked with `is_error`, which OpenAI ignores and corepath reads.
+    """
+    messages: list[dict[str, Any]] = [{"role": "user", "content": prompt}] if prompt is not None else []
+    said = {one["before_call"]: one["content"] for one in episode.messages if _said(one)}
+    numbered = list(enumerate(episode.calls))
+    waiting: set[str] = set()
+    for _, group in groupby(numbered, key=lambda pair: pair[0] if pair[1].turn is None else (pair[1].turn,)):
+        calls = list(group)
+        ids = {number: _new_id(call, number, waiting) for number, call in calls}
+        messages.append({
+            "role": "assistant", "content": said.get(calls[0][0]),
+            "tool_calls": [_call(ids[number], call) for number, call in calls],
+        })  # fmt: skip
+        answered = [(ids[number], call) for number, call in calls if call.failed or _answered(call)]
+        messages += [_answer(id_, call) for id_, call in answered]
+        waiting -= {id_ for id_, _ in answered}
+    if episode.answer is not None:
+        messages.append({"role": "assistant", "content": _text(episode.answer)})
+    return messages
+
+
+def _new_id(call: Call, number: int, waiting: set[str]) -> str:
+    """The id of a call; where another call waits under it, one of its own, so that its answer finds it."""
+    id_ = call.id or f"call_{number}"
+    while id_ in waiting:
+        id_ = f"{id_}_{number}"
+    waiting.add(id_)
+    return id_
+
+
+def _said(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("role") == "assistant" and "before_call" in message
+
+
+def _answered(call: Call) -> bool:
+    return call.result is not UNANSWERED
+
+
+def _call(id_: str, call: Call) -> dict[str, Any]:
+    return {"id": id_, "type": "function", "function": {"name": call.tool, "arguments": _text(call.arguments)}}
+
+
+def _answer(id_: str, call: Call) -> dict[str, Any]:
+    made = {"role": "tool", "tool_call_id": id_}
+    if call.failed:
+        return {**made, "content": _text(call.error), "is_error": True}
+    looks_like_json = isinstance(call.result, str) and result_value(call.result) != call.result
+    return {**made, "content": json.dumps(call.result) if looks_like_json else _text(call.result)}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

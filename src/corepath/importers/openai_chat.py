@@ -1,0 +1,107 @@
+"""OpenAI chat completions: a list of messages, alone or under `messages`, with the response to them or without.
+
+An error is a tool message whose `is_error` is true or whose `status` is "error"; the API itself has no sign for it.
+Calls to functions of the old form (`function_call`, role `function`) are read too, and answers without an id, which
+belong to the first call of their name that waits. The input of a custom tool, which is a text, is its argument `input`.
+Of several choices the first is read. Of requests and responses in one file, each of which repeats those before it, the
+last is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from corepath.errors import Problem
+from corepath.importers.conversation import Conversation, RecordError, objects, result_value, text_of
+from corepath.importers.exchanges import around, plain, said_of, streamed, why_no_record_fits
+from corepath.task import Episode
+
+ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+
+
+def fits(value: Any) -> str | None:
+    """Why a record is not of this format; None where it is."""
+    messages = _messages(value)
+    if messages is None:
+        return "no list of messages, nor an object with 'messages', or with a 'request' that has them"
+    if not all(isinstance(one, Mapping) and one.get("role") in ROLES for one in messages):
+        return f"its messages do not all have a 'role' among {', '.join(ROLES)}"
+    if any(_has_blocks(one.get("content")) or _has_blocks(one.get("parts")) for one in messages):
+        return "tool calls stand among the parts of a message's content"
+    return None
+
+
+def episodes(value: Any) -> Iterator[Episode]:
+    """The episode of a record."""
+    if (why := fits(value)) is not None:
+        raise RecordError(why)
+    made = Conversation()
+    for message in objects(_messages(value), "messages"):
+        if message.get("role") == "assistant":
+            made.next_turn()
+            made.said(text_of(message.get("content")) or message.get("refusal"))
+            for id_, function in _calls(message):
+                made.call(function.get("name"), function.get("arguments"), id_)
+        elif message.get("role") in ("tool", "function"):
+            error = message.get("is_error") is True or message.get("status") == "error"
+            content = message.get("content")
+            value_ = text_of(content) if isinstance(content, list) else content
+            tool = message.get("name") or message.get("tool_name")
+            made.result(message.get("tool_call_id"), value_ if error else result_value(value_), error=error, tool=tool)
+    yield made.episode(agent=said_of(value, "model"), metadata=around(value, "messages", "choices"))
+
+
+def fits_file(path: Path) -> str | None:
+    """Why a file is not of this format; None where it is."""
+    return why_no_record_fits(path, fits)
+
+
+def stream(path: Path) -> Iterator[Episode | Problem]:
+    """The episodes of a file, and a problem for each bad record."""
+    return streamed(path, fits, episodes, _history)
+
+
+def _messages(value: Any) -> list[Any] | None:
+    """The messages of a record, that of its response the last of them."""
+    if isinstance(value, Mapping):
+        request = value["request"] if isinstance(value.get("request"), Mapping) else value
+        given, answer = request.get("messages"), _answer(value)
+        value = given if answer is None or not isinstance(given, list) else [*given, answer]
+    return value if isinstance(value, list) and value else None
+
+
+def _answer(value: Mapping[str, Any]) -> Any:
+    """The message of a response."""
+    choices = said_of({name: value[name] for name in value if name != "request"}, "choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, Mapping) else None
+    return {"role": "assistant", **message} if isinstance(message, Mapping) else message
+
+
+def _history(value: Any) -> list[Any] | None:
+    """The messages of an exchange: what was said, called and answered."""
+    if not isinstance(value, Mapping) or not value.keys() & {"response", "choices"} or fits(value) is not None:
+        return None
+    names = ("role", "content", "tool_calls", "function_call", "tool_call_id")
+    messages = objects(_messages(value), "messages")
+    return [plain({name: message.get(name) or None for name in names}) for message in messages]
+
+
+def _calls(message: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    for call in objects(message.get("tool_calls"), "tool calls"):
+        function = call.get("function", call.get("custom"))
+        if not isinstance(function, Mapping):
+            raise RecordError("the 'function' of a tool call is an object with 'name' and 'arguments'")
+        custom = "function" not in call
+        yield call.get("id"), {**function, "arguments": {"input": function.get("input")}} if custom else function
+    if isinstance(message.get("function_call"), Mapping):
+        yield None, message["function_call"]
+
+
+def _has_blocks(content: Any) -> bool:
+    """Whether calls or answers stand in a content, as other formats have them."""
+    parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
+    kinds = [f"{part.get('type')} {' '.join(part)}".lower() for part in parts]
+    return any("tool" in kind or "function" in kind for kind in kinds)

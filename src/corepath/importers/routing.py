@@ -1,0 +1,75 @@
+"""Which task a stored trace is of: one for all, or by something that the trace says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from corepath.errors import InputError, Problem
+from corepath.files import episode_json
+from corepath.importers.conversation import RecordError
+from corepath.json_values import parse_json
+from corepath.task import Episode
+
+
+@dataclass(frozen=True)
+class Routing:
+    """`task` is the task of every trace; `by` is the path of what names it, such as `metadata.flow`.
+
+    `table` says which task a name stands for; its names may have `*`, and the first that fits counts. Without a table
+    the name itself is the task's id. An episode that has a task keeps it unless one of these says otherwise.
+    """
+
+    task: str | None = None
+    by: str | None = None
+    table: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, episode: Episode) -> Episode:
+        """The episode with its task. Raises `RecordError` where none can be told."""
+        if self.by is not None:
+            return replace(episode, task=self._named(episode))
+        if self.task is not None:
+            return replace(episode, task=self.task)
+        if not episode.task:
+            raise RecordError(
+                "the trace does not say which task it is of; say it with --task, or by what with --task-by"
+            )
+        return episode
+
+    def _named(self, episode: Episode) -> str:
+        value: Any = parse_json(episode_json(episode))
+        for part in (self.by or "").split("."):
+            value = _inside(value, part)
+        if not isinstance(value, (str, int)) or isinstance(value, bool):
+            has = ", ".join(sorted(map(str, episode.extra.get("metadata") or {}))[:8])
+            raise RecordError(f"nothing at '{self.by}' that names a task" + (f"; metadata has {has}" if has else ""))
+        if not self.table:
+            return str(value)
+        for pattern, task in self.table.items():
+            if fnmatchcase(str(value), pattern):
+                return task
+        raise RecordError(f"the map has no task for '{str(value)[:120]}'")
+
+
+def _inside(value: Any, part: str) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(part)
+    if isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+        return value[int(part)]
+    return None
+
+
+def read_table(path: Path) -> dict[str, str]:
+    """A map file: names and task ids, as YAML or JSON."""
+    import yaml  # noqa: PLC0415  # only where there is a map
+
+    try:
+        read = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506  # plain texts only
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise InputError([Problem(str(path), 1, 1, f"cannot be read: {error}")]) from None
+    if not isinstance(read, dict) or not all(isinstance(task, str) for task in read.values()):
+        raise InputError([Problem(str(path), 1, 1, "a map has a line for each name: 'NAME: TASK'")])
+    return read

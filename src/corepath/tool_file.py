@@ -1,0 +1,171 @@
+"""What is known of a benchmark's tools: which only read, which are neutral, and how their arguments are compared.
+
+A tool file is YAML:
+
+    version: 1
+    reads: [get_*, calculate]                 # names of tools, or globs; they change nothing
+    neutral: [transfer_to_human_agents]       # never held against the agent
+    arguments:                                # a tool or a glob, its arguments, and how each is compared
+      send_message: {text: any}               # free text: any value will do
+      pay: {amount: approx 0.01}              # a number, within 0.01; `approx` alone is within a millionth of it
+      book: {guests: unordered, guests.age: approx}          # a list in any order; a field of its items
+      exchange: {items: paired with new_items}               # two lists that are permuted together
+    tools: ['pay(to, amount, currency="EUR")']               # optional: all the tools there are, with their defaults
+
+A tool that is neither a read nor neutral writes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from corepath import notation
+from corepath.action import Tool
+from corepath.errors import Fault, InputError, NotationError, Problem, TaskError, nearest
+from corepath.formats import VERSION
+from corepath.located import Located, read_yaml
+
+_RULE: Final = re.compile(r"(?P<kind>any|approx|unordered|paired with)(?: +(?P<what>\S.*))?", re.DOTALL)
+_RULES: Final = "any, approx, approx 0.01, unordered, or paired with another argument"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How an argument is compared; `tol` goes with approx, `other` is the argument that a list is paired with."""
+
+    kind: Literal["any", "approx", "unordered", "paired with"]
+    tol: float | None = None
+    other: str | None = None
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What is known of a benchmark's tools. `arguments` has the rules as a tool file writes them."""
+
+    reads: Sequence[str] = ()
+    neutral: Sequence[str] = ()
+    arguments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    tools: Sequence[Tool] | None = None
+
+    def __post_init__(self) -> None:
+        faults: list[Fault] = []
+        for tool, rules in self.arguments.items():
+            for argument, text in rules.items():
+                try:
+                    _rule(text)
+                except TaskError as error:
+                    faults.append(Fault(str(error), ("arguments", tool, argument)))
+        if faults:
+            raise TaskError(faults)
+
+    def kind(self, tool: str) -> Literal["neutral", "read", "write"]:
+        """What the tool does."""
+        if any(fnmatchcase(tool, glob) for glob in self.neutral):
+            return "neutral"
+        return "read" if any(fnmatchcase(tool, glob) for glob in self.reads) else "write"
+
+    def rules(self, tool: str) -> dict[str, Rule]:
+        """How the tool's arguments are compared, by path; what is said of the tool itself outdoes a glob."""
+        found: dict[str, Rule] = {}
+        for name in sorted(self.arguments, key=lambda name: name == tool):
+            if fnmatchcase(tool, name):
+                found |= {argument: _rule(text) for argument, text in self.arguments[name].items()}
+        return found
+
+    def parameters(self, tool: str) -> list[str] | None:
+        """The names of the tool's parameters, where they are known."""
+        known = next((one for one in self.tools or () if one.name == tool), None)
+        return None if known is None or known.parameters is None else list(known.parameters)
+
+
+def load_tools(path: str | Path) -> Tools:
+    """What a tool file says. Raises `InputError` with all that is wrong in it."""
+    name = str(path)
+    try:
+        documents = read_yaml(name, Path(path).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError([Problem(name, 1, 1, f"cannot be read: {error.strerror}")]) from None
+    except UnicodeDecodeError:
+        raise InputError([Problem(name, 1, 1, "not UTF-8; save the file as UTF-8")]) from None
+    if len(documents) != 1 or not isinstance(documents[0].data, dict):
+        raise InputError([Problem(name, 1, 1, "a tool file is one mapping, as in reads: [get_*]")])
+    document = documents[0]
+    try:
+        read = _ToolFile.model_validate(document.data)
+        return Tools(read.reads, read.neutral, read.arguments, _signatures(read.tools))
+    except ValidationError as error:
+        raise InputError([_wrong(document, one) for one in error.errors()]) from None
+    except TaskError as error:
+        raise InputError([document.problem(one.message, one.where) for one in error.problems]) from None
+
+
+class _ToolFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    version: Literal["1"] = "1"
+    reads: list[str] = []
+    neutral: list[str] = []
+    arguments: dict[str, dict[str, str]] = {}
+    tools: list[str] | None = None
+
+
+def _wrong(document: Located, error: Any) -> Problem:
+    where = tuple(part for part in error["loc"] if part != "[key]")
+    match error["type"]:
+        case "extra_forbidden":
+            name = str(where[-1])
+            return document.problem(f"no field '{name}'{nearest(name, _ToolFile.model_fields)}", where, at_key=True)
+        case "literal_error":
+            return document.problem(f"this corepath reads version {VERSION} of tool files", where)
+    wanted = {"string_type": "text", "list_type": "a list", "dict_type": "a mapping"}.get(
+        error["type"], "something else"
+    )
+    return document.problem(f"expected {wanted} here", where)
+
+
+def _signatures(texts: list[str] | None) -> tuple[Tool, ...] | None:
+    if texts is None:
+        return None
+    found: list[Tool] = []
+    faults: list[Fault] = []
+    for place, text in enumerate(texts):
+        try:
+            found.append(notation.tool(text))
+        except NotationError as error:
+            faults.append(Fault(error.message, ("tools", place)))
+    if faults:
+        raise TaskError(faults)
+    return tuple(found)
+
+
+def _rule(text: str) -> Rule:
+    found = _RULE.fullmatch(text.strip())
+    if found is None:
+        raise TaskError.of(f"no rule '{text[:60]}' for an argument; there is {_RULES}")
+    kind, what = found["kind"], found["what"]
+    match kind:
+        case "approx":
+            return Rule("approx", None if what is None else _tolerance(what))
+        case "paired with" if what is not None:
+            return Rule("paired with", other=what.strip())
+        case "any" | "unordered" if what is None:
+            return Rule(kind)
+    raise TaskError.of(f"no rule '{text[:60]}' for an argument; there is {_RULES}")
+
+
+def _tolerance(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1
+    if not isfinite(number) or number < 0:
+        raise TaskError.of(f"the tolerance of approx is a number of 0 or more, not '{text[:40]}'")
+    return number

@@ -1,0 +1,109 @@
+"""Stored traces with something broken in them: parts deleted, replaced, doubled."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+from corepath import Episode
+from corepath.errors import Problem
+from corepath.files import episode_json, read_episodes
+from corepath.importers import imported, recognised
+from corepath.importers.conversation import RecordError
+
+JUNK: list[Any] = [
+    None,
+    True,
+    False,
+    0,
+    -1,
+    2.5,
+    "",
+    "x",
+    "[",
+    [],
+    [[]],
+    [1],
+    ["a"],
+    {},
+    {"a": 1},
+    {"type": 5},
+    {"id": []},
+    [None],
+]
+
+Records = Callable[[Any], Iterator[Episode]]
+
+
+@st.composite
+def damaged(draw: st.DrawFn, record: Any) -> Any:
+    """The record after one to three blows."""
+    record = copy.deepcopy(record)
+    for _ in range(draw(st.integers(1, 3))):
+        places = list(_places(record))
+        if not places:
+            break
+        holder, key = draw(st.sampled_from(places))
+        blow = draw(st.sampled_from(["delete", "replace", "double", "text"]))
+        if blow == "delete":
+            del holder[key]
+        elif blow == "replace":
+            holder[key] = copy.deepcopy(draw(st.sampled_from(JUNK)))
+        elif blow == "double" and isinstance(holder, list):
+            holder.insert(key, copy.deepcopy(holder[key]))
+        else:
+            holder[key] = json.dumps(holder[key])
+    return record
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in items:
+        yield value, key
+        yield from _places(one)
+
+
+def survives(episodes: Records, record: Any) -> None:
+    """Episodes that can be written, or a `RecordError` that says something; nothing else may be raised."""
+    why = None
+    try:
+        for episode in episodes(record):
+            (line,) = read_episodes("episodes.jsonl", io.BytesIO(episode_json(episode).encode()))
+            assert line.problem is None
+            assert line.episode is not None
+            assert line.episode.calls == episode.calls
+    except RecordError as error:
+        why = str(error)
+    assert why != ""
+
+
+def written(folder: Path, *records: Any, name: str = "trace.jsonl") -> Path:
+    """The records as a file: JSON lines, or one JSON value where the name ends in `.json`."""
+    file = folder / name
+    texts = [json.dumps(record) for record in records]
+    file.write_text("\n".join(texts) + "\n", encoding="utf-8")
+    return file
+
+
+def read(file: Path, name: str) -> list[Episode]:
+    """The episodes of a file that is recognised as the format and has nothing wrong in it."""
+    assert recognised(file) == name
+    return good(imported(file))
+
+
+def good(made: Iterator[Episode | Problem]) -> list[Episode]:
+    """Episodes, all of them good."""
+    found = list(made)
+    assert not [one for one in found if isinstance(one, Problem)]
+    return [one for one in found if isinstance(one, Episode)]
+
+
+def mixed(made: Iterator[Episode | Problem]) -> list[str | int]:
+    """What came of each record: the number of its calls, or what is wrong with it."""
+    return [len(one.calls) if isinstance(one, Episode) else str(one) for one in made]

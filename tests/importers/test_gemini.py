@@ -1,0 +1,222 @@
+"""Gemini contents: both spellings, calls without ids, code, and calls that the package makes by itself."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from google import genai
+from google.genai import types
+
+from corepath import Call, Episode
+from corepath.action import UNANSWERED
+from corepath.importers.conversation import RecordError
+from corepath.importers.gemini import episodes, fits
+
+from .damage import read, written
+
+
+def one(contents: Any) -> Any:
+    (episode,) = episodes(contents)
+    return episode
+
+
+def call(name: str, args: Any = None, **more: Any) -> dict[str, Any]:
+    return {"functionCall": {"name": name, "args": args or {}, **more}}
+
+
+def answer(name: str, response: Any, **more: Any) -> dict[str, Any]:
+    return {"functionResponse": {"name": name, "response": response, **more}}
+
+
+def model(*parts: Any) -> dict[str, Any]:
+    return {"role": "model", "parts": list(parts)}
+
+
+def user(*parts: Any) -> dict[str, Any]:
+    return {"role": "user", "parts": list(parts)}
+
+
+@pytest.mark.parametrize("by_alias", [True, False])
+def test_contents_that_the_package_of_google_dumps(tmp_path: Path, by_alias: bool) -> None:
+    contents = [
+        types.UserContent("Look."),
+        types.ModelContent([
+            types.Part(text="hm", thought=True), types.Part.from_text(text="I look."),
+            types.Part.from_function_call(name="look", args={"plant": "A"}),
+            types.Part.from_function_call(name="look", args={"plant": "B"})]),
+        types.UserContent([
+            types.Part.from_function_response(name="look", response={"result": "dry"}),
+            types.Part.from_function_response(name="look", response={"error": "no such plant"})]),
+        types.ModelContent([
+            types.Part.from_executable_code(code="1/0", language=types.Language.PYTHON),
+            types.Part.from_code_execution_result(outcome=types.Outcome.OUTCOME_FAILED, output="ZeroDivisionError"),
+            types.Part.from_text(text="Done.")]),
+    ]  # fmt: skip
+    dumped = [content.model_dump(mode="json", by_alias=by_alias) for content in contents]
+    (episode,) = read(written(tmp_path, dumped), "gemini")
+    assert episode.calls == (
+        Call("look", {"plant": "A"}, "dry", turn=1),
+        Call("look", {"plant": "B"}, error="no such plant", turn=1),
+        Call("code_execution", {"code": "1/0", "language": "PYTHON"}, error="ZeroDivisionError", turn=2),
+    )
+    assert episode.answer == "Done."
+    assert episode.messages[0]["content"] == "I look."
+
+
+class _Api(BaseHTTPRequestHandler):
+    """A fake of the API: it asks for a call, then for one that fails, then answers."""
+
+    turns: ClassVar[list[Any]] = []
+    asked: ClassVar[list[Any]] = []
+
+    def do_POST(self) -> None:
+        self.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        content = self.turns[len(self.asked) - 1]
+        candidate = {"content": content, "finishReason": "STOP"}
+        body = json.dumps({"candidates": [candidate], "modelVersion": "gemini-x", "responseId": "r"}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing: tests are quiet."""
+
+
+@pytest.fixture
+def api() -> Iterator[str]:
+    _Api.asked.clear()
+    _Api.turns[:] = [
+        model({"text": "I water."}, call("water", {"litres": 2})),
+        model(call("water", {"litres": 9})),
+        model({"text": "Watered "}, {"text": "once."}),
+    ]
+    server = HTTPServer(("127.0.0.1", 0), _Api)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def check_watered(episode: Episode) -> None:
+    """Two calls: one that was answered, and one that the package answered with an error of its own words."""
+    first, second = episode.calls
+    assert first == Call("water", {"litres": 2}, {"left": 5}, turn=1)
+    assert (second.tool, second.arguments, second.result, second.turn) == ("water", {"litres": 9}, UNANSWERED, 2)
+    assert second.error.endswith("because of error too much")
+    assert episode.answer == "Watered once."
+
+
+def water(litres: int) -> dict[str, int]:
+    """Give water."""
+    if litres > 5:
+        raise ValueError("too much")
+    return {"left": 5}
+
+
+def test_calls_that_the_package_of_google_makes_by_itself_are_in_its_response(api: str, tmp_path: Path) -> None:
+    with genai.Client(api_key="none", http_options=types.HttpOptions(base_url=api)) as client:
+        config = types.GenerateContentConfig(tools=[water])
+        response = client.models.generate_content(model="gemini-x", contents="Water it.", config=config)
+    assert len(_Api.asked) == 3
+    file = tmp_path / "response.json"
+    file.write_text(response.model_dump_json())
+    (episode,) = read(file, "gemini")
+    check_watered(episode)
+    assert episode.agent == "gemini-x"
+
+
+def test_requests_and_responses_that_were_logged_are_one_episode(api: str, tmp_path: Path) -> None:
+    with genai.Client(api_key="none", http_options=types.HttpOptions(base_url=api)) as client:
+        client.models.generate_content(
+            model="gemini-x", contents="Water it.", config=types.GenerateContentConfig(tools=[water])
+        )
+    log = [
+        {"request": asked, "response": {"candidates": [{"content": content, "finishReason": "STOP"}]}, "session": "s"}
+        for asked, content in zip(_Api.asked, _Api.turns, strict=True)
+    ]
+    (episode,) = read(written(tmp_path, *log), "gemini")
+    check_watered(episode)
+    assert (episode.extra["metadata"]["session"], episode.extra["metadata"]["finishReason"]) == ("s", "STOP")
+
+
+def test_answers_without_ids_are_joined_by_name_in_their_order() -> None:
+    contents = [model(call("a", {"n": 1}), call("b"), call("a", {"n": 2})),
+                {"role": "function", "parts": [answer("b", {}), answer("a", {"x": 1})]},
+                {"parts": [answer("a", {"x": 2})]}]  # fmt: skip
+    assert [made.result for made in one(contents).calls] == [{"x": 1}, {}, {"x": 2}]
+
+
+def test_an_answer_with_an_id_is_joined_to_a_call_without_one_but_not_to_another_id() -> None:
+    assert one([model(call("a")), user(answer("a", {"x": 1}, id="new"))]).calls[0].result == {"x": 1}
+    with pytest.raises(RecordError, match="a response of 'a' has the id 'new', and no call waits for it"):
+        one([model(call("a", id="old")), user(answer("a", {"x": 1}, id="new"))])
+    with pytest.raises(RecordError, match="a result for the tool 'a', and no call waits for it"):
+        one([model(call("b")), user(answer("a", {}))])
+
+
+@pytest.mark.parametrize(
+    ("response", "result", "error"),
+    [
+        ({"output": 5}, 5, None),
+        ({"result": [1]}, [1], None),
+        ({"output": 5, "unit": "l"}, {"output": 5, "unit": "l"}, None),
+        ({"error": None, "ok": True}, {"error": None, "ok": True}, None),
+        ({"error": {"code": 1}}, UNANSWERED, {"code": 1}),
+        ({"error": "no", "hint": "yes"}, UNANSWERED, {"error": "no", "hint": "yes"}),
+        ({}, {}, None),
+        (None, None, None),
+    ],
+)
+def test_what_a_response_is(response: Any, result: Any, error: Any) -> None:
+    (made,) = one([model(call("a")), user(answer("a", response))]).calls
+    assert (made.result, made.error) == (result, error)
+
+
+def test_tools_that_the_api_runs_are_calls() -> None:
+    parts = [{"toolCall": {"id": "1", "toolType": "GOOGLE_SEARCH_WEB", "args": {"queries": ["q"]}}},
+             {"toolResponse": {"id": "1", "toolType": "GOOGLE_SEARCH_WEB", "response": {"found": 3}}},
+             {"executable_code": {"code": "print(1)", "language": "PYTHON", "id": "2"}},
+             {"code_execution_result": {"outcome": "OUTCOME_OK", "output": "1", "id": "2"}}]  # fmt: skip
+    first, second = one([model(*parts)]).calls
+    assert (first.tool, first.arguments, first.result) == ("GOOGLE_SEARCH_WEB", {"queries": ["q"]}, {"found": 3})
+    assert (second.tool, second.result, second.turn) == ("code_execution", "1", 1)
+
+
+def test_a_response_that_was_blocked_has_no_words_and_says_why() -> None:
+    episode = one(
+        {"contents": "Hi.", "candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "x("}]}
+    )
+    assert (episode.calls, episode.answer) == ((), None)
+    assert episode.extra["metadata"] == {"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "x("}
+
+
+def test_contents_may_be_plain_texts() -> None:
+    episode = one({"contents": {"role": "user", "parts": ["Look."]}, "candidates": [{"content": {"parts": ["Seen."]}}]})
+    assert episode.answer == "Seen."
+
+
+def test_parts_of_other_formats_are_not_taken() -> None:
+    assert fits([{"role": "model", "parts": [{"type": "text", "content": "x"}]}])
+    assert fits([{"role": "agent", "parts": [{"kind": "text", "text": "x"}]}])
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (model({"functionCall": "look"}), "'functionCall' is an object"),
+        (model(5), "parts of a content are objects; number 1 is a number"),
+        ({"role": "model", "parts": "x"}, "parts of a content stand in a list, not in a text"),
+        (user({"functionResponse": {"response": {}}}), "needs the 'name' of the function"),
+    ],
+)
+def test_what_is_wrong_with_a_content_is_said(content: Any, why: str) -> None:
+    with pytest.raises(RecordError, match=why):
+        one([content])

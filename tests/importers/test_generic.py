@@ -1,0 +1,175 @@
+"""Any other JSON by a map: where things stand, what is an error, and what is wrong with a map."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corepath import UNANSWERED, Call, Episode
+from corepath.errors import InputError, TaskError
+from corepath.importers import FORMATS, imported, recognised
+from corepath.importers.generic import with_map
+
+from .damage import damaged, good, mixed, survives, written
+
+MAP = """
+version: 1
+episodes: runs
+agent: config.model
+task: case.id
+epoch: attempt
+answer: output.text
+metadata: config
+calls: steps.actions
+tool: [action, tool.name]
+arguments: action.input
+result: seen
+error: failed
+id: ref
+turn: step
+"""
+RECORD: dict[str, Any] = {
+    "runs": [
+        {
+            "config": {"model": "m-1", "flow": "water"},
+            "case": {"id": 7},
+            "attempt": 2,
+            "output": {"text": "Done."},
+            "steps": [
+                {"actions": [
+                    {"step": 1, "action": {"tool.name": "look", "input": '{"plant": "A"}'}, "seen": [1], "ref": 1},
+                    {"step": 1, "action": {"tool.name": "look", "input": {"plant": "B"}}, "seen": None, "failed": ""},
+                ]},
+                {"actions": []},
+                {"actions": [
+                    {"action": {"tool.name": "water", "input": "{"}, "seen": "too much", "failed": True, "ref": "c3"},
+                    {"action": {"input": {"x": 1}}, "failed": {"code": 5}},
+                    {"action": {"tool.name": "stop"}},
+                ]},
+            ],
+        },
+        {"steps": []},
+    ]
+}  # fmt: skip
+APART = """
+calls: calls
+tool: name
+id: id
+answers: answers
+answer_id: of
+answer_result: content.0.text
+answer_error: bad
+"""
+LOG: dict[str, Any] = {
+    "calls": [{"name": "a", "id": "1"}, {"name": "b", "id": "1"}, {"name": "c", "id": "3"}, {"name": "d"}],
+    "answers": [
+        {"of": "3", "content": [{"text": "no"}], "bad": True},
+        {"of": "1", "content": [{"text": "first"}]},
+        {"of": "1", "content": [{"text": "second"}]},
+    ],
+}
+
+
+def mapped(folder: Path, text: str = MAP) -> Path:
+    file = folder / "map.yaml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_a_map_says_where_things_stand(tmp_path: Path) -> None:
+    map_ = mapped(tmp_path)
+    first, second = good(imported(written(tmp_path, RECORD), f"generic:{map_}"))
+    assert first.calls == (
+        Call("look", {"plant": "A"}, [1], id="1", turn=1),
+        Call("look", {"plant": "B"}, None, turn=1),
+        Call("water", "{", error="too much", id="c3"),
+        Call("", {"x": 1}, error={"code": 5}),
+        Call("stop", {}),
+    )
+    assert first.calls[4].result is UNANSWERED
+    assert (first.agent, first.task, first.epoch, first.answer) == ("m-1", "7", 2, "Done.")
+    assert first.extra == {"metadata": {"model": "m-1", "flow": "water"}}
+    assert second == Episode("", ())
+
+
+def test_answers_that_stand_apart_are_joined_by_id_in_their_order(tmp_path: Path) -> None:
+    map_ = mapped(tmp_path, APART)
+    (episode,) = good(imported(written(tmp_path, LOG, name="log.json"), f"generic:{map_}"))
+    assert episode.calls == (
+        Call("a", {}, "first", id="1"),
+        Call("b", {}, "second", id="1"),
+        Call("c", {}, error="no", id="3"),
+        Call("d", {}),
+    )
+
+
+def test_a_bad_record_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
+    map_ = mapped(tmp_path, APART)
+    lost, odd = copy.deepcopy(LOG), copy.deepcopy(LOG)
+    lost["answers"][0]["of"] = "9"
+    odd["calls"][1] = "b"
+    file = written(tmp_path, LOG, lost, {"call": []}, 5, odd, LOG)
+    assert mixed(imported(file, f"generic:{map_}")) == [
+        4,
+        f"{file}:2:1: an answer to the call id '9', and no call waits for it",
+        f"{file}:3:1: nothing stands at 'calls', where the map says that the calls are",
+        f"{file}:4:1: a record is an object",
+        f"{file}:5:1: a call is an object",
+        4,
+    ]
+
+
+def test_a_list_of_records_is_read_one_by_one(tmp_path: Path) -> None:
+    file = written(tmp_path, [LOG, LOG], name="logs.json")
+    assert mixed(imported(file, f"generic:{mapped(tmp_path, APART)}")) == [4, 4]
+
+
+def test_what_is_wrong_with_a_map_is_told_with_its_place(tmp_path: Path) -> None:
+    map_ = mapped(tmp_path, "version: 2\ncals: a\ntool: {a: b}\nresult: a..b\nanswers: x\n")
+    with pytest.raises(InputError) as caught:
+        with_map(map_)
+    assert [f"{one.line}:{one.column} {one.message}" for one in caught.value.problems] == [
+        "1:10 this corepath reads version 1 of maps",
+        "2:1 no field 'cals'; did you mean 'calls'?",
+        "3:1 a path is names with dots between them, or a list of names",
+        "4:9 a path is names with dots between them, or a list of names",
+        "1:1 'calls' is missing",
+        "5:10 'answers' are joined by id: say where 'id' and 'answer_id' stand",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "- a", "calls: a\n---\ncalls: b", "calls: ["])
+def test_a_file_that_is_no_map_is_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        with_map(mapped(tmp_path, text))
+
+
+def test_without_a_map_there_is_one_problem_that_says_so(tmp_path: Path) -> None:
+    (problem,) = imported(written(tmp_path, RECORD, RECORD), "generic")
+    assert "needs a map of where things stand: --from generic:MAP.yaml" in str(problem)
+    with pytest.raises(InputError, match="cannot be read"):
+        list(imported(written(tmp_path, RECORD), "generic:none.yaml"))
+    with pytest.raises(TaskError, match=r"no format 'openai:map\.yaml'"):
+        list(imported(written(tmp_path, RECORD), "openai:map.yaml"))
+
+
+def test_what_no_format_knows_is_refused_and_the_map_is_offered(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        recognised(written(tmp_path, RECORD))
+    said = str(caught.value)
+    assert all(f"{name}: " in said for name in FORMATS)
+    assert "generic: needs a map" in said
+
+
+@given(data=st.data())
+def test_damage_gives_episodes_or_an_error_of_the_record(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    text, record = data.draw(st.sampled_from([(MAP, RECORD), (APART, LOG)]))
+    paths = with_map(mapped(tmp_path_factory.mktemp("map"), text))
+    survives(paths.episodes, data.draw(damaged(record)))

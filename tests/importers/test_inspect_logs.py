@@ -1,0 +1,247 @@
+"""Logs of Inspect AI: those that it writes itself, by hand, and broken."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corepath import Call, Episode
+from corepath.action import UNANSWERED
+from corepath.errors import InputError, Problem
+from corepath.importers import archive, imported, inspect_logs, recognised
+from corepath.importers.conversation import RecordError
+
+from . import inspect_eval
+from .damage import damaged, good, mixed, read, survives, written
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A real run of Inspect, with a model that is not there, as `.eval` and as `.json`."""
+    folder = tmp_path_factory.mktemp("logs")
+    command = [sys.executable, inspect_eval.__file__, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    found = {file.suffix: file for file in folder.iterdir()}
+    assert found.keys() == {".eval", ".json"}, done.stderr
+    return found
+
+
+def by_sample(made: list[Episode]) -> dict[str, Episode]:
+    return {one.extra["metadata"]["sample_id"]: one for one in made}
+
+
+@pytest.mark.parametrize("suffix", [".eval", ".json"])
+def test_the_logs_of_a_real_run_are_read(logs: dict[str, Path], suffix: str) -> None:
+    found = by_sample(read(logs[suffix], "inspect"))
+    assert found.keys() == {"adds", "submits", "breaks", "is cut"}
+    adds = found["adds"]
+    assert adds.calls == (
+        Call("add", {"x": 1, "y": 2}, 3, id="a1", turn=1),
+        Call("add", {"x": 60, "y": 2}, "long " * 500, id="a2", turn=1),
+        Call("nope", {"x": 1}, error="Tool nope not found", id="a3", turn=2),
+        Call("add", {"x": 101, "y": 2}, error="too large", id="a4", turn=2),
+        Call("add", "{x: 1", error=inspect_eval.UNREADABLE, id="a5", turn=3),
+    )
+    assert (adds.agent, adds.epoch, adds.answer) == ("mockllm/model", 1, "It is 3.")
+    assert adds.messages[0] == {"role": "assistant", "content": "I add.", "before_call": 0}
+    told = adds.extra["metadata"]
+    assert (told["ticket"], told["epoch"], told["eval"]["task"], told["scores"]) == (0, 1, "adding", {"graded": "C"})
+    assert [call.tool for call in found["submits"].calls] == ["add", "submit"]
+    assert found["submits"].answer == "So:\n\n3", "what the agent submitted"
+    assert found["is cut"].extra["metadata"]["limit"]["type"] == "message"
+    broken = found["breaks"]
+    assert broken.extra["ended"] == "failed outside"
+    assert "on fire" in broken.extra["failure"]["message"]
+    assert [call.failed for call in broken.calls] == [False, True]
+
+
+def test_a_real_log_without_events_gives_the_same_calls_from_its_messages(logs: dict[str, Path]) -> None:
+    log = json.loads(logs[".json"].read_text(encoding="utf-8"))
+    whole = by_sample(list(inspect_logs.episodes(log)))
+    for sample in log["samples"]:
+        sample["events"] = []
+    bare = by_sample(list(inspect_logs.episodes(log)))
+    assert bare["adds"].calls == whole["adds"].calls
+    assert bare["adds"].answer == whole["adds"].answer
+    assert [call.result for call in bare["breaks"].calls] == [3, UNANSWERED], "no message tells of the end"
+
+
+def repacked(file: Path, to: Path, **kept: Any) -> Path:
+    """The archive with other compression, without some members or with their bytes changed."""
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as new:
+        for info in old.infolist():
+            name = info.filename
+            if any(part in name for part in kept.get("without", ())):
+                continue
+            new.writestr(name, kept.get("changed", lambda _, raw: raw)(name, archive.member(old, info)))
+    return to
+
+
+def test_archives_with_deflate_are_read_and_so_are_logs_that_did_not_end(logs: dict[str, Path], tmp_path: Path) -> None:
+    expected = [one.calls for one in good(imported(logs[".eval"]))]
+    plain = repacked(logs[".eval"], tmp_path / "plain.eval")
+    assert [one.calls for one in read(plain, "inspect")] == expected
+    unended = repacked(logs[".eval"], tmp_path / "unended.eval", without=("header.json", "summaries", "reductions"))
+    assert [one.calls for one in read(unended, "inspect")] == expected
+    other = repacked(logs[".eval"], tmp_path / "other.eval", without=("header.json", "start.json"))
+    with pytest.raises(InputError, match=r"inspect: an archive without 'header\.json'"):
+        recognised(other)
+    assert mixed(imported(other, "inspect")) == [f"{other}:1:1: an archive without 'header.json' is no log of Inspect"]
+
+
+def test_one_bad_member_is_named_and_the_others_are_kept(logs: dict[str, Path], tmp_path: Path) -> None:
+    def changed(name: str, raw: bytes) -> bytes:
+        return raw[:100] if "adds" in name else raw
+
+    made = mixed(imported(repacked(logs[".eval"], tmp_path / "bad.eval", changed=changed)))
+    assert sorted(one for one in made if isinstance(one, int)) == [2, 2, 2]
+    (problem,) = (one for one in made if isinstance(one, str))
+    assert "samples/adds_epoch_1.json: not JSON" in problem
+
+
+def test_a_truncated_or_changed_archive_is_a_problem_that_says_so(logs: dict[str, Path], tmp_path: Path) -> None:
+    raw = logs[".eval"].read_bytes()
+    cut = tmp_path / "cut.eval"
+    cut.write_bytes(raw[: len(raw) // 2])
+    assert all(isinstance(one, Problem) for one in imported(cut, "inspect"))
+    with zipfile.ZipFile(io.BytesIO(raw)) as read_:
+        info = next(one for one in read_.infolist() if "adds" in one.filename)
+    place = info.header_offset + 30 + len(info.filename) + info.compress_size // 2
+    cut.write_bytes(raw[:place] + bytes([raw[place] ^ 255]) + raw[place + 1 :])
+    problems = [one for one in imported(cut) if isinstance(one, Problem)]
+    assert len(problems) == 1
+    assert "cannot be unpacked" in problems[0].message
+
+
+def test_without_a_package_for_zstandard_the_error_names_one(logs: dict[str, Path], monkeypatch: Any) -> None:
+    def missing(name: str) -> Any:
+        raise ImportError(name)
+
+    monkeypatch.setattr(archive, "import_module", missing)
+    (problem,) = imported(logs[".eval"], "inspect")
+    assert isinstance(problem, Problem)
+    assert "install the package 'zstandard'" in problem.message
+
+
+def model(*calls: tuple[Any, ...], text: str = "", **more: Any) -> dict[str, Any]:
+    asked = [{"id": id_, "function": tool, "arguments": arguments} for id_, tool, arguments in calls]
+    message = {"role": "assistant", "content": text, "tool_calls": asked}
+    return {"event": "model", "model": "m", "output": {"choices": [{"message": message}]}, **more}
+
+
+def ran(id_: Any, tool: str, result: Any = "", **more: Any) -> dict[str, Any]:
+    return {"event": "tool", "id": id_, "function": tool, "arguments": {}, "result": result, **more}
+
+
+def log(*events: dict[str, Any], **sample: Any) -> dict[str, Any]:
+    given = {"id": 1, "epoch": 2, "messages": [], "events": list(events), **sample}
+    return {"version": 2, "status": "success", "eval": {"task": "t", "model": "m/x"}, "samples": [given]}
+
+
+def only(*events: dict[str, Any], **sample: Any) -> Episode:
+    (episode,) = inspect_logs.episodes(log(*events, **sample))
+    return episode
+
+
+def test_long_texts_that_are_kept_aside_are_put_back() -> None:
+    attached = {"f00": "a long result", "ba4": "a long word"}
+    episode = only(
+        model(("1", "a", {"text": "attachment://ba4"})), ran("1", "a", "attachment://f00"),
+        ran("2", "b", "attachment://gone"), attachments=attached,
+    )  # fmt: skip
+    assert episode.calls[0] == Call("a", {"text": "a long word"}, "a long result", id="1", turn=1)
+    assert episode.calls[1].result == "attachment://gone"
+
+
+def test_calls_that_were_never_run_count_where_the_messages_keep_them() -> None:
+    kept = [{"role": "assistant", "content": "", "tool_calls": [{"id": "2", "function": "b", "arguments": {}}]}]
+    events = (model(("1", "a", {})), ran("1", "a", "x"), model(("2", "b", {})), model(("3", "c", {})))
+    assert [(call.tool, call.result) for call in only(*events, messages=kept).calls] == [("a", "x"), ("b", UNANSWERED)]
+
+
+def test_calls_of_one_message_keep_its_order_whatever_ended_first() -> None:
+    episode = only(model(("1", "a", {}), ("2", "b", {})), ran("2", "b", "y"), ran("1", "a", "x"))
+    assert [(call.tool, call.result, call.turn) for call in episode.calls] == [("a", "x", 1), ("b", "y", 1)]
+
+
+def test_what_scorers_and_models_with_a_role_do_is_not_the_agents() -> None:
+    spans = [
+        {"event": "span_begin", "id": "s", "type": "scorers"},
+        {"event": "span_begin", "id": "t", "type": "scorer", "parent_id": "s"},
+    ]
+    events = [
+        model(text="Yes."),
+        *spans,
+        model(("9", "grade", {}), text="Good.", span_id="t"),
+        ran("9", "grade", span_id="t"),
+        model(text="Fine.", role="grader"),
+    ]
+    episode = only(*events)
+    assert (episode.calls, episode.answer) == ((), "Yes.")
+    assert only(model(text="Yes.", role="target")).answer == "Yes.", "every model has a role"
+
+
+def test_pending_failed_and_inner_tool_events_are_read() -> None:
+    inner = ran("2", "inner", [{"type": "text", "text": "[1]"}])
+    episode = only(ran("1", "outer", events=[inner]), ran("3", "slow", pending=True), ran("4", "bad", failed=True))
+    assert [(call.tool, call.result, call.error) for call in episode.calls] == [
+        ("outer", "", None), ("inner", [1], None), ("slow", UNANSWERED, None), ("bad", UNANSWERED, "the tool failed"),
+    ]  # fmt: skip
+
+
+def test_metadata_that_have_the_name_of_something_else_are_kept_whole() -> None:
+    told = only(metadata={"flow": "water", "model": "mine"}).extra["metadata"]
+    assert (told["flow"], told["model"], told["sample_metadata"]["model"]) == ("water", "m/x", "mine")
+
+
+def test_an_id_that_is_used_twice_is_an_error() -> None:
+    with pytest.raises(RecordError, match="the call id '1' is used twice"):
+        only(model(("1", "a", {}), ("1", "b", {})), ran("1", "a"))
+
+
+def test_json_logs_are_read_sample_by_sample_and_a_bad_one_is_named(tmp_path: Path) -> None:
+    value = log(model(("1", "a", {})), ran("1", "a"))
+    value["samples"] = [value["samples"][0], {"events": []}, value["samples"][0]]
+    file = written(tmp_path, value, name="log.json")
+    expected = [1, f"{file}:1:1: sample 2: a sample is an object with 'id', 'messages' and 'events'", 1]
+    assert mixed(imported(file)) == expected
+    late = {name: value[name] for name in ("version", "samples", "eval")}
+    assert mixed(imported(written(tmp_path, late, name="log.json"))) == expected
+    file.write_text(json.dumps(value, indent=2)[:-60], encoding="utf-8")
+    *some, problem = mixed(imported(file))
+    assert some[0] == 1
+    assert "not JSON: it ends early" in str(problem)
+    empty = written(tmp_path, {**value, "samples": []}, name="log.json")
+    assert mixed(imported(empty)) == [f"{empty}:1:1: no samples in this log"]
+
+
+def test_other_json_is_not_mistaken() -> None:
+    others: list[Any] = [5, [], {}, {"eval": {}, "samples": []}, {"messages": [{"role": "user", "content": "eval"}]}]
+    assert all(inspect_logs.fits(value) is not None for value in others)
+
+
+@given(st.data())
+def test_broken_logs_give_episodes_or_an_error(data: st.DataObject) -> None:
+    message = {"role": "tool", "tool_call_id": "1", "content": "attachment://f", "error": {"message": "x"}}
+    kept = [{"role": "assistant", "content": [{"type": "text", "text": "I."}], "tool_calls": []}, message]
+    value = log(
+        {"event": "span_begin", "id": "s", "type": "scorers", "parent_id": None},
+        model(("1", "a", {"x": 1}), ("2", "b", {}), text="Hm."), ran("1", "a", "attachment://f"),
+        ran("2", "b", error={"type": "x", "message": "no"}), messages=kept, attachments={"f": "long"},
+        scores={"s": {"value": 1}}, limit={"type": "time"}, output={"completion": "Hm."}, metadata={"flow": "w"},
+        error={"message": "e"},
+    )  # fmt: skip
+    survives(inspect_logs.episodes, data.draw(damaged(value)))
+    without = copy.deepcopy(value)
+    without["samples"][0]["events"] = []
+    survives(inspect_logs.episodes, data.draw(damaged(without)))

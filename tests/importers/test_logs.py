@@ -1,0 +1,36 @@
+"""No format of logs takes the records of another format, nor does another take theirs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corepath.importers import FORMATS, recognised
+
+from . import test_inspect_logs, test_mcp, test_openinference, test_otel
+from .conversations import ALL
+from .damage import written
+from .spans_by_hand import sent
+
+LOGS: dict[str, Any] = {
+    "otel": sent(*test_otel.trace()),
+    "openinference": sent(*test_openinference.trace()),
+    "inspect": test_inspect_logs.log(test_inspect_logs.model(text="Yes.")),
+    "mcp": test_mcp.SESSION,
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_logs_are_told_apart_from_each_other_and_from_conversations(name: str, tmp_path: Path) -> None:
+    module = import_module(f"corepath.importers.{FORMATS[name]}")
+    assert module.fits(LOGS[name]) is None
+    others = {**{other: record for other, (_, record, _) in ALL.items()}, **LOGS}
+    for other, record in others.items():
+        if other != name:
+            assert module.fits(record), f"{name} takes {other}"
+            assert module.fits_file(written(tmp_path, record, name="other.json")), f"{name} takes a file of {other}"
+    for file in ("one.json", "one.jsonl", "one.txt"):
+        assert recognised(written(tmp_path, LOGS[name], name=file)) == name

@@ -1,0 +1,176 @@
+"""OpenAI chat completions in, and out again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openai.types.chat import ChatCompletion
+
+from corepath import Call, Episode
+from corepath.action import UNANSWERED
+from corepath.importers.conversation import RecordError
+from corepath.importers.export import openai_messages
+from corepath.importers.openai_chat import episodes, fits
+from corepath.json_values import arguments_of
+from tests.strategies import json_objects, json_values, texts, tool_names
+
+from .conversations import CALLS, OPENAI
+from .damage import read, written
+
+
+def completion(message: dict[str, Any]) -> dict[str, Any]:
+    """A message of the assistant as the package of OpenAI reads it from the API and dumps it."""
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}
+    whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "gpt-x", "choices": [choice]}
+    return ChatCompletion.model_validate(whole).choices[0].message.model_dump()
+
+
+def test_messages_that_the_package_of_openai_dumps(tmp_path: Path) -> None:
+    calls = [
+        {"id": "1", "type": "function", "function": {"name": "look", "arguments": '{"plant": "A"}'}},
+        {"id": "2", "type": "custom", "custom": {"name": "run", "input": "print(1)"}},
+    ]
+    messages = [
+        {"role": "user", "content": "Look."},
+        completion({"content": None, "tool_calls": calls}),
+        {"role": "tool", "tool_call_id": "1", "content": [{"type": "text", "text": "[1, 2]"}]},
+        {"role": "tool", "tool_call_id": "2", "content": "1"},
+        completion({"content": None, "refusal": "I will not say."}),
+    ]
+    (episode,) = read(written(tmp_path, {"messages": messages, "session": "s-1"}), "openai")
+    assert episode.calls == (
+        Call("look", {"plant": "A"}, [1, 2], id="1", turn=1),
+        Call("run", {"input": "print(1)"}, 1, id="2", turn=1),
+    )
+    assert episode.answer == "I will not say."
+    assert episode.extra == {"metadata": {"session": "s-1"}}
+
+
+def test_functions_of_the_old_form_are_joined_by_name() -> None:
+    messages = [
+        {"role": "assistant", "content": None, "function_call": {"name": "look", "arguments": "{}"}},
+        {"role": "function", "name": "look", "content": "seen"},
+        {"role": "assistant", "function_call": {"name": "look", "arguments": ""}},
+    ]
+    (episode,) = episodes(messages)
+    assert episode.calls == (Call("look", {}, "seen", turn=1), Call("look", {}, turn=2))
+    assert episode.answer is None
+
+
+def test_calls_without_ids_are_answered_in_their_order() -> None:
+    calls = [{"function": {"name": "look", "arguments": {"n": n}}} for n in (1, 2)]
+    answers = [{"role": "tool", "tool_name": "look", "content": text} for text in ("a", "b")]
+    (episode,) = episodes([{"role": "assistant", "content": "", "tool_calls": calls}, *answers])
+    assert episode.calls == (Call("look", {"n": 1}, "a", turn=1), Call("look", {"n": 2}, "b", turn=1))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"type": "tool_use", "id": "1", "name": "look", "input": {}}],
+        [{"type": "tool-call", "toolCallId": "1", "toolName": "look", "input": {}}],
+        [{"functionCall": {"name": "look"}}],
+    ],
+)
+def test_calls_that_stand_where_this_format_has_none_are_refused_rather_than_lost(content: Any) -> None:
+    messages = [{"role": "user", "content": "Look."}, {"role": "assistant", "content": content}]
+    assert fits({"messages": messages}) == "tool calls stand among the parts of a message's content"
+    with pytest.raises(RecordError, match="tool calls stand among the parts"):
+        list(episodes({"messages": messages}))
+    with pytest.raises(RecordError, match="tool calls stand among the parts"):
+        list(episodes([{"role": "assistant", "parts": content}]))
+
+
+def test_words_that_a_call_follows_are_no_answer() -> None:
+    (episode,) = episodes(OPENAI["messages"][:3])
+    assert episode.answer is None
+    assert [call.result for call in episode.calls] == [UNANSWERED, UNANSWERED]
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_requests_and_responses_of_one_run_are_one_episode(tmp_path: Path, failed: bool) -> None:
+    def exchange(messages: list[Any], **response: Any) -> dict[str, Any]:
+        return {"request": {"model": "gpt-x", "messages": messages, "tools": []}, "response": response, "session": "s"}
+
+    asked = [{"role": "user", "content": "Look."}]
+    call = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    first = completion({"content": None, "tool_calls": [call]})
+    sent = {"role": "assistant", "content": "", "tool_calls": [call]}
+    later = [*asked, sent, {"role": "tool", "tool_call_id": "1", "content": "seen"}]
+    log = [
+        exchange(asked, choices=[{"message": first, "finish_reason": "tool_calls"}]),
+        exchange(later, choices=[{"message": completion({"content": "Seen."})}], model="gpt-x-1"),
+    ]
+    if failed:
+        log.insert(1, exchange(later, error={"message": "busy"}))
+    (episode,) = read(written(tmp_path, *log), "openai")
+    assert episode.calls == (Call("look", {}, "seen", id="1", turn=1),)
+    assert (episode.answer, episode.agent) == ("Seen.", "gpt-x-1")
+    assert episode.extra == {"metadata": {"session": "s"}}
+
+
+def test_a_response_that_stands_beside_its_messages_is_the_last_message() -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    record = {"messages": OPENAI["messages"][:2], "choices": [{"message": {"content": "x", "tool_calls": [call]}}]}
+    (episode,) = episodes(record)
+    assert episode.calls == (Call("look", {}, id="1", turn=1),)
+
+
+# Export
+
+RESULTS = json_values | texts.map(json.dumps) | st.just(UNANSWERED)
+ARGUMENTS = json_objects | texts.filter(lambda text: arguments_of(text) == text)
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> Call:
+    error = draw(st.none() | texts.filter(bool))
+    result = UNANSWERED if error else draw(RESULTS)
+    id_ = draw(st.none() | st.sampled_from(["call_0", "call_1", "a"]))
+    return Call(draw(tool_names), draw(ARGUMENTS), result, error, id_, draw(st.none() | st.integers(1, 3)))
+
+
+@given(st.lists(calls(), max_size=6), st.none() | texts.filter(bool))
+def test_an_exported_episode_is_imported_as_it_was(made: list[Call], answer: str | None) -> None:
+    episode = Episode("t", tuple(made), answer=answer)
+    messages = json.loads(json.dumps(openai_messages(episode, "Do it.")))
+    (again,) = episodes(messages)
+    assert [_said(call) for call in again.calls] == [_said(call) for call in made]
+    assert again.answer == answer
+
+
+def _said(call: Call) -> tuple[Any, ...]:
+    return call.tool, call.arguments, call.result, call.error
+
+
+def test_calls_of_one_turn_stand_in_one_message_and_keep_their_ids() -> None:
+    (episode,) = episodes(OPENAI)
+    messages = openai_messages(episode)
+    assert [len(message.get("tool_calls", ())) for message in messages if message["role"] == "assistant"] == [
+        2,
+        1,
+        1,
+        0,
+    ]
+    assert messages[0]["content"] == "I look."
+    (again,) = episodes(messages)
+    assert again.calls == episode.calls == CALLS
+    assert again.answer == "I could not."
+
+
+def test_a_call_without_an_answer_lends_its_id_to_no_other() -> None:
+    made = (Call("a", {}, id="x", turn=1), Call("b", {}, "answer of b", id="x", turn=2))
+    (again,) = episodes(openai_messages(Episode("t", made)))
+    assert [call.result for call in again.calls] == [UNANSWERED, "answer of b"]
+
+
+def test_the_package_of_openai_takes_what_is_exported() -> None:
+    (episode,) = episodes(OPENAI)
+    for message in openai_messages(episode):
+        if message["role"] == "assistant":
+            assert completion(message)["tool_calls"] == message.get("tool_calls")

@@ -1,0 +1,148 @@
+"""Messages of pydantic-ai: runs of its own, and histories of older versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from pydantic_ai import Agent, ModelRetry
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+from corepath import Call
+from corepath.action import UNANSWERED
+from corepath.importers.conversation import RecordError
+from corepath.importers.pydantic_ai import episodes
+
+from .damage import read
+
+
+class Report(BaseModel):
+    """What the agent gives in the end."""
+
+    litres: int
+
+
+def agent(*turns: list[Any], output: Any = str) -> Agent[None, Any]:
+    """An agent that says these turns, and has a tool that refuses too much water."""
+
+    def speak(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
+        return ModelResponse(turns[sum(isinstance(message, ModelResponse) for message in messages)])
+
+    made: Agent[None, Any] = Agent(FunctionModel(speak, model_name="fake"), output_type=output, retries=5)
+
+    @made.tool_plain
+    def water(litres: int) -> dict[str, int]:
+        if litres > 5:
+            raise ModelRetry("too much")
+        return {"left": 5}
+
+    return made
+
+
+def run(made: Agent[None, Any], folder: Path) -> Any:
+    file = folder / "messages.json"
+    file.write_bytes(made.run_sync("Water it.").all_messages_json())
+    (episode,) = read(file, "pydantic-ai")
+    return episode
+
+
+def test_a_run_of_pydantic_ai(tmp_path: Path) -> None:
+    made = agent(
+        [TextPart("I "), TextPart("water."), ToolCallPart("water", {"litres": 2}, "1"),
+         ToolCallPart("water", '{"litres": 9}', "2")],
+        [ToolCallPart("drown", {}, "3"), ToolCallPart("water", '{"litres": ', "4")],
+        [TextPart("Watered once.")],
+    )  # fmt: skip
+    episode = run(made, tmp_path)
+    assert [(call.tool, call.arguments, call.result, call.failed, call.turn) for call in episode.calls] == [
+        ("water", {"litres": 2}, {"left": 5}, False, 1),
+        ("water", {"litres": 9}, UNANSWERED, True, 1),
+        ("drown", {}, UNANSWERED, True, 2),
+        ("water", '{"litres": ', UNANSWERED, True, 2),
+    ]
+    assert episode.calls[1].error == "too much"
+    assert episode.calls[1].extra == {"outcome": "retried"}
+    assert episode.answer == "Watered once."
+    assert episode.messages[0]["content"] == "I water."
+    assert episode.agent == "fake"
+    assert episode.extra["metadata"].keys() >= {"run_id", "conversation_id"}
+
+
+def test_an_output_tool_is_the_answer_and_no_call(tmp_path: Path) -> None:
+    made = agent(
+        [ToolCallPart("final_result", {"litres": "many"}, "1")],
+        [ToolCallPart("final_result", '{"litres": 2}', "2"), ToolCallPart("water", {"litres": 2}, "3")],
+        output=Report,
+    )
+    episode = run(made, tmp_path)
+    assert episode.calls == (Call("water", {"litres": 2}, {"left": 5}, id="3", turn=2),)
+    assert episode.answer == {"litres": 2}
+
+
+def test_an_output_tool_of_another_name_is_known_by_its_answer() -> None:
+    def part(id_: str, content: Any) -> dict[str, Any]:
+        return {"part_kind": "tool-return", "tool_name": "report", "tool_call_id": id_, "content": content}
+
+    calls = [{"part_kind": "tool-call", "tool_name": "report", "tool_call_id": id_, "args": {"n": id_}} for id_ in "12"]
+    returns = [part("1", "Final result processed."), part("2", "Output tool not used - a final result was …")]
+    messages = [{"kind": "response", "parts": calls}, {"kind": "request", "parts": returns}]
+    (episode,) = episodes(messages)
+    assert (episode.calls, episode.answer) == ((), {"n": "1"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "result", "error"),
+    [
+        ({"content": "ok"}, "ok", None),
+        ({"content": "5", "outcome": "success"}, 5, None),
+        ({"content": "no", "outcome": "failed"}, UNANSWERED, "no"),
+        ({"content": "no", "outcome": "denied"}, UNANSWERED, "no"),
+        ({"content": [{"type": "missing"}], "outcome": "retried"}, UNANSWERED, [{"type": "missing"}]),
+        ({"content": "Interrupted.", "outcome": "interrupted"}, UNANSWERED, None),
+        ({"content": "Tool not executed - a final result was already processed."}, UNANSWERED, ...),
+        ({"content": [{"msg": "bad"}], "part_kind": "retry-prompt"}, UNANSWERED, [{"msg": "bad"}]),
+    ],
+)
+def test_what_an_answer_is(answer: dict[str, Any], result: Any, error: Any) -> None:
+    call = {"part_kind": "tool-call", "tool_name": "water", "args": None, "tool_call_id": "1"}
+    made = {"part_kind": "tool-return", "tool_name": "water", "tool_call_id": "1", **answer}
+    (episode,) = episodes([{"kind": "response", "parts": [call]}, {"kind": "request", "parts": [made]}])
+    (done,) = episode.calls
+    assert (done.arguments, done.result) == ({}, result)
+    assert done.error == (answer["content"] if error is ... else error)
+
+
+def test_a_retry_that_is_about_no_call_is_no_answer() -> None:
+    call = {"part_kind": "tool-call", "tool_name": "water", "args": {}, "tool_call_id": "1"}
+    retry = {"part_kind": "retry-prompt", "tool_name": None, "content": "Say more.", "tool_call_id": "2"}
+    (episode,) = episodes([{"kind": "response", "parts": [call]}, {"kind": "request", "parts": [retry]}])
+    assert episode.calls == (Call("water", {}, id="1", turn=1),)
+
+
+def test_tools_of_the_provider_are_called_and_answered_in_one_response() -> None:
+    parts = [
+        {"part_kind": "builtin-tool-call", "tool_name": "web_search", "args": '{"query": "q"}', "tool_call_id": "1"},
+        {"part_kind": "builtin-tool-return", "tool_name": "web_search", "content": [], "tool_call_id": "1"},
+        {"part_kind": "text", "content": "Found none."},
+    ]
+    (episode,) = episodes([{"kind": "response", "parts": parts}])
+    assert episode.calls == (Call("web_search", {"query": "q"}, [], id="1", turn=1),)
+    assert episode.calls[0].extra == {"type": "builtin-tool-call"}
+    assert episode.answer == "Found none."
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        ({"kind": "note", "parts": []}, "the 'kind' of a message is request or response, not 'note'"),
+        ({"kind": "response", "parts": {}}, "parts stand in a list, not in an object"),
+        ({"kind": "request", "parts": [{"part_kind": "tool-return", "tool_name": "x"}]}, "needs the 'tool_call_id'"),
+        ("x", "messages are objects; number 1 is a text"),
+    ],
+)
+def test_what_is_wrong_with_a_message_is_said(message: Any, why: str) -> None:
+    with pytest.raises(RecordError, match=why):
+        list(episodes([message]))
