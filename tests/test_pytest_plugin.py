@@ -18,6 +18,13 @@ pytest_plugins = ["pytester"]
 HEAVY = {"pydantic", "yaml", "rich", "typer", "re2", "numpy", "inspect_ai", "fastmcp", "matplotlib", "pandas"}
 
 
+@pytest.fixture(autouse=True)
+def _no_other_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the plugins that are named: others take seconds to import."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "corepath.pytest_plugin,xdist.plugin")
+
+
 def run(pytester: pytest.Pytester, *arguments: object) -> pytest.RunResult:
     return pytester.runpytest_subprocess("--strict-markers", "-W", "error", *map(str, arguments))
 
@@ -39,10 +46,7 @@ def test_the_plugin_imports_nothing_heavy() -> None:
     assert not HEAVY & set(json.loads(done.stdout))
 
 
-def test_tests_that_judge_no_path_import_nothing_heavy(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # what others import is their affair
+def test_tests_that_judge_no_path_import_nothing_heavy(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(f"""
         import sys
 
@@ -57,7 +61,7 @@ def test_tests_that_judge_no_path_import_nothing_heavy(
             assert_path("farm/threshold", ['read_sensor(plant="B")'])
             assert not HEAVY & sys.modules.keys()
     """)
-    run(pytester, "-p", "corepath").assert_outcomes(passed=2)
+    run(pytester).assert_outcomes(passed=2)
 
 
 # What a failure prints
