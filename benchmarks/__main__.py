@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import kernel, report, runs
+from benchmarks import imports, kernel, report, runs
 from benchmarks.claims import Claim
 
 BENCHMARKS = {
@@ -18,6 +18,7 @@ BENCHMARKS = {
     "drawings": report.drawings,
     "explanations": report.explanations,
     "pages": report.pages,
+    "imports": imports.large_files,
 }
 
 

@@ -169,6 +169,21 @@ def test_calls_that_were_never_run_count_where_the_messages_keep_them() -> None:
     assert [(call.tool, call.result) for call in only(*events, messages=kept).calls] == [("a", "x"), ("b", UNANSWERED)]
 
 
+def test_calls_that_a_solver_ran_itself_have_their_results_in_the_messages() -> None:
+    asked: list[Any] = [{"id": id_, "function": id_, "arguments": {}} for id_ in ("a", "b")]
+    kept = [
+        {"role": "assistant", "content": "", "tool_calls": asked},
+        {"role": "tool", "tool_call_id": "a", "content": "1"},
+        {"role": "tool", "tool_call_id": "b", "content": "", "error": {"type": "unknown", "message": "no"}},
+        {"role": "assistant", "content": "Done."},
+    ]
+    said = model(("a", "a", {}), ("b", "b", {}))
+    for events in ([said], [said, ran("a", "a", "1")], []):
+        episode = only(*events, messages=kept, output={"completion": "Done."})
+        assert episode.calls == (Call("a", {}, 1, id="a", turn=1), Call("b", {}, error="no", id="b", turn=1))
+        assert episode.answer == "Done."
+
+
 def test_calls_of_one_message_keep_its_order_whatever_ended_first() -> None:
     episode = only(model(("1", "a", {}), ("2", "b", {})), ran("2", "b", "y"), ran("1", "a", "x"))
     assert [(call.tool, call.result, call.turn) for call in episode.calls] == [("a", "x", 1), ("b", "y", 1)]

@@ -81,11 +81,12 @@ def test_a_file_of_no_format_says_which_were_tried(tmp_path: Path, corepath: Any
 
 
 def test_a_name_is_found_by_its_path() -> None:
-    episode = Episode("", (), agent="m", extra={"metadata": {"tags": ["a", "b"], "n": 3}})
+    episode = Episode("", (), agent="m", extra={"metadata": {"tags": ["a", "b"], "n": 3, "service.name": "shop"}})
+    assert Routing(by="metadata.service.name")(episode).task == "shop"
     assert Routing(by="metadata.tags.1")(episode).task == "b"
     assert Routing(by="metadata.n", table={"3": "w/three"})(episode).task == "w/three"
     assert Routing(by="agent")(episode).task == "m"
-    with pytest.raises(RecordError, match="metadata has n, tags"):
+    with pytest.raises(RecordError, match=r"metadata has n, service\.name, tags"):
         Routing(by="metadata.flow")(episode)
     kept = Episode("w/own", ())
     assert (Routing()(kept).task, Routing(task="w/other")(kept).task) == ("w/own", "w/other")

@@ -1,9 +1,10 @@
 """Logs of Inspect AI: `.eval`, a zip archive of samples that may be compressed with zstandard, and `.json`.
 
 An episode is a sample. Its calls are those that the model made in its events, in the order of its messages, with the
-results of the tool events; without events, those of its messages. An error is a tool event, or a tool's message, that
-has an `error`, or an event that is marked as `failed`. A sample that ended with an error of its own failed outside the
-agent. Models with a role, such as a grader, and whatever scorers do are not the agent's, unless every model has a role.
+results of the tool events; where there are none, those of its messages. An error is a tool event, or a tool's message,
+that has an `error`, or an event that is marked as `failed`. A sample that ended with an error of its own failed outside
+the agent. Models with a role, such as a grader, and whatever scorers do are not the agent's, unless every model has a
+role.
 """
 
 from __future__ import annotations
@@ -150,10 +151,12 @@ def _episode(sample: Any, log: Mapping[str, Any]) -> Episode:
     sample = _Attached(sample)(sample)
     events = [one for one in _flat(sample.get("events")) if one.get("event") in ("model", "tool", "span_begin")]
     made = Conversation()
-    if any(one["event"] != "span_begin" for one in events):
-        _from_events(made, events, set(_asked(sample.get("messages"))))
+    messages = list(objects(sample.get("messages"), "messages"))
+    if any(one["event"] == "tool" for one in events) or not any(one.get("role") == "assistant" for one in messages):
+        _from_events(made, events, set(_asked(messages)))
+        _answers_in(made, messages)
     else:
-        _from_messages(made, sample.get("messages"))
+        _from_messages(made, messages)
     spec = log["eval"]
     error = sample.get("error")
     failure = None
@@ -210,23 +213,33 @@ def _ran(made: Conversation, event: Mapping[str, Any]) -> None:
         made.answer_at(place, result_value(value))
 
 
-def _from_messages(made: Conversation, messages: Any) -> None:
-    for message in objects(messages, "messages"):
+def _answers_in(made: Conversation, messages: list[Mapping[str, Any]]) -> None:
+    """The results of calls that a solver ran itself, so that no event tells of them."""
+    for message in messages:
+        if message.get("role") == "tool" and made.waits_for(message.get("tool_call_id")):
+            _answer_in(made, message)
+
+
+def _from_messages(made: Conversation, messages: list[Mapping[str, Any]]) -> None:
+    for message in messages:
         if message.get("role") == "assistant":
             made.next_turn()
             made.said(text_of(message.get("content")))
             for call in _calls(message):
                 made.call(call.get("function"), _arguments(call), call.get("id"))
         elif message.get("role") == "tool":
-            content, error = text_of(message.get("content")), _error(message)
-            made.result(
-                message.get("tool_call_id"), result_value(content) if error is None else error, error=error is not None
-            )
+            _answer_in(made, message)
 
 
-def _asked(messages: Any) -> Iterator[str | None]:
+def _answer_in(made: Conversation, message: Mapping[str, Any]) -> None:
+    content, error = text_of(message.get("content")), _error(message)
+    value = result_value(content) if error is None else error
+    made.result(message.get("tool_call_id"), value, error=error is not None)
+
+
+def _asked(messages: list[Mapping[str, Any]]) -> Iterator[str | None]:
     """The ids of the calls that messages hold."""
-    for message in objects(messages, "messages"):
+    for message in messages:
         for call in _calls(message):
             yield _name(call.get("id"))
 

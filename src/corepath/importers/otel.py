@@ -17,7 +17,8 @@ from corepath.errors import Problem
 from corepath.importers.conversation import RecordError, result_value, text_of
 from corepath.importers.flat_attributes import tree
 from corepath.importers.joining import Answered, Asked, Chat, Message, Ran, read_json
-from corepath.importers.otlp import Span, read_spans
+from corepath.importers.otlp import Span
+from corepath.importers.span_files import read_spans
 from corepath.importers.spans import Convention, episodes_of, found_in, stream_of, why_not
 from corepath.task import Episode
 

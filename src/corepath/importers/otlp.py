@@ -1,38 +1,25 @@
-"""Spans in OTLP JSON files: one object, a list, or JSON lines as the collector's file exporter writes them.
+"""Spans in OTLP JSON: in `resourceSpans`, or by themselves as the OpenTelemetry SDKs print them.
 
-A line, or a file that is one value, may be larger than memory. Spans may stand outside `resourceSpans` too, as the
-OpenTelemetry SDKs print them. Ids are hexadecimal or base64, enumerations numbers or names.
+Ids are hexadecimal or base64, enumerations numbers or names.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import codecs
-import io
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Final
 
-from corepath.errors import Problem
 from corepath.importers.conversation import RecordError
-from corepath.importers.json_parts import PartError, Text, parts
-from corepath.importers.json_parts import Path as PartPath
-from corepath.json_values import parse_json
-from corepath.located import why_unread
-
-LONGEST_LINE: Final = 8 * 2**20
-"""Bytes of a line that is read at once; a longer one is read part by part."""
 
 _HEX: Final = re.compile(r"(?:0x)?([0-9a-fA-F]{32}|[0-9a-fA-F]{16})")
 _LARGEST: Final = 2**63 - 1
-_GROUPS: Final = ("resourceSpans", "resource_spans")
-_SCOPES: Final = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+GROUPS: Final = ("resourceSpans", "resource_spans")
+SCOPES: Final = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
 _OTHERS: Final = ("resourceLogs", "resourceMetrics", "resourceProfiles")
-_INTO: Final = ((), *((group,) for group in _GROUPS), *((group, scope) for group in _GROUPS for scope in _SCOPES))
 
 
 @dataclass(frozen=True)
@@ -67,25 +54,6 @@ class Resource:
     attributes: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Found:
-    """A span and its place: its line, and the group that it stands in."""
-
-    span: Span
-    line: int
-    group: str
-
-
-def read_spans(file: Path) -> Iterator[Found | Resource | Problem]:
-    """What a file holds, in its order; a Problem for what cannot be read."""
-    name = str(file)
-    try:
-        with file.open("rb") as read:
-            yield from _lines(name, read)
-    except OSError as error:
-        yield Problem(name, 1, 1, f"cannot be read: {error.strerror}")
-
-
 def spans_of(value: Any, group: str = "1") -> Iterator[tuple[str, Mapping[str, Any]] | Resource]:
     """The spans of a value as they stand there, each with its group."""
     if isinstance(value, list):
@@ -93,8 +61,8 @@ def spans_of(value: Any, group: str = "1") -> Iterator[tuple[str, Mapping[str, A
             yield from spans_of(one, f"{group}.{number}")
         return
     if not isinstance(value, dict):
-        raise RecordError(f"an object with 'resourceSpans', or a span, is an object, not {_kind(value)}")
-    groups = _first(value, *_GROUPS)
+        raise RecordError(f"an object with 'resourceSpans', or a span, is an object, not {kind_of(value)}")
+    groups = _first(value, *GROUPS)
     if groups is None:
         if _first(value, "traceId", "trace_id", "context") is None:
             raise RecordError(_no_span(value))
@@ -108,7 +76,7 @@ def spans_of(value: Any, group: str = "1") -> Iterator[tuple[str, Mapping[str, A
         resource = one.get("resource")
         if isinstance(resource, dict):
             yield Resource(own, attributes_of(resource.get("attributes")))
-        for scope in _objects(_first(one, *_SCOPES) or [], "scopeSpans"):
+        for scope in _objects(_first(one, *SCOPES) or [], "scopeSpans"):
             for span in _objects(scope.get("spans") or [], "spans"):
                 yield own, span
 
@@ -122,7 +90,7 @@ def span_of(raw: Mapping[str, Any]) -> Span:
         raise RecordError("a span has no 'traceId'; it is a text of 32 hexadecimal digits, or base64")
     status = given.get("status") or {}
     if not isinstance(status, dict):
-        raise RecordError(f"the 'status' of a span is an object with 'code', not {_kind(status)}")
+        raise RecordError(f"the 'status' of a span is an object with 'code', not {kind_of(status)}")
     code = _first(status, "code", "status_code", "statusCode")
     return Span(
         trace,
@@ -154,138 +122,6 @@ def attributes_of(given: Any) -> dict[str, Any]:
     return made
 
 
-def _lines(name: str, read: io.BufferedReader) -> Iterator[Found | Resource | Problem]:
-    """Line by line, a very long line part by part; where the first is no value of its own, the whole file so."""
-    number, begun = 0, False
-    while line := read.readline(LONGEST_LINE):
-        number += 1
-        whole = line.endswith(b"\n") or len(line) < LONGEST_LINE
-        value = _parsed(line) if whole and line.strip() else None
-        if not whole:
-            rest = _Line(read, line)
-            yield from _part_by_part(name, _Decoded(rest.read), number)
-            rest.pass_over()
-        elif isinstance(value, ValueError) and not begun and read.peek(1):
-            read.seek(-len(line), io.SEEK_CUR)
-            yield from _part_by_part(name, _Decoded(read.read), number)
-            return
-        elif isinstance(value, ValueError):
-            yield Problem(name, number, 1, f"not JSON: {why_unread(value)}")
-        elif line.strip():
-            yield from _all(name, number, value)
-        begun = begun or bool(line.strip())
-
-
-class _Line:
-    """What is left of a line whose beginning was read."""
-
-    def __init__(self, read: io.BufferedReader, begin: bytes) -> None:
-        self._read, self._begin, self._ended = read, begin, False
-
-    def read(self, size: int, /) -> bytes:
-        raw, self._begin = self._begin, b""
-        if not raw and not self._ended:
-            raw = self._read.readline(size)
-            self._ended = raw.endswith(b"\n") or len(raw) < size
-        return raw
-
-    def pass_over(self) -> None:
-        """Go to its end."""
-        while not self._ended:
-            self.read(LONGEST_LINE)
-
-
-class _Decoded:
-    """Bytes as text."""
-
-    def __init__(self, read: Callable[[int], bytes]) -> None:
-        self._read = read
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
-
-    def read(self, size: int, /) -> str:
-        while raw := self._read(size):
-            if text := self._decoder.decode(raw):
-                return text
-        return self._decoder.decode(b"", final=True)
-
-
-def _parsed(line: bytes) -> Any:
-    try:
-        return parse_json(line.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        return ValueError(f"not UTF-8: the byte 0x{line[error.start]:02x}")
-    except ValueError as error:
-        return error
-
-
-def _all(name: str, line: int, value: Any) -> Iterator[Found | Resource | Problem]:
-    try:
-        for one in spans_of(value, str(line)):
-            yield one if isinstance(one, Resource) else _found(name, line, *one)
-    except RecordError as error:
-        yield Problem(name, line, 1, str(error))
-
-
-def _found(name: str, line: int, group: str, raw: Mapping[str, Any]) -> Found | Problem:
-    try:
-        return Found(span_of(raw), line, group)
-    except RecordError as error:
-        which = raw.get("spanId") or raw.get("name")
-        return Problem(name, line, 1, f"span {which!s:.60}: {error}" if which else str(error))
-
-
-def _part_by_part(name: str, read: Text, first: int) -> Iterator[Found | Resource | Problem]:
-    """Spans, resources, and objects that stand outside both, of what is too large or too spread to be a line."""
-    loose: dict[str, Any] = {}
-    at: PartPath = ()
-    holds_groups: PartPath = ()
-    line = first
-    try:
-        for path, place, value in parts(read, _goes_on):
-            line = first + place - 1
-            names = [one for one in path if isinstance(one, str)]
-            if names[:1] and names[0] not in _GROUPS:
-                if loose and path[:-1] != at and at != holds_groups:
-                    yield from _all(name, line, loose)
-                loose = {} if path[:-1] != at else loose
-                at, loose[names[0]] = path[:-1], value
-                continue
-            holds_groups = path[: path.index(names[0])] if names else holds_groups
-            if names[1:] == ["resource"] and isinstance(value, dict):
-                yield from _resource(name, line, _group(path), value)
-            elif names[-1:] == ["spans"] and isinstance(value, dict):
-                yield _found(name, line, _group(path), value)
-            elif not names or names[-1] in (*_GROUPS, *_SCOPES, "spans"):
-                yield Problem(name, line, 1, f"not OTLP: {_kind(value)} where an object or a list of spans is due")
-    except PartError as error:
-        yield Problem(name, first + error.line - 1, 1, str(error))
-    if loose and at != holds_groups:
-        yield from _all(name, line, loose)
-
-
-def _resource(name: str, line: int, group: str, value: Mapping[str, Any]) -> Iterator[Resource | Problem]:
-    try:
-        yield Resource(group, attributes_of(value.get("attributes")))
-    except RecordError as error:
-        yield Problem(name, line, 1, str(error))
-
-
-def _goes_on(path: PartPath) -> bool:
-    names = tuple(one for one in path if isinstance(one, str))
-    return names in _INTO or (names[:-1] in _INTO and len(names) == 3 and path[-1] == "spans")
-
-
-def _group(path: PartPath) -> str:
-    """The numbers on the way to the object that holds a resource and its spans."""
-    numbers: list[str] = []
-    for one in path:
-        if isinstance(one, int):
-            numbers.append(str(one))
-        elif one not in _GROUPS:
-            break
-    return ".".join(numbers)
-
-
 def _no_span(value: Mapping[str, Any]) -> str:
     others = [name for name in _OTHERS if name in value]
     if others:
@@ -295,10 +131,10 @@ def _no_span(value: Mapping[str, Any]) -> str:
 
 def _objects(given: Any, what: str) -> Iterator[Mapping[str, Any]]:
     if not isinstance(given, list):
-        raise RecordError(f"'{what}' is a list, not {_kind(given)}")
+        raise RecordError(f"'{what}' is a list, not {kind_of(given)}")
     for one in given:
         if not isinstance(one, dict):
-            raise RecordError(f"'{what}' is a list of objects, and has {_kind(one)} in it")
+            raise RecordError(f"'{what}' is a list of objects, and has {kind_of(one)} in it")
         yield one
 
 
@@ -323,7 +159,7 @@ def _values(given: Any) -> list[Any]:
     if values is None:
         return []
     if not isinstance(values, list):
-        raise RecordError(f"the 'values' of an attribute are a list, not {_kind(values)}")
+        raise RecordError(f"the 'values' of an attribute are a list, not {kind_of(values)}")
     return values
 
 
@@ -363,6 +199,7 @@ def _text(given: Any) -> str:
     return given if isinstance(given, str) else "" if given is None else str(given)
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """What a value of JSON is, in words."""
     names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")

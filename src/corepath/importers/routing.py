@@ -40,9 +40,7 @@ class Routing:
         return episode
 
     def _named(self, episode: Episode) -> str:
-        value: Any = parse_json(episode_json(episode))
-        for part in (self.by or "").split("."):
-            value = _inside(value, part)
+        value = _inside(parse_json(episode_json(episode)), self.by or "")
         if not isinstance(value, (str, int)) or isinstance(value, bool):
             has = ", ".join(sorted(map(str, episode.extra.get("metadata") or {}))[:8])
             raise RecordError(f"nothing at '{self.by}' that names a task" + (f"; metadata has {has}" if has else ""))
@@ -54,12 +52,22 @@ class Routing:
         raise RecordError(f"the map has no task for '{str(value)[:120]}'")
 
 
-def _inside(value: Any, part: str) -> Any:
-    if isinstance(value, Mapping):
-        return value.get(part)
-    if isinstance(value, list) and part.isdecimal() and int(part) < len(value):
-        return value[int(part)]
-    return None
+def _inside(value: Any, path: str) -> Any:
+    """What stands at a path; a name may have dots of its own, such as `service.name`."""
+    if isinstance(value, Mapping) and path in value:
+        return value[path]
+    parts = path.split(".")
+    for end in range(1, len(parts)):
+        name, rest = ".".join(parts[:end]), ".".join(parts[end:])
+        if isinstance(value, Mapping) and name in value:
+            found = _inside(value[name], rest)
+        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            found = _inside(value[int(name)], rest)
+        else:
+            continue
+        if found is not None:
+            return found
+    return value[int(path)] if isinstance(value, list) and path.isdecimal() and int(path) < len(value) else None
 
 
 def read_table(path: Path) -> dict[str, str]:

@@ -21,7 +21,8 @@ from typing import Any, Final, Self
 from corepath.errors import Problem
 from corepath.importers.conversation import RecordError
 from corepath.importers.joining import Chat, Family, Joining, Ran
-from corepath.importers.otlp import Found, Resource, Span, read_spans, span_of, spans_of
+from corepath.importers.otlp import Resource, Span, span_of, spans_of
+from corepath.importers.span_files import Found, read_spans
 from corepath.json_values import equal
 from corepath.task import Episode
 
