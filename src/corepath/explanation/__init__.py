@@ -22,7 +22,7 @@ from corepath.explanation.harms import harmful
 from corepath.explanation.headline import headline
 from corepath.explanation.notes import notes
 from corepath.explanation.path import diverged, skipped, stopped
-from corepath.explanation.repair import repaired
+from corepath.explanation.repair import repair, repaired
 from corepath.explanation.turns import unseen
 from corepath.explanation.undone import pairs, undone
 from corepath.explanation.waste import idle, waste
@@ -52,14 +52,15 @@ def explain(
     found = score(task, calls, scoring, replayed=run) if scored is None else scored
     facts = Facts(task, found, run, calls.answer, calls.extra)
     taken_back, loops = pairs(facts), idle(facts)
-    reasons = groups(facts, taken_back)
+    reasons, mended = groups(facts, taken_back), repair(facts)
     findings = [
         *outside(facts), *diverged(facts), *harmful(facts, reasons), *skipped(facts), *stopped(facts),
         *undone(facts, taken_back), *unseen(facts), *waste(facts, loops, taken_back), *state(facts), *answer(facts),
-        *repaired(facts),
+        *repaired(facts, mended),
     ]  # fmt: skip
     return Explanation(
         headline=visible(cut(headline(facts, reasons, loops), LONGEST_HEADLINE)),
         notes=tuple(notes(facts, loops)),
         findings=tuple(replace(finding, text=visible(finding.text)) for finding in findings),
+        repair=() if mended is None else mended.rows,
     )

@@ -39,12 +39,13 @@ def cause(facts: Facts, group: Group) -> str:
 
 def _skipped(facts: Facts, group: Group) -> str:
     """Steps that were skipped, came too late, or were tried in vain."""
-    later, tried = done_later(facts, group), refused(facts, group)
+    later, tried = done_later(facts, group), refused(facts, frozenset(group.skipped))
     never = [symbol for symbol in group.skipped if symbol not in later]
-    early = {step.symbol for step in facts.early if step.index < group.first.index}
+    early = {facts.symbol(step) for step in facts.early if step.index < group.first.index}
     skipped = [symbol for symbol in never if symbol not in tried and symbol not in early]
     meant_here = skipped or never or group.skipped
-    names = listed([facts.step_text(symbol, group.first.index) for symbol in meant_here])
+    names = facts.lacking_text(meant_here, group.first.index)
+    again = not facts.made(group.first.index).isdisjoint(skipped)
     harmful, one = counted(len(group.harms), "harmful call"), len(group.harms) == 1
     call, at = tool_name(facts.steps[group.first.index].call.tool), group.first.index + 1
     were = "was" if len(meant_here) == 1 else "were"
@@ -61,10 +62,11 @@ def _skipped(facts: Facts, group: Group) -> str:
         return spite
     if not skipped or len(skipped) > MOST_LISTED:
         return f"{call} (call {at}) came too early: {names} {were} due first: {harmful}"
+    skip = "Did not do" if again else "Skipped"
     if one:
-        return f"Skipped {names}: {call} was called without {'it' if len(skipped) == 1 else 'them'}"
+        return f"{skip} {names}: {call} was called without {'it' if len(skipped) == 1 else 'them'}"
     steps = "one skipped step" if len(skipped) == 1 else f"{len(skipped)} skipped steps"
-    return f"Skipped {names} before call {at}: {steps}, {harmful}"
+    return f"{skip} {names} before call {at}: {steps}, {harmful}"
 
 
 def _needs(facts: Facts, group: Group) -> str:
@@ -75,6 +77,8 @@ def _needs(facts: Facts, group: Group) -> str:
         return ""
     actions = facts.automaton.alphabet.actions
     needed = frozenset(symbol for symbol in facts.automaton.alphabet.steps if actions[symbol] in nearby.needs)
+    if needed.intersection(facts.positions[first.index].done):
+        return ""
     at = f"{tool_name(facts.steps[first.index].call.tool)} (call {first.index + 1})"
     names = listed([step_text(action, facts.scope(first.index)) for action in nearby.needs])
     later = [step.index for step in facts.steps[first.index :] if step.kind is Kind.PROGRESS and step.symbol in needed]
@@ -82,7 +86,14 @@ def _needs(facts: Facts, group: Group) -> str:
         return f"{at} came too early: it needs what {names} returns, done only at {calls_text(later)}"
     if spite := _in_spite(facts, needed, group):
         return spite
-    return f"Skipped {names}: {at} needs what {'it returns' if len(nearby.needs) == 1 else 'they return'}"
+    tried = refused(facts, needed)
+    if needed <= tried.keys():
+        failed = max(tried.values())
+        when = f"failed at call {failed + 1}" if failed < first.index else f"came only at call {failed + 1} and failed"
+        return f"{names} {when}, and {at} needs what {'it returns' if len(nearby.needs) == 1 else 'they return'}"
+    made = not facts.made(first.index).isdisjoint(needed)
+    skipped = f"{names} had not been done where it was due" if made else f"Skipped {names}"
+    return f"{skipped}: {at} needs what {'it returns' if len(nearby.needs) == 1 else 'they return'}"
 
 
 def _in_spite(facts: Facts, steps: frozenset[int], group: Group) -> str:
@@ -92,8 +103,9 @@ def _in_spite(facts: Facts, steps: frozenset[int], group: Group) -> str:
     if check is None:
         return ""
     at = f"{tool_name(facts.steps[index].call.tool)} (call {index + 1})"
+    how = "went out in the same turn" if facts.in_one_turn(check, index) else "went on all the same"
     call = capital(facts.call_text(check))
-    return f"{call}, returned something else than the procedure asks for, and {at} went on all the same"
+    return f"{call}, returned something else than the procedure asks for, and {at} {how}"
 
 
 def _repeated(facts: Facts, group: Group) -> str:

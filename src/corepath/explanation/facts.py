@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from corepath.aggregate import FAILED_OUTSIDE
 from corepath.automaton import Automaton
 from corepath.explanation.pairing import laid_out
 from corepath.explanation.values import call_text, message_text, step_text
-from corepath.explanation.words import MOST_LISTED, listed
+from corepath.explanation.words import MOST_LISTED, listed, times
 from corepath.explore import Replay
 from corepath.matchers import Scope
 from corepath.metrics.alignment import Pair
@@ -121,8 +121,9 @@ class Facts:
     @cached_property
     def beside(self) -> Beside:
         """What of the nearest golden path has no counterpart, and what stands in its place."""
-        names, path = self.score.condensed, self.score.reference.path
-        spare = Counter(self.score.trace.label(step) for step in self.early)
+        path = self.score.reference.path
+        names = [self.label(step.index) for step in self.score.trace.condensed]
+        spare = Counter(self.label(step.index) for step in self.early)
         done: set[int] = set()
         across: dict[int, int] = {}
         for mine, theirs in self.laid_out(self.score.reference):
@@ -139,7 +140,12 @@ class Facts:
                 done.add(place)
             elif place not in done:
                 lacking.append(place)
-        instead = {place: across[place] for place in lacking if place in across}
+        first = {self.label(step.index): step.index for step in reversed(self.steps)}
+        instead = {
+            place: across[place] for place in lacking
+            if place in across and self.label(across[place]) not in path
+            and all(first.get(path[one], -1) < across[place] for one in done if one < place)
+        }  # fmt: skip
         last = max({*done, *instead}, default=-1)
         return Beside(
             skipped=tuple(place for place in lacking if place <= last),
@@ -148,12 +154,66 @@ class Facts:
         )
 
     @cached_property
+    def hindsight(self) -> dict[int, int]:
+        """The calls that were no step when they were made, and are one by what all calls returned."""
+        end, alphabet = self.score.trace.end, self.automaton.alphabet
+        results = {
+            alphabet.actions[step.symbol]: step.call.result for step in self.steps
+            if step.symbol is not None and not step.call.failed and step.call.result is not UNANSWERED
+        }  # fmt: skip
+        results.update(end.results)
+        found = {
+            step.index: alphabet.read(step.call, end.variables, results, failed=False).symbol
+            for step in self.steps
+            if step.symbol is None and not step.reading.fits and not step.call.failed and not step.call.malformed
+        }
+        return {index: symbol for index, symbol in found.items() if symbol in alphabet.steps}
+
+    def symbol(self, step: Step) -> int | None:
+        """The step that a call is, also of one that is known only by hindsight."""
+        return self.hindsight.get(step.index, step.symbol)
+
+    def label(self, index: int) -> str:
+        """The name of the step that a call is, also of one that is known only by hindsight."""
+        if index in self.hindsight:
+            return self.automaton.alphabet.names[self.hindsight[index]]
+        return self.score.trace.label(self.steps[index])
+
+    def made(self, before: int) -> set[int]:
+        """The steps that were called before a call and did not fail, whether they counted or not."""
+        calls = {step.symbol for step in self.steps[:before] if step.symbol is not None and not step.call.failed}
+        return calls.union(symbol for index, symbol in self.hindsight.items() if index < before)
+
+    def alike(self, symbol: int) -> frozenset[int]:
+        """The steps with the same call as a step, itself among them: they differ in the result that they want."""
+        actions, steps = self.automaton.alphabet.actions, self.automaton.alphabet.steps
+        tool, arguments = actions[symbol].tool, actions[symbol].arguments
+        return frozenset(one for one in steps if actions[one].tool == tool and actions[one].arguments == arguments)
+
+    def in_one_turn(self, earlier: int, later: int) -> bool:
+        """Whether a call went out before an earlier one was answered."""
+        turn = self.steps[earlier].call.turn
+        return turn is not None and turn == self.steps[later].call.turn
+
+    def lacking_text(self, symbols: Iterable[int], index: int, most: int = MOST_LISTED) -> str:
+        """Steps that were not done before a call, with how often: `a(), b() twice and c() once more`."""
+        made = self.made(index)
+        texts = [
+            f"{self.step_text(symbol, index)} {times(count)} more" if symbol in made
+            else f"{self.step_text(symbol, index)} {times(count)}" if count > 1
+            else self.step_text(symbol, index)
+            for symbol, count in Counter(symbols).items()
+        ]  # fmt: skip
+        return listed(texts, most=most)
+
+    @cached_property
     def early(self) -> tuple[Step, ...]:
         """The self-loops that are a step which was still to come: done, and not counted."""
         return tuple(
             step for step in self.steps
-            if step.kind is Kind.LOOP and not step.call.failed and step.symbol in self.automaton.alphabet.steps
-            and self.automaton.ahead[step.before] >> step.symbol & 1
+            if step.kind is Kind.LOOP and not step.call.failed
+            and (symbol := self.symbol(step)) is not None and symbol in self.automaton.alphabet.steps
+            and self.automaton.ahead[step.before] >> symbol & 1
         )  # fmt: skip
 
     @cached_property

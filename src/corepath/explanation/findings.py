@@ -64,11 +64,16 @@ class Finding:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a score is what it is: the cause in one line, a note a call, and what was found."""
+    """Why a score is what it is: the cause in one line, a note a call, and what was found.
+
+    `repair` is the path beside the repair that is told: the index of a call and the number of an action, a row a pair;
+    None where there is none.
+    """
 
     headline: str
     notes: tuple[Note, ...]
     findings: tuple[Finding, ...]
+    repair: tuple[tuple[int | None, int | None], ...] = ()
 
     def __str__(self) -> str:
         parts = [self.headline]

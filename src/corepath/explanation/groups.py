@@ -6,11 +6,13 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from corepath.explanation.edits import with_step
 from corepath.explanation.facts import Facts
 from corepath.explanation.undone import Pair
 from corepath.harm import HarmKind
 from corepath.score import Harm
-from corepath.trace import Kind, Step
+from corepath.trace import Kind, Position, Step
+from corepath.trace import step as run_step
 
 _OTHER_CALLS: Final = (HarmKind.WRONG_ARGUMENT, HarmKind.UNLISTED, HarmKind.OUT_OF_ORDER, HarmKind.FORBIDDEN)
 """Kinds of calls that may stand in the place of a step."""
@@ -84,7 +86,14 @@ def _with_stand_ins(facts: Facts, made: list[Group]) -> list[Group]:
     merged: dict[int, Group] = {}
     taken: set[int] = set()
     for group in made:
-        root = next((one for one in alone if one not in taken and _is_for(facts, one, group, stands_for)), None)
+        root = next(
+            (
+                one for one in alone
+                if one not in taken and _is_for(facts, one, group, stands_for)
+                and is_enough(facts, replace(group, harms=(alone[one], *group.harms)))
+            ),
+            None,
+        )  # fmt: skip
         if root is not None:
             taken.add(root)
             group = replace(group, harms=(alone[root], *group.harms))  # noqa: PLW2901
@@ -130,6 +139,25 @@ def _is_for(facts: Facts, index: int, group: Group, stands_for: Mapping[int, int
     return any(facts.automaton.alphabet.actions[symbol].tool == tool for symbol in group.skipped)
 
 
+def is_enough(facts: Facts, group: Group) -> bool:
+    """Whether none of the group's calls is harmful once the steps are done that it lacks.
+
+    They are done before its first call; in the place of it, where it is harmful of itself.
+    """
+    first, last = group.calls[0], group.calls[-1]
+    begin: Position | None = facts.positions[first]
+    for symbol in group.skipped:
+        begin = None if begin is None else with_step(begin, symbol)
+    if begin is None:
+        return False
+    position = begin
+    for one in facts.steps[first + (group.first.cause is None) : last + 1]:
+        taken, position = run_step(position, one.call)
+        if taken.kind is Kind.HARM and one.index in group.calls:
+            return False
+    return True
+
+
 def done_later(facts: Facts, group: Group) -> dict[int, int]:
     """Of the steps that a group lacks, those that came after all, and at which call."""
     found: dict[int, int] = {}
@@ -149,10 +177,10 @@ def returned_else(facts: Facts, steps: frozenset[int], before: int) -> int | Non
     return max(tried, default=None)
 
 
-def refused(facts: Facts, group: Group) -> dict[int, int]:
-    """Of the steps that a group lacks, those that were tried where they were due and failed, and the last such call."""
+def refused(facts: Facts, steps: frozenset[int]) -> dict[int, int]:
+    """Of these steps those that were tried where they were due and failed, and the last such call."""
     return {
         symbol: step.index for step in facts.steps
         if step.call.failed and step.kind is Kind.LOOP
-        for symbol in step.reading.fits if symbol in group.skipped
+        for symbol in step.reading.fits if symbol in steps
     }  # fmt: skip

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from corepath.action import UNANSWERED
+from corepath.action import UNANSWERED, Action
 from corepath.errors import nearest
 from corepath.explanation.arguments import meant
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
-from corepath.explanation.groups import Group, done_later
+from corepath.explanation.groups import Group, done_later, is_enough
 from corepath.explanation.values import message_text, step_text, tool_name, value_text
 from corepath.explanation.words import calls_text, capital, counted, listed, sentence, stopped_text
 from corepath.harm import HarmKind
@@ -65,13 +65,30 @@ def _out_of_order(facts: Facts, harm: Harm) -> str:
     if harm.cause is None:
         fits = step.reading.fits if step.symbol is None else (step.symbol,)
         ahead = any(facts.automaton.ahead[step.before] >> symbol & 1 for symbol in fits)
-        return f"is a step that {'is not due yet' if ahead else 'does not belong here'}{_beside_due(facts, harm)}"
-    steps = listed([facts.name_text(name, harm.index) for name in harm.cause.skipped])
+        what = "is not due yet" if ahead else f"does not belong here{_decided(facts, harm, fits)}"
+        return f"is a step that {what}{_beside_due(facts, harm)}"
+    steps = facts.lacking_text((facts.symbols[name] for name in harm.cause.skipped), harm.cause.at)
     if (again := repeated_at_once(facts, harm)) is not None:
         return f"repeats call {again + 1}, and that is due again only after {steps}"
     if harm.index == harm.cause.at:
         return f"comes too early: {steps} must come first"
-    return f"follows from call {harm.cause.at + 1}: {steps} had not been done"
+    skipped = {facts.symbols[name] for name in harm.cause.skipped}
+    if skipped.isdisjoint(facts.made(harm.index)):
+        return f"follows from call {harm.cause.at + 1}: {steps} had not been done"
+    if skipped.isdisjoint(facts.made(harm.cause.at)):
+        return f"follows from call {harm.cause.at + 1}: {steps} had not been done yet at that call"
+    return f"follows from call {harm.cause.at + 1}: {steps} had to come before that call"
+
+
+def _decided(facts: Facts, harm: Harm, steps: tuple[int, ...]) -> str:
+    """The call whose result led another way than to these steps; empty where there is none."""
+    for step in reversed(facts.steps[: harm.index]):
+        if step.kind is Kind.PROGRESS and step.symbol is not None and step.call.result is not UNANSWERED:
+            edges = facts.automaton.delta[step.before]
+            others = [edges[one] for one in facts.alike(step.symbol) - {step.symbol} if one in edges]
+            if any(facts.automaton.ahead[state] >> symbol & 1 for state in others for symbol in steps):
+                return f": call {step.index + 1} had returned {value_text(step.call.result)}"
+    return ""
 
 
 def _other_arguments(facts: Facts, harm: Harm) -> str:
@@ -80,10 +97,20 @@ def _other_arguments(facts: Facts, harm: Harm) -> str:
         return "is no step of this task"
     if nearby.needs:
         needed = listed([step_text(action, facts.scope(harm.index)) for action in nearby.needs])
+        made = [step for step in facts.steps[: harm.index] if _is_one_of(facts, step, nearby.needs)]
+        if done := [step.index for step in made if step.kind is Kind.PROGRESS]:
+            return f"needs what {needed} returns, and {calls_text(done)} gave no such result"
+        if made:
+            return f"needs what {needed} returns, and {calls_text(step.index for step in made)} did not count"
         return f"needs what {needed} returns, and that had not been done"
     if nearby.due:
         return f"has {'a wrong argument' if len(nearby.wrong) == 1 else 'wrong arguments'}: {nearby}"
     return f"is no step of this task; compared with the nearest one, {nearby}"
+
+
+def _is_one_of(facts: Facts, step: Step, actions: tuple[Action, ...]) -> bool:
+    """Whether a call is one of these actions, and did not fail."""
+    return step.symbol is not None and not step.call.failed and facts.automaton.alphabet.actions[step.symbol] in actions
 
 
 def _malformed(step: Step) -> str:
@@ -126,19 +153,19 @@ def effect(facts: Facts, harm: Harm) -> str:
     return "it took effect" if facts.changed[harm.index] else "it changed nothing"
 
 
-def skipped_text(facts: Facts, group: Group) -> str:
-    """The steps that a group lacks; those that came later are left out where others never came."""
-    later = done_later(facts, group)
-    never = [symbol for symbol in group.skipped if symbol not in later] or group.skipped
-    return listed([facts.step_text(symbol, group.first.index) for symbol in never])
-
-
 def not_done(facts: Facts, group: Group) -> str:
     """What a call that stands in the place of a step kept from being done; empty where the call itself says it."""
     tools = [facts.automaton.alphabet.actions[symbol].tool for symbol in group.skipped]
     if facts.steps[group.first.index].call.tool in tools:
         return ""
-    return f"{skipped_text(facts, group)} {'was' if len(tools) == 1 else 'were'} never done, and "
+    later = done_later(facts, group)
+    never = [symbol for symbol in group.skipped if symbol not in later]
+    were = "was" if len(never or group.skipped) == 1 else "were"
+    if not never:
+        steps = facts.lacking_text(group.skipped, group.first.index)
+        return f"{steps} {were} done only at {calls_text(sorted(later.values()))}, and "
+    often = "not" if facts.made(len(facts.steps)).intersection(never) else "never"
+    return f"{facts.lacking_text(never, group.first.index)} {were} {often} done, and "
 
 
 def harmful(facts: Facts, found: tuple[Group, ...]) -> Iterator[Finding]:
@@ -177,7 +204,8 @@ def _also(facts: Facts, group: Group) -> str:
         before = not_done(facts, group)
         return f"{before}{rest if before else capital(rest)} {be} harmful only for that"
     if group.skipped:
-        return f"{capital(rest)} {be} harmful only for the same reason"
+        only = "only " if is_enough(facts, group) else ""
+        return f"{capital(rest)} {be} harmful {only}for the same reason"
     match group.first.kind:
         case HarmKind.REPEATED:
             return f"So {'does' if one else 'do'} {rest}"

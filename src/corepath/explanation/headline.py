@@ -9,7 +9,7 @@ from corepath.explanation.facts import Facts
 from corepath.explanation.groups import Group
 from corepath.explanation.path import called_early, divergence, limit_text, missing, refused_at_the_end
 from corepath.explanation.turns import pairs as unseen_pairs
-from corepath.explanation.words import calls_text, counted, listed, sentence, stopped_text
+from corepath.explanation.words import calls_text, counted, sentence, stopped_text
 from corepath.harm import HarmKind
 
 
@@ -59,8 +59,9 @@ def _why_unfinished(facts: Facts) -> str:
         return f"{facts.call_text(refused[-1])}, was refused by the tool"
     if not never:
         return f"{facts.call_text(early[0])}, came before it was due and does not count"
-    names = listed([facts.step_text(symbol, end) for symbol in never], most=1)
-    text = f"{names} {'was' if len(never) == 1 else 'were'} never done"
+    names = facts.lacking_text(never, end, 1)
+    often = "not" if facts.made(end).intersection(never) else "never"
+    text = f"{names} {'was' if len(never) == 1 else 'were'} {often} done"
     if early:
         counts = "does not count" if len(early) == 1 else "do not count"
         return f"{text}, and {calls_text(early)} {counts} without {'it' if len(never) == 1 else 'them'}"
@@ -74,7 +75,7 @@ def _harmful(facts: Facts, found: tuple[Group, ...]) -> str:
     parts = [cause(facts, worst)]
     others = facts.score.harm_count - len(worst.harms)
     if others:
-        parts.append(f"{counted(others, 'more harmful call')} for other reasons")
+        parts.append(counted(others, "more harmful call"))
     never, limit = missing(facts), limit_text(facts)
     if never:
         parts.append(f"{counted(len(never), 'step')} never tried")

@@ -21,15 +21,19 @@ MOST_NEAR: Final = 2
 
 def divergence(facts: Facts) -> int | None:
     """The first call that no golden path has in its place; reads and the like may stand anywhere."""
+    been = {facts.automaton.start}
     for step in facts.steps:
-        if step.kind is Kind.HARM or (step.kind is Kind.PROGRESS and not _is_golden(facts, step.after)):
+        if step.kind is Kind.HARM or (step.kind is Kind.PROGRESS and not _is_golden(facts, step.after, been)):
             return step.index
+        been.add(step.after)
     return None
 
 
-def _is_golden(facts: Facts, state: int) -> bool:
-    """Whether a golden path goes through a state; only where progress may go in circles can it be otherwise."""
-    return facts.automaton.rule == "acyclic" or facts.automaton.golden_from(state) is not None
+def _is_golden(facts: Facts, state: int, been: set[int]) -> bool:
+    """Whether a golden path goes on to a state; only where progress may go in circles can it be otherwise."""
+    if facts.automaton.rule == "acyclic":
+        return True
+    return state not in been and facts.automaton.golden_from(state) is not None
 
 
 def diverged(facts: Facts) -> Iterator[Finding]:
@@ -38,12 +42,20 @@ def diverged(facts: Facts) -> Iterator[Finding]:
     if index is None:
         return
     edges = facts.automaton.delta[facts.positions[index].state]
-    due = [symbol for symbol, after in edges.items() if after != facts.steps[index].before and _is_golden(facts, after)]
+    been = {step.before for step in facts.steps[: index + 1]}
+    step = facts.steps[index]
+    due = [symbol for symbol, after in edges.items() if after != step.before and _is_golden(facts, after, been)]
     steps = listed([facts.step_text(symbol, index) for symbol in due], "or")
     before = f"the path was right up to call {index}; " if index else ""
     wanted = f"due was {steps}" if steps else "nothing was due any more"
-    text = f"{before}call {index + 1} is the first that is on no golden path: {wanted}"
-    yield Finding(FindingKind.DIVERGED, sentence(text), (index,))
+    text = [f"{before}call {index + 1} is the first that is on no golden path: {wanted}"]
+    if step.kind is Kind.PROGRESS and step.after in been:
+        text.append("it goes back to a state where the path had been, and no golden path is in a state twice")
+        if facts.progress > (longest := max(facts.automaton.lengths)):
+            text.append(
+                f"with {counted(facts.progress, 'step')} the path is longer than any golden one: {longest} at most"
+            )
+    yield Finding(FindingKind.DIVERGED, " ".join(map(sentence, text)), (index,))
 
 
 def skipped(facts: Facts) -> Iterator[Finding]:
@@ -51,14 +63,13 @@ def skipped(facts: Facts) -> Iterator[Finding]:
     beside, path, end = facts.beside, facts.score.reference.path, len(facts.steps)
     if facts.score.accepted or facts.outside or not facts.score.harms or not beside.skipped:
         return
-    others = {name for place, name in enumerate(path) if place not in beside.skipped}
-    names = [facts.name_text(path[place], end) + " once more" * (path[place] in others) for place in beside.skipped]
-    text = f"never done: {listed(names, most=MOST_STEPS)}"
+    lacking = [facts.symbols[path[place]] for place in beside.skipped]
+    text = f"never done: {facts.lacking_text(lacking, end, MOST_STEPS)}"
     instead = [(place, beside.instead[place]) for place in beside.skipped if place in beside.instead]
     for place, index in instead[:MOST_NEAR]:
-        what = "its place" if len(names) == 1 else f"the place of {facts.name_text(path[place], end)}"
+        what = "its place" if len(lacking) == 1 else f"the place of {facts.name_text(path[place], end)}"
         text += f"; call {index + 1} stands in {what}"
-    near, came = _came_near(facts, frozenset(facts.symbols[path[place]] for place in beside.skipped))
+    near, came = _came_near(facts, frozenset(lacking))
     calls = tuple(sorted({*near, *(index for _, index in instead)}))
     yield Finding(FindingKind.SKIPPED, " ".join([sentence(text), *came]), calls)
 
@@ -69,7 +80,7 @@ def missing(facts: Facts) -> tuple[int, ...]:
         return ()
     if facts.score.harms:
         return tuple(facts.symbols[facts.score.reference.path[place]] for place in facts.beside.untried)
-    early = Counter(step.symbol for step in facts.early)
+    early = Counter(map(facts.symbol, facts.early))
     never: list[int] = []
     for symbol in facts.way_on:
         if early[symbol]:
@@ -87,7 +98,7 @@ def stopped(facts: Facts) -> Iterator[Finding]:
     how = f"it ran into {limit}" if limit else "it stopped early"
     if not facts.score.harms:
         how += f", with {facts.progress} of {counted(facts.progress + facts.score.missing_steps, 'step')} done"
-    steps = listed([facts.step_text(symbol, len(facts.steps)) for symbol in never], most=MOST_STEPS)
+    steps = facts.lacking_text(never, len(facts.steps), MOST_STEPS)
     text = [f"{how}; never done: {steps}" if never else how]
     if refused:
         text.append(f"{calls_text(refused)} tried to go on, and the tool refused")
@@ -110,7 +121,7 @@ def called_early(facts: Facts) -> tuple[int, ...]:
     """The calls that were a step on the way on from the end, made where it was not due."""
     if facts.score.harms:
         return ()
-    return tuple(step.index for step in facts.early if step.symbol in facts.way_on)
+    return tuple(step.index for step in facts.early if facts.symbol(step) in facts.way_on)
 
 
 def refused_at_the_end(facts: Facts) -> tuple[int, ...]:

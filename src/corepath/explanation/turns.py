@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Final
 
 from corepath.automaton import Automaton
+from corepath.explanation.arguments import meant
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.words import calls_text, counted, sentence
@@ -34,7 +35,7 @@ def unseen(facts: Facts) -> Iterator[Finding]:
 
 def pairs(facts: Facts) -> Iterator[tuple[int, int]]:
     """A check and the first act in the same turn that depends on its answer, by index."""
-    in_turns = (step for step in facts.steps if step.call.turn is not None and step.kind is Kind.PROGRESS)
+    in_turns = (step for step in facts.steps if step.call.turn is not None)
     for _, turn in groupby(in_turns, key=lambda step: step.call.turn):
         sent = list(turn)
         for place, check in enumerate(sent):
@@ -44,15 +45,40 @@ def pairs(facts: Facts) -> Iterator[tuple[int, int]]:
 
 
 def _depends(facts: Facts, act: Step, check: Step) -> bool:
-    alphabet = facts.automaton.alphabet
-    if act.symbol is None or check.symbol is None:
+    """Whether an act waits for what a check returns: its result is an argument, or the act comes only after it."""
+    alphabet, checks, acts = facts.automaton.alphabet, _checks(facts, check), _acted(facts, act)
+    if acts is None or not checks:
         return False
-    needed = alphabet.actions[check.symbol]
-    if any(isinstance(one, ResultOf) and one.action == needed for one in every(alphabet.actions[act.symbol].arguments)):
+    needed = {alphabet.actions[symbol] for symbol in checks}
+    if any(isinstance(one, ResultOf) and one.action in needed for one in every(alphabet.actions[acts].arguments)):
         return True
-    if not _is_check(facts, check.symbol) or _is_check(facts, act.symbol):
+    if not any(_is_check(facts, symbol) for symbol in checks) or _is_check(facts, acts):
         return False
-    return not _reached_without(facts.automaton, check.before, check.symbol, act.symbol)
+    if not facts.automaton.ahead[check.before] >> acts & 1:
+        return False
+    return not _reached_without(facts.automaton, check.before, checks, acts)
+
+
+def _checks(facts: Facts, check: Step) -> frozenset[int]:
+    """The steps that a call may have been by its arguments, where one of them was due and it did not fail."""
+    if check.kind is Kind.HARM or check.call.failed:
+        return frozenset()
+    fits = check.reading.fits if check.symbol is None else (check.symbol,)
+    due = facts.automaton.due(check.before)
+    found = frozenset[int]().union(
+        *(facts.alike(symbol) for symbol in fits if symbol in facts.automaton.alphabet.steps)
+    )
+    return found if found.intersection(due) else frozenset()
+
+
+def _acted(facts: Facts, act: Step) -> int | None:
+    """The step that an act is, or is but for a result that it needs."""
+    if act.kind is Kind.LOOP:
+        return None
+    if act.symbol is not None:
+        return act.symbol
+    nearby = meant(facts, act.index)
+    return nearby.symbol if nearby is not None and nearby.needs else None
 
 
 def _is_check(facts: Facts, symbol: int) -> bool:
@@ -63,13 +89,13 @@ def _is_check(facts: Facts, symbol: int) -> bool:
     return world is not None and not world.writes(action.tool)
 
 
-def _reached_without(automaton: Automaton, state: int, check: int, act: int) -> bool:
-    """Whether some way from a state does the act and not the check before it."""
+def _reached_without(automaton: Automaton, state: int, checks: frozenset[int], act: int) -> bool:
+    """Whether some way from a state does the act and none of the checks before it."""
     seen = {state}
     waiting = deque([state])
     while waiting and len(seen) <= MOST_LOOKED_AT:
         for symbol, after in automaton.delta[waiting.popleft()].items():
-            if symbol == check or after in seen:
+            if symbol in checks or after in seen:
                 continue
             if symbol == act:
                 return True

@@ -46,7 +46,8 @@ def pairs(facts: Facts) -> tuple[Pair, ...]:
     if asked.issuperset(changing):
         return ()
     possible = [pair for pair in _possible(facts, changing) if not {pair.done, pair.back} <= asked]
-    possible.sort(key=lambda pair: (pair.done in asked, pair.back - pair.done, pair.done))
+    steps = {step.index for step in facts.steps if step.kind is Kind.PROGRESS}
+    possible.sort(key=lambda pair: (pair.back in steps, pair.done in asked, pair.back - pair.done, pair.done))
     found: dict[int, Pair] = {}
     for pair in possible:
         if pair.done not in found and pair.back not in found:

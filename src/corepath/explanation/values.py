@@ -99,7 +99,7 @@ def _bound_text(pattern: Variable | ResultOf, scope: Scope) -> str:
     values = pattern.values(scope)
     if values:
         return f"{_any_of(values)}, as {pattern.action.tool} returned it"
-    return f"what {pattern.action.tool} returns, which was not done before"
+    return f"what {pattern.action.tool} returns"
 
 
 def _pattern_text(pattern: Matcher, scope: Scope) -> str:
