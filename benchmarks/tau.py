@@ -14,10 +14,11 @@ from pathlib import Path
 from statistics import fmean
 
 from corepath import Episode, Score, score
-from corepath.derive import NO_AGENT_ACTIONS, Derived, Expected, GoldenReads, Writes, derive
+from corepath.derive import Derived, Expected, GoldenReads, Writes, derive
 from corepath.errors import Problem
 from corepath.importers import imported
 from corepath.importers.expecting import expected_in
+from corepath.task import NO_AGENT_ACTIONS
 from corepath.tool_file import Tools, load_tools
 
 ROOT = Path(__file__).parent.parent

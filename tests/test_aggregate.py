@@ -111,8 +111,10 @@ def test_an_accepted_episode_with_harm_is_not_solved() -> None:
 def test_what_failed_outside_and_what_was_not_planted_is_counted_and_in_no_mean() -> None:
     outside = Episode("w/t", (), "a", extra={"ended": "failed outside", "scores": {}})
     unplanted = Episode("w/t", (), "a", extra={"fault": "impossible", "scores": {}})
-    made = summary(outside, unplanted, episode(pc=0.5))
-    assert (made.episodes, made.outside, made.unplanted, made.counted, made.mean("pc")) == (3, 1, 1, 1, 0.5)
+    unasked = Episode("w/t", (), "a", extra={"no_agent_actions": True, "scores": {}})
+    made = summary(outside, unplanted, unasked, episode(pc=0.5))
+    assert (made.episodes, made.outside, made.unplanted, made.unasked) == (4, 1, 1, 1)
+    assert (made.counted, made.mean("pc")) == (1, 0.5)
 
 
 def test_an_undefined_efficiency_counts_as_0_or_is_left_out_and_is_told() -> None:

@@ -12,7 +12,7 @@ from statistics import NormalDist, fmean
 from typing import Any, Final, TypeVar
 
 from corepath.errors import TaskError, nearest
-from corepath.task import Episode
+from corepath.task import NO_AGENT_ACTIONS, Episode
 
 FAILED_OUTSIDE: Final = "failed outside"
 """What `ended` says of an episode that something else than the agent made fail."""
@@ -44,9 +44,9 @@ Interval = tuple[float, float]
 class Summary:
     """What one agent, world or task came to. Episodes that failed outside are counted, and are in no mean.
 
-    So are those in which an agent's fault could not be planted. A score that is undefined is left out of its mean, but
-    for efficiency, which counts as 0 unless `undefined_efficiency` is "skip". Episodes of one task are alike, so errors
-    and intervals take each task as one draw.
+    So are those in which an agent's fault could not be planted, or nothing was asked of the agent. A score that is
+    undefined is left out of its mean, but for efficiency, which counts as 0 unless `undefined_efficiency` is "skip".
+    Episodes of one task are alike, so errors and intervals take each task as one draw.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Summary:
     episodes: int = 0
     outside: int = 0
     unplanted: int = 0
+    unasked: int = 0
     harmful: int = 0
     undefined: int = 0
     harms: Counter[tuple[str, bool]] = field(default_factory=Counter)
@@ -68,6 +69,9 @@ class Summary:
             return
         if episode.extra.get("fault") == IMPOSSIBLE:
             self.unplanted += 1
+            return
+        if episode.extra.get(NO_AGENT_ACTIONS):
+            self.unasked += 1
             return
         scores = episode.extra["scores"]
         self.harmful += scores["harm_count"]
@@ -84,7 +88,7 @@ class Summary:
     @property
     def counted(self) -> int:
         """The episodes that the means are over."""
-        return self.episodes - self.outside - self.unplanted
+        return self.episodes - self.outside - self.unplanted - self.unasked
 
     def values(self, name: str) -> list[float]:
         """The score in every counted episode in which it is defined."""
@@ -146,10 +150,12 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON: counts, means, their errors and intervals, quartiles over episodes, pass^k, and harms by kind."""
-        counts = {"episodes": self.episodes, "outside": self.outside, "unplanted": self.unplanted}
         return {
             "name": self.name,
-            **counts,
+            "episodes": self.episodes,
+            "outside": self.outside,
+            "unplanted": self.unplanted,
+            "unasked": self.unasked,
             "tasks": len(self._by_task),
             "harmful": self.harmful,
             "undefined_efficiency": self.undefined,

@@ -25,14 +25,12 @@ from corepath.matchers import Fields
 from corepath.notation import action as read_action
 from corepath.patterns import ANY, approx, as_matcher, unordered
 from corepath.procedure import Procedure, any_order, choice, seq
-from corepath.task import Task
+from corepath.task import NO_AGENT_ACTIONS, Task
 from corepath.tool_file import Rule, Tools
 
 Writes = Literal["sequence", "any_order"]
 GoldenReads = Literal["loops", "progress"]
 
-NO_AGENT_ACTIONS: Final = "no_agent_actions"
-"""The tag of a task whose expected calls are all of others than the agent: no path of the agent's is right or wrong."""
 MOST_PAIRS: Final = 6
 """Pairs that two paired lists may hold: every order of them is an action, and 6 have 720."""
 

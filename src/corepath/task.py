@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from corepath.action import Action, Call, Tool
 from corepath.alphabet import Forbidden, Unlisted
@@ -16,6 +16,9 @@ from corepath.matchers import Matcher
 from corepath.patterns import as_matcher
 from corepath.policy import Policy
 from corepath.procedure import Procedure
+
+NO_AGENT_ACTIONS: Final = "no_agent_actions"
+"""Marks a task that asks nothing of the agent, only of a simulated user, and its episodes."""
 
 
 class Simulator(Protocol):

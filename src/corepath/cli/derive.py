@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from corepath.cli.printing import report, say, wrong_use
-from corepath.derive import NO_AGENT_ACTIONS, Derived, Expected, derive, unused_rules
+from corepath.derive import Derived, Expected, derive, unused_rules
 from corepath.errors import InputError, Problem, TaskError
 from corepath.importers.expecting import SOURCES, expected_in
+from corepath.task import NO_AGENT_ACTIONS
 from corepath.tool_file import load_tools
 
 

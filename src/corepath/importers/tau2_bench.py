@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from corepath.aggregate import FAILED_OUTSIDE
-from corepath.derive import NO_AGENT_ACTIONS, Expected, ExpectedCall
+from corepath.derive import Expected, ExpectedCall
 from corepath.errors import Problem
 from corepath.importers.conversation import Conversation, RecordError, objects, result_value, text_of
 from corepath.importers.reading import Place, before_the_fault, records
-from corepath.task import Episode
+from corepath.task import NO_AGENT_ACTIONS, Episode
 
 _FOLDER: Final = "simulations"
 _OUTSIDE: Final = ("user_error", "infrastructure_error", "unexpected_error")

@@ -19,6 +19,7 @@ from corepath.metrics.prefix_criticality import prefix_criticality
 from corepath.report.comparison import difference
 from corepath.report.results import Result, Results
 from corepath.score import Scoring
+from corepath.task import NO_AGENT_ACTIONS
 from corepath.trace import Errors, Trace, run
 
 OPTIONS: Final[Mapping[str, tuple[Any, ...]]] = {
@@ -91,7 +92,8 @@ def sensitivity(results: Results) -> list[Shift]:
 
 def _counts(result: Result) -> bool:
     extra = result.episode.extra
-    return extra.get("ended") != FAILED_OUTSIDE and extra.get("fault") != IMPOSSIBLE
+    left_out = extra.get("ended") == FAILED_OUTSIDE or extra.get("fault") == IMPOSSIBLE or extra.get(NO_AGENT_ACTIONS)
+    return not left_out
 
 
 def _shift(

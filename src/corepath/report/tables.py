@@ -269,6 +269,8 @@ def _notes(rows: Sequence[Summary]) -> Iterable[str]:
         yield f"{outside:,} episodes failed outside the agent, and are in no mean"
     if unplanted := sum(one.unplanted for one in rows):
         yield f"in {unplanted:,} episodes an agent's fault had no place; they are in no mean"
+    if unasked := sum(one.unasked for one in rows):
+        yield f"in {unasked:,} episodes nothing was asked of the agent; they are in no mean"
 
 
 def agents_table(results: Results, means: Means = PLAIN) -> Table:
