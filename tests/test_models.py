@@ -308,7 +308,7 @@ def test_a_bad_service_crashes_no_run_and_every_attempt_is_recorded(corepath, tm
     outside = [row for row in found if row["ended"] == "failed outside"]
     assert len(outside) >= len(OUTSIDE) - 1
     assert all(row["failure"]["kind"] for row in outside)
-    head, *others = done.stdout.splitlines()
+    _title, _, head, *others = done.stdout.splitlines()
     assert [row.split()[0] for row in others[:3]] == ["do_nothing", "reads_only", "m"]
     row = others[2]
     assert row.split()[head.split().index("outside")] == str(len(outside))

@@ -23,6 +23,8 @@ def _no_other_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the plugins that are named: others take seconds to import."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_PLUGINS", "corepath.pytest_plugin,xdist.plugin")
+    for name in ("CI", "PYTEST_ADDOPTS"):  # with CI, pytest prints messages twice
+        monkeypatch.delenv(name, raising=False)
 
 
 def run(pytester: pytest.Pytester, *arguments: object) -> pytest.RunResult:
