@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+import warnings
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from google import genai
-from google.genai import types
 
 from corepath import Call, Episode
 from corepath.action import UNANSWERED
@@ -19,6 +18,11 @@ from corepath.importers.conversation import RecordError
 from corepath.importers.gemini import episodes, fits
 
 from .damage import read, written
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it warns of its own texts where it was not compiled before
+    from google import genai
+    from google.genai import types
 
 
 def one(contents: Any) -> Any:
