@@ -10,6 +10,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
@@ -138,6 +139,20 @@ def _has_twice(source: str) -> bool:
 
     json.loads(source, object_pairs_hook=note)
     return any(twice)
+
+
+def read_mapping(path: str | Path, wanted: str) -> Located:
+    """The one mapping of a YAML file. Raises `InputError`; `wanted` says what such a file is."""
+    name = str(path)
+    try:
+        documents = read_yaml(name, Path(path).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError([Problem(name, 1, 1, f"cannot be read: {error.strerror}")]) from None
+    except UnicodeDecodeError:
+        raise InputError([Problem(name, 1, 1, "not UTF-8; save the file as UTF-8")]) from None
+    if len(documents) != 1 or not isinstance(documents[0].data, dict):
+        raise InputError([Problem(name, 1, 1, wanted)])
+    return documents[0]
 
 
 def read_yaml(file: str, source: str) -> list[Located]:

@@ -31,7 +31,7 @@ from corepath import notation
 from corepath.action import Tool
 from corepath.errors import Fault, InputError, NotationError, Problem, TaskError, nearest
 from corepath.formats import VERSION
-from corepath.located import Located, read_yaml
+from corepath.located import Located, read_mapping
 
 _RULE: Final = re.compile(r"(?P<kind>any|approx|unordered|paired with)(?: +(?P<what>\S.*))?", re.DOTALL)
 _RULES: Final = "any, approx, approx 0.01, unordered, or paired with another argument"
@@ -88,16 +88,7 @@ class Tools:
 
 def load_tools(path: str | Path) -> Tools:
     """What a tool file says. Raises `InputError` with all that is wrong in it."""
-    name = str(path)
-    try:
-        documents = read_yaml(name, Path(path).read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError([Problem(name, 1, 1, f"cannot be read: {error.strerror}")]) from None
-    except UnicodeDecodeError:
-        raise InputError([Problem(name, 1, 1, "not UTF-8; save the file as UTF-8")]) from None
-    if len(documents) != 1 or not isinstance(documents[0].data, dict):
-        raise InputError([Problem(name, 1, 1, "a tool file is one mapping, as in reads: [get_*]")])
-    document = documents[0]
+    document = read_mapping(path, "a tool file is one mapping, as in reads: [get_*]")
     try:
         read = _ToolFile.model_validate(document.data)
         return Tools(read.reads, read.neutral, read.arguments, _signatures(read.tools))

@@ -37,7 +37,7 @@ from corepath.action import UNANSWERED, Call
 from corepath.errors import InputError, Problem, nearest
 from corepath.importers.conversation import RecordError
 from corepath.json_values import arguments_of
-from corepath.located import read_yaml
+from corepath.located import read_mapping
 from corepath.task import Episode
 
 Keys = tuple[str, ...]
@@ -96,16 +96,8 @@ def stream(path: Path) -> Iterator[Episode | Problem]:
 
 def with_map(path: str | Path) -> Paths:
     """The map in a file. Raises `InputError` with what is wrong in it."""
-    name = str(path)
-    try:
-        documents = read_yaml(name, Path(path).read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError([Problem(name, 1, 1, f"cannot be read: {error.strerror}")]) from None
-    except UnicodeDecodeError:
-        raise InputError([Problem(name, 1, 1, "not UTF-8; save the file as UTF-8")]) from None
-    if len(documents) != 1 or not isinstance(documents[0].data, dict):
-        raise InputError([Problem(name, 1, 1, "a map is one mapping, as in calls: steps.actions")])
-    document, problems, read = documents[0], [], {}
+    document = read_mapping(path, "a map is one mapping, as in calls: steps.actions")
+    problems, read = [], {}
     known = {"episodes" if one.name == "episodes_at" else one.name: one.name for one in fields(Paths)}
     for key, value in document.data.items():
         keys = _keys(value)
