@@ -155,7 +155,7 @@ def loose(edge: ET.Element, x: float, y: float, at: dict[int, Box]) -> Iterator[
     """An end of an edge that is not at its state."""
     first, *_, last = points(next(edge.iter(f"{SVG}path")).attrib["d"], x, y)
     for mark, (across, down) in (("data-from", first), ("data-to", last)):
-        box = at[int(edge.attrib[mark].split()[0])]
+        box = at[int(edge.attrib[mark])]
         if across not in (box.left, box.right) or 2 * down != box.top + box.bottom:
             yield f"an edge is not at {box} but at {across}, {down}"
 
@@ -215,14 +215,21 @@ def places(drawing: Drawing) -> dict[int, Box]:
     return found
 
 
+def grouped(drawing: Drawing) -> dict[int, list[int]]:
+    """The states of each box by the first of them, which marks name it by."""
+    states = [list(map(int, state.attrib["data-states"].split())) for state in elements(drawing, "state")]
+    return {numbers[0]: numbers for numbers in states}
+
+
 def shown(automaton: Automaton, drawing: Drawing) -> set[tuple[int, int, int]]:
     """The transitions that a drawing shows; what it says once is so in most states."""
+    boxes = grouped(drawing)
     found = {
-        (int(tail), int(label.attrib["data-action"]), int(head))
+        (tail, int(label.attrib["data-action"]), head)
         for edge in elements(drawing, "edge")
         for label in edge.iter(f"{SVG}text")
-        for tail in edge.attrib["data-from"].split()
-        for head in edge.attrib["data-to"].split()
+        for tail in boxes[int(edge.attrib["data-from"])]
+        for head in boxes[int(edge.attrib["data-to"])]
     }
     for loop in elements(drawing, "loop"):
         state = int(loop.attrib["data-from"])
@@ -273,8 +280,10 @@ def test_there_is_room_for_harmful_calls_in_the_drawing_of_any_task(name: str, c
         harms = made_up(task.automaton)
         drawing = draw(task.automaton, harms, collapsed=collapsed)
         check(task.automaton, drawing)
-        marked = {state for one in elements(drawing, "harm") for state in one.attrib["data-from"].split()}
-        assert {str(state) for state in harms} <= marked
+        boxes = grouped(drawing)
+        assert set(harms) <= {
+            state for one in elements(drawing, "harm") for state in boxes[int(one.attrib["data-from"])]
+        }
 
 
 @pytest.mark.parametrize("cyclic", [False, True], ids=["acyclic", "cyclic"])
@@ -417,7 +426,7 @@ def test_a_collapsed_drawing_says_what_is_in_its_boxes() -> None:
     assert drawing.left_out == "77 of 85 states are folded into 3 boxes, with the steps and self-loops among them."
     (harm,) = elements(drawing, "harm")
     assert "".join(harm.itertext()) == "oops() ×5"
-    assert {"3", "4"} <= set(harm.attrib["data-from"].split())
+    assert {3, 4} <= set(grouped(drawing)[int(harm.attrib["data-from"])])
     labels = [label.text for edge in elements(drawing, "edge") for label in edge.iter(f"{SVG}text")]
     assert labels == ["open_it", "check", "step_0", "step_14"]
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import zlib
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +21,7 @@ from corepath.report.page import page
 from corepath.report.results import Result, Results
 from corepath.score import PAPER
 from tests.browser import Window, chromium, window
+from tests.unpacking import unpacked
 
 AGENTS = ("oracle", "do_nothing", "random", "left_out", "wrong_argument", "undone")
 STORY = "legal/settle_case"
@@ -230,14 +229,14 @@ def test_a_path_is_walked_by_keyboard(shown: Window, results: Results):
     opened = shown.open(episode_link(STORY, "wrong_argument"))
     live, now = opened.locator(".live"), opened.locator(".automaton .state.now")
     assert live.get_attribute("aria-live") == "polite"
-    expect(now).to_have_attribute("data-state", str(task(STORY).automaton.start))
-    states = [now.get_attribute("data-state")]
+    expect(now).to_have_attribute("data-states", str(task(STORY).automaton.start))
+    states = [now.get_attribute("data-states")]
     for number, made in enumerate(calls):
         opened.keyboard.press("ArrowRight")
         kind = "harmful" if number in harmful else "progress|loop"
         expect(live).to_have_text(re.compile(rf"Call {number + 1} of {len(calls)}: {re.escape(made.label)} — ({kind})"))
         expect(opened.locator(".call[aria-current=step]")).to_contain_text(made.label)
-        states.append(now.get_attribute("data-state"))
+        states.append(now.get_attribute("data-states"))
         assert opened.locator(".automaton .harm.now").count() == (number in harmful)
     assert len(set(states)) > 2
     assert harmful
@@ -245,11 +244,11 @@ def test_a_path_is_walked_by_keyboard(shown: Window, results: Results):
     expect(live).to_contain_text(f"Call {len(calls)} of")
     opened.keyboard.press("Home")
     expect(live).to_have_text(f"Before the first of {len(calls)} calls.")
-    assert now.get_attribute("data-state") == states[0]
+    assert now.get_attribute("data-states") == states[0]
     opened.keyboard.press("End")
     opened.keyboard.press("ArrowLeft")
     expect(live).to_contain_text(f"Call {len(calls) - 1} of")
-    assert now.get_attribute("data-state") == states[-2]
+    assert now.get_attribute("data-states") == states[-2]
 
 
 def test_the_steps_of_a_folded_automaton_are_shown_in_its_box(shown: Window):
@@ -371,11 +370,12 @@ def test_of_two_links_in_a_hurry_the_later_one_is_shown(shown: Window):
     opened = shown.open()
     opened.evaluate(
         """([slow, quick]) => {
-            const [unpack, block] = [record, all.rows.find(row => taskLink(row.task) === slow).block];
+            for (const row of all.rows) if (taskLink(row.task) === slow) row.block = "late";
+            const known = record;
             record = async id => {
-                if (id === block) await new Promise(done => setTimeout(done, 200));
-                window.unpacked_late = id === block;
-                return unpack(id);
+                if (id === "tasks-late") await new Promise(done => setTimeout(done, 200));
+                window.unpacked_late = id === "tasks-late";
+                return known("tasks-0");
             };
             location.hash = slow;
             setTimeout(() => { location.hash = quick; }, 50);
@@ -449,8 +449,7 @@ def test_tasks_of_one_name_that_are_not_the_same_are_told_apart():
 
 
 def task_records(made: str) -> list[dict[str, Any]]:
-    packed = re.findall(r'id="task-\d+">([^<]*)</script>', made)
-    return [json.loads(zlib.decompress(base64.b64decode(one))) for one in packed]
+    return [task for one in re.findall(r'id="tasks-\d+">([^<]*)</script>', made) for task in unpacked(one)]
 
 
 # Everyone can read it
@@ -627,7 +626,10 @@ def test_the_records_are_what_was_recorded():
     made = page(hostile())
     first = task_records(made)[0]
     texts = [
-        value for made_call in first["calls"] for key in ("arguments", "result") for value in made_call.get(key, [])
+        value
+        for key, kind in (("arguments", "asked"), ("result", "calls"))
+        for one in first[kind]
+        for value in one.get(key, [])
     ]
     assert LONG in texts
     assert str(10**400) in "".join(texts)

@@ -64,9 +64,9 @@ def draw(
     Each node is drawn around 0, 0 in a group that is moved to its place, with the edges that begin there. So the same
     shapes are the same text, and a drawing packs well.
 
-    A page can find things by their marks. States are `g.state[data-state]`, or `g.state[data-states~=…]` in a box;
-    edges `g.edge[data-from~=…][data-to~=…]`, self-loops `g.loop[data-from]` and `g.anywhere`, all of them with a
-    `data-action` for each label; harmful calls are `g.harm[data-from~=…][data-harm]`.
+    A page can find things by their marks. States are `g.state[data-states~=…]`, several of them in a box; edges are
+    `g.edge[data-from][data-to]`, self-loops `g.loop[data-from]` and `g.anywhere`, all of them with a `data-action` for
+    each label; harmful calls are `g.harm[data-from][data-harm]`. From and to are the first of a box's states.
     """
     groups = folded(automaton) if collapsed else unfolded(automaton)
     common = _common(automaton)

@@ -124,10 +124,10 @@ class Node:
     def _starts(self) -> bool:
         return self.automaton.start in self.group.states
 
-    @cached_property
-    def numbers(self) -> str:
-        """The states that it shows, as marks name them."""
-        return " ".join(map(str, self.group.states))
+    @property
+    def mark(self) -> int:
+        """What other marks name it by: the first of its states."""
+        return self.group.states[0]
 
     def drawn(self, boxes: list[Box]) -> str:
         """The node; its boxes are noted."""
@@ -135,8 +135,9 @@ class Node:
 
     def _shape(self, boxes: list[Box]) -> str:
         accepts = not self.automaton.accepting.isdisjoint(self.group.states)
+        states = " ".join(map(str, self.group.states))
         what = "states" if self.group.words else "state"
-        boxes.append(Box(-self.reach, -self._tall, self.reach, self._tall, f"{what} {self.numbers}"))
+        boxes.append(Box(-self.reach, -self._tall, self.reach, self._tall, f"{what} {states}"))
         rings = "".join(self._ring(inset) for inset in ((0, 3) if accepts else (0,)))
         arrow = _line(f"M{-self.reach - 24} 0h24{_TIP[1]}") if self._starts else ""
         top = -sum(one.height for one in self.lines) / 2
@@ -146,7 +147,7 @@ class Node:
             top += one.height
         kind = "state folded" if self.group.words else "state"
         inside = f"{title(self._about)}{arrow}{rings}{''.join(shown)}"
-        return f'<g class="{kind}" data-{what}="{self.numbers}">{inside}</g>\n'
+        return f'<g class="{kind}" data-states="{states}">{inside}</g>\n'
 
     @property
     def _about(self) -> str:
@@ -176,7 +177,7 @@ class Node:
         for mark, one in self.loop_texts:
             bottom -= one.height
             parts.append(boxed(one, 0, bottom, "small", mark, boxes))
-        return f'<g class="loop" data-from="{self.numbers}">{"".join(parts)}</g>\n'
+        return f'<g class="loop" data-from="{self.mark}">{"".join(parts)}</g>\n'
 
     def _harms(self, boxes: list[Box]) -> Iterator[str]:
         begin, top = self._tall, self._tall + _DROP
@@ -186,7 +187,7 @@ class Node:
             cross = f"M{_STUB - 5} {middle - 3}l6 6m0-6l-6 6"
             named = boxed(one, _STUB + 4, top, "left", "", boxes)
             drawn = f'<path class="stub" d="{stub}"/><path class="cross" d="{cross}"/>{named}'
-            yield f'<g class="harm" data-from="{self.numbers}"{mark}>{drawn}</g>\n'
+            yield f'<g class="harm" data-from="{self.mark}"{mark}>{drawn}</g>\n'
             begin, top = middle, top + one.height
 
 
@@ -221,7 +222,7 @@ class Link:
         for symbol, one in zip(self.symbols, self.labels, strict=False):
             labels.append(boxed(one, route.label[0] - first.begin, top, "", f'data-action="{symbol}"', boxes))
             top += one.height + 3
-        ends = f'data-to="{head.numbers}" data-from="{tail.numbers}"'
+        ends = f'data-to="{head.mark}" data-from="{tail.mark}"'
         return f'<g class="edge" {ends}>{_line(d)}{"".join(labels)}</g>\n'
 
 

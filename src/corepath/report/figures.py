@@ -144,4 +144,5 @@ def _heat(cell: Cell) -> str:
         about += f"; detectable from {cell.detectable:.3f}" if cell.detectable is not None else "; one task only"
     level = min(9, max(0, int(cell.value * 10)))
     grey = " grey" if cell.grey else ""
-    return f'<td class="number heat{level}{grey}" data-value="{cell.value!r}" title="{about}">{cell.value:.2f}</td>'
+    marks = f'class="number heat{level}{grey}" data-value="{round(cell.value, 6)}" title="{about}"'
+    return f"<td {marks}>{cell.value:.2f}</td>"

@@ -25,7 +25,7 @@ MOST_PROBLEMS: Final = 100
 """Problems that are listed; of more, it is said how many there are."""
 
 _MEANS: Final = Means(MORE_COLUMNS)
-_SCRIPTS: Final = ("basics.js", "lists.js", "task.js", "episode.js", "diff.js", "page.js")
+_SCRIPTS: Final = ("basics.js", "packing.js", "lists.js", "task.js", "episode.js", "diff.js", "page.js")
 
 
 class _Section(NamedTuple):
@@ -38,7 +38,6 @@ class _Section(NamedTuple):
 def page(results: Results) -> str:
     """The page of these results. The same results give the same text, which holds nothing but plain characters."""
     style, script = f"{_asset('page.css')}\n{STYLE}", "\n\n".join(map(_asset, _SCRIPTS))
-    made = records(results)
     sections = list(_sections(results))
     parts = {
         "policy": f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
@@ -52,10 +51,7 @@ def page(results: Results) -> str:
             f'<h2 id="{one.id}-title">{_text(one.title)}</h2>\n{one.html}</section>'
             for one in sections
         ),
-        "blocks": "\n".join(
-            _block(name, text)
-            for name, text in [("index", made.index), *((f"task-{n}", text) for n, text in enumerate(made.tasks))]
-        ),
+        "blocks": "\n".join(_block(name, text) for name, text in records(results)),
     }
     html = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _asset("page.html"))
     return "\n".join(map(visible, html.split("\n")))

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Final
-from zlib import compress
 
 from corepath.action import UNANSWERED, Call
 from corepath.aggregate import FAILED_OUTSIDE
 from corepath.drawing import STYLE, draw
 from corepath.explanation import Explanation, explain
 from corepath.harm import HarmKind
+from corepath.report.packing import packed
 from corepath.report.results import Result, Results
 from corepath.score import Reference, Score, Scoring, score
 from corepath.show import counted
@@ -36,24 +35,25 @@ _INDEXED: Final = (
 """The scores that are shown. They stand in the index alone."""
 
 
-@dataclass(frozen=True)
-class Records:
-    """All records, each packed by itself so that the page unpacks only what is looked at."""
-
-    index: str
-    tasks: tuple[str, ...]
+MOST_TOGETHER: Final = 8_000_000
+"""Tasks of so many letters, and the one that goes beyond, are packed together: a page unpacks that in no time."""
 
 
-def records(results: Results) -> Records:
-    """The records of all results."""
+def records(results: Results) -> Iterator[tuple[str, str]]:
+    """The names of all records and the records, packed; of tasks many together, and the index last."""
     index = _Index()
-    tasks = tuple(packed(_task(name, group, results.scoring, index)) for name, group in _by_task(results).items())
-    return Records(packed(index.to_dict()), tasks)
-
-
-def packed(value: Any) -> str:
-    """The value as JSON, deflated, in letters that mean nothing to a page. Any text can be in it."""
-    return b64encode(compress(json.dumps(value, separators=(",", ":")).encode("ascii"), 9)).decode("ascii")
+    together: list[dict[str, Any]] = []
+    size = block = 0
+    for name, group in _by_task(results).items():
+        together.append(_task(name, group, results.scoring, index))
+        index.blocks.append(block)
+        size += len(json.dumps(together[-1]))
+        if size > MOST_TOGETHER:
+            yield f"tasks-{block}", packed(together)
+            together, size, block = [], 0, block + 1
+    if together:
+        yield f"tasks-{block}", packed(together)
+    yield "index", packed(index.to_dict())
 
 
 def _by_task(results: Results) -> dict[str, list[Result]]:
@@ -83,6 +83,8 @@ class _Index:
 
     names: dict[str, dict[str, int]] = field(default_factory=lambda: {"agent": {}, "world": {}, "task": {}})
     columns: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
+    blocks: list[int] = field(default_factory=list)
+    """For each task, with which others it is packed."""
 
     def add(self, name: str, result: Result, nth: int, headline: str) -> None:
         for what, text in (("agent", result.agent), ("world", result.world), ("task", name)):
@@ -100,7 +102,8 @@ class _Index:
             self.columns[key].append(value)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"names": {what: list(names) for what, names in self.names.items()}, "columns": self.columns}
+        names = {what: list(names) for what, names in self.names.items()}
+        return {"names": names, "columns": self.columns, "blocks": self.blocks}
 
 
 def _short_number(value: Any) -> Any:
@@ -123,9 +126,13 @@ def _harm_kinds(scores: Mapping[str, Any]) -> dict[int, str]:
 
 
 def _task(name: str, group: list[Result], scoring: Scoring, index: _Index) -> dict[str, Any]:
-    """The record of a task; the index is told of its episodes. Calls that are alike are recorded once."""
+    """The record of a task; the index is told of its episodes.
+
+    Calls that are alike are recorded once, and so is what was asked for in calls that went differently.
+    """
     met: Counter[tuple[str, int]] = Counter()
     wrong: dict[int, Counter[str]] = defaultdict(Counter)
+    asked: dict[str, int] = {}
     calls: dict[str, int] = {}
     episodes = []
     for result in group:
@@ -141,11 +148,24 @@ def _task(name: str, group: list[Result], scoring: Scoring, index: _Index) -> di
         index.add(name, result, nth, found.headline if found else f"not explained: {result.why}")
         episode = _episode(result, scored, found)
         for key in ("calls", "others"):
-            episode[key] = [calls.setdefault(json.dumps(call), len(calls)) for call in episode[key]]
+            for call in episode[key]:
+                call["asked"] = _number(asked, call["asked"])
+            episode[key] = [_number(calls, call) for call in episode[key]]
         episodes.append(episode)
     task = next((result.task for result in group if result.task is not None), None)
     about = {"gone": next(result.why for result in group)} if task is None else _about(task, wrong)
-    return {"name": name, **about, "calls": list(map(json.loads, calls)), "episodes": episodes}
+    return {
+        "name": name,
+        **about,
+        "asked": list(map(json.loads, asked)),
+        "calls": list(map(json.loads, calls)),
+        "episodes": episodes,
+    }
+
+
+def _number(known: dict[str, int], record: dict[str, Any]) -> int:
+    """The number of a record among those that are known."""
+    return known.setdefault(json.dumps(record), len(known))
 
 
 def _about(task: Task, wrong: Mapping[int, Counter[str]]) -> dict[str, Any]:
@@ -202,8 +222,8 @@ def _episode(result: Result, scored: Score | None, found: Explanation | None) ->
         return {**record, "why": result.why}
     explained = found.to_dict()
     for call, step, note in zip(record["calls"], scored.trace.steps, explained["steps"], strict=True):
-        call |= {"kind": step.kind.value, "harm": step.harm, "before": step.before, "after": step.after,
-                 "action": step.symbol, "text": note["text"]}  # fmt: skip
+        call |= {"kind": step.kind.value, "harm": step.harm, "before": step.before, "action": step.symbol,
+                 **({} if step.after == step.before else {"after": step.after}), "text": note["text"]}  # fmt: skip
     golden = _aligned(scored, scored.reference)
     repair = list(map(list, found.repair)) if scored.harms else _aligned(scored, scored.repair)
     return {
@@ -233,7 +253,8 @@ def _message(message: Any) -> dict[str, Any]:
 
 
 def _call(call: Call) -> dict[str, Any]:
-    shown: dict[str, Any] = {"label": call.label, "tool": call.tool, "arguments": _shown(call.arguments)}
+    asked = {"label": call.label, "tool": call.tool, "arguments": _shown(call.arguments)}
+    shown: dict[str, Any] = {"asked": asked}
     if call.error is not None:
         shown["error"] = _shown(call.error)
     if call.result is not UNANSWERED:

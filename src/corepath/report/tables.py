@@ -139,7 +139,7 @@ class Table:
         ])  # fmt: skip
 
     def html(self) -> str:
-        """As HTML; `data-value` has a number in full, for sorting."""
+        """As HTML; `data-value` has a number for sorting."""
         head = "".join(
             f'<th scope="col" data-key="{escape(column.key)}"{_kind(column)}>{escape(column.line)}</th>'
             for column in self.columns
@@ -449,7 +449,7 @@ def _html_cell(column: Column, value: Any, place: int) -> str:
     if column.is_text:
         return f"<td>{text}</td>"
     number = value.mean if isinstance(value, Estimate) else value
-    full = f' data-value="{number!r}"' if isinstance(number, (int, float)) else ""
+    full = f' data-value="{round(number, 6)}"' if isinstance(number, (int, float)) else ""
     return f'<td class="number"{full}>{text}</td>'
 
 

@@ -59,33 +59,18 @@ function block(name, [kind, text], level = "h3") {
     folded(["Show all of it: ", begin], pre));
 }
 
-// ---- Records ----
-
-const unpacked = new Map();
-
-/** A packed record of the page; unpacked once. */
-function record(id) {
-  if (!unpacked.has(id)) unpacked.set(id, unpack(document.getElementById(id).textContent));
-  return unpacked.get(id);
-}
-
-async function unpack(text) {
-  const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(stream).text());
-}
+// ---- The index ----
 
 /** The rows of the index: one object an episode, with its names as text; `within` is its place in the task's record. */
-function rowsOf({ names, columns }) {
+function rowsOf({ names, columns, blocks }) {
   const keys = Object.keys(columns);
-  const within = new Map();
+  const within = names.task.map(() => 0);
   return (columns.agent ?? []).map((_, place) => {
     const row = Object.fromEntries(keys.map((key) => [key, columns[key][place]]));
-    const block = `task-${row.task}`;
-    within.set(block, (within.get(block) ?? -1) + 1);
+    const found = { block: blocks[row.task], among: row.task - blocks.indexOf(blocks[row.task]), within: within[row.task]++ };
     for (const what of ["agent", "world", "task"]) row[what] = names[what][row[what]];
     const fooled = row.state_match === true && (row.harm_count > 0 || !row.accepted);
-    return { ...row, place, block, within: within.get(block), fooled, number: row.nth > 1 ? `${row.epoch}.${row.nth}` : `${row.epoch}` };
+    return { ...row, ...found, place, fooled, number: row.nth > 1 ? `${row.epoch}.${row.nth}` : `${row.epoch}` };
   });
 }
 

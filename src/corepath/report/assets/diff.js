@@ -37,7 +37,7 @@ async function showDiff(taskName, agentA, numberA, agentB, numberB) {
   const gone = wanted.find((_, which) => !rows[which]);
   if (gone) return showMissing(`This page has no episode '${gone[1]}' of agent '${gone[0]}' on task '${taskName}'.`);
   const still = asked();
-  const task = await record(rows[0].block);
+  const task = await taskOf(rows[0]);
   if (!still()) return;
   const both = rows.map((row) => ofRow(task, row));
   const names = rows.map((row) => link(episodeLink(row), named(called(row))));

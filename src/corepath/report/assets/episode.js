@@ -2,10 +2,11 @@
 
 const findRow = (task, agent, number) => taskRows(task).find((row) => visible(row.agent) === agent && row.number === number);
 
-/** The episode of a row, with its calls. */
+/** The episode of a row, with its calls in full. */
 function ofRow(task, row) {
   const found = task.episodes[row.within];
-  const inFull = (numbers) => numbers.map((number) => task.calls[number]);
+  const inFull = (numbers) => numbers.map((number) => task.calls[number])
+    .map((call) => ({ ...task.asked[call.asked], ...call, after: call.after ?? call.before }));
   return { ...found, calls: inFull(found.calls), others: inFull(found.others) };
 }
 
@@ -20,7 +21,7 @@ async function showEpisode(taskName, agent, number, query) {
   const row = findRow(taskName, agent, number);
   if (!row) return showMissing(`This page has no episode '${number}' of agent '${agent}' on task '${taskName}'.`);
   const still = asked();
-  const task = await record(row.block);
+  const task = await taskOf(row);
   if (!still()) return;
   const episode = ofRow(task, row);
   const walk = walker(task, episode);
@@ -112,14 +113,16 @@ function touched(svg, call) {
   return known.get(key);
 }
 
-const stateOf = (svg, state) => svg.querySelector(`[data-state="${state}"], [data-states~="${state}"]`);
+const stateOf = (svg, state) => svg.querySelector(`[data-states~="${state}"]`);
+/** What the drawing's other marks name a state by: the first state of its box. */
+const markOf = (svg, state) => parseInt(stateOf(svg, state)?.dataset.states);
 
 function passed(svg, call) {
   const own = (selector) => [...svg.querySelectorAll(selector)];
-  const label = `[data-action="${call.action}"]`;
-  if (call.kind === "progress") return own(`.edge[data-from~="${call.before}"][data-to~="${call.after}"]`);
-  if (call.kind === "loop") return own(`.loop[data-from="${call.before}"]:has(${label}), .anywhere ${label}`);
-  const stubs = own(`.harm[data-from~="${call.before}"]`);
+  const [label, from] = [`[data-action="${call.action}"]`, `[data-from="${markOf(svg, call.before)}"]`];
+  if (call.kind === "progress") return own(`.edge${from}[data-to="${markOf(svg, call.after)}"]`);
+  if (call.kind === "loop") return own(`.loop${from}:has(${label}), .anywhere ${label}`);
+  const stubs = own(`.harm${from}`);
   const named = stubs.filter((stub) => [call.label, visible(call.label)].includes(stub.dataset.harm));
   return named.length ? named : stubs.filter((stub) => !("harm" in stub.dataset));
 }
@@ -192,7 +195,7 @@ function neighbours(row) {
   const listed = all.listed.includes(row) ? all.listed : all.rows;
   const at = listed.indexOf(row);
   const to = (other, words) => other && h("p", {}, `${words}: `, link(episodeLink(other), named(called(other)), " on ", named(other.task)));
-  const others = all.rows.filter((one) => one.block === row.block && one !== row);
+  const others = all.rows.filter((one) => one.task === row.task && one !== row);
   const select = h("select", {}, others.map((one, place) => h("option", { value: place }, visible(cut(called(one), 100)))));
   const compared = others.length && h("form", { submit: (event) => { event.preventDefault(); location.hash = diffLink(row, others[select.value]); } },
     h("label", {}, "Compare with ", select), " ", h("button", {}, "Compare"));

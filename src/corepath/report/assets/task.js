@@ -6,7 +6,7 @@ async function showTask(name) {
   const rows = taskRows(name);
   if (!rows.length) return showMissing(`This page has no task '${name}'.`);
   const still = asked();
-  const task = await record(rows[0].block);
+  const task = await taskOf(rows[0]);
   if (!still()) return;
   const picked = [];
   const compareLink = h("p", { class: "picks", role: "status" }, "Pick two episodes to compare them.");
