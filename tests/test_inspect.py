@@ -52,22 +52,6 @@ def wrong(request: Request) -> Reply:
     return [first, calls(("move_to", {"place": "A"})), says("Done.")][min(request.number, 2)]
 
 
-def test_another_solver_is_scored_the_same_from_its_tool_events(tmp_path):
-    found = []
-    for options in ([], ["--solver", "inspect_ai/generate"]):
-        with BadServer(wrong) as server:
-            log = inspected(tmp_path, server.url, "corepath/farm", "-T", "tasks=dry_plants", *options)
-        (sample,) = log["samples"]
-        found.append(sample["scores"]["core"])
-    ours, theirs = found
-    assert ours["value"] == theirs["value"]
-    kinds = [harm["kind"] for harm in theirs["metadata"]["scores"]["harms"]]
-    assert {"malformed", "unknown_tool"} <= set(kinds)
-    assert [call.partition("(")[0] for call in theirs["metadata"]["calls"]] == [
-        "unlock_safety", "move_to", "nothing", "move_to", "move_to", "move_to"
-    ]  # fmt: skip
-
-
 IN_PROCESS = """
 import json, math, sys
 from inspect_ai import eval, score
@@ -86,22 +70,25 @@ def no_looking():
 def value(log):
     return log.samples[0].scores["core"].value if log.samples and log.samples[0].scores else str(log.samples[0].error)
 
-golden, idle = sys.argv[1:]
-model = get_model("openai-api/server/m", base_url=golden, api_key="x")
-def run(**options):
-    return eval(farm(tasks=["rover_example"]), display="none", log_dir="logs", fail_on_error=False, **options)[0]
+golden, idle, wrong = (
+    get_model("openai-api/server/m", base_url=url, api_key="x", max_retries=0, memoize=False) for url in sys.argv[1:]
+)
+def run(task="rover_example", **options):
+    return eval(farm(tasks=[task]), display="none", log_dir="logs", fail_on_error=False, max_retries=0, **options)[0]
 
 found = {}
+model = golden
 log = run(model=model)
 found["ours"] = value(log)
 found["again"] = value(score(log, core(), action="overwrite"))
 found["approval"] = value(run(model=model, solver=generate(), approval=[ApprovalPolicy(no_looking(), "*")]))
 found["basic"] = value(run(model=model, solver=basic_agent()))
 found["react"] = value(run(model=model, solver=react()))
-nothing = get_model("openai-api/server/m", base_url=idle, api_key="x")
-found["idle"] = value(run(model=nothing))
+found["idle"] = value(run(model=idle))
 found["nan"] = math.isnan(found["idle"]["efficiency"])
 found["left"] = len(_SESSIONS)
+scored = [run("dry_plants", model=wrong, **solver).samples[0].scores["core"] for solver in ({}, {"solver": generate()})]
+found["wrong"] = [[one.value, one.metadata["scores"]["harms"], one.metadata["calls"]] for one in scored]
 print("FOUND", json.dumps(found))
 """
 
@@ -119,8 +106,8 @@ def test_solvers_approval_and_scoring_again(tmp_path):
             return calls(("submit", {"answer": "Done."}))
         return reply
 
-    with BadServer(golden) as server, BadServer(lambda _: says("Done.")) as idle:
-        command = [sys.executable, "-c", IN_PROCESS, server.url, idle.url]
+    with BadServer(golden) as server, BadServer(lambda _: says("Done.")) as idle, BadServer(wrong) as other:
+        command = [sys.executable, "-c", IN_PROCESS, server.url, idle.url, other.url]
         env = {**os.environ, "SERVER_API_KEY": "none", "SERVER_BASE_URL": server.url}
         done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=300)
     assert "FOUND" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
@@ -132,6 +119,13 @@ def test_solvers_approval_and_scoring_again(tmp_path):
     assert "does not offer the world" in found["react"]
     assert found["nan"] is True
     assert found["idle"]["pc"] == 0.0
+    ours, theirs = found["wrong"]
+    assert ours[0] == theirs[0]
+    _, harms, made = theirs
+    assert {"malformed", "unknown_tool"} <= {harm["kind"] for harm in harms}
+    assert [call.partition("(")[0] for call in made] == [
+        "unlock_safety", "move_to", "nothing", "move_to", "move_to", "move_to"
+    ]  # fmt: skip
 
 
 def test_a_service_that_fails_or_refuses_is_an_error_of_the_sample_and_no_score(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache
+from itertools import islice
 
 import pytest
 
@@ -11,11 +12,10 @@ from corepath import Task, World, installed_worlds, world
 from corepath.explore import explore, variant
 from corepath.matchers import ResultOf, every
 from corepath.policy import is_order, named
-from corepath.verify import Verdict, verify
+from corepath.verify import verify
 
 BUILT_IN = sorted(name for name, entry in installed_worlds().items() if entry.module.startswith("corepath.worlds."))
-TASKS = [(name, task) for name in BUILT_IN for task in world(name).makers]
-MADE = {f"{name}/{task}": (name, task) for name, task in TASKS}
+MADE = {f"{name}/{task}": (name, task) for name in BUILT_IN for task in world(name).makers}
 
 
 @pytest.mark.parametrize("task", MADE)
@@ -30,7 +30,7 @@ def test_every_task_is_proven_and_no_way_to_its_goal_is_unknown(task: str) -> No
 def test_every_variant_is_proven_too(task: str, request: pytest.FixtureRequest) -> None:
     name, short = MADE[task]
     long = request.config.getoption("--long")  # then every variant is searched too, 200,000 pairs a task in all
-    seeds, nodes = (range(1, 20), 10_000) if long else (range(1, 5), 0)
+    seeds, nodes = (range(1, 20), 10_000) if long else (range(1, 3), 0)
     failures = {seed: verify(world(name), short, seed, nodes).failures for seed in seeds}
     assert {seed: found for seed, found in failures.items() if found} == {}
 
@@ -38,11 +38,6 @@ def test_every_variant_is_proven_too(task: str, request: pytest.FixtureRequest) 
 @cache
 def canonical(name: str) -> dict[str, Task]:
     return world(name).tasks()
-
-
-@cache
-def verdicts(name: str) -> dict[str, Verdict]:
-    return {task: verify(world(name), task.partition("/")[2], nodes=1_000) for task in canonical(name)}
 
 
 def shortest(task: Task) -> int:
@@ -62,7 +57,8 @@ def test_a_world_has_ten_tasks_of_some_depth(name: str) -> None:
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_a_world_has_tasks_that_need_what_only_a_call_tells(name: str) -> None:
-    assert len([task for task in canonical(name) if reads_a_value(task) or branches(task)]) >= 2
+    found = (task for task in canonical(name) if reads_a_value(task) or branches(task))
+    assert len(list(islice(found, 2))) == 2
 
 
 def reads_a_value(task: str) -> bool:
@@ -74,7 +70,8 @@ def reads_a_value(task: str) -> bool:
 def branches(task: str) -> bool:
     """Whether the start state decides what is right, in different variants."""
     name, _, short = task.partition("/")
-    return len({shape(world(name).make(short, seed)) for seed in range(20)}) > 1
+    first = shape(canonical(name)[task])
+    return any(shape(world(name).make(short, seed)) != first for seed in range(1, 20))
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
@@ -131,17 +128,15 @@ def test_every_tool_is_used_and_every_task_leaves_some_out(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_all_but_two_tasks_have_decoys_and_most_of_them_fool_both_baselines(name: str) -> None:
+def test_most_tasks_have_decoys_that_fool_both_baselines_and_half_of_the_order_rules_are_no_interlock(
+    name: str,
+) -> None:
     tasks = canonical(name).values()
     assert sum(not task.decoys for task in tasks) <= 2
-    fooled = [task for task, found in verdicts(name).items() if "both" in found.decoys.values()]
-    assert len(fooled) >= 7
-
-
-@pytest.mark.parametrize("name", BUILT_IN)
-def test_at_least_half_of_the_order_rules_are_policy_and_not_interlock(name: str) -> None:
-    rules = {named(policy) for task in canonical(name).values() for policy in task.policies if is_order(policy)}
-    broken = {policy for found in verdicts(name).values() for policy in found.policies}
+    verdicts = [verify(world(name), task.id.partition("/")[2], nodes=50) for task in tasks]
+    assert sum("both" in found.decoys.values() for found in verdicts) >= 7  # so more than a hundred in fifteen worlds
+    rules = {named(policy) for task in tasks for policy in task.policies if is_order(policy)}
+    broken = {policy for found in verdicts for policy in found.policies}
     assert len(rules) >= 3
     assert 2 * len(rules & broken) >= len(rules), rules - broken
 
@@ -152,8 +147,6 @@ def test_the_suite_is_as_large_and_as_deep_as_it_is_said_to_be() -> None:
     assert len(tasks) >= 150
     assert sum(shortest(task) >= 8 for task in tasks) >= 40
     assert sum(shortest(task) >= 12 for task in tasks) >= 15
-    fooled = sum("both" in found.decoys.values() for name in BUILT_IN for found in verdicts(name).values())
-    assert fooled >= 100
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import lcm
 from typing import Any, Final
 
 from corepath import notation
@@ -203,6 +204,15 @@ def variants(task: Task) -> int:
     alphabet = task.automaton.alphabet
     names = ((number, name) for number in alphabet.steps for name, _ in alphabet.patterns[number].arguments.fields)
     return min(MOST_VARIANTS, max((len(sample_values(task, number, name)) for number, name in names), default=1))
+
+
+def different(task: Task, symbol: int) -> int | None:
+    """How many variants of a step differ, wherever it is done; None where that depends on what is bound."""
+    arguments = task.automaton.alphabet.patterns[symbol].arguments
+    settled = [_settled_values(task, symbol, name) for name, _ in arguments.fields]
+    if arguments.open or None in settled:
+        return None
+    return lcm(*(len(values) for values in settled if values))
 
 
 def sample_values(task: Task, symbol: int, name: str) -> list[Any]:

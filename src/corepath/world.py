@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, T
 from corepath.action import REQUIRED, UNANSWERED, Action, Call, Tool
 from corepath.alphabet import Forbidden
 from corepath.errors import CorepathError, TaskError, ToolError, nearest
-from corepath.explore import Node, arguments_at, explore, place, simulator_of, variant, variants
+from corepath.explore import Node, arguments_at, different, explore, place, simulator_of, variant, variants
 from corepath.json_values import equal, is_name, why_not_json
 from corepath.matchers import Matcher, ResultOf, Scope, every
 from corepath.parameters import Parameter, parameters_of, taken
@@ -285,11 +285,12 @@ def proven_loops(task: Task) -> dict[int, set[int]]:
             return {}
         for node in explored.nodes:
             standing.setdefault(node.position.state, {})[place(task, node)] = node
+    tried = {symbol: rounds[: different(task, symbol)] for symbol in writes}
     loops: dict[int, set[int]] = {}
     for state, nodes in standing.items():
         for symbol in writes:
             if symbol not in task.automaton.delta[state] and all(
-                preserves(task, node, symbol, number) for node in nodes.values() for number in rounds
+                preserves(task, node, symbol, number) for node in nodes.values() for number in tried[symbol]
             ):
                 loops.setdefault(state, set()).add(symbol)
     return loops

@@ -27,7 +27,7 @@ def completion(message: dict[str, Any]) -> dict[str, Any]:
     """A message of the assistant as the package of OpenAI reads it from the API and dumps it."""
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}
     whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "gpt-x", "choices": [choice]}
-    return ChatCompletion.model_validate(whole).choices[0].message.model_dump()
+    return dict(ChatCompletion.model_validate(whole).choices[0].message.model_dump())
 
 
 def test_messages_that_the_package_of_openai_dumps(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def response(*output: Any, **more: Any) -> dict[str, Any]:
         "id": "resp_1", "object": "response", "created_at": 1, "model": "gpt-x", "output": list(output), "tools": [],
         "parallel_tool_calls": True, "tool_choice": "auto", "status": "completed", **more,
     }  # fmt: skip
-    return Response.model_validate(whole).model_dump(mode="json")
+    return dict(Response.model_validate(whole).model_dump(mode="json"))
 
 
 def function(id_: str, name: str = "look", arguments: str = "{}", **more: Any) -> dict[str, Any]:
