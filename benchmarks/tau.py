@@ -1,13 +1,14 @@
 """What path scores add to the final reward on real runs of τ-bench and τ²-bench: the tables of docs/tau-bench.md.
 
 `python -m benchmarks.tau [FOLDER]` prints them; the folder has `tau-bench/` and `tau2-bench/` with result files.
+`python -m benchmarks.tau FILE...` prints those of other result files.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -17,13 +18,12 @@ from corepath import Episode, Score, score
 from corepath.derive import Derived, Expected, GoldenReads, Writes, derive
 from corepath.errors import Problem
 from corepath.importers import imported
-from corepath.importers.expecting import expected_in
+from corepath.importers.expecting import expected_in, own_tools
 from corepath.task import NO_AGENT_ACTIONS
 from corepath.tool_file import Tools, load_tools
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT.parent / "shared" / "data"
-TOOLS = ROOT / "examples" / "tau" / "tools.yaml"
 RUNS = {
     "τ-bench airline, GPT-4o": "tau-bench/gpt-4o-airline.json",
     "τ²-bench airline, GPT-4.1": "tau2-bench/gpt-4.1-airline.json",
@@ -108,10 +108,15 @@ class Runs:
         return [Scored(one, score(tasks[one.task].task, one)) for one in asked]
 
 
-def tables(folder: Path = DATA) -> str:
+def published(folder: Path = DATA) -> dict[str, Path]:
+    """The files of the docs by name."""
+    return {name: folder / file for name, file in RUNS.items()}
+
+
+def tables(files: Mapping[str, Path] | None = None) -> str:
     """All tables, in Markdown."""
-    tools = load_tools(TOOLS)
-    runs = [Runs.read(name, folder / file) for name, file in RUNS.items()]
+    tools = load_tools(own_tools("tau2") or "")
+    runs = [Runs.read(name, file) for name, file in (files or published()).items()]
     parts = [_table(_overview(runs, tools)), _table(_kinds(runs, tools))]
     parts += [f"**{one.name}**\n\n{_table(_by_derivation(one, tools))}" for one in runs]
     return "\n".join(parts)
@@ -179,12 +184,13 @@ def _table(rows: Iterator[str]) -> str:
 
 
 def main() -> int:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DATA
-    missing = [file for file in RUNS.values() if not (folder / file).exists()]
+    given = [Path(one) for one in sys.argv[1:]] or [DATA]
+    files = published(given[0]) if given[0].is_dir() else {one.stem: one for one in given}
+    missing = [file for file in files.values() if not file.is_file()]
     if missing:
-        print(f"no {missing[0]} in {folder}; name the folder that has it", file=sys.stderr)
+        print(f"no such file: {missing[0]}; name the folder that has it, or other result files", file=sys.stderr)
         return 1
-    print(tables(folder), end="")
+    print(tables(files), end="")
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corepath import Call, Episode, Task, TaskError, load_tasks, score
-from corepath.derive import Derived, Expected, ExpectedCall, GoldenReads, Writes, derive, unused_rules
+from corepath.derive import Derived, Expected, ExpectedCall, GoldenReads, Writes, derive, likely_mistakes
 from corepath.errors import InputError, Problem
 from corepath.importers import imported
 from corepath.importers.expecting import expected_in
@@ -26,7 +26,7 @@ from .brute_force import Machine, brute_score
 from .importers.tau_runs import REAL, real
 
 ROOT = Path(__file__).parent.parent
-TAU_TOOLS = ROOT / "examples" / "tau" / "tools.yaml"
+TAU_TOOLS = ROOT / "src" / "corepath" / "importers" / "tau_tools.yaml"
 TOOLS = Tools(reads=["get_*"], neutral=["hand_over"])
 
 
@@ -132,6 +132,88 @@ def test_a_tool_that_is_called_as_an_action_is_named_apart() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("chosen", "why"),
+    [
+        ({"writes": "anyorder"}, "no choice 'anyorder' of writes; did you mean 'any_order'?"),
+        ({"golden_reads": "steps"}, "no choice 'steps' of golden_reads; there is loops, progress"),
+        ({"writes": None}, "no choice 'None' of writes; there is sequence, any_order"),
+    ],
+)
+def test_a_choice_that_there_is_not_is_told(chosen: dict[str, Any], why: str) -> None:
+    with pytest.raises(TaskError) as caught:
+        derive(expected("pay()"), TOOLS, **chosen)
+    assert str(caught.value) == why
+
+
+# The expected calls, replayed
+
+
+@pytest.mark.parametrize("writes", ["sequence", "any_order"])
+def test_expected_calls_that_a_rule_makes_one_are_told(writes: Writes) -> None:
+    tools = Tools(arguments={"*": {"to": "any", "amount": "approx 1"}})
+    with pytest.raises(TaskError) as caught:
+        derive(expected("pay(to=1, amount=5)", "pay(to=1, amount=5.5)"), tools, writes=writes)
+    assert str(caught.value) == (
+        "task 't': the action of the expected call pay(to=1, amount=5) also takes pay(to=1, amount=5.5), "
+        "by the rule 'amount: approx 1'; make it narrower"
+    )
+    assert derive(expected("pay(amount=5)", "pay(amount=6.5)"), tools, writes=writes)
+    with pytest.raises(TaskError, match=r"call pay\(amount=5\) also takes pay\(amount=6\), by the rule"):
+        derive(expected("pay(amount=5)", "pay(amount=6)", "pay(amount=5)"), tools, writes=writes)
+
+
+def test_an_expected_read_that_is_taken_for_another_is_told() -> None:
+    tools = Tools(["get_*"], arguments={"get_a": {"at.x": "approx 2", "n": "approx"}})
+    calls = expected("get_a(n=1, at={x: 1})", "get_a(n=1, at={x: 2})")
+    with pytest.raises(TaskError, match=r"takes get_a\(n=1, at={\"x\": 2}\), by the rule 'at.x: approx 2'; make"):
+        derive(calls, tools, golden_reads="progress")
+    assert derive(calls, tools).left_out
+
+
+def test_expected_calls_that_are_one_in_what_is_compared_are_told() -> None:
+    calls = (ExpectedCall("a", {"x": 1, "y": 5}, compared=["x"]), ExpectedCall("a", {"x": 1, "y": 2}, compared=["y"]))
+    with pytest.raises(TaskError, match=r"a\(x=1, y=5\) also takes a\(x=1, y=2\), by the arguments that are compared"):
+        derive(Expected("t", calls), Tools())
+
+
+def test_an_expected_read_of_no_known_tool_is_told() -> None:
+    tools = Tools(["get_*"], tools=[tool("pay()"), tool("get_a()")])
+    with pytest.raises(TaskError, match=r"task 't': it does not accept the expected call get_b: unknown_tool"):
+        derive(expected("get_b()", "pay()"), tools)
+
+
+paying = st.builds(
+    ExpectedCall,
+    st.sampled_from(["pay", "get_x"]),
+    st.fixed_dictionaries({"n": st.lists(st.sampled_from([0, 1, 1.5, 3]), max_size=2), "by": st.sampled_from("ab")}),
+)
+
+
+@given(
+    calls=st.lists(paying, max_size=4),
+    rule=st.sampled_from(["approx 1", "unordered", "any", "approx"]),
+    chosen=st.tuples(st.sampled_from(["sequence", "any_order"]), st.sampled_from(["loops", "progress"])),
+)
+def test_the_expected_calls_are_accepted_or_the_task_is_refused(
+    calls: list[ExpectedCall], rule: str, chosen: Any
+) -> None:
+    try:
+        made = derive(
+            Expected("t", calls),
+            Tools(["get_*"], arguments={"*": {"n": rule}}),
+            writes=chosen[0],
+            golden_reads=chosen[1],
+        )
+    except TaskError as error:
+        assert rule.startswith("approx") and "by the rule 'n: approx" in str(error)  # noqa: PT017, PT018
+        return
+    orders = [tuple(calls), *(permutations(calls) if chosen == ("any_order", "loops") else ())]
+    for order in orders:
+        scored = score(made.task, [Call(call.tool, call.arguments) for call in order])
+        assert (scored.accepted, scored.harm_count, scored.pc) == (True, 0, 1.0)
+
+
 # How arguments are compared
 
 
@@ -153,6 +235,26 @@ def test_a_tool_that_is_called_as_an_action_is_named_apart() -> None:
          ['swap(old=["c", "a", "b"], new=[3, 1, 2], by="x")', 'swap(old=["a", "b", "c"], new=[1, 2, 3], by="x")'],
          ['swap(old=["c", "a", "b"], new=[1, 2, 3], by="x")', 'swap(old=["a", "b"], new=[1, 2], by="x")']),
         ({"old": "paired with new"}, 'swap(old="a", new=[1])', [], ['swap(old=["a"], new=[1])']),
+        ({"ids": "unordered"}, "back(ids=[[1, 2], [3, 4]])", ["back(ids=[[3, 4], [1, 2]])"],
+         ["back(ids=[[2, 1], [3, 4]])"]),
+        ({"n": "approx 1"}, "pay(n=[[5], 6])", ["pay(n=[[5.5], 5.5])"], ["pay(n=[6, [5]])"]),
+        ({"i": "paired with n", "n": "paired with m"}, 'ex(i=["a", "b"], n=["x", "y"], m=[1, 2])',
+         ['ex(i=["b", "a"], n=["y", "x"], m=[2, 1])'],
+         ['ex(i=["b", "a"], n=["x", "y"], m=[1, 2])', 'ex(i=["b", "a"], n=["y", "x"], m=[1, 2])',
+          'ex(i=["a", "b"], n=["y", "x"], m=[2, 1])']),
+        ({"i": "paired with n", "m": "paired with n", "j": "paired with k"},
+         "ex(i=[1, 2], n=[3, 4], m=[5, 6], j=[7, 8], k=[9, 0])",
+         ["ex(i=[2, 1], n=[4, 3], m=[6, 5], j=[7, 8], k=[9, 0])",
+          "ex(i=[2, 1], n=[4, 3], m=[6, 5], j=[8, 7], k=[0, 9])"],
+         ["ex(i=[2, 1], n=[4, 3], m=[5, 6], j=[7, 8], k=[9, 0])",
+          "ex(i=[1, 2], n=[3, 4], m=[5, 6], j=[8, 7], k=[9, 0])"]),
+        ({"o.i": "paired with o.n"}, "ex(o={i: [1, 2], n: [3, 4]}, i=[1, 2], n=[3, 4])",
+         ["ex(o={i: [2, 1], n: [4, 3]}, i=[1, 2], n=[3, 4])"],
+         ["ex(o={i: [2, 1], n: [3, 4]}, i=[1, 2], n=[3, 4])", "ex(o={i: [1, 2], n: [3, 4]}, i=[2, 1], n=[4, 3])"]),
+        ({"o": "unordered", "o.i": "paired with o.n"}, "ex(o=[{i: [1, 2], n: [3, 4]}, {i: [5, 6], n: [7, 8]}])",
+         ["ex(o=[{i: [5, 6], n: [7, 8]}, {i: [2, 1], n: [4, 3]}])",
+          "ex(o=[{i: [1, 2], n: [3, 4]}, {i: [6, 5], n: [8, 7]}])"],
+         ["ex(o=[{i: [5, 6], n: [7, 8]}, {i: [2, 1], n: [3, 4]}])"]),
     ],
 )  # fmt: skip
 def test_rules_for_arguments(
@@ -171,6 +273,9 @@ def test_a_rule_for_a_tool_outdoes_one_for_many() -> None:
     tools = Tools(arguments={"pay": {"n": "approx 1"}, "*": {"n": "any"}})
     made = derive(expected("pay(n=1)", "send(n=1)"), tools)
     assert [one.notation for one in made.task.actions] == ["pay(n=approx(1, tol=1.0))", "send(n=ANY)"]
+    globs = Tools(["p*"], ["pa*"], {"*": {"n": "any", "m": "any"}, "s*": {"n": "approx 1"}})
+    assert derive(expected("send(n=1, m=2)"), globs).task.actions[0].notation == "send(n=approx(1, tol=1.0), m=ANY)"
+    assert globs.kind("pay") == "neutral"
 
 
 def test_pairs_are_permuted_once_each_and_steps_stay_one_step(tmp_path: Path) -> None:
@@ -189,6 +294,9 @@ def test_pairs_that_do_not_pair_or_are_too_many_are_told() -> None:
     seven = list(range(7))
     with pytest.raises(TaskError, match="have 7 pairs; at most 6 can be permuted"):
         derive(Expected("t", (ExpectedCall("swap", {"old": seven, "new": seven}),)), tools)
+    two = Tools(arguments={"swap": {"old": "paired with new", "a": "paired with b"}})
+    with pytest.raises(TaskError, match="paired lists have more than 720 orders in all"):
+        derive(Expected("t", (ExpectedCall("swap", dict.fromkeys(("old", "new", "a", "b"), seven[:6])),)), two)
 
 
 def test_arguments_that_do_not_count_are_left_open() -> None:
@@ -207,11 +315,36 @@ def test_the_defaults_of_known_tools_count(tmp_path: Path) -> None:
     assert [harm.kind.value for harm in score(task, ["fly()"]).harms] == ["unknown_tool"]
 
 
-def test_rules_whose_argument_is_never_expected_are_told() -> None:
-    tools = Tools(
-        arguments={"pay": {"n": "approx", "m": "any", "who.age": "any", "who.name": "any"}, "fly": {"x": "any"}}
+@pytest.mark.parametrize(
+    ("tools", "told"),
+    [
+        (Tools(arguments={"pay": {"n": "any", "m": "any", "who.age": "any",
+                                 "who.name": "any"}, "fly": {"x": "any"}}),
+         ["no call is expected with the argument of the rule 'pay.m'",
+          "no call is expected with the argument of the rule 'pay.who.name'"]),
+        (Tools(reads=["gte", "get_*"]), ["no call of 'gte' is expected; did you mean 'get'?"]),
+        (Tools(reads=["get"], neutral=["hanover"]), ["no call of 'hanover' is expected; did you mean 'hand_over'?"]),
+        (Tools(arguments={"pai": {"n": "any"}, "pa*": {"n": "any"}}),
+         ["no call of 'pai' is expected; did you mean 'pay'?"]),
+        (Tools(arguments={"pai": {"n": "any"}, "pay": {"n": "any"}}), []),
+        (Tools(reads=["update_seats", "get", "gets", "a"]), []),
+        (Tools(arguments={"pay": {"ids": "paired with idz"}}),
+         ["no call is expected with the argument 'idz' of the rule 'pay.ids: paired with idz'"]),
+        (Tools(arguments={"*": {"to": "approx 0.1"}}), ["no number is expected for the rule '*.to: approx 0.1'"]),
+        (Tools(arguments={"pay": {"to": "unordered"}}), ["no list is expected for the rule 'pay.to: unordered'"]),
+        (Tools(arguments={"pay": {"to": "paired with ids"}}),
+         ["no list is expected for the rule 'pay.to: paired with ids'"]),
+        (Tools(arguments={"pay": {"ids": "approx", "none": "approx", "who": "unordered"}}), []),
+        (Tools(["a", "gets"], arguments={"pai": {"n": "any"}}, tools=[tool(n) for n in ("a", "gets", "pai")]), []),
+        (Tools(["find_*", "get*"], tools=[tool("get()"), tool("hand_over()"), tool("pay"), tool("update_bags()")]),
+         ["no tool fits 'find_*'"]),
+    ],
+)  # fmt: skip
+def test_what_a_tool_file_says_for_nothing_is_told(tools: Tools, told: list[str]) -> None:
+    calls = expected(
+        'pay(n=1, to="Ann", ids=[[1], 2], none=null, who=[{age: 1}])', "get()", "hand_over()", "update_bags()", "b()"
     )
-    assert unused_rules(tools, [expected("pay(n=1, who=[{age: 1}])")]) == ["pay.m", "pay.who.name"]
+    assert likely_mistakes(tools, [calls]) == told
 
 
 texts = st.text(st.characters(codec="utf-8"), max_size=8)
@@ -233,7 +366,11 @@ def test_the_file_says_what_the_task_says(
     calls: list[ExpectedCall], id_: str, prompt: str, chosen: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     tools = Tools(["get_*"], ["hand_over"], {"*": {"a": "unordered", "b": "any", "c d": "approx 0.5"}})
-    made = derive(Expected(id_, tuple(calls), prompt), tools, writes=chosen[0], golden_reads=chosen[1])
+    try:
+        made = derive(Expected(id_, tuple(calls), prompt), tools, writes=chosen[0], golden_reads=chosen[1])
+    except TaskError as error:
+        assert "by the rule 'c d: approx 0.5'" in str(error)  # noqa: PT017  # two of the calls are too near
+        return
     assert same(made.task, reloaded(made, tmp_path_factory.mktemp("derived")))
 
 
@@ -247,9 +384,11 @@ def tool_file(folder: Path, text: str) -> Path:
 
 
 def test_a_tool_file_is_read(tmp_path: Path) -> None:
-    text = "version: 1\nreads: [get_*]\nneutral: [bye]\narguments:\n  pay: {n: approx 0.5}\ntools: ['pay(n, by=1)']\n"
+    text = (
+        "version: 1\nreads: [get_*]\nneutral: [bye]\narguments:\n  pay: {n: approx 0.5}\ntools: ['pay(n, by=1)', bye]\n"
+    )
     assert load_tools(tool_file(tmp_path, text)) == Tools(
-        ["get_*"], ["bye"], {"pay": {"n": "approx 0.5"}}, (tool("pay(n, by=1)"),)
+        ["get_*"], ["bye"], {"pay": {"n": "approx 0.5"}}, (tool("pay(n, by=1)"), tool("bye"))
     )
 
 
@@ -265,6 +404,18 @@ def test_a_tool_file_is_read(tmp_path: Path) -> None:
         ("arguments: {pay: {n: paired with}}", "1:22: no rule 'paired with' for an argument"),
         ("arguments: {pay: {n: any thing}}", "1:22: no rule 'any thing' for an argument"),
         ("arguments: {pay: any}", "1:18: expected a mapping here"),
+        ("arguments: {pay: {x: paired with x}}", "1:22: 'x' is paired with itself; name the other list"),
+        (
+            "arguments: {pay: {o.x: paired with y}}",
+            "1:24: 'o.x' cannot be paired with 'y': paired lists are in the same object",
+        ),
+        ("reads: [get_a]\nneutral: [bye, get_a]", "2:16: 'get_a' is in reads and in neutral; it can be one of them"),
+        ("tools: ['send(a)', 'send(a)', 'send(b)']", "1:31: tool 'send' is there twice, with other parameters"),
+        ("tools: ['get()']\nreads: [gte, x*]", "2:9: no tool 'gte'; did you mean 'get'?"),
+        ("tools: ['get()']\nneutral: [bye]", "2:11: no tool 'bye'; there is get"),
+        ("tools: ['pay(n)']\narguments: {pai: {n: any}}", "2:13: no tool 'pai'; did you mean 'pay'?"),
+        ("tools: ['pay(num)']\narguments: {pay: {mum.x: any}}", "2:26: tool 'pay' has no argument 'mum.x'; "),
+        ("tools: ['pay(n)']\narguments: {pay: {n: paired with m}}", "2:22: tool 'pay' has no argument 'm'; there is n"),
         ("tools: ['pay(']", "1:9: "),
         ("- reads", "1:1: a tool file is one mapping, as in reads: [get_*]"),
         ("reads: [", "not YAML"),
@@ -274,6 +425,19 @@ def test_what_is_wrong_with_a_tool_file_is_told_with_its_place(text: str, why: s
     with pytest.raises(InputError) as caught:
         load_tools(tool_file(tmp_path, text))
     assert why in str(caught.value)
+
+
+def test_a_key_that_a_tool_file_gives_twice_is_told(tmp_path: Path) -> None:
+    file = tool_file(tmp_path, "reads: [a]\nneutral: [b]\nreads: [c]\n")
+    tools = load_tools(file)
+    assert tools == Tools(["c"], ["b"])
+    assert tools.warnings == (f"{file}:3:1: 'reads' is given twice; the last one counts",)
+
+
+@pytest.mark.parametrize("file", REAL)
+def test_the_tool_file_of_tau_is_right_for_every_domain(file: str) -> None:
+    found = [one for one in expected_in(real(file)) if isinstance(one, Expected)]
+    assert likely_mistakes(load_tools(TAU_TOOLS), found) == []
 
 
 # Expected calls that a person writes
@@ -328,11 +492,12 @@ def test_the_command_writes_a_file_that_check_accepts(corepath: Run, tmp_path: P
     (tmp_path / "calls.yaml").write_text(
         "- {id: bank/pay, calls: ['get_a()', 'pay(n=5)', 'send()']}\n- {id: bank/look, calls: ['get_a()']}\n"
     )
-    tool_file(tmp_path, "reads: [get_*]\narguments: {pay: {n: approx, to: any}}\n")
+    tool_file(tmp_path, "reads: []\nreads: [get_*]\narguments: {pay: {n: approx, to: any}}\n")
     done = corepath("derive", "calls.yaml", "--tools", "tools.yaml", "--writes", "any_order", "--out", "t.yaml",
                     cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == [
+        "warning: tools.yaml:2:1: 'reads' is given twice; the last one counts",
         "warning: tools.yaml: no call is expected with the argument of the rule 'pay.to'",
         "2 tasks in t.yaml; 1 of them ask that nothing be changed",
     ]

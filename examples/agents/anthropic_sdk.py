@@ -4,7 +4,6 @@ The SDK takes its key from ANTHROPIC_API_KEY, and another server than Anthropic'
 """
 
 import sys
-from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -44,6 +43,9 @@ def play(ep: corepath.Loop, model: str) -> None:
 if __name__ == "__main__":
     name, *tasks = sys.argv[1:]
     for task in tasks:
-        with suppress(corepath.StepLimitError), corepath.episode(task, agent=name) as episode:
-            play(episode, name)
+        try:
+            with corepath.episode(task, agent=name) as episode:
+                play(episode, name)
+        except Exception as error:  # noqa: BLE001  # what was done until then is kept, and the other tasks are played
+            print(f"{task}: {error}", file=sys.stderr)
         print(corepath.episode_json(episode.episode))

@@ -5,7 +5,6 @@ calls to no tool, and arguments that are no JSON. They are part of the path.
 """
 
 import sys
-from contextlib import suppress
 from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
@@ -27,7 +26,7 @@ def play(ep: corepath.Loop, model: str) -> None:
         if said := state["messages"][-1].text:
             ep.say(said)
         replies = [
-            ToolMessage(ep.reply(call["name"], call["args"], id=call["id"], turn=turn), tool_call_id=call["id"])
+            ToolMessage(ep.reply(call["name"] or "", call["args"], id=call["id"], turn=turn), tool_call_id=call["id"])
             for call in calls_in(state)
         ]
         return {"messages": replies}
@@ -44,7 +43,10 @@ def play(ep: corepath.Loop, model: str) -> None:
 
 
 def calls_in(state: MessagesState) -> list[Any]:
-    """The calls of the last message; the arguments of an invalid one are text."""
+    """The calls of the last message; the arguments of an invalid one are text.
+
+    Of a message with both, LangChain does not keep the order: the invalid ones come after the others.
+    """
     last = state["messages"][-1]
     return [*last.tool_calls, *last.invalid_tool_calls] if isinstance(last, AIMessage) else []
 
@@ -52,6 +54,9 @@ def calls_in(state: MessagesState) -> list[Any]:
 if __name__ == "__main__":
     name, *tasks = sys.argv[1:]
     for task in tasks:
-        with suppress(corepath.StepLimitError), corepath.episode(task, agent=name) as episode:
-            play(episode, name)
+        try:
+            with corepath.episode(task, agent=name) as episode:
+                play(episode, name)
+        except Exception as error:  # noqa: BLE001  # what was done until then is kept, and the other tasks are played
+            print(f"{task}: {error}", file=sys.stderr)
         print(corepath.episode_json(episode.episode))

@@ -6,7 +6,6 @@ those to no tool or with arguments that are no JSON are part of the path. Its to
 
 import asyncio
 import sys
-from contextlib import suppress
 
 from pydantic_ai import Agent, RunContext, Tool, UsageLimits
 from pydantic_ai.models.openai import OpenAIChatModel
@@ -43,6 +42,9 @@ async def play(ep: corepath.Loop, model: str) -> None:
 if __name__ == "__main__":
     name, *tasks = sys.argv[1:]
     for task in tasks:
-        with suppress(corepath.StepLimitError), corepath.episode(task, agent=name) as episode:
-            asyncio.run(play(episode, name))
+        try:
+            with corepath.episode(task, agent=name) as episode:
+                asyncio.run(play(episode, name))
+        except Exception as error:  # noqa: BLE001  # what was done until then is kept, and the other tasks are played
+            print(f"{task}: {error}", file=sys.stderr)
         print(corepath.episode_json(episode.episode))

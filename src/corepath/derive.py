@@ -8,17 +8,18 @@ the task file, which a person can then edit. Where no write is expected, the rig
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from fnmatch import fnmatchcase
 from functools import cached_property
-from itertools import permutations
-from typing import Any, Final, Literal
+from itertools import islice, permutations, product
+from typing import Any, Final, Literal, TypeVar, get_args
 
 import yaml
 
 from corepath.action import Action, Call
-from corepath.errors import TaskError
+from corepath.errors import TaskError, nearest
 from corepath.formats import VERSION
 from corepath.json_values import canonical, is_number
 from corepath.matchers import Fields
@@ -26,13 +27,19 @@ from corepath.notation import action as read_action
 from corepath.patterns import ANY, approx, as_matcher, unordered
 from corepath.procedure import Procedure, any_order, choice, seq
 from corepath.task import NO_AGENT_ACTIONS, Task
-from corepath.tool_file import Rule, Tools
+from corepath.tool_file import Rule, Tools, is_glob, read_rule
+from corepath.trace import Kind, run
 
 Writes = Literal["sequence", "any_order"]
 GoldenReads = Literal["loops", "progress"]
+_WRITES: Final = get_args(Writes)
+_GOLDEN_READS: Final = get_args(GoldenReads)
+_T = TypeVar("_T")
 
 MOST_PAIRS: Final = 6
-"""Pairs that two paired lists may hold: every order of them is an action, and 6 have 720."""
+"""Pairs that two paired lists may hold."""
+MOST_ORDERS: Final = 720
+"""Orders that the paired lists of a call may have: each is an action, and 6 pairs have so many."""
 
 
 @dataclass(frozen=True)
@@ -80,19 +87,26 @@ def derive(
 ) -> Derived:
     """A task from expected calls. Raises `TaskError` where that cannot be, and says why.
 
+    The expected calls are replayed on the task: where it does not accept them, it is refused.
     `golden_reads` says what the expected reads are. As `progress` they are steps, and where writes may come in any
     order, each write still comes after the reads that stand between it and the write before.
     """
+    for name, chosen, choices in (("writes", writes, _WRITES), ("golden_reads", golden_reads, _GOLDEN_READS)):
+        if chosen not in choices:
+            raise TaskError.of(f"no choice '{chosen}' of {name}{nearest(str(chosen), choices)}")
     steps = _Steps(tools)
     chains: list[list[Procedure]] = [[]]
     left_out: list[tuple[str, str]] = []
+    meant: list[tuple[Call, tuple[Action, ...]]] = []
     try:
-        for call in expected.calls:
-            kind = tools.kind(call.tool)
+        for one in expected.calls:
+            kind, call = tools.kind(one.tool), Call(one.tool, steps.arguments(one))
             if kind == "neutral" or (kind == "read" and golden_reads == "loops"):
-                left_out.append((kind, str(Call(call.tool, steps.arguments(call)))))
+                left_out.append((kind, str(call)))
+                meant.append((call, ()))
                 continue
-            chains[-1].append(steps.of(call))
+            meant.append((call, steps.of(one)))
+            chains[-1].append(choice(*meant[-1][1]))
             if kind == "write":
                 chains.append([])
         join = seq if writes == "sequence" else any_order
@@ -108,21 +122,76 @@ def derive(
             tools=None if tools.tools is None else tuple(tools.tools),
             tags=tuple(expected.tags),
         )
+        _replay(task, meant, tools)
     except TaskError as error:
         raise TaskError.of(f"task '{expected.id[:120]}': {error}") from None
     return Derived(task, expected, writes, golden_reads, tuple(left_out))
 
 
-def unused_rules(tools: Tools, expected: Iterable[Expected]) -> list[str]:
-    """The rules, as `tool.argument`, of tools that are expected, but never with that argument: it may be misspelt."""
-    named: dict[str, set[str]] = {}
+def likely_mistakes(tools: Tools, expected: Iterable[Expected]) -> list[str]:
+    """What in the tool file does nothing for these calls, and so may be misspelt."""
+    met: dict[str, dict[str, list[Any]]] = {}
     for call in (call for one in expected for call in one.calls):
-        named.setdefault(call.tool, set()).update(_paths(call.arguments), tools.parameters(call.tool) or ())
-    found: list[str] = []
+        values = met.setdefault(call.tool, {name: [] for name in tools.parameters(call.tool) or ()})
+        for path, value in _values(_named(call, tools)):
+            values.setdefault(path, []).append(value)
+    return [*_unmet_tools(tools, met), *_idle_rules(tools, met)]
+
+
+def _unmet_tools(tools: Tools, met: Collection[str]) -> Iterator[str]:
+    """Globs that fit no tool there is, or names of no expected call that are near to one which is left without."""
+    writes = [tool for tool in met if tools.kind(tool) == "write"]
+    unruled = [tool for tool in met if tool not in tools.arguments]
+    for names, others in (((*tools.reads, *tools.neutral), writes), (tools.arguments, unruled)):
+        for name in names:
+            if tools.tools is not None:
+                if not any(fnmatchcase(tool.name, name) for tool in tools.tools):
+                    yield f"no tool fits '{name}'"
+            elif name not in met and not is_glob(name):
+                yield from [f"no call of '{name}' is expected; did you mean '{o}'?" for o in others if _near(name, o)]
+
+
+def _idle_rules(tools: Tools, met: Mapping[str, Mapping[str, list[Any]]]) -> Iterator[str]:
+    """Rules of tools that are expected, but never with that argument, or with no value that the rule is about."""
     for glob, rules in tools.arguments.items():
-        known = [paths for tool, paths in named.items() if fnmatchcase(tool, glob)]
-        found += [f"{glob}.{path}" for path in rules if known and not any(path in paths for paths in known)]
-    return found
+        known = [values for tool, values in met.items() if fnmatchcase(tool, glob)]
+        for path, text in rules.items() if known else ():
+            rule = read_rule(text)
+            values = [value for one in known for value in one.get(path, ()) if value is not None]
+            if not any(path in one for one in known):
+                yield f"no call is expected with the argument of the rule '{glob}.{path}'"
+            elif rule.other is not None and not any(rule.other in one for one in known):
+                yield f"no call is expected with the argument '{rule.other}' of the rule '{glob}.{path}: {rule}'"
+            elif rule.kind == "approx" and values and not any(map(is_number, values)):
+                yield f"no number is expected for the rule '{glob}.{path}: {rule}'"
+            elif rule.kind in ("unordered", "paired with") and values and not any(isinstance(v, list) for v in values):
+                yield f"no list is expected for the rule '{glob}.{path}: {rule}'"
+
+
+def _near(one: str, other: str) -> bool:
+    """Whether one sign differs, or two are added, lost or swapped: tools of one family differ by more."""
+    equal = sum(block.size for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks())
+    return len(one) + len(other) - 2 * equal <= 2 <= equal
+
+
+def _replay(task: Task, meant: Sequence[tuple[Call, Sequence[Action]]], tools: Tools) -> None:
+    """Refuse a task in which an expected call is not one of the actions that it was meant to be."""
+    trace = run(task.automaton, [call for call, _ in meant])
+    for step, (call, actions) in zip(trace.steps, meant, strict=True):
+        taken = None if step.symbol is None else trace.automaton.alphabet.actions[step.symbol]
+        if taken in actions if actions else step.kind is Kind.LOOP:
+            continue
+        first = next((other for other, others in meant if taken in others), None)
+        if first is None:
+            raise TaskError.of(f"it does not accept the expected call {call.label}: {step.harm or step.kind}")
+        differing = {name for name, value in call.arguments.items() if first.arguments.get(name) != value}
+        rules = [
+            f"'{path}: {rule}'"
+            for path, rule in tools.rules(call.tool).items()
+            if {path, path.partition(".")[0]} & differing
+        ]
+        by = f"the rule {' and '.join(rules)}; make it narrower" if rules else "the arguments that are compared"
+        raise TaskError.of(f"the action of the expected call {first.label} also takes {call.label}, by {by}")
 
 
 class _Steps:
@@ -132,8 +201,8 @@ class _Steps:
         self.tools = tools
         self.actions: list[Action] = []
 
-    def of(self, call: ExpectedCall) -> Procedure:
-        """The step that a call is; where lists are paired, any order of the pairs will do."""
+    def of(self, call: ExpectedCall) -> tuple[Action, ...]:
+        """The action that a call is; where lists are paired, one for each order of the pairs."""
         rules = self.tools.rules(call.tool)
         arguments = self.arguments(call)
         if call.compared is not None:
@@ -142,19 +211,16 @@ class _Steps:
         for variant in _orders(arguments, rules):
             fields = tuple((name, as_matcher(_pattern(value, name, rules))) for name, value in variant.items())
             variants.append(self._known(Action(call.tool, Fields(fields, call.compared is not None))))
-        return choice(*dict.fromkeys(variants))
+        return tuple(dict.fromkeys(variants))
 
     def arguments(self, call: ExpectedCall) -> dict[str, Any]:
         """The arguments by name."""
-        if not call.unnamed:
-            return dict(call.arguments)
-        names = self.tools.parameters(call.tool)
-        if names is None or len(names) < len(call.unnamed):
+        if len(self.tools.parameters(call.tool) or ()) < len(call.unnamed):
             raise TaskError.of(
                 f"an expected call of '{call.tool}' has arguments without names; "
                 f"name its parameters in the tool file, under tools, as in {call.tool}(first, second)"
             )
-        return {**dict(zip(names, call.unnamed, strict=False)), **call.arguments}
+        return _named(call, self.tools)
 
     def _known(self, action: Action) -> Action:
         """The action, or the same one that is known already."""
@@ -168,25 +234,58 @@ class _Steps:
         return self.actions[-1]
 
 
-def _orders(arguments: Mapping[str, Any], rules: Mapping[str, Rule]) -> list[dict[str, Any]]:
-    """The arguments with their paired lists in every order."""
-    found = [dict(arguments)]
-    for name, rule in rules.items():
-        one, other = arguments.get(name), arguments.get(rule.other or "")
-        if rule.kind != "paired with" or not isinstance(one, list) or not isinstance(other, list):
+def _named(call: ExpectedCall, tools: Tools) -> dict[str, Any]:
+    return {**dict(zip(tools.parameters(call.tool) or (), call.unnamed, strict=False)), **call.arguments}
+
+
+def _orders(value: Any, rules: Mapping[str, Rule], path: str | None = None) -> list[Any]:
+    """The value with its paired lists in every order."""
+    if not any(rule.kind == "paired with" for rule in rules.values()):
+        return [value]
+    if isinstance(value, list):
+        return [list(row) for row in _at_most(product(*(_orders(item, rules, path) for item in value)))]
+    if not isinstance(value, Mapping):
+        return [value]
+    rows = product(*(_orders(item, rules, _below(path, name)) for name, item in value.items()))
+    found = [dict(zip(value, row, strict=True)) for row in _at_most(rows)]
+    for names in _paired(value, rules, path):
+        found = _at_most(order for one in found for order in _permuted(one, names))
+    return found
+
+
+def _paired(value: Mapping[str, Any], rules: Mapping[str, Rule], path: str | None) -> list[list[str]]:
+    """The names of the lists that are permuted together: those that are linked by rules."""
+    lists = {_below(path, name): name for name, item in value.items() if isinstance(item, list)}
+    groups: list[list[str]] = []
+    for here, one in lists.items():
+        rule = rules.get(here)
+        if rule is None or rule.kind != "paired with" or rule.other not in lists:
             continue
-        if len(one) != len(other):
-            raise TaskError.of(f"'{name}' and '{rule.other}' are paired, but have {len(one)} and {len(other)} items")
-        if len(one) > MOST_PAIRS:
-            raise TaskError.of(
-                f"'{name}' and '{rule.other}' have {len(one)} pairs; at most {MOST_PAIRS} can be permuted"
-            )
-        pairs = {canonical(order): order for order in permutations(zip(one, other, strict=True))}
-        found = [
-            {**known, name: [pair[0] for pair in order], str(rule.other): [pair[1] for pair in order]}
-            for known in found
-            for order in pairs.values()
-        ]
+        other = lists[rule.other]
+        length, others = len(value[one]), len(value[other])
+        if length != others:
+            raise TaskError.of(f"'{here}' and '{rule.other}' are paired, but have {length} and {others} items")
+        if length > MOST_PAIRS:
+            raise TaskError.of(f"'{here}' and '{rule.other}' have {length} pairs; at most {MOST_PAIRS} can be permuted")
+        linked = [group for group in groups if one in group or other in group]
+        groups = [group for group in groups if group not in linked]
+        groups.append(list(dict.fromkeys((one, other, *(name for group in linked for name in group)))))
+    return groups
+
+
+def _permuted(value: dict[str, Any], names: list[str]) -> list[dict[str, Any]]:
+    """The object with the items of these lists in every order, each once."""
+    orders = permutations(zip(*(value[name] for name in names), strict=True))
+    return [
+        {**value, **{name: [row[place] for row in order] for place, name in enumerate(names)}}
+        for order in {canonical(order): order for order in orders}.values()
+    ]
+
+
+def _at_most(orders: Iterable[_T]) -> list[_T]:
+    found = list(islice(orders, MOST_ORDERS + 1))
+    if len(found) > MOST_ORDERS:
+        raise TaskError.of(f"paired lists have more than {MOST_ORDERS} orders in all; at most so many can be actions")
     return found
 
 
@@ -196,20 +295,30 @@ def _pattern(value: Any, path: str, rules: Mapping[str, Rule]) -> Any:
     if rule is not None and rule.kind == "any":
         return ANY
     if isinstance(value, Mapping):
-        return {name: _pattern(item, f"{path}.{name}", rules) for name, item in value.items()}
+        return {name: _pattern(item, _below(path, name), rules) for name, item in value.items()}
     if isinstance(value, list):
-        items = [_pattern(item, path, rules) for item in value]
-        return unordered(items) if rule is not None and rule.kind == "unordered" else items
+        if rule is not None and rule.kind == "unordered":
+            others = {name: other for name, other in rules.items() if name != path}
+            return unordered([_pattern(item, path, others) for item in value])
+        return [_pattern(item, path, rules) for item in value]
     if is_number(value) and rule is not None and rule.kind == "approx":
         return approx(value, rule.tol)
     return value
 
 
-def _paths(value: Any, path: str = "") -> set[str]:
+def _values(value: Any, path: str | None = None) -> Iterator[tuple[str, Any]]:
+    """All values in one, with their paths; the items of a list have the list's."""
     if isinstance(value, Mapping):
-        below = {name: f"{path}.{name}" if path else name for name in value}
-        return {*below.values(), *(found for name, inner in below.items() for found in _paths(value[name], inner))}
-    return {found for item in value for found in _paths(item, path)} if isinstance(value, list) else set()
+        parts = [(_below(path, name), item) for name, item in value.items()]
+    else:
+        parts = [(path or "", item) for item in value] if isinstance(value, list) else []
+    for part in parts:
+        yield part
+        yield from _values(part[1], part[0])
+
+
+def _below(path: str | None, name: str) -> str:
+    return name if path is None else f"{path}.{name}"
 
 
 def _patterns(globs: Iterable[str], tools: Tools) -> Iterable[Action]:

@@ -12,13 +12,13 @@ A tool file is YAML:
       exchange: {items: paired with new_items}               # two lists that are permuted together
     tools: ['pay(to, amount, currency="EUR")']               # optional: all the tools there are, with their defaults
 
-A tool that is neither a read nor neutral writes.
+A tool that is neither a read nor neutral writes; where globs make it both, it is neutral.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from math import isfinite
@@ -45,25 +45,26 @@ class Rule:
     tol: float | None = None
     other: str | None = None
 
+    def __str__(self) -> str:
+        parts = (self.kind, None if self.tol is None else f"{self.tol:.15g}", self.other)
+        return " ".join(part for part in parts if part is not None)
+
 
 @dataclass(frozen=True)
 class Tools:
-    """What is known of a benchmark's tools. `arguments` has the rules as a tool file writes them."""
+    """What is known of a benchmark's tools. `arguments` has the rules as a tool file writes them.
+
+    What cannot be right in it is a `TaskError`; `warnings` are what was odd in the file.
+    """
 
     reads: Sequence[str] = ()
     neutral: Sequence[str] = ()
     arguments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     tools: Sequence[Tool] | None = None
+    warnings: Sequence[str] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        faults: list[Fault] = []
-        for tool, rules in self.arguments.items():
-            for argument, text in rules.items():
-                try:
-                    _rule(text)
-                except TaskError as error:
-                    faults.append(Fault(str(error), ("arguments", tool, argument)))
-        if faults:
+        if faults := [*self._wrong_names(), *self._wrong_rules()]:
             raise TaskError(faults)
 
     def kind(self, tool: str) -> Literal["neutral", "read", "write"]:
@@ -77,7 +78,7 @@ class Tools:
         found: dict[str, Rule] = {}
         for name in sorted(self.arguments, key=lambda name: name == tool):
             if fnmatchcase(tool, name):
-                found |= {argument: _rule(text) for argument, text in self.arguments[name].items()}
+                found |= {argument: read_rule(text) for argument, text in self.arguments[name].items()}
         return found
 
     def parameters(self, tool: str) -> list[str] | None:
@@ -85,13 +86,54 @@ class Tools:
         known = next((one for one in self.tools or () if one.name == tool), None)
         return None if known is None or known.parameters is None else list(known.parameters)
 
+    def _wrong_names(self) -> Iterable[Fault]:
+        for place, name in enumerate(self.neutral):
+            if name in self.reads:
+                yield Fault(f"'{name}' is in reads and in neutral; it can be one of them", ("neutral", place))
+        if self.tools is None:
+            return
+        signatures: dict[str, Tool] = {}
+        for place, tool in enumerate(self.tools):
+            if signatures.setdefault(tool.name, tool) != tool:
+                yield Fault(f"tool '{tool.name}' is there twice, with other parameters", ("tools", place))
+        for key, names in (("reads", self.reads), ("neutral", self.neutral), ("arguments", self.arguments)):
+            for place, name in enumerate(names):
+                if not is_glob(name) and name not in signatures:
+                    where = (key, name if key == "arguments" else place)
+                    yield Fault(f"no tool '{name}'{nearest(name, signatures)}", where)
+
+    def _wrong_rules(self) -> Iterable[Fault]:
+        for tool, rules in self.arguments.items():
+            for path, text in rules.items():
+                try:
+                    rule = read_rule(text)
+                except TaskError as error:
+                    why: str | None = str(error)
+                else:
+                    why = self._why_not(tool, path, rule.other)
+                if why is not None:
+                    yield Fault(why, ("arguments", tool, path))
+
+    def _why_not(self, tool: str, path: str, other: str | None) -> str | None:
+        """Why there can be no such rule."""
+        if other == path:
+            return f"'{path}' is paired with itself; name the other list"
+        if other is not None and other.rpartition(".")[0] != path.rpartition(".")[0]:
+            return f"'{path}' cannot be paired with '{other}': paired lists are in the same object"
+        known = self.parameters(tool)
+        for name in (path, other or path):
+            if known is not None and not {name, name.partition(".")[0]} & set(known):
+                return f"tool '{tool}' has no argument '{name}'{nearest(name, known)}"
+        return None
+
 
 def load_tools(path: str | Path) -> Tools:
     """What a tool file says. Raises `InputError` with all that is wrong in it."""
     document = read_mapping(path, "a tool file is one mapping, as in reads: [get_*]")
     try:
         read = _ToolFile.model_validate(document.data)
-        return Tools(read.reads, read.neutral, read.arguments, _signatures(read.tools))
+        warnings = tuple(map(str, document.warnings))
+        return Tools(read.reads, read.neutral, read.arguments, _signatures(read.tools), warnings)
     except ValidationError as error:
         raise InputError([_wrong(document, one) for one in error.errors()]) from None
     except TaskError as error:
@@ -137,7 +179,13 @@ def _signatures(texts: list[str] | None) -> tuple[Tool, ...] | None:
     return tuple(found)
 
 
-def _rule(text: str) -> Rule:
+def is_glob(name: str) -> bool:
+    """Whether a name stands for many tools."""
+    return any(sign in name for sign in "*?[")
+
+
+def read_rule(text: str) -> Rule:
+    """A rule as a tool file writes it."""
     found = _RULE.fullmatch(text.strip())
     if found is None:
         raise TaskError.of(f"no rule '{text[:60]}' for an argument; there is {_RULES}")

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from corepath.cli.printing import report, say, wrong_use
-from corepath.derive import Derived, Expected, derive, unused_rules
+from corepath.derive import Derived, Expected, derive, likely_mistakes
 from corepath.errors import InputError, Problem, TaskError
-from corepath.importers.expecting import SOURCES, expected_in
+from corepath.importers.expecting import SOURCES, expected_in, own_tools, source_of
 from corepath.task import NO_AGENT_ACTIONS
-from corepath.tool_file import load_tools
+from corepath.tool_file import Tools, load_tools
 
 
 class Writes(StrEnum):
@@ -30,6 +30,16 @@ class GoldenReads(StrEnum):
     PROGRESS = "progress"
 
 
+ToolsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--tools",
+        help="The tool file: which tools only read, which are neutral, and how to compare. "
+        "Default: for τ-bench and τ²-bench the one that comes with corepath.",
+    ),
+]
+
+
 def add_commands(app: typer.Typer) -> None:
     """Give the command line the commands of this file."""
     app.command("derive")(derive_command)
@@ -39,10 +49,7 @@ def derive_command(
     files: Annotated[
         list[Path], typer.Argument(help="Files that say which calls are expected: a benchmark's, or your own.")
     ],
-    tools_file: Annotated[
-        Path,
-        typer.Option("--tools", help="The tool file: which tools only read, which are neutral, and how to compare."),
-    ],
+    tools_file: ToolsOption = None,
     source: Annotated[
         str, typer.Option("--from", metavar="SOURCE", help=f"auto, or one of: {', '.join(SOURCES)}.")
     ] = "auto",
@@ -55,42 +62,61 @@ def derive_command(
     out_file: Annotated[Path | None, typer.Option("--out", help="Where to write. Default: standard output.")] = None,
 ) -> None:
     """Make tasks of the calls that a benchmark expects, as a task file that you can edit."""
-    tools = load_tools(tools_file)
+    if not write_tasks(files, source, tools_file, out_file, writes, golden_reads):
+        raise typer.Exit(1)
+
+
+def write_tasks(
+    files: list[Path],
+    source: str,
+    tools_file: Path | None,
+    out_file: Path | None,
+    writes: Writes = Writes.SEQUENCE,
+    golden_reads: GoldenReads = GoldenReads.LOOPS,
+) -> bool:
+    """Write the tasks that files give, and say how many; whether there are some, and nothing was wrong."""
     expected: dict[str, Expected] = {}
     made: list[Derived] = []
     problems: list[Problem] = []
+    used: dict[Path, tuple[Tools, list[Expected]]] = {}
     for file in files:
-        for one in _expected(file, source):
-            if isinstance(one, Problem):
-                problems.append(one)
-            elif one.id not in expected:
-                expected[one.id] = one
-                try:
+        try:
+            found = source_of(file, source)
+            all_of_it = list(expected_in(file, found))
+        except InputError as error:
+            problems += error.problems
+            continue
+        except TaskError as error:
+            wrong_use(f"--from: {error}")
+        place = tools_file or own_tools(found)
+        if place is None:
+            wrong_use(f"of {file} it is not known which tools only read; say it in a tool file, with --tools")
+        tools, asked = used[place] = used.get(place) or (load_tools(place), [])
+        problems += [one for one in all_of_it if isinstance(one, Problem)]
+        for one in (one for one in all_of_it if isinstance(one, Expected)):
+            try:
+                if expected.setdefault(one.id, one) != one:
+                    raise TaskError.of(f"of task '{one.id[:120]}' other calls are expected before")
+                if expected[one.id] is one:
+                    asked.append(one)
                     made.append(derive(one, tools, writes=writes.value, golden_reads=golden_reads.value))
-                except TaskError as error:
-                    problems.append(Problem(str(file), 1, 1, str(error)))
-            elif expected[one.id] != one:
-                problems.append(Problem(str(file), 1, 1, f"of task '{one.id[:120]}' other calls are expected before"))
+            except TaskError as error:
+                problems.append(Problem(str(file), 1, 1, str(error)))
+    _write(made, out_file)
+    report(problems)
+    for place, (tools, asked) in used.items():
+        for warning in (*tools.warnings, *(f"{place}: {one}" for one in likely_mistakes(tools, asked))):
+            say(f"warning: {warning}")
+    say(_counts(made, out_file))
+    return bool(made) and not problems
+
+
+def _write(made: list[Derived], out_file: Path | None) -> None:
     text = "---\n".join(one.text for one in made)
     if out_file is None:
         typer.echo(text, nl=False)
     elif made:
         out_file.write_text(text, encoding="utf-8")
-    report(problems)
-    for rule in unused_rules(tools, expected.values()):
-        say(f"warning: {tools_file}: no call is expected with the argument of the rule '{rule}'")
-    say(_counts(made, out_file))
-    if problems or not made:
-        raise typer.Exit(1)
-
-
-def _expected(file: Path, source: str) -> list[Expected | Problem]:
-    try:
-        return list(expected_in(file, source))
-    except InputError as error:
-        return list(error.problems)
-    except TaskError as error:
-        wrong_use(f"--from: {error}")
 
 
 def _counts(made: list[Derived], out_file: Path | None) -> str:
