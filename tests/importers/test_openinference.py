@@ -102,6 +102,17 @@ def test_tool_spans_alone_are_calls_and_a_tools_message_as_output_is_its_content
     )
 
 
+def test_what_was_hidden_is_not_recorded() -> None:
+    hidden = {"input.value": "__REDACTED__", "output.value": "__REDACTED__", "tool_call.id": "c1"}
+    with pytest.raises(RecordError, match=r"of a call of 'scan' \(id 'c1'\), arguments were not recorded: turn off"):
+        only(tool(1, "scan", hidden))
+    (first, _) = only(llm(1, [{**LOOK, "content": "__REDACTED__"}], [USER]), tool(2, "scan", hidden)).calls
+    assert (first.arguments, first.result) == ({"plant": "A"}, UNANSWERED)
+    unheard = {**DRY, "content": "__REDACTED__"}
+    episode = only(llm(1, [{**LOOK, "content": "__REDACTED__"}], [USER]), llm(2, [], [USER, LOOK, unheard]))
+    assert (episode.calls[0].result, episode.messages) == (UNANSWERED, ())
+
+
 def test_contents_of_several_parts_the_old_function_call_and_plain_output_are_read() -> None:
     parts = {
         "contents.0.message_content.type": "text", "contents.0.message_content.text": "One.",

@@ -116,7 +116,7 @@ def test_results_come_from_the_next_input_where_no_tool_span_tells_them() -> Non
     ]  # fmt: skip
     silent = [ran(3, "scan", "c1"), ran(4, "scan", "c2")]
     assert [call.result for call in only(spans[1], *silent, spans[4]).calls[:2]] == [{"dry": True}, "wet"]
-    assert [call.result for call in only(spans[1], *silent).calls] == [None, None], "it ran, and nobody says what came"
+    assert [call.result for call in only(spans[1], *silent).calls] == [UNANSWERED, UNANSWERED]
 
 
 def test_a_call_that_is_never_answered_stays_so() -> None:
@@ -124,22 +124,57 @@ def test_a_call_that_is_never_answered_stays_so() -> None:
     assert (first.result, first.error, second.result) == (UNANSWERED, None, "wet")
 
 
+def bare(*ids: str) -> dict[str, Any]:
+    """A message with calls of which only the tool is recorded."""
+    return {"role": "assistant", "parts": [{"type": "tool_call", "id": id_, "name": "scan"} for id_ in ids]}
+
+
+def test_a_call_whose_arguments_were_not_recorded_is_no_call_without_arguments() -> None:
+    quiet = span(1, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"})
+    old = {"message": json.dumps({"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "scan"}}]})}
+    event = {"name": "gen_ai.choice", "attributes": span(0, old)["attributes"]}
+    unheard = {"role": "user", "parts": [{"type": "text"}]}
+    for one in (quiet, {**quiet, "events": [event]}, chat(1, [bare("c1")], [unheard])):
+        with pytest.raises(RecordError, match=r"of a call of 'scan' \(id 'c1'\), arguments were not recorded: turn on"):
+            only(one, ran(2, "scan", "c1", told={"result": "dry"}))
+        told = only(one, ran(2, "scan", "c1", told={"arguments": '{"plant": "A"}'}))
+        assert told.calls == (Call("scan", {"plant": "A"}, id="c1", turn=1),)
+    assert only(quiet, ran(2, "scan", "c1"), chat(3, [says("Dry.")], [USER, LOOK])).calls[0].arguments == {"plant": "A"}
+    assert only(chat(1, [bare("c1")], [USER])).calls == (Call("scan", {}, id="c1", turn=1),), "other content is there"
+
+
+def test_a_result_that_was_not_recorded_is_no_result() -> None:
+    unheard = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1"}]}
+    spans = [chat(1, [bare("c1")]), ran(2, "scan", "c1", told={"arguments": "{}"}), chat(3, [], [bare("c1"), unheard])]
+    assert [call.result for call in only(*spans).calls] == [UNANSWERED]
+    spans[2] = chat(3, [says("Done.")], [USER, bare("c1"), unheard])
+    assert [call.result for call in only(*spans).calls] == [None], "other content is there"
+
+
+def test_a_trace_of_which_nothing_was_recorded_is_no_agent_that_did_nothing() -> None:
+    quiet = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    with pytest.raises(RecordError, match="nothing that the agent said or called was recorded: turn on content"):
+        only(span(1, quiet), span(2, quiet))
+    assert only(chat(1, [], [USER], status={"code": 2})).calls == ()
+
+
 def test_tool_spans_alone_are_calls_by_the_time_of_their_start() -> None:
     spans = [
         ran(3, "water", start=9, told={"arguments": '{"plant": "A"}'}),
-        ran(4, "scan", start=2, told={"result": 5}),
+        ran(4, "scan", start=2, told={"arguments": "{}", "result": 5}),
         ran(5, "scan", "x", start=4, told={"arguments": "{plant"}),
     ]
     assert only(*spans).calls == (
         Call("scan", {}, 5),
-        Call("scan", "{plant", None, id="x"),
-        Call("water", {"plant": "A"}, None),
+        Call("scan", "{plant", id="x"),
+        Call("water", {"plant": "A"}),
     )
 
 
 def test_chat_spans_without_words_still_say_which_calls_are_of_one_turn() -> None:
     quiet = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
-    spans = [span(1, quiet), ran(2, "a", "1"), ran(3, "b", "2"), span(4, quiet), ran(5, "c", "1")]
+    runs = [ran(number, tool, id_, told={"arguments": "{}"}) for number, tool, id_ in ((2, "a", "1"), (3, "b", "2"))]
+    spans = [span(1, quiet), *runs, span(4, quiet), ran(5, "c", "1", told={"arguments": "{}"})]
     assert [(call.tool, call.turn) for call in only(*spans).calls] == [("a", 1), ("b", 1), ("c", 2)]
 
 
@@ -148,7 +183,7 @@ def test_tool_spans_without_an_id_answer_the_call_of_their_tool_and_arguments() 
         chat(1, [LOOK], [USER]),
         ran(2, "scan", told={"arguments": '{"plant":"B"}', "result": "b"}),
         ran(3, "scan", told={"result": "a"}),
-        ran(4, "scan", told={"result": "another"}),
+        ran(4, "scan", told={"arguments": "{}", "result": "another"}),
     ]
     assert [call.result for call in only(*spans).calls] == ["a", "b", "another"]
     filled_in = [
@@ -173,6 +208,14 @@ def test_results_without_ids_go_to_calls_without_ids_in_their_order() -> None:
         chat(3, [says("Done.")], [*history, again, answers(None, "c")]),
     ]
     assert [call.result for call in only(*spans).calls] == ["a", "b", "c"]
+    inner = [says("Look.", "user"), asks((None, "look", {}))]
+    within = [
+        chat(1, [asks((None, "ask", {}))], [USER]),
+        ran(2, "ask"),
+        chat(3, inner[1:], inner[:1], parent=2),
+        chat(4, [says("Seen.")], [*inner, answers(None, "seen")], parent=2),
+    ]
+    assert [(call.tool, call.result) for call in only(*within).calls] == [("ask", UNANSWERED), ("look", "seen")]
 
 
 def test_repeated_history_adds_no_call_but_a_missing_span_is_made_good() -> None:
@@ -190,7 +233,9 @@ def test_repeated_history_adds_no_call_but_a_missing_span_is_made_good() -> None
 
 def test_an_id_may_be_used_again_once_it_is_answered() -> None:
     spans = [chat(1, [asks(("0", "a", {}))]), ran(2, "a", "0"), chat(3, [asks(("0", "b", {}))]), ran(4, "b", "0")]
-    assert [(call.tool, call.result) for call in only(*spans).calls] == [("a", None), ("b", None)]
+    assert [(call.tool, call.result) for call in only(*spans).calls] == [("a", UNANSWERED), ("b", UNANSWERED)]
+    answered = chat(5, [says("Done.")], [USER, asks(("0", "b", {})), answers("0", "7")])
+    assert [call.result for call in only(*spans, answered).calls] == [UNANSWERED, 7]
     with pytest.raises(RecordError, match="span 0000000000000001: the call id '0' is used twice"):
         only(chat(1, [asks(("0", "a", {}), ("0", "b", {}))]))
 
@@ -207,7 +252,7 @@ def test_a_tool_span_inside_another_of_the_same_tool_is_the_same_call_and_one_of
         chat(1, [asks(("c", "ask", {}))], [USER]),
         ran(2, "ask", "c", told={"result": "outer"}),
         ran(3, "ask", parent=2),
-        ran(4, "search", parent=2, told={"result": "inner"}),
+        ran(4, "search", parent=2, told={"arguments": "{}", "result": "inner"}),
     ]
     assert [(call.tool, call.result) for call in only(*spans).calls] == [("ask", "outer"), ("search", "inner")]
 
@@ -216,6 +261,35 @@ def test_a_tool_that_starts_before_its_chat_span_by_another_clock_is_joined() ->
     spans = [chat(5, [LOOK], [USER]), ran(2, "scan", "c1", start=1, told={"result": "dry"})]
     assert {call.id: call.result for call in only(*spans).calls} == {"c1": "dry", "c2": UNANSWERED}
     assert only(*spans).calls[0].arguments == {"plant": "A"}
+
+
+def test_a_chat_span_that_starts_after_what_followed_it_by_another_clock_tells_of_no_other_call() -> None:
+    look, water = asks(("c1", "f", {}), text="I look."), asks(("c2", "g", {}))
+    swapped = [chat(1, [water], [USER, look, answers("c1", "1")]), chat(2, [look], [USER])]
+    episode = only(*swapped, chat(3, [says("Done.")], [USER, look, answers("c1", "1"), water, answers("c2", "2")]))
+    assert [(call.id, call.result) for call in episode.calls] == [("c1", 1), ("c2", 2)]
+    assert ([one["content"] for one in episode.messages], episode.answer) == (["I look.", "Done."], "Done.")
+    again = only(chat(1, [says("Yes.")], [USER, look, answers("c1", "1")]), chat(2, [look], [USER, look]))
+    assert [call.id for call in again.calls] == ["c1", "c1"], "the id is used again, as its own history shows"
+
+
+@pytest.mark.parametrize("parts", [{}, {"text": "I look."}])
+def test_calls_stand_as_the_chat_span_told_them_though_their_tools_started_otherwise(parts: dict[str, Any]) -> None:
+    look = asks(("c1", "f", {}), ("c2", "g", {}), ("c3", "h", {}), **parts)
+    water = asks(("c4", "f", {}), ("c5", "g", {}))
+    history = [USER, look, answers("c3", "3")]
+    runs = [ran(1, "g", "c5"), ran(2, "g", "c2"), ran(3, "f", "c4"), ran(4, "f", "c1", told={"arguments": "{}"})]
+    episode = only(*runs, chat(5, [look], [USER]), chat(6, [water], history))
+    assert [(call.tool, call.id, call.turn) for call in episode.calls] == [
+        ("f", "c1", 1), ("g", "c2", 1), ("h", "c3", 1), ("f", "c4", 2), ("g", "c5", 2),
+    ], "before their own chat span, or even before another one"  # fmt: skip
+    assert [(one["content"], one["before_call"]) for one in episode.messages] == [(one, 0) for one in parts.values()]
+    assert episode.answer is None
+    missing = only(*runs[:2], runs[3], chat(6, [water], history))
+    assert [call.id for call in missing.calls] == ["c1", "c2", "c3", "c4", "c5"], "only a later span tells of them"
+    nameless = asks((None, "f", {"n": 1}), (None, "g", {}))
+    skewed = [ran(1, "g", told={"result": 2}), ran(2, "f", told={"arguments": '{"n": 1}', "result": 1})]
+    assert [(call.tool, call.result) for call in only(*skewed, chat(3, [nameless])).calls] == [("f", 1), ("g", 2)]
 
 
 def test_a_span_that_was_sent_twice_counts_once_and_two_spans_with_one_id_are_an_error() -> None:
@@ -299,12 +373,13 @@ def test_only_the_first_of_several_choices_counts_and_tools_of_the_provider_do()
 
 def test_an_error_is_a_status_or_a_type_and_says_what_the_exception_said() -> None:
     raised = [{"name": "exception", "attributes": span(0, {"exception.message": "no water"})["attributes"]}]
-    typed = {"gen_ai.tool.name": "water", "error.type": "Timeout"}
+    none = {"arguments": "{}"}
+    typed = {"gen_ai.tool.name": "water", "gen_ai.tool.call.arguments": "{}", "error.type": "Timeout"}
     spans = [
-        ran(1, "water", told={"result": "half"}, status={"code": 2, "message": "bad"}, events=raised),
+        ran(1, "water", told={**none, "result": "half"}, status={"code": 2, "message": "bad"}, events=raised),
         span(2, typed),
-        ran(3, "water", status={"code": "STATUS_CODE_ERROR"}),
-        ran(4, "water", told={"result": "ok"}, status={"code": 1}),
+        ran(3, "water", told=none, status={"code": "STATUS_CODE_ERROR"}),
+        ran(4, "water", told={**none, "result": "ok"}, status={"code": 1}),
     ]
     calls = only(*spans).calls
     assert [call.error for call in calls] == ["no water", "Timeout", "error", None]
@@ -382,7 +457,7 @@ def test_a_broken_file_gives_episodes_and_problems(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     text = json.dumps(sent(*trace()), indent=data.draw(st.sampled_from([None, 1])))
-    cut = data.draw(st.integers(0, len(text)))
+    cut = data.draw(st.integers(1, len(text)))
     file = tmp_path_factory.mktemp("cut") / "spans.json"
     file.write_text(text[:cut] + data.draw(st.sampled_from(["", "}", "]", '"', "\n{}", "\x00"])), encoding="utf-8")
     assert all(isinstance(one, (Episode, Problem)) for one in imported(file, "otel"))
@@ -472,6 +547,10 @@ def test_a_span_that_only_announces_another_is_left_out() -> None:
     pending["attributes"].append({"key": "logfire.span_type", "value": {"stringValue": "pending_span"}})
     assert only(*trace(), pending).calls == only(*trace()).calls
     assert otel.fits(sent(pending)) is not None
+
+
+def test_a_span_that_sums_up_others_is_no_call() -> None:
+    assert only(*trace(), ran(8, "(merged tools)", "e1", told={"result": "{}"}, parent=1)).calls == CALLS
 
 
 def test_what_stands_beside_the_groups_of_spans_does_no_harm(tmp_path: Path) -> None:

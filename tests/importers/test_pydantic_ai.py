@@ -93,6 +93,15 @@ def test_an_output_tool_of_another_name_is_known_by_its_answer() -> None:
     assert (episode.calls, episode.answer) == ((), {"n": "1"})
 
 
+def test_a_tool_that_is_only_named_like_an_output_tool_is_called() -> None:
+    call = {"part_kind": "tool-call", "tool_name": "final_result_lookup", "args": {"r": 1}, "tool_call_id": "1"}
+    done = {"part_kind": "tool-return", "tool_name": "final_result_lookup", "content": "42", "tool_call_id": "1"}
+    (episode,) = episodes([{"kind": "response", "parts": [call]}, {"kind": "request", "parts": [done]}])
+    assert episode.calls == (Call("final_result_lookup", {"r": 1}, 42, id="1", turn=1),)
+    (episode,) = episodes([{"kind": "response", "parts": [call]}])
+    assert (episode.calls, episode.answer) == ((), {"r": 1})
+
+
 @pytest.mark.parametrize(
     ("answer", "result", "error"),
     [

@@ -62,10 +62,11 @@ class Conversation:
         self.answer_at(place, value, error=error, **extra)
 
     def answer_at(self, place: int, value: Any, *, error: bool = False, **extra: Any) -> None:
-        """What the environment answered to the call at a place among `waiting`."""
+        """What the environment answered to the call at a place; it waits no longer, though it may stay unanswered."""
         call = self.calls[place]
-        del self._open[place]
-        self._waiting.pop(call.id or "", None)
+        self._open.pop(place, None)
+        if self._waiting.get(call.id or "") == place:
+            del self._waiting[call.id or ""]
         answered = {"error": value if value not in (None, "", False) else "error"} if error else {"result": value}
         self.calls[place] = replace(call, **answered, extra={**call.extra, **extra})
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from corepath.action import UNANSWERED, Call
-from corepath.importers.conversation import Conversation, RecordError, result_value
+from corepath.importers.conversation import Conversation, result_value
 from corepath.importers.otlp import Span
+from corepath.importers.span_messages import Answered, Asked, Chat, Message, Ran
 from corepath.json_values import arguments_of, canonical, equal
 from corepath.task import Episode
 
@@ -16,71 +17,31 @@ Family = Mapping[str, tuple[str | None, str | None]]
 """The parent and the kind of each span by its id."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A call in a message of the agent."""
-
-    tool: Any
-    arguments: Any
-    id: Any = None
-
-
-@dataclass(frozen=True)
-class Answered:
-    """The answer to a call in a message to the agent."""
-
-    id: Any
-    value: Any
-    error: bool = False
-
-
-@dataclass(frozen=True)
-class Message:
-    """A message: who said it, the words, and the calls or answers in it."""
-
-    role: str
-    text: Any = None
-    calls: tuple[Asked, ...] = ()
-    answers: tuple[Answered, ...] = ()
-
-    @property
-    def of_user(self) -> bool:
-        """Words of the user, and no answers to calls."""
-        return self.role == "user" and not self.answers
-
-
-@dataclass(frozen=True)
-class Chat:
-    """What a chat span holds: all that the model was sent, what it said, and its name."""
-
-    sent: tuple[Message, ...]
-    said: tuple[Message, ...]
-    model: Any = None
-    unread: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What a tool span holds; arguments and result are UNANSWERED where the span does not tell them."""
-
-    tool: str
-    arguments: Any = UNANSWERED
-    id: Any = None
-    result: Any = UNANSWERED
-    error: Any = None
-
-
 @dataclass
 class Joining:
-    """A conversation that is put together from spans."""
+    """A conversation that is put together from spans.
+
+    Calls are known by their place among `calls`, where they stand as they were met. The episode has them as a chat span
+    told them, though the span of the tool may have been met before: by another clock it began earlier.
+    """
 
     family: Family
     _made: Conversation = field(default_factory=Conversation)
+    _order: dict[int, Any] = field(default_factory=dict)
+    """The places of the calls as the episode has them and, under negative numbers, the words between them."""
     _models: dict[str, None] = field(default_factory=dict)
     _unread: list[str] = field(default_factory=list)
     _history: dict[str, set[str | None]] = field(default_factory=dict)
     _asked: dict[str | None, int] = field(default_factory=dict)
-    _by_span: dict[int, bool] = field(default_factory=dict)
+    _ahead: dict[str, int] = field(default_factory=dict)
+    """Calls that only their tool's span told of, by id; those without an id, since the last chat span, are below."""
+    _nameless: dict[int, None] = field(default_factory=dict)
+    heard: bool = False
+    """Whether a chat span told of a call, or said something."""
+    recorded: bool = False
+    """Whether a chat span tells of any message."""
+    _recovered: set[str | None] = field(default_factory=set)
+    _untold: dict[int, None] = field(default_factory=dict)
     _silent: dict[int, None] = field(default_factory=dict)
     _runs: dict[str, tuple[str, int]] = field(default_factory=dict)
 
@@ -90,20 +51,22 @@ class Joining:
         return self._made.calls
 
     @property
-    def messages(self) -> list[Any]:
-        """What the agent said so far."""
-        return self._made.messages
+    def untold(self) -> Call | None:
+        """The first call whose arguments no span tells."""
+        return next((self.calls[place] for place in self._untold), None)
 
     def chat(self, span: Span, chat: Chat) -> None:
         """A chat span: what it was sent tells the results of earlier calls, what it said are calls and words."""
         inside = next((kind for _, kind in self._above(span) if kind is not None), None) == "chat"
         if chat.model is not None:
             self._models.setdefault(str(chat.model))
+        self.recorded = self.recorded or bool(chat.sent or chat.said or chat.unread)
         self._unread += [f"span {span.id}: {one}" for one in chat.unread]
         self._recover(chat.sent)
         self._answers(chat.sent)
         if not inside:
             self._made.next_turn()
+        late = self._recovered.difference(_name(one.id) for message in chat.sent for one in message.calls)
         answered = False
         for message in chat.said:
             if message.answers:
@@ -113,73 +76,106 @@ class Joining:
             if answered:
                 self._made.next_turn()
                 answered = False
+            if message.calls and all(_name(one.id) in late for one in message.calls):
+                continue  # by another clock it was said later than what followed it
             if not (inside and self._just_said(message.text)):
-                self._made.said(message.text)
+                self._say(message.text)
             for asked in message.calls:
                 self._ask(asked, inside=inside)
-        self._by_span.clear()
+        self._nameless.clear()
 
     def ran(self, span: Span, ran: Ran) -> None:
         """A tool span: the result of a call that a chat span told of, or a call of its own."""
         above = next((id_ for id_, kind in self._above(span) if kind is not None), None)
-        tool, place = self._runs.get(above or "", ("", -1))
+        id_, (tool, place) = _name(ran.id), self._runs.get(above or "", ("", -1))
         if tool != ran.tool:
             place = self._place(ran)
-        if place < 0:
-            self._settle(_name(ran.id))
-            place = len(self.calls)
-            told = ran.arguments is not UNANSWERED
-            self._made.call(ran.tool, ran.arguments if told else None, _name(ran.id))
-            self._by_span[place] = told
+        if place >= 0:
+            self._tell(place, ran.arguments)
+        else:
+            place = self._call(ran.tool, ran.arguments, id_)
+            if id_ is None:
+                self._nameless[place] = None
+            else:
+                self._ahead[id_] = place
         if span.id is not None:
             self._runs[span.id] = (ran.tool, place)
         if ran.error is not None:
             self._answer(place, ran.error, error=True, said=ran.result)
-        elif ran.result is not UNANSWERED:
-            self._answer(place, ran.result)
-        elif _is_open(self.calls[place]):
+        elif ran.result is UNANSWERED and _is_open(self.calls[place]):
             self._silent[place] = None
-
-    def ended(self) -> None:
-        """No span follows: a run of which nobody told the result had one all the same."""
-        for place in self._silent:
-            if _is_open(self.calls[place]):
-                self._made.answer_at(place, None)
+        else:
+            self._answer(place, ran.result)
 
     def episode(self, **metadata: Any) -> Episode:
         """The episode."""
         models = list(self._models)
         more = {"models": models} if len(models) > 1 else {}
-        return self._made.episode(
+        ordered = Conversation()
+        for place, words in self._order.items():
+            if place < 0:
+                ordered.said(words)
+            else:
+                ordered.calls.append(self.calls[place])
+        return ordered.episode(
             agent=models[0] if models else None, metadata={**metadata, **more}, unread=self._unread or None
         )
 
+    def _say(self, text: Any) -> None:
+        if text not in (None, "", []):
+            self._made.said(text)
+            self._order[-len(self._made.messages)] = text
+            self.heard = True
+
     def _just_said(self, text: Any) -> bool:
         """Whether these are the last words, and no call since was answered."""
-        last = self.messages[-1] if self.messages else {"content": None}
+        last = self._made.messages[-1] if self._made.messages else {"content": None}
         return last["content"] == text and all(map(_is_open, self.calls[last.get("before_call", 0) :]))
+
+    def _call(self, tool: Any, arguments: Any, id_: str | None) -> int:
+        """A call that no span told of before; its place."""
+        self._settle(id_)
+        place = len(self.calls)
+        self._made.call(tool, None if arguments is UNANSWERED else arguments, id_)
+        self._order[place] = None
+        if arguments is UNANSWERED:
+            self._untold[place] = None
+        return place
+
+    def _tell(self, place: int, arguments: Any) -> None:
+        """The arguments of a call, where no span told them before."""
+        if place in self._untold and arguments is not UNANSWERED:
+            self.calls[place] = replace(self.calls[place], arguments=arguments_of(arguments))
+            del self._untold[place]
 
     def _ask(self, asked: Asked, *, inside: bool) -> None:
         id_ = _name(asked.id)
-        known = self._same(asked, id_, inside=inside)
-        if known in self._by_span:
-            told = self._by_span.pop(known)
-            arguments = self.calls[known].arguments if told else arguments_of(asked.arguments)
-            self.calls[known] = replace(self.calls[known], arguments=arguments, turn=self._made.turn)
-        elif known is None:
-            self._settle(id_)
-            known = len(self.calls)
-            self._made.call(asked.tool, asked.arguments, id_)
+        self.heard = True
+        place = self._met(asked, id_)
+        if place is not None:
+            self._ahead.pop(id_ or "", None)
+            self._nameless.pop(place, None)
+            self._tell(place, asked.arguments)
+            self.calls[place] = replace(self.calls[place], turn=self._made.turn)
+            self._order[place] = self._order.pop(place)
+        else:
+            waiting = self._made.waiting() if inside else ()
+            place = next((one for one in waiting if self._is_same(one, asked, id_)), None)
+        if place is None:
+            place = self._call(asked.tool, asked.arguments, id_)
         if id_ is not None:
-            self._asked[id_] = known
+            self._asked[id_] = place
 
-    def _same(self, asked: Asked, id_: str | None, *, inside: bool) -> int | None:
-        """The place of the same call, where a span met before told of it: its tool's, or the chat around this one."""
-        for place in (*self._by_span, *(self._made.waiting() if inside else ())):
-            call = self.calls[place]
-            if call.tool == asked.tool and call.id == id_ and (id_ or _same_arguments(call, asked.arguments)):
-                return place
-        return None
+    def _met(self, asked: Asked, id_: str | None) -> int | None:
+        """The place of the call, where only the span of its tool told of it."""
+        places = self._nameless if id_ is None else (self._ahead[id_],) if id_ in self._ahead else ()
+        return next((place for place in places if self._is_same(place, asked, id_)), None)
+
+    def _is_same(self, place: int, asked: Asked, id_: str | None) -> bool:
+        call = self.calls[place]
+        if call.tool != asked.tool or call.id != id_:
+            return False
+        return id_ is not None or place in self._untold or _same_arguments(call, asked.arguments)
 
     def _place(self, ran: Ran) -> int:
         """The place of the call that a tool span ran; -1 where no chat span told of it."""
@@ -197,7 +193,9 @@ class Joining:
         return next(same, fitting[0] if fitting else -1)
 
     def _answer(self, place: int, value: Any, *, error: bool = False, said: Any = UNANSWERED) -> None:
-        """The result of a call; where it was run again, the last counts."""
+        """The result of a call, where it was recorded; where it was run again, the last counts."""
+        if value is UNANSWERED:
+            return
         self._silent.pop(place, None)
         extra = {} if said is UNANSWERED or said == value else {"output": said}
         if _is_open(self.calls[place]):
@@ -217,9 +215,13 @@ class Joining:
             if id_ is not None and id_ in told:
                 self._answer(place, _value(told[id_]), error=told[id_].error)
         nameless = [place for place in self._made.waiting() if self.calls[place].id is None]
-        last = [one for message in _after_last_calls(messages) for one in message.answers if _name(one.id) is None]
-        for place, one in zip(nameless, last, strict=False):
-            self._answer(place, _value(one), error=one.error)
+        calls, answers = _last_nameless(messages)
+        for number, one in enumerate(answers):
+            asked = calls[number] if number < len(calls) else None
+            fitting = [place for place in nameless if asked is None or self._is_same(place, asked, None)]
+            if fitting:
+                nameless.remove(fitting[0])
+                self._answer(fitting[0], _value(one), error=one.error)
 
     def _recover(self, sent: tuple[Message, ...]) -> None:
         """Calls since the last words of the user, or since a conversation was met before, whose span is missing."""
@@ -235,15 +237,19 @@ class Joining:
             missing = [one for one in message.calls if _name(one.id) not in known and _name(one.id) not in self._asked]
             if missing:
                 self._made.next_turn()
-                self._made.said(message.text)
+                self._say(message.text)
             for one in missing:
                 self._ask(one, inside=False)
+                self._recovered.add(_name(one.id))
 
     def _settle(self, id_: str | None) -> None:
         """Before an id is used again: the run that had it is over, though nobody told its result."""
+        if id_ is None or not self._made.waits_for(id_):
+            return
         for place in list(self._silent):
-            if id_ is not None and self.calls[place].id == id_:
-                self._answer(place, None)
+            if self.calls[place].id == id_:
+                del self._silent[place]
+                self._made.answer_at(place, UNANSWERED)
 
     def _above(self, span: Span) -> Iterator[tuple[str, str | None]]:
         """The spans around a span with their kinds, the nearest first."""
@@ -255,23 +261,17 @@ class Joining:
             above = parent
 
 
-def read_json(text: Any, what: str) -> Any:
-    """A value that stands in an attribute as text; raises `RecordError` where the text is no JSON."""
-    if not isinstance(text, str):
-        return text
-    value = result_value(text)
-    if isinstance(value, str):
-        raise RecordError(f"'{what}' is no JSON; was it cut?")
-    return value
-
-
-def _after_last_calls(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+def _last_nameless(messages: tuple[Message, ...]) -> tuple[list[Asked], list[Answered]]:
+    """The calls without an id in the last message that has calls, and the answers without one after it."""
     last = max((n for n, message in enumerate(messages) if message.calls), default=-1)
-    return messages[last + 1 :]
+    calls = [one for message in messages[max(last, 0) : last + 1] for one in message.calls if _name(one.id) is None]
+    return calls, [one for message in messages[last + 1 :] for one in message.answers if _name(one.id) is None]
 
 
 def _value(one: Answered) -> Any:
-    return one.value if one.error else result_value(one.value)
+    if one.error:
+        return None if one.value is UNANSWERED else one.value
+    return result_value(one.value)
 
 
 def _name(id_: Any) -> str | None:

@@ -2,6 +2,9 @@
 
 An error is a TOOL span whose status is ERROR, or whose output is a tool's message with the status "error". A message to
 the model has no sign for errors, so a result that only stands in the input of a later LLM span is none.
+
+What was hidden ("__REDACTED__") was not recorded: a result stays away, and a call without its arguments is an error of
+the trace.
 """
 
 from __future__ import annotations
@@ -14,13 +17,14 @@ from corepath.action import UNANSWERED
 from corepath.errors import Problem
 from corepath.importers.conversation import RecordError, result_value
 from corepath.importers.flat_attributes import tree
-from corepath.importers.joining import Answered, Asked, Chat, Message, Ran
 from corepath.importers.otlp import Span
 from corepath.importers.span_files import read_spans
+from corepath.importers.span_messages import Answered, Asked, Chat, Message, Ran
 from corepath.importers.spans import Convention, episodes_of, found_in, stream_of, why_not
 from corepath.task import Episode
 
 _KINDS: Final = {"LLM": "chat", "TOOL": "tool", "AGENT": "agent"}
+_HIDDEN: Final = "__REDACTED__"
 _MODELS: Final = ("llm.request.model_name", "llm.model_name", "llm.response.model_name")
 
 
@@ -56,7 +60,8 @@ def _chat(span: Span) -> Chat:
     attributes = span.attributes
     said = _messages(attributes, "llm.output_messages.")
     if not said and attributes.get("output.mime_type") != "application/json":
-        said = [Message("assistant", attributes["output.value"])] if attributes.get("output.value") else []
+        output = _recorded(attributes.get("output.value"))
+        said = [Message("assistant", output)] if output else []
     model = next((attributes[name] for name in _MODELS if attributes.get(name)), None)
     return Chat(tuple(_messages(attributes, "llm.input_messages.")), tuple(said), model)
 
@@ -68,14 +73,15 @@ def _messages(attributes: Mapping[str, Any], prefix: str) -> list[Message]:
 
 def _message(raw: Mapping[str, Any]) -> Message:
     role = str(raw.get("role") or "")
-    text = raw.get("content")
+    text = _recorded(raw.get("content"))
     if text is None:
         text = "\n".join(_texts(raw.get("contents"))) or None
     calls = [_asked(one) for one in _values(raw.get("tool_calls"))]
     if raw.get("function_call_name") is not None:
         calls.append(Asked(raw["function_call_name"], raw.get("function_call_arguments_json")))
     if role in ("tool", "function"):
-        return Message(role, text, answers=(Answered(raw.get("tool_call_id"), text),))
+        value = UNANSWERED if text is None else text
+        return Message(role, text, answers=(Answered(raw.get("tool_call_id"), value),))
     return Message(role, text, tuple(calls))
 
 
@@ -90,7 +96,7 @@ def _asked(raw: Mapping[str, Any]) -> Asked:
 def _texts(contents: Any) -> Iterator[str]:
     for one in _values(contents):
         content = one.get("message_content")
-        text = content.get("text") if isinstance(content, dict) else None
+        text = _recorded(content.get("text")) if isinstance(content, dict) else None
         if isinstance(text, str) and one["message_content"].get("type", "text") == "text":
             yield text
 
@@ -100,8 +106,9 @@ def _ran(span: Span) -> Ran:
     call = tree(attributes, "tool_call.")
     function = call.get("function")
     told = function if isinstance(function, dict) else {}
-    arguments = told.get("arguments", attributes.get("input.value"))
-    result = result_value(attributes.get("output.value", UNANSWERED))
+    arguments = told.get("arguments", _recorded(attributes.get("input.value")))
+    output = _recorded(attributes.get("output.value"))
+    result = UNANSWERED if output is None else result_value(output)
     id_, error = call.get("id", attributes.get("tool.id")), span.error
     if isinstance(result, dict) and "tool_call_id" in result and "content" in result:  # a tool's message, whole
         id_ = id_ or result["tool_call_id"]
@@ -109,6 +116,11 @@ def _ran(span: Span) -> Ran:
         result = result_value(result["content"])
     name = attributes.get("tool.name") or told.get("name") or span.name
     return Ran(str(name), UNANSWERED if arguments is None else arguments, id_ or None, result, error)
+
+
+def _recorded(value: Any) -> Any:
+    """A value, or None where it was hidden."""
+    return None if value == _HIDDEN else value
 
 
 def _values(given: Any) -> list[Mapping[str, Any]]:
@@ -124,4 +136,6 @@ CONVENTION: Final = Convention(
     "openinference.span.kind", _kind, _chat, _ran,
     ("llm.input_messages", "llm.output_messages", "llm.prompts", "llm.tools", "llm.token_count", "llm.cost", "input.",
      "output.", "tool.", "tool_call.", "llm.finish_reason", "llm.invocation_parameters", "openinference."),
+    "turn off what hides content (OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS), so that spans have "
+    "llm.output_messages or input.value",
 )  # fmt: skip

@@ -4,11 +4,16 @@ An error is a tool span (`execute_tool`) whose status is ERROR or that has an `e
 a tool's message that is marked with `is_error`, or whose status is "error". Of a request for several choices, the first
 counts. Message attributes that were cut and can no longer be read are errors where they hold what the model said, and
 are listed under `unread` where they hold what it was sent.
+
+A call of which neither a chat span nor a tool span recorded the arguments is an error of the trace; an instrumentation
+leaves them out unless it is told to capture content. Where a chat span has other content, a call in it that has no
+arguments was made without any.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,9 +21,9 @@ from corepath.action import UNANSWERED
 from corepath.errors import Problem
 from corepath.importers.conversation import RecordError, result_value, text_of
 from corepath.importers.flat_attributes import tree
-from corepath.importers.joining import Answered, Asked, Chat, Message, Ran, read_json
 from corepath.importers.otlp import Span
 from corepath.importers.span_files import read_spans
+from corepath.importers.span_messages import Answered, Asked, Chat, Message, Ran, read_json
 from corepath.importers.spans import Convention, episodes_of, found_in, stream_of, why_not
 from corepath.task import Episode
 
@@ -59,6 +64,8 @@ def _kind(span: Span) -> str | None:
     attributes = span.attributes
     if attributes.get("logfire.span_type") == "pending_span":
         return None  # it announces a span that comes whole later
+    if attributes.get("gen_ai.tool.name") == "(merged tools)":
+        return None  # so Google's ADK sums up calls made together, each of which has its own span
     operation = attributes.get("gen_ai.operation.name")
     if isinstance(operation, str):
         return _KINDS.get(operation)
@@ -82,7 +89,21 @@ def _chat(span: Span) -> Chat:
     if (attributes.get("gen_ai.request.choice.count") or 1) != 1:
         said = said[:1]
     model = attributes.get("gen_ai.request.model") or attributes.get("gen_ai.response.model")
+    if any(map(_has_content, (*sent, *said))):
+        sent, said = [_completed(one) for one in sent], [_completed(one) for one in said]
     return Chat(tuple(sent), tuple(said), model, unread)
+
+
+def _has_content(message: Message) -> bool:
+    values = [*(call.arguments for call in message.calls), *(answer.value for answer in message.answers)]
+    return bool(message.text) or any(value is not UNANSWERED for value in values)
+
+
+def _completed(message: Message) -> Message:
+    """A message of a span that captures content: what it leaves out is not there."""
+    calls = [replace(one, arguments=None) if one.arguments is UNANSWERED else one for one in message.calls]
+    answers = [replace(one, value=None) if one.value is UNANSWERED else one for one in message.answers]
+    return replace(message, calls=tuple(calls), answers=tuple(answers))
 
 
 def _messages(span: Span, name: str) -> list[Message]:
@@ -141,10 +162,11 @@ def _message(raw: Mapping[str, Any], role: str = "") -> Message:
     for one in _tool_calls(raw.get("tool_calls")):
         function = one.get("function")
         told = function if isinstance(function, dict) else one
-        calls.append(Asked(told.get("name"), told.get("arguments"), one.get("id")))
+        calls.append(Asked(told.get("name"), told.get("arguments", UNANSWERED), one.get("id")))
     text = _text(content)
     if role == "tool" and not answers:
-        answers.append(Answered(raw.get("tool_call_id", raw.get("id")), text, _is_error(raw)))
+        value = UNANSWERED if text is None else text
+        answers.append(Answered(raw.get("tool_call_id", raw.get("id")), value, _is_error(raw)))
     return Message(role, text, tuple(calls), tuple(answers))
 
 
@@ -159,8 +181,8 @@ def _asked(part: Mapping[str, Any]) -> Asked:
     inner = part.get("toolUse", part)
     if not isinstance(inner, dict):
         raise RecordError("a 'toolUse' is an object with 'name' and 'input'")
-    names = ("arguments", "input", "server_tool_call")
-    arguments = next((inner[name] for name in names if inner.get(name) is not None), None)
+    given = [inner[name] for name in ("arguments", "input", "server_tool_call") if name in inner]
+    arguments = next((one for one in given if one is not None), None if given else UNANSWERED)
     return Asked(inner.get("name"), arguments, inner.get("id", inner.get("toolUseId")))
 
 
@@ -169,7 +191,7 @@ def _answered(part: Mapping[str, Any]) -> Answered:
     if not isinstance(inner, dict):
         raise RecordError("a 'toolResult' is an object with 'toolUseId' and 'content'")
     names = ("response", "result", "content", "output", "server_tool_call_response")
-    value = next((inner[name] for name in names if name in inner), None)
+    value = next((inner[name] for name in names if name in inner), UNANSWERED)
     id_ = next((inner[name] for name in ("id", "toolUseId", "tool_use_id", "call_id") if name in inner), None)
     return Answered(id_, _text(value) if _has_objects(value) and _text(value) else value, _is_error(inner))
 
@@ -229,4 +251,6 @@ CONVENTION: Final = Convention(
     ("gen_ai.input.", "gen_ai.output.", "gen_ai.prompt", "gen_ai.completion", "gen_ai.tool.", "gen_ai.system_",
      "gen_ai.usage.", "gen_ai.response.", "pydantic_ai.all_messages", "all_messages_events", "events", "tool_",
      "final_result", "model_request_parameters", "logfire."),
+    "turn on content capture (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT, or the setting of the "
+    "instrumentation), so that spans have gen_ai.output.messages or gen_ai.tool.call.arguments",
 )  # fmt: skip

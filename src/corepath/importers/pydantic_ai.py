@@ -3,8 +3,9 @@
 An error is a `retry-prompt` for a tool, a `tool-return` whose `outcome` is failed, retried or denied, and one that says
 that the tool was not executed. A call that was interrupted has no answer.
 
-Calls of an output tool (`final_result`, or whatever was answered with "Final result processed.") are no calls: what
-they hold is the agent's answer. Prompts, thinking and settings are left out.
+Calls of an output tool are no calls: what they hold is the agent's answer. It is a tool that was answered with "Final
+result processed."; where a tool never returned anything, one whose name is or begins with `final_result`. Prompts,
+thinking and settings are left out.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ ERRORS: Final = ("failed", "retried", "denied")
 NOT_EXECUTED: Final = "Tool not executed"
 OUTPUT_TOOL: Final = "final_result"
 OUTPUT_DONE: Final = "Final result processed."
-OUTPUT_NOT_USED: Final = "Output tool not used"
+OUTPUT_NOT_USED: Final = ("Output tool not used", "Result tool not used")
 
 _IDENTIFY: Final = ("run_id", "conversation_id", "provider_name")
 
@@ -65,12 +66,14 @@ class _Outputs:
 
     def __init__(self, parts: list[Mapping[str, Any]]) -> None:
         returns = [part for part in parts if _kind(part) == RETURN and isinstance(part.get("content"), str)]
-        self._tools = {str(part.get("tool_name")) for part in returns if _starts(part, OUTPUT_DONE, OUTPUT_NOT_USED)}
-        self._unused = {str(part.get("tool_call_id")) for part in returns if _starts(part, OUTPUT_NOT_USED)}
+        self._tools = {str(part.get("tool_name")) for part in returns if _starts(part, OUTPUT_DONE, *OUTPUT_NOT_USED)}
+        self._returned = {str(part.get("tool_name")) for part in parts if _kind(part) == RETURN}
+        self._unused = {str(part.get("tool_call_id")) for part in returns if _starts(part, *OUTPUT_NOT_USED)}
 
     def takes(self, part: Mapping[str, Any]) -> bool:
         tool = str(part.get("tool_name"))
-        return tool in self._tools or tool == OUTPUT_TOOL or tool.startswith(f"{OUTPUT_TOOL}_")
+        named = tool == OUTPUT_TOOL or tool.startswith(f"{OUTPUT_TOOL}_")
+        return tool in self._tools or (named and tool not in self._returned)
 
     def used(self, part: Mapping[str, Any]) -> bool:
         return str(part.get("tool_call_id")) not in self._unused

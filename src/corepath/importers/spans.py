@@ -20,9 +20,10 @@ from typing import Any, Final, Self
 
 from corepath.errors import Problem
 from corepath.importers.conversation import RecordError
-from corepath.importers.joining import Chat, Family, Joining, Ran
+from corepath.importers.joining import Family, Joining
 from corepath.importers.otlp import Resource, Span, span_of, spans_of
 from corepath.importers.span_files import Found, read_spans
+from corepath.importers.span_messages import Chat, Ran
 from corepath.json_values import equal
 from corepath.task import Episode
 
@@ -41,6 +42,8 @@ class Convention:
     ran: Callable[[Span], Ran]
     own: tuple[str, ...]
     """Beginnings of the attributes that hold messages and values, and so say nothing about what a trace is."""
+    capture: str
+    """What makes spans tell the arguments of calls, where they do not."""
 
 
 def why_not(values: Iterable[Any], convention: Convention) -> str | None:
@@ -150,8 +153,14 @@ class Traces:
         """The episode of a trace."""
         family = self._family(trace)
         made, told = self._joined(trace, family, "chat")
-        if not made.calls and not made.messages:
-            made, told = self._joined(trace, family, "agent")
+        if not made.heard and (made.untold is not None or not made.calls):
+            of_agents, _ = self._joined(trace, family, "agent")
+            made = of_agents if of_agents.heard else made
+        if not made.calls and not made.recorded:
+            raise RecordError(f"nothing that the agent said or called was recorded: {self.convention.capture}")
+        if (call := made.untold) is not None:
+            which = f"{call.tool!r:.60}" + (f" (id {call.id!r:.60})" if call.id is not None else "")
+            raise RecordError(f"of a call of {which}, arguments were not recorded: {self.convention.capture}")
         return made.episode(**told)
 
     def _joined(self, trace: str, family: Family, words: str) -> tuple[Joining, dict[str, Any]]:
@@ -167,7 +176,6 @@ class Traces:
                     made.ran(span, self.convention.ran(span))
             except RecordError as error:
                 raise RecordError(f"span {span.id or span.name!s:.40}: {error}") from None
-        made.ended()
         rows = self._kept.execute(
             "SELECT DISTINCT attributes FROM spans JOIN origins USING (origin) WHERE trace = ?", (_blob(trace),)
         )
