@@ -123,6 +123,28 @@ def test_a_response_alone_is_an_episode(tmp_path: Path) -> None:
     assert episode.agent == "claude-x"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"custom_id": "t-1", "result": {"type": "succeeded", "message": response(use("1", "look"))}},
+        {"custom_id": "t-1", "params": {"model": "claude-x", "messages": [said(response(use("1", "look")))]}},
+    ],
+)
+def test_a_line_of_a_batch_is_an_episode(line: dict[str, Any], tmp_path: Path) -> None:
+    (episode,) = read(written(tmp_path, line), "anthropic")
+    assert episode.calls == (Call("look", {}, id="1", turn=1),)
+    assert (episode.agent, episode.extra["metadata"]["custom_id"]) == ("claude-x", "t-1")
+
+
+def test_a_line_of_a_batch_that_failed_says_what_the_api_said() -> None:
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": "too long"}}
+    line = {"custom_id": "t-1", "result": {"type": "errored", "error": error}}
+    with pytest.raises(RecordError, match=r"the API answered with an error: .*too long"):
+        list(episodes(line))
+    (episode,) = episodes({**line, "params": {"messages": ANTHROPIC["messages"]}})
+    assert len(episode.calls) == 4
+
+
 def test_tools_that_the_api_runs_are_calls_and_their_errors_are_errors(tmp_path: Path) -> None:
     blocks = [
         {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "a"}},

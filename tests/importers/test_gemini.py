@@ -14,10 +14,11 @@ import pytest
 
 from corepath import Call, Episode
 from corepath.action import UNANSWERED
+from corepath.importers import imported
 from corepath.importers.conversation import RecordError
 from corepath.importers.gemini import episodes, fits
 
-from .damage import read, written
+from .damage import mixed, read, written
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it warns of its own texts where it was not compiled before
@@ -149,6 +150,41 @@ def test_requests_and_responses_that_were_logged_are_one_episode(api: str, tmp_p
     (episode,) = read(written(tmp_path, *log), "gemini")
     check_watered(episode)
     assert (episode.extra["metadata"]["session"], episode.extra["metadata"]["finishReason"]) == ("s", "STOP")
+
+
+def test_a_stream_is_one_message(tmp_path: Path) -> None:
+    chunks: list[Any] = [
+        {"candidates": [{"content": model(part)}], "modelVersion": "gemini-x", "responseId": "r"}
+        for part in ({"text": "I "}, {"text": "look."}, call("look", {"plant": "A"}))
+    ]
+    chunks[-1]["candidates"][0]["finishReason"] = "STOP"
+    chunks.append({"usageMetadata": {"totalTokenCount": 9}})
+    exchange = {"request": {"contents": [user({"text": "Look."})]}, "response": chunks}
+    for file in (written(tmp_path, chunks, name="stream.json"), written(tmp_path, exchange)):
+        (episode,) = read(file, "gemini")
+        assert episode.calls == (Call("look", {"plant": "A"}, turn=1),)
+        assert [one["content"] for one in episode.messages] == ["I look."]
+        assert episode.agent == "gemini-x"
+        metadata = episode.extra["metadata"]
+        assert (metadata["finishReason"], metadata["usageMetadata"]) == ("STOP", {"totalTokenCount": 9})
+    assert mixed(imported(written(tmp_path, *chunks[:3]), "gemini"))[2] == 1
+    assert "a piece of a stream" in str(mixed(imported(written(tmp_path, *chunks[:3]), "gemini"))[0])
+
+
+def test_a_list_of_whole_responses_is_no_stream(tmp_path: Path) -> None:
+    whole = {"candidates": [{"content": model({"text": "Hi."}), "finishReason": "STOP"}]}
+    assert [one.answer for one in read(written(tmp_path, [whole, whole], name="list.json"), "gemini")] == ["Hi.", "Hi."]
+
+
+def test_a_call_that_is_sent_back_in_the_other_spelling_is_the_same(tmp_path: Path) -> None:
+    asked = user({"text": "Look."})
+    sent = model({"function_call": {"name": "look", "args": None, "id": None}, "thought_signature": "s"})
+    log = [
+        {"request": {"contents": [asked]}, "response": {"candidates": [{"content": model(call("look"))}]}},
+        {"request": {"contents": [asked, sent, user(answer("look", {"output": 1}))]}, "response": {}},
+    ]
+    (episode,) = read(written(tmp_path, *log), "gemini")
+    assert episode.calls == (Call("look", {}, 1, turn=1),)
 
 
 def test_answers_without_ids_are_joined_by_name_in_their_order() -> None:

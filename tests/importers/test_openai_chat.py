@@ -14,7 +14,7 @@ from openai.types.chat import ChatCompletion
 from corepath import Call, Episode
 from corepath.action import UNANSWERED
 from corepath.importers.conversation import RecordError
-from corepath.importers.export import openai_messages
+from corepath.importers.export import openai_messages, openai_record
 from corepath.importers.openai_chat import episodes, fits
 from corepath.json_values import arguments_of
 from tests.strategies import json_objects, json_values, texts, tool_names
@@ -121,6 +121,63 @@ def test_a_response_that_stands_beside_its_messages_is_the_last_message() -> Non
     assert episode.calls == (Call("look", {}, id="1", turn=1),)
 
 
+CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": '{"a":1}'}}
+LOOKS = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+WHOLE = {"id": "c", "object": "chat.completion", "model": "gpt-x", "choices": [{"index": 0, "message": LOOKS}]}
+SEEN = {"role": "tool", "tool_call_id": "1", "content": "seen"}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        WHOLE,
+        {"id": "b", "custom_id": "t-1", "response": {"status_code": 200, "body": WHOLE}, "error": None},
+        {"custom_id": "t-1", "method": "POST", "url": "/v1", "body": {"model": "gpt-x", "messages": [LOOKS]}},
+        {"request": {"body": {"messages": []}}, "response": {"status": 200, "body": WHOLE}},
+    ],
+)
+def test_a_completion_alone_and_lines_of_a_batch_are_episodes(record: dict[str, Any], tmp_path: Path) -> None:
+    (episode,) = read(written(tmp_path, record), "openai")
+    assert episode.calls == (Call("look", {"a": 1}, id="1", turn=1),)
+    assert episode.agent == "gpt-x"
+    assert episode.extra["metadata"].get("custom_id") == record.get("custom_id")
+
+
+def test_a_custom_id_alone_makes_no_batch_of_a_conversation() -> None:
+    record = {"custom_id": "t-1", "messages": [LOOKS], "params": {"temperature": 0}, "result": "pass"}
+    (episode,) = episodes(record)
+    assert len(episode.calls) == 1
+    assert episode.extra["metadata"] == {"custom_id": "t-1", "params": {"temperature": 0}, "result": "pass"}
+
+
+def test_a_line_of_a_batch_that_failed_says_what_the_api_said() -> None:
+    for failed in (
+        {"custom_id": "t-1", "response": None, "error": {"code": "batch_expired"}},
+        {"custom_id": "t-1", "response": {"status_code": 400, "body": {"error": {"code": "batch_expired"}}}},
+    ):
+        with pytest.raises(RecordError, match=r"the API answered with an error: .*batch_expired"):
+            list(episodes(failed))
+
+
+def test_a_call_whose_arguments_the_client_wrote_anew_is_the_same_call(tmp_path: Path) -> None:
+    asked = {"role": "user", "content": "Look."}
+    again = {**CALL, "index": 0, "function": {"name": "look", "arguments": '{"a": 1}'}}
+    log = [
+        {"request": {"messages": [asked]}, "response": WHOLE},
+        {"request": {"messages": [asked, {**LOOKS, "tool_calls": [again]}, SEEN]}, "response": {"choices": []}},
+    ]
+    (episode,) = read(written(tmp_path, *log), "openai")
+    assert episode.calls == (Call("look", {"a": 1}, "seen", id="1", turn=1),)
+
+
+def test_a_run_that_did_nothing_stands_beside_one_that_ended(tmp_path: Path) -> None:
+    asked = {"role": "user", "content": "Look."}
+    ended = [asked, LOOKS, SEEN, {"role": "assistant", "content": "Seen."}]
+    for one, other in (([asked], ended), ([asked, {"role": "assistant", "content": "No."}], [*ended[1:], asked])):
+        found = read(written(tmp_path, {"messages": one}, {"messages": other}), "openai")
+        assert [len(episode.calls) for episode in found] == [0, 1]
+
+
 # Export
 
 RESULTS = json_values | texts.map(json.dumps) | st.just(UNANSWERED)
@@ -174,3 +231,18 @@ def test_the_package_of_openai_takes_what_is_exported() -> None:
     for message in openai_messages(episode):
         if message["role"] == "assistant":
             assert completion(message)["tool_calls"] == message.get("tool_calls")
+
+
+@pytest.mark.parametrize("ended", [None, "failed outside", "step limit"])
+def test_an_episode_that_did_nothing_comes_back_as_it_was(ended: str | None, tmp_path: Path) -> None:
+    episode = Episode("t", (), "gpt-x", epoch=3, extra={} if ended is None else {"ended": ended})
+    (again,) = read(written(tmp_path, openai_record(episode)), "openai")
+    assert (again.calls, again.answer, again.agent, again.epoch) == ((), None, "gpt-x", 3)
+    assert again.extra.get("ended") == (ended if ended == "failed outside" else None)
+    assert again.extra["metadata"].get("ended") == ended
+
+
+def test_no_messages_are_a_conversation_only_where_no_other_list_could_be_one() -> None:
+    assert fits({"messages": [], "model": "gpt-x"}) is None
+    assert fits({"messages": [], "items": []})
+    assert fits([])

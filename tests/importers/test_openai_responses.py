@@ -176,10 +176,56 @@ def test_responses_that_go_on_from_each_other_are_one_episode(tmp_path: Path) ->
     assert [(one.answer, len(one.calls)) for one in made] == [("Seen.", 2), ("Other.", 1)]
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_responses_that_go_on_from_each_other_stand_one_a_line(tmp_path: Path, order: tuple[int, ...]) -> None:
+    first = {"input": "Look.", **response(function("1"), id="r1")}
+    second = {"request": {"body": {"previous_response_id": "r1", "input": [output("1", "seen")]}},
+              "response": {"body": response(function("2"), id="r2", previous_response_id="r1")}}  # fmt: skip
+    third = {"input": [output("2", "too")], **response(words("Seen."), id="r3", previous_response_id="r2")}
+    other = {"input": [output("1", "other")], **response(words("Other."), id="r4", previous_response_id="r1")}
+    lines = [(first, second, third)[number] for number in order]
+    made = read(written(tmp_path, RESPONSES, *lines, other), "openai-responses")
+    assert [([call.result for call in one.calls], one.answer) for one in made[1:]] == [
+        (["seen", "too"], "Seen."),
+        (["other"], "Other."),
+    ]
+    assert len(made[0].calls) == 4
+
+
+def test_responses_that_begin_with_the_same_words_are_each_read(tmp_path: Path) -> None:
+    short, long = response(words("Yes."), id="r1"), response(words("Yes."), function("1"), id="r2")
+    assert len(read(written(tmp_path, short, long), "openai-responses")) == 2
+    go_on = [{"input": "Go on.", **one, "previous_response_id": before} for one, before in ((short, "a"), (long, "b"))]
+    assert len(read(written(tmp_path, *go_on), "openai-responses")) == 2
+
+
+def test_responses_in_a_circle_are_told_line_by_line(tmp_path: Path) -> None:
+    circle = [{"id": own, "previous_response_id": before, "output": [words("x")]} for own, before in ("12", "21")]
+    first, second, kept = mixed(imported(written(tmp_path, *circle, RESPONSES), "openai-responses"))
+    assert "trace.jsonl:1:1: some responses go on from each other in a circle" in str(first)
+    assert "trace.jsonl:2:1: some responses" in str(second)
+    assert kept == 4
+
+
+def test_a_line_of_a_batch_is_an_episode(tmp_path: Path) -> None:
+    line = {"id": "b", "custom_id": "t-1", "response": {"status_code": 200, "body": response(function("1"))}}
+    (episode,) = read(written(tmp_path, line), "openai-responses")
+    assert [call.id for call in episode.calls] == ["1"]
+    assert (episode.agent, episode.extra["metadata"]["custom_id"]) == ("gpt-x", "t-1")
+
+
+def test_the_last_event_of_a_stream_has_the_whole_response(tmp_path: Path) -> None:
+    events = [{"type": "response.created", "response": response()},
+              {"type": "response.completed", "response": response(function("1"))}]  # fmt: skip
+    why, calls = mixed(imported(written(tmp_path, *events)))
+    assert "a piece of a stream" in str(why)
+    assert calls == 1
+
+
 def test_a_response_without_the_one_that_it_goes_on_from_says_so(tmp_path: Path) -> None:
     lost = {"input": [output("1", "seen")], **response(words("Seen."), id="r2", previous_response_id="r1")}
     bad, good = mixed(imported(written(tmp_path, lost, RESPONSES)))
-    assert "goes on from the response 'r1', which is not in this record: put the responses" in str(bad)
+    assert "goes on from the response 'r1', which is not in this file" in str(bad)
     assert good == 4
 
 
@@ -201,6 +247,7 @@ def test_requests_that_repeat_the_items_before_them_are_one_episode(tmp_path: Pa
     asked: list[Any] = [{"role": "user", "content": "Look."}]
     first = response(function("1"), function("2"))
     sent = [{key: value for key, value in item.items() if key not in ("id", "status")} for item in first["output"]]
+    sent[0]["arguments"] = "{ }"
     second = [*asked, *sent, output("1", "a"), output("2", "b")]
     log = [{"input": asked, **first}, {"input": second, **response(words("Done."))}]
     (episode,) = read(written(tmp_path, *log), "openai-responses")

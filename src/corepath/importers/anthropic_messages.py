@@ -1,5 +1,7 @@
 """Anthropic messages: a list of them, alone or under `messages`, a response, or a `request` and its `response`.
 
+The lines of a batch are read too, both sent and answered.
+
 An error is a result whose `is_error` is true, or, of a tool that the API runs itself, one whose content is an object
 with a type that ends in `_error`. A command that ends with another code than 0 is a result.
 
@@ -16,7 +18,16 @@ from typing import Any, Final, TypeGuard
 
 from corepath.errors import Problem
 from corepath.importers.conversation import Conversation, RecordError, objects, result_value
-from corepath.importers.exchanges import around, plain, said_of, streamed, why_no_record_fits
+from corepath.importers.exchanges import (
+    around,
+    as_exchange,
+    in_pieces,
+    plain,
+    said_of,
+    streamed,
+    why_no_record_fits,
+    why_nothing,
+)
 from corepath.task import Episode
 
 CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
@@ -30,9 +41,12 @@ _CONVERSATION: Final = ("messages", "system", "content", "role", "type")
 
 def fits(value: Any) -> str | None:
     """Why a record is not of this format; None where it is."""
+    value = as_exchange(value)
     messages = _messages(value)
     if not messages:
-        return "no list of messages, nor an object with 'messages', a 'request' and its 'response', or a response"
+        return why_nothing(
+            value, "no list of messages, nor an object with 'messages', a 'request' and its 'response', or a response"
+        )
     if any(isinstance(one, Mapping) and (one.get("tool_calls") or one.get("role") == "tool") for one in messages):
         return "its calls stand in 'tool_calls', not among the blocks of a message's content"
     if _is_response(value) or (isinstance(value, Mapping) and _is_response(value.get("response"))):
@@ -44,6 +58,7 @@ def fits(value: Any) -> str | None:
 
 def episodes(value: Any) -> Iterator[Episode]:
     """The episode of a record."""
+    value = as_exchange(value)
     messages = _messages(value)
     if not messages:
         raise RecordError(str(fits(value)))
@@ -112,22 +127,24 @@ def _is_error(content: Any) -> bool:
 
 def _messages(value: Any) -> list[Any] | None:
     """The messages of a record, its response the last of them."""
+    if in_pieces(value):
+        return None
     if isinstance(value, list):
         return value
     if not isinstance(value, Mapping):
         return None
     if _is_response(value):
         return [value]
-    request = value.get("request")
+    request, response = value.get("request"), value.get("response")
     said = value.get("messages") if request is None else request.get("messages") if _is(request) else None
-    if not isinstance(said, list):
-        return None
-    return [*said, *_response(value.get("response"))]
+    if said is None and _is_response(response):
+        said = []
+    return [*said, *_response(response)] if isinstance(said, list) else None
 
 
 def _response(response: Any) -> list[Any]:
     """A response as a message; there is none where the API answered with an error."""
-    if response is None or (_is(response) and response.get("type") == "error"):
+    if response is None or (_is(response) and "content" not in response):
         return []
     return [{"role": "assistant", **(response if _is(response) else {"content": response})}]
 
@@ -159,16 +176,16 @@ def _is_ours(block: Mapping[str, Any]) -> bool:
     return kind in THOUGHTS or (isinstance(kind, str) and kind.endswith(RESULT) and "tool_use_id" in block)
 
 
-def _history(value: Any) -> list[Any] | None:
-    """The messages of an exchange: what was said, called and answered, without thoughts."""
-    if not isinstance(value, Mapping) or not _is(value.get("response")):
-        return None
+def _history(value: Any) -> list[tuple[bool, Any]] | None:
+    """The messages of a record: what was said, called and answered, without thoughts."""
     try:
-        messages = [(message.get("role"), _blocks(message)) for message in objects(_messages(value), "messages")]
+        found = objects(_messages(as_exchange(value)), "messages")
+        messages = [(message.get("role"), _blocks(message)) for message in found]
     except RecordError:
         return None
     return [
-        [role, [_said(block) for block in blocks if block.get("type") not in THOUGHTS]] for role, blocks in messages
+        (role == "assistant", [role, [_said(block) for block in blocks if block.get("type") not in THOUGHTS]])
+        for role, blocks in messages
     ]
 
 

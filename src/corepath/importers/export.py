@@ -11,6 +11,13 @@ from corepath.importers.conversation import result_value
 from corepath.task import Episode
 
 
+def openai_record(episode: Episode) -> dict[str, Any]:
+    """The episode as one line of a file: its messages, and what corepath reads to find it again."""
+    ended = episode.extra.get("ended")
+    about = {"task": episode.task, "epoch": episode.epoch} | ({} if ended is None else {"ended": ended})
+    return {"messages": openai_messages(episode), "model": episode.agent, "metadata": about}
+
+
 def openai_messages(episode: Episode, prompt: str | None = None) -> list[dict[str, Any]]:
     """The episode as OpenAI chat messages: calls of one turn stand in one message, each answer in its own.
 

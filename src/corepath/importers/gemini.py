@@ -6,8 +6,9 @@ Names are read in both spellings (`functionCall`, `function_call`). Answers are 
 one, else to the first call of that name that waits. A response that is `{"output": …}` or `{"result": …}` and nothing
 else is what stands in there: so the API asks for it, and its package writes it. Code that the model runs is a call of
 `code_execution`. Calls that the package made by itself are read from the history that it keeps of them. Contents of
-the model that follow each other are pieces of one message; thoughts are left out. Of several candidates the first is
-read. Of requests and responses in one file, each of which repeats those before it, the last is read.
+the model that follow each other are pieces of one message; thoughts are left out. A list of responses of which none
+but the last says why it ended is a stream, and so one response. Of several candidates the first is read. Of requests
+and responses in one file, each of which repeats those before it, the last is read.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, Final
 
 from corepath.errors import Problem
 from corepath.importers.conversation import Conversation, RecordError, metadata_of, objects
-from corepath.importers.exchanges import around, plain, said_of, streamed, why_no_record_fits
+from corepath.importers.exchanges import around, as_exchange, plain, said_of, streamed, why_no_record_fits, why_nothing
 from corepath.task import Episode
 
 CALL: Final = ("functionCall", "function_call")
@@ -36,6 +37,8 @@ _PARTS: Final = (
 _OF_OTHERS: Final = ("type", "kind", "part_kind")
 _EXCHANGE: Final = ("request", "response")
 _AUTOMATIC: Final = ("automaticFunctionCallingHistory", "automatic_function_calling_history")
+_ENDED: Final = ("finishReason", "finish_reason")
+_RESPONSE_ID: Final = ("responseId", "response_id")
 _CONVERSATION: Final = (
     "contents", "candidates", "systemInstruction", "system_instruction", "sdkHttpResponse", "sdk_http_response",
     *_AUTOMATIC,
@@ -44,9 +47,12 @@ _CONVERSATION: Final = (
 
 def fits(value: Any) -> str | None:
     """Why a record is not of this format; None where it is."""
+    value = _opened(value)
     contents = _contents(value)
     if not contents:
-        return "no list of contents, nor an object with 'contents' or 'candidates'"
+        return why_nothing(value, "no list of contents, nor an object with 'contents' or 'candidates'")
+    if _is_chunk(value):
+        return "a piece of a stream, which does not say why it ended: put the pieces of a response into one list"
     if not any(_is_ours(one) for one in contents):
         return "no content of it has 'parts' with a text, a 'functionCall' or a 'functionResponse'"
     return None
@@ -54,8 +60,9 @@ def fits(value: Any) -> str | None:
 
 def episodes(value: Any) -> Iterator[Episode]:
     """The episode of a record."""
+    value = _opened(value)
     contents = _contents(value)
-    if not contents:
+    if not contents or _is_chunk(value):
         raise RecordError(str(fits(value)))
     made = Conversation()
     for speaks, group in groupby(objects(contents, "contents"), key=_speaks):
@@ -155,6 +162,52 @@ def _is_part(part: Mapping[str, Any]) -> bool:
     return any(name in part for name in _PARTS) and not any(name in part for name in _OF_OTHERS)
 
 
+def _opened(value: Any) -> Any:
+    """A record with what was sent under `request` and what came back under `response`; a stream is one response."""
+    if _is_stream(value):
+        return {"response": _joined(value)}
+    value = as_exchange(value)
+    if isinstance(value, Mapping) and isinstance(value.get("response"), list):
+        return {**value, "response": _joined(value["response"])}
+    return value
+
+
+def _is_stream(value: Any) -> bool:
+    """Whether it is a list of responses with one id, or of which none but the last says why it ended."""
+    if not isinstance(value, list) or not all(_is_alone(one) for one in value):
+        return False
+    ends = [_get(candidate, *_ENDED) for one in value if (candidate := _candidate(one)) is not None]
+    ids = {str(_get(one, *_RESPONSE_ID)) for one in value}
+    return bool(ends) and (not any(ends[:-1]) or (len(ids) == 1 and ids != {"None"}))
+
+
+def _is_chunk(value: Any) -> bool:
+    candidate = _candidate(value) if _is_alone(value) else None
+    return candidate is not None and _get(candidate, *_ENDED) is None
+
+
+def _is_alone(value: Any) -> bool:
+    """Whether it is a response without what was sent."""
+    if not isinstance(value, Mapping) or _get(value, "contents", *_EXCHANGE, *_AUTOMATIC):
+        return False
+    return any(name in value for name in ("candidates", "usageMetadata", "usage_metadata"))
+
+
+def _joined(responses: list[Any]) -> dict[str, Any]:
+    """The pieces of a stream as one response."""
+    pieces = [one for one in responses if isinstance(one, Mapping)]
+    candidates = [one for one in map(_candidate, pieces) if one is not None]
+    contents = [one["content"] for one in candidates if isinstance(one.get("content"), Mapping)]
+    given = [one["parts"] for one in contents if one.get("parts") is not None]
+    parts = [part for some in given for part in (some if isinstance(some, list) else [some])]
+    made = {**_merged(candidates), "content": {"role": "model", "parts": parts}}
+    return {**_merged(pieces), "candidates": [made] if candidates else []}
+
+
+def _merged(values: list[Mapping[str, Any]]) -> dict[str, Any]:
+    return {name: one for value in values for name, one in value.items() if one is not None}
+
+
 def _contents(value: Any) -> list[Any] | None:
     """The contents of a record, that of its response the last of them."""
     if isinstance(value, list):
@@ -188,20 +241,23 @@ def _metadata(value: Any) -> dict[str, Any] | None:
     return {**(ended or {}), **(around(value, *_CONVERSATION) or {})} or None
 
 
-def _history(value: Any) -> list[Any] | None:
-    """The contents of an exchange, the pieces of one message joined."""
-    if not isinstance(value, Mapping) or _candidate(value) is None:
-        return None
+def _history(value: Any) -> list[tuple[bool, Any]] | None:
+    """The contents of a record, the pieces of one message joined."""
     try:
-        contents = list(objects(_contents(value), "contents"))
+        contents = list(objects(_contents(_opened(value)), "contents"))
         groups = [
             (speaks, [part for one in group for part in _parts(one)]) for speaks, group in groupby(contents, _speaks)
         ]
+        return [
+            (speaks, [speaks, [_said(part) for part in parts if part.get("thought") is not True]])
+            for speaks, parts in groups
+        ]
     except RecordError:
         return None
-    return [[speaks, [_said(part) for part in parts if part.get("thought") is not True]] for speaks, parts in groups]
 
 
 def _said(part: Mapping[str, Any]) -> Any:
+    if (call := _object(part, CALL)) is not None:
+        return [call.get("id"), call.get("name"), call.get("args") or {}]
     marks = ("thoughtSignature", "thought_signature")
     return plain({name: value for name, value in part.items() if name not in marks})

@@ -1,21 +1,35 @@
 """OpenAI chat completions: a list of messages, alone or under `messages`, with the response to them or without.
 
+A response alone is read too, and the lines of a batch, both sent and answered.
+
 An error is a tool message whose `is_error` is true or whose `status` is "error"; the API itself has no sign for it.
 Calls to functions of the old form (`function_call`, role `function`) are read too, and answers without an id, which
 belong to the first call of their name that waits. The input of a custom tool, which is a text, is its argument `input`.
 Of several choices the first is read. Of requests and responses in one file, each of which repeats those before it, the
-last is read.
+last is read. Of what `corepath export` says of an episode, its epoch is read, and that it failed outside the agent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from corepath.aggregate import FAILED_OUTSIDE
 from corepath.errors import Problem
 from corepath.importers.conversation import Conversation, RecordError, objects, result_value, text_of
-from corepath.importers.exchanges import around, plain, said_of, streamed, why_no_record_fits
+from corepath.importers.exchanges import (
+    around,
+    as_exchange,
+    in_pieces,
+    plain,
+    said_of,
+    streamed,
+    why_no_record_fits,
+    why_nothing,
+)
+from corepath.json_values import arguments_of
 from corepath.task import Episode
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
@@ -23,9 +37,12 @@ ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
 def fits(value: Any) -> str | None:
     """Why a record is not of this format; None where it is."""
+    value = as_exchange(value)
     messages = _messages(value)
     if messages is None:
-        return "no list of messages, nor an object with 'messages', or with a 'request' that has them"
+        return why_nothing(
+            value, "no list of messages, nor an object with 'messages', 'choices', or a 'request' that has them"
+        )
     if not all(isinstance(one, Mapping) and one.get("role") in ROLES for one in messages):
         return f"its messages do not all have a 'role' among {', '.join(ROLES)}"
     if any(_has_blocks(one.get("content")) or _has_blocks(one.get("parts")) for one in messages):
@@ -37,6 +54,7 @@ def episodes(value: Any) -> Iterator[Episode]:
     """The episode of a record."""
     if (why := fits(value)) is not None:
         raise RecordError(why)
+    value = as_exchange(value)
     made = Conversation()
     for message in objects(_messages(value), "messages"):
         if message.get("role") == "assistant":
@@ -50,7 +68,12 @@ def episodes(value: Any) -> Iterator[Episode]:
             value_ = text_of(content) if isinstance(content, list) else content
             tool = message.get("name") or message.get("tool_name")
             made.result(message.get("tool_call_id"), value_ if error else result_value(value_), error=error, tool=tool)
-    yield made.episode(agent=said_of(value, "model"), metadata=around(value, "messages", "choices"))
+    metadata = around(value, "messages", "choices")
+    known = metadata or {}
+    ended = FAILED_OUTSIDE if known.get("ended") == FAILED_OUTSIDE else None
+    episode = made.episode(agent=said_of(value, "model"), metadata=metadata, ended=ended)
+    epoch = known.get("epoch")
+    yield replace(episode, epoch=epoch) if type(epoch) is int and epoch >= 0 else episode
 
 
 def fits_file(path: Path) -> str | None:
@@ -65,11 +88,20 @@ def stream(path: Path) -> Iterator[Episode | Problem]:
 
 def _messages(value: Any) -> list[Any] | None:
     """The messages of a record, that of its response the last of them."""
+    if in_pieces(value):
+        return None
     if isinstance(value, Mapping):
         request = value["request"] if isinstance(value.get("request"), Mapping) else value
         given, answer = request.get("messages"), _answer(value)
-        value = given if answer is None or not isinstance(given, list) else [*given, answer]
+        if answer is None:
+            return given if isinstance(given, list) and (given or _did_nothing(value)) else None
+        value = [*given, answer] if isinstance(given, list) else [answer] if given is None else None
     return value if isinstance(value, list) and value else None
+
+
+def _did_nothing(value: Mapping[str, Any]) -> bool:
+    """Whether the messages are none, and no other list of the record could be the conversation."""
+    return value.get("messages") == [] and sum(isinstance(one, list) for one in value.values()) == 1
 
 
 def _answer(value: Mapping[str, Any]) -> Any:
@@ -80,13 +112,21 @@ def _answer(value: Mapping[str, Any]) -> Any:
     return {"role": "assistant", **message} if isinstance(message, Mapping) else message
 
 
-def _history(value: Any) -> list[Any] | None:
-    """The messages of an exchange: what was said, called and answered."""
-    if not isinstance(value, Mapping) or not value.keys() & {"response", "choices"} or fits(value) is not None:
+def _history(value: Any) -> list[tuple[bool, Any]] | None:
+    """The messages of a record: what was said, called and answered."""
+    if fits(value) is not None:
         return None
-    names = ("role", "content", "tool_calls", "function_call", "tool_call_id")
-    messages = objects(_messages(value), "messages")
-    return [plain({name: message.get(name) or None for name in names}) for message in messages]
+    try:
+        messages = objects(_messages(as_exchange(value)), "messages")
+        return [(message.get("role") == "assistant", _said(message)) for message in messages]
+    except RecordError:
+        return None
+
+
+def _said(message: Mapping[str, Any]) -> Any:
+    calls = [[id_, made.get("name"), arguments_of(made.get("arguments"))] for id_, made in _calls(message)]
+    said = plain({name: message.get(name) or None for name in ("role", "content", "tool_call_id")})
+    return [said, calls]
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[str, Any]]]:

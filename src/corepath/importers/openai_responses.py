@@ -1,6 +1,7 @@
 """OpenAI Responses: a list of items, alone or under `items` or `data`, or a response with its `input` or `request`.
 
-Responses that go on from each other (`previous_response_id`) stand in one list.
+Responses that go on from each other (`previous_response_id`) stand in one list, or in one file, one a line. The lines
+of a batch are read too, both sent and answered.
 
 An error is an answer with the status "failed" or with `is_error`, and a call of a tool on an MCP server that has an
 `error` or was not approved. The API itself has no sign for a function that failed.
@@ -20,7 +21,17 @@ from typing import Any, Final
 
 from corepath.errors import Problem
 from corepath.importers.conversation import Conversation, RecordError, objects, result_value
-from corepath.importers.exchanges import around, plain, said_of, streamed, why_no_record_fits
+from corepath.importers.exchanges import (
+    around,
+    as_exchange,
+    in_pieces,
+    plain,
+    said_of,
+    streamed,
+    why_no_record_fits,
+    why_nothing,
+)
+from corepath.json_values import arguments_of
 from corepath.task import Episode
 
 ANSWERED_APART: Final = ("function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call",
@@ -42,11 +53,14 @@ _CONVERSATION: Final = ("input", "output", "items", "data", "instructions")
 
 def fits(value: Any) -> str | None:
     """Why a record is not of this format; None where it is."""
+    value = _opened(value)
     if isinstance(value, list) and _is_chain(value):
         return None
     items = _items(value)
     if not items:
-        return "no list of items, nor an object that has one under 'input', 'output', 'items' or 'data'"
+        return why_nothing(
+            value, "no list of items, nor an object that has one under 'input', 'output', 'items' or 'data'"
+        )
     if not any(_is_ours(item) for item in items):
         return (
             "no item of it is a call such as 'function_call', an answer such as 'function_call_output', or 'reasoning'"
@@ -56,6 +70,7 @@ def fits(value: Any) -> str | None:
 
 def episodes(value: Any) -> Iterator[Episode]:
     """The episode of a record, or those of a list of responses."""
+    value = _opened(value)
     if isinstance(value, list) and _is_chain(value):
         for chain in _chains(value):
             yield _episode(chain)
@@ -72,7 +87,7 @@ def fits_file(path: Path) -> str | None:
 
 def stream(path: Path) -> Iterator[Episode | Problem]:
     """The episodes of a file, and a problem for each bad record."""
-    return streamed(path, fits, episodes, _history)
+    return streamed(path, fits, episodes, _history, _link)
 
 
 def read_item(made: Conversation, item: Mapping[str, Any]) -> None:
@@ -182,13 +197,20 @@ def _episode(chain: list[Any]) -> Episode:
         before = said_of(chain[0], "previous_response_id")
         if before is None:
             raise
-        raise RecordError(f"{error}; it goes on from the response {str(before)[:60]!r}, which is not in this record: "
-                          "put the responses of a conversation into one list") from None  # fmt: skip
+        raise RecordError(
+            f"{error}; it goes on from the response {str(before)[:60]!r}, which is not in this file"
+        ) from None
     return made.episode(agent=said_of(chain[-1], "model"), metadata=around(chain[-1], *_CONVERSATION))
+
+
+def _opened(value: Any) -> Any:
+    return [as_exchange(one) for one in value] if isinstance(value, list) else as_exchange(value)
 
 
 def _parts(record: Any) -> tuple[Any, Any]:
     """The items that the model was given, and those that it made."""
+    if in_pieces(record):
+        return None, None
     if isinstance(record, list):
         return record, None
     if not isinstance(record, Mapping):
@@ -267,13 +289,21 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _history(value: Any) -> list[Any] | None:
-    """The items of an exchange: what was said, called and answered."""
+def _link(value: Any) -> tuple[str | None, str | None]:
+    """The id of a response, and of the one that it goes on from."""
+    value = as_exchange(value)
+    return _response_id(value), _text(said_of(value, "previous_response_id"))
+
+
+def _history(value: Any) -> list[tuple[bool, Any]] | None:
+    """The items of a record: what was said, called and answered, and after which response."""
+    value = as_exchange(value)
     given, new = _parts(value)
-    if not isinstance(given, list) or not isinstance(new, list):
+    if not isinstance(given, list):
         return None
-    items = [item for item in (*given, *new) if isinstance(item, Mapping)]
-    return [_said(item) for item in items if item.get("type") != "reasoning"]
+    items = [item for item in (*given, *(new if isinstance(new, list) else ())) if isinstance(item, Mapping)]
+    said = [(_speaks(item), _said(item)) for item in items if item.get("type") != "reasoning"]
+    return [(False, said_of(value, "previous_response_id")), *said] if said else None
 
 
 def _said(item: Mapping[str, Any]) -> Any:
@@ -282,4 +312,6 @@ def _said(item: Mapping[str, Any]) -> Any:
             return [item.get("role"), _words(item.get("content"))]
     except RecordError:
         pass
+    if item.get("type") == ANSWERED_APART[0]:
+        return [item.get("call_id"), item.get("name"), arguments_of(item.get("arguments"))]
     return plain({name: value for name, value in item.items() if name not in ("id", "status")})
