@@ -66,7 +66,7 @@ def test_a_file_that_is_named_and_stands_in_a_named_folder_is_read_once(tmp_path
 
 def test_load_task_wants_one_task(tmp_path):
     file = write(tmp_path, "a.yaml", "id: a\nprocedure: a()\n---\nid: b\nprocedure: b()")
-    with pytest.raises(InputError, match=r"has 2 tasks \(a, b\); use load_tasks"):
+    with pytest.raises(InputError, match=r"has 2 tasks \(a, b\); name one, as in .*::a"):
         load_task(file)
 
 

@@ -54,6 +54,32 @@ class Counter:
 # The loop
 
 
+def test_what_was_recorded_stays_as_it_was() -> None:
+    sent = {"plant": "B"}
+    with episode("farm/threshold") as ep:
+        answered = ep.call(name="read_sensor", arguments=sent)
+        sent["plant"] = "A"
+        assert isinstance(answered.arguments, dict)
+        answered.arguments["plant"] = "A"
+        answered.result["moisture"] = -1
+    assert ep.calls[0].arguments == {"plant": "B"}
+    assert ep.calls[0].result["moisture"] > 0
+    assert ep.score.pc == 1
+
+
+WRONG: list[tuple[Any, dict[str, Any], Any, str]] = [
+    (None, {}, "openai", "a task is a Task, that of a world such as 'farm/threshold', or a file, not None"),
+    ("farm/threshold", {"seed": "x"}, "openai", "a seed is a whole number, not 'x'"),
+    ("farm/threshold", {}, ["x"], r"no form of tools '\['x'\]'"),
+]
+
+
+@pytest.mark.parametrize(("of", "options", "form", "said"), WRONG)
+def test_what_is_no_task_no_seed_and_no_form_is_told(of: Any, options: dict[str, Any], form: Any, said: str) -> None:
+    with pytest.raises(CorepathError, match=said):
+        episode(of, **options).tools(form)
+
+
 def test_a_loop_plays_as_an_agent_does() -> None:
     played = play(oracle, task("legal/settle_case"), name="agent")
     with episode("legal/settle_case") as ep:
@@ -289,7 +315,7 @@ def test_limits_relax_only_what_they_name() -> None:
     found = assert_path(LEGAL, ONE_HARM, max_harm=1)
     assert_path(LEGAL, ONE_HARM, max_harm=1, min_pc=found.pc, min_pc_ktc=found.pc_ktc, min_pc_hlr=found.pc_hlr)
     with pytest.raises(AssertionError, match="harmful calls: 1"):
-        assert_path(LEGAL, ONE_HARM, min_pc=0.1)
+        assert_path(LEGAL, ONE_HARM, min_pc=1)
     with pytest.raises(AssertionError, match=r"\(min_pc\)"):
         assert_path(LEGAL, ONE_HARM, max_harm=1, min_pc=0.9)
     with pytest.raises(AssertionError, match=r"prefix_criticality is 0\.\d+, wanted at least 1"):
@@ -299,6 +325,17 @@ def test_limits_relax_only_what_they_name() -> None:
     assert_path(LEGAL, ['check(policy="P1")'], accepted=False)
     with pytest.raises(AssertionError, match=r"harmful calls: 1, wanted at most 0 \(max_harm\)$"):
         assert_path(LEGAL, ["dance()"], accepted=False)
+
+
+def test_a_lower_pc_allows_what_lowers_it_and_what_is_named_besides_stays() -> None:
+    found = assert_path(LEGAL, ONE_HARM, min_pc=0.5)
+    assert found.harm_count == 1
+    assert_path(LEGAL, ['check(policy="P1")'], min_pc=0.5)
+    assert_path(LEGAL, [], min_pc=0)
+    with pytest.raises(AssertionError, match="harmful calls: 1, wanted at most 0"):
+        assert_path(LEGAL, ONE_HARM, min_pc=0.5, max_harm=0)
+    with pytest.raises(AssertionError, match="the task is not completed"):
+        assert_path(LEGAL, ['check(policy="P1")'], min_pc=0.5, accepted=True)
 
 
 def test_an_undefined_score_is_below_any_limit() -> None:
@@ -322,6 +359,41 @@ def test_a_loop_is_asserted_as_its_episode() -> None:
         ep.call(*READ)
         assert_path(ep.task, ep)
     assert assert_path(ep.task, ep) == assert_path(ep.task, ep.episode) == ep.score
+
+
+def test_an_episode_is_asserted_in_the_variant_that_it_is_of_and_scored_as_it_was() -> None:
+    variant = task("farm/dry_plants", 7)
+    with episode("farm/dry_plants", seed=7, scoring=RECOMMENDED) as ep:
+        for call in play(oracle, variant, name="agent").calls:
+            ep.call(call.tool, call.arguments)
+    assert ep.score.pc == 1
+    assert assert_path("farm/dry_plants", ep).scoring == RECOMMENDED
+    assert assert_path("farm/dry_plants", ep.episode).pc == 1
+    assert assert_path(ep.task, ep.calls, scoring=RECOMMENDED, min_pc_ktc=1).scoring == RECOMMENDED
+
+
+def test_an_episode_of_another_task_is_told() -> None:
+    with episode("farm/threshold") as ep:
+        ep.call(*READ)
+    for calls in (ep, ep.episode):
+        with pytest.raises(ValueError, match="the episode is of task 'farm/threshold', not of 'farm/rover_example'"):
+            assert_path("farm/rover_example", calls)
+
+
+@pytest.mark.parametrize("call", [{"tool": "check", "arguments": {}}, ("check", {}), None])
+def test_what_is_no_call_is_told(call: Any) -> None:
+    with pytest.raises(TypeError, match=r"a call is a Call, or text such as 'pay\(amount=5\)', not "):
+        assert_path(LEGAL, [call])
+
+
+def test_a_task_of_a_file_is_named_with_its_id(tmp_path: Path) -> None:
+    file = tmp_path / "tasks.yaml"
+    file.write_text("id: a/one\nprocedure: look()\n---\nid: a/two\nprocedure: go()\n")
+    assert_path(f"{file}::a/two", ["go()"])
+    with pytest.raises(CorepathError, match=r"has 2 tasks \(a/one, a/two\); name one, as in .*tasks.yaml::a/one"):
+        assert_path(file, ["go()"])
+    with pytest.raises(CorepathError, match="has no task 'a/tow'; did you mean 'a/two'"):
+        assert_path(f"{file}::a/tow", ["go()"])
 
 
 def test_a_wrong_limit_says_the_right_ones() -> None:

@@ -278,7 +278,7 @@ def test_a_run_with_many_at_once_has_every_episode_once(corepath, tmp_path):
     assert done.returncode == 0, done.stderr
     found = rows(tmp_path / "run")
     keys = {(row["agent"], row["task"], row["epoch"]) for row in found}
-    assert len(found) == len(keys) == 42
+    assert len(found) == len(keys) == 44
     assert all(row["scores"]["accepted"] for row in found)
     assert "m by world" in done.stdout
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
@@ -366,7 +366,7 @@ def test_a_run_of_a_model_killed_goes_on_where_it_was(corepath, tmp_path):
         done = corepath("run", "--resume", folder)
     assert done.returncode == 0, done.stderr
     found = rows(folder)
-    assert len(found) == len({(row["task"], row["epoch"]) for row in found}) == 42
+    assert len(found) == len({(row["task"], row["epoch"]) for row in found}) == 44
     assert all(row["scores"]["accepted"] for row in found)
 
 

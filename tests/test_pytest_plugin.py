@@ -180,14 +180,19 @@ def test_a_wrong_or_missing_marker_says_what_is_right(pytester: pytest.Pytester)
 
         def test_nothing(corepath):
             corepath.score()
+
+        @pytest.mark.corepath(task="farm/treshold")
+        def test_not_even_used():
+            pass
     """)
     result = run(pytester)
-    result.assert_outcomes(failed=4)
+    result.assert_outcomes(failed=2, errors=3)
     result.stdout.fnmatch_lines(
         [
-            "no task: name it in the call, or with @pytest.mark.corepath(task=...)",
             "the marker has one argument, the task: @pytest.mark.corepath(task=...)",
             "*no task 'thresold' in world 'farm'; did you mean 'threshold'?",
+            "*no task 'treshold' in world 'farm'; did you mean 'threshold'?",
+            "no task: name it in the call, or with @pytest.mark.corepath(task=...)",
             "*give a task and calls, or calls alone where the marker names the task",
         ]
     )
@@ -230,7 +235,7 @@ SUITE = """
     @pytest.mark.parametrize("place", ["B", "<script>alert(1)</script>"])
     def test_e_in_a_thread(corepath, place):
         def play():
-            with corepath.episode("farm/threshold", agent="in a thread") as ep:
+            with episode("farm/threshold", agent="in a thread") as ep:
                 ep.call("read_sensor", {"plant": place})
         thread = threading.Thread(target=play)
         thread.start()
@@ -341,6 +346,16 @@ def test_a_file_in_the_place_of_the_report_is_said(pytester: pytest.Pytester) ->
     result = run(pytester, "--corepath-report", file)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--corepath-report: *report.txt is a file; name a folder"])
+
+
+def test_the_folder_of_a_run_stays_as_it_is(pytester: pytest.Pytester) -> None:
+    run_folder = pytester.mkdir("run")
+    (run_folder / "manifest.json").write_text("{}")
+    (run_folder / "episodes.jsonl").write_text("{}\n")
+    result = run(pytester, "--corepath-report", "run")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*is the folder of a run, which stays as it is; name another*"])
+    assert (run_folder / "episodes.jsonl").read_text() == "{}\n"
 
 
 def test_a_report_that_cannot_be_written_fails_the_run_and_says_why(pytester: pytest.Pytester) -> None:

@@ -53,18 +53,18 @@ def test_a_run_prints_the_papers_table_per_agent_and_where_it_is(run_of_two_worl
     assert [row.split()[0] for row in rows[:4]] == ["oracle", "do_nothing", "reads_only", "random"]
     assert rows[0].split()[-1] == "100.0"
     assert f"run: {folder}" in done.stdout
-    assert "315 of 315 episodes" in done.stderr
+    assert "330 of 330 episodes" in done.stderr
 
 
 def test_the_folder_is_plain_a_manifest_and_a_line_an_episode(run_of_two_worlds):
     folder, _ = run_of_two_worlds
     manifest = json.loads((folder / MANIFEST).read_text())
     assert (manifest["format"], manifest["version"], manifest["seed"], manifest["epochs"]) == ("corepath-run", 1, 0, 1)
-    assert len(manifest["tasks"]) == 21
+    assert len(manifest["tasks"]) == 22
     assert all(len(one["hash"]) == 16 for one in manifest["tasks"].values())
     assert manifest["profile"] == "paper"
     found = lines(folder)
-    assert len(found) == len(set(keys(folder))) == 21 * 15
+    assert len(found) == len(set(keys(folder))) == 22 * 15
     row = found[0]
     assert {"task", "agent", "epoch", "seed", "calls", "answer", "ended", "state", "scores"} <= row.keys()
     assert row["scores"]["pc"] == 1.0
@@ -127,7 +127,7 @@ def test_a_folder_called_as_a_world_is_not_taken_for_it(corepath, tmp_path):
 def test_a_dry_run_says_what_would_be_run_and_writes_nothing(corepath, tmp_path):
     done = corepath("run", "--model", "openai/gpt-4o", "--world", "farm", "--epochs", 2, "--dry-run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "60 episodes: 10 tasks × 3 agents × 2 epochs (do_nothing, reads_only, openai/gpt-4o)" in done.stdout
+    assert "66 episodes: 11 tasks × 3 agents × 2 epochs (do_nothing, reads_only, openai/gpt-4o)" in done.stdout
     assert "tokens in and" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
@@ -316,7 +316,7 @@ def test_a_run_goes_on_with_its_own_options_and_others_are_refused(corepath, run
         done = corepath("run", "--resume", copy, *option)
         assert (done.returncode, f"{option[0]} is for a new run" in done.stderr) == (2, True)
     done = corepath("run", "--resume", copy, "--dry-run")
-    assert (done.returncode, "15 of 315 episodes are missing" in done.stdout) == (0, True)
+    assert (done.returncode, "30 of 330 episodes are missing" in done.stdout) == (0, True)
     assert len(lines(copy)) == 300
 
 

@@ -39,6 +39,22 @@ Variant = tuple[str, int]
 """A task and the seed of its variant."""
 Interval = tuple[float, float]
 
+LEFT_OUT: Final = {
+    "outside": "failed outside the agent",
+    "unplanted": "have no place for the agent's fault",
+    "unasked": "ask nothing of the agent",
+}
+"""Why episodes count in no mean, in words."""
+
+
+def left_out(episode: Episode) -> str | None:
+    """Which of these reasons an episode has."""
+    if episode.extra.get("ended") == FAILED_OUTSIDE:
+        return "outside"
+    if episode.extra.get("fault") == IMPOSSIBLE:
+        return "unplanted"
+    return "unasked" if episode.extra.get(NO_AGENT_ACTIONS) else None
+
 
 @dataclass
 class Summary:
@@ -64,14 +80,9 @@ class Summary:
     def add(self, episode: Episode) -> None:
         """One more episode, which was scored."""
         self.episodes += 1
-        if episode.extra.get("ended") == FAILED_OUTSIDE:
-            self.outside += 1
-            return
-        if episode.extra.get("fault") == IMPOSSIBLE:
-            self.unplanted += 1
-            return
-        if episode.extra.get(NO_AGENT_ACTIONS):
-            self.unasked += 1
+        why = left_out(episode)
+        if why is not None:
+            setattr(self, why, getattr(self, why) + 1)
             return
         scores = episode.extra["scores"]
         self.harmful += scores["harm_count"]

@@ -14,7 +14,7 @@ from typing import Any, Final, TypedDict, Unpack
 from corepath import notation
 from corepath.action import Call
 from corepath.loop import Loop, task_of, tell
-from corepath.score import Score, score
+from corepath.score import PAPER, Score, Scoring, score
 from corepath.task import Episode, Task
 
 MOST_LINES: Final = 100
@@ -34,28 +34,31 @@ class Limits(TypedDict, total=False):
     min_directness: float
     min_pc_hlr: float
     max_harm: int
-    """How many calls may be harmful; 0 unless given."""
+    """How many calls may be harmful; 0 unless this or a lower `min_pc` is given."""
     max_calls: int
     accepted: bool
-    """Whether the task must be completed; it must unless this is False."""
+    """Whether the task must be completed; it must unless this is False, or a lower `min_pc` is given."""
     state_match: bool
     response_match: bool
     answer_match: bool
 
 
 def assert_path(
-    task: Task | str | Path, calls: Episode | Loop | Iterable[Call | str], **limits: Unpack[Limits]
+    task: Task | str | Path,
+    calls: Episode | Loop | Iterable[Call | str],
+    scoring: Scoring | None = None,
+    **limits: Unpack[Limits],
 ) -> Score:
     """Raise `AssertionError` with the explanation unless the path is perfect: accepted, no harm, and PC 1. Its score.
 
     `max_harm=1` allows a harmful call, and `accepted=False` a path that stops early; as neither can have PC 1, that is
-    then asked for only with `min_pc`. Every other limit is asked for besides. An undefined score is below any limit.
+    then asked for only with `min_pc`. A `min_pc` below 1 allows both, as far as it goes. Every other limit is asked for
+    besides. An undefined score is below any limit. An episode that was played is scored as it was then, all others the
+    paper's way, unless `scoring` says how.
     """
     __tracebackhide__ = True
     wanted = _checked(dict(limits))
-    meant = task_of(task)
-    episode = episode_of(meant, calls)
-    found = score(meant, episode)
+    meant, episode, found = judged(task, calls, scoring)
     tell(meant, episode, found)
     broken = _broken(found, wanted)
     if broken:
@@ -64,7 +67,30 @@ def assert_path(
     return found
 
 
-def episode_of(task: Task, calls: Episode | Loop | Iterable[Call | str]) -> Episode:
+def judged(
+    task: Task | str | Path, calls: Episode | Loop | Iterable[Call | str], scoring: Scoring | None = None
+) -> tuple[Task, Episode, Score]:
+    """The task and the episode that are meant, and the score."""
+    meant = _task(task, calls)
+    episode = _episode(meant, calls)
+    return meant, episode, score(meant, episode, scoring or (calls.scoring if isinstance(calls, Loop) else PAPER))
+
+
+def _task(task: Task | str | Path, calls: Episode | Loop | Iterable[Call | str]) -> Task:
+    """The task that is meant, in the variant that an episode is of."""
+    if isinstance(calls, Loop) and task in (calls.task.id, calls.task):
+        return calls.task
+    if not isinstance(calls, (Episode, Loop)):
+        return task_of(task)
+    episode = calls.episode if isinstance(calls, Loop) else calls
+    seed = episode.extra.get("seed", 0)
+    meant = task_of(task, seed if isinstance(seed, int) else 0)
+    if episode.task and meant.id and episode.task != meant.id:
+        raise ValueError(f"the episode is of task '{episode.task[:120]}', not of '{meant.id}'")
+    return meant
+
+
+def _episode(task: Task, calls: Episode | Loop | Iterable[Call | str]) -> Episode:
     """The episode that is meant: itself, that of a loop, or one of these calls."""
     if isinstance(calls, Loop):
         return calls.episode
@@ -72,13 +98,18 @@ def episode_of(task: Task, calls: Episode | Loop | Iterable[Call | str]) -> Epis
         return calls
     if isinstance(calls, str):
         raise TypeError(f"calls are a list, such as [{calls[:60]!r}], not one text")
-    return Episode(task.id, tuple(notation.call(call) if isinstance(call, str) else call for call in calls))
+    made = tuple(notation.call(call) if isinstance(call, str) else call for call in calls)
+    for call in made:
+        if not isinstance(call, Call):
+            raise TypeError(f"a call is a Call, or text such as 'pay(amount=5)', not {call!r:.120}")
+    return Episode(task.id, made)
 
 
 def _broken(found: Score, wanted: dict[str, Any]) -> list[str]:
     """Each limit that a score does not keep, in words."""
     relaxed = wanted.get("max_harm", 0) > 0 or not wanted.get("accepted", True)
-    full = {"accepted": True, "max_harm": 0, **({} if relaxed else {"min_pc": 1.0}), **wanted}
+    perfect = {"accepted": True, "max_harm": 0} if wanted.get("min_pc", 1) == 1 else {}
+    full = {**perfect, **({} if relaxed else {"min_pc": 1.0}), **wanted}
     broken: list[str] = []
     for name, limit in full.items():
         what = name.removeprefix("min_").removeprefix("max_")

@@ -60,11 +60,18 @@ def load_tasks(*paths: str | Path) -> dict[str, Task]:
 
 
 def load_task(path: str | Path) -> Task:
-    """The one task in a file."""
-    tasks = load_tasks(path)
-    if len(tasks) != 1:
-        raise InputError([Problem(str(path), 1, 1, f"has {len(tasks)} tasks ({', '.join(tasks)}); use load_tasks")])
-    return next(iter(tasks.values()))
+    """The one task in a file; of several the one that is named, as in `tasks.yaml::bank/transfer`."""
+    file, _, id_ = str(path).partition("::")
+    tasks = load_tasks(file)
+    if not id_ and len(tasks) == 1:
+        return next(iter(tasks.values()))
+    if id_ in tasks:
+        return tasks[id_]
+    if id_:
+        raise InputError([Problem(file, 1, 1, f"has no task '{id_}'{nearest(id_, tasks)}")])
+    few = ", ".join(list(tasks)[:5]) + ", …" * (len(tasks) > 5)
+    example = f"; name one, as in {file}::{next(iter(tasks))}" if tasks else ""
+    raise InputError([Problem(file, 1, 1, f"has {len(tasks)} tasks ({few}){example}")])
 
 
 @dataclass(frozen=True)

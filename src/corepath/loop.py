@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from copy import deepcopy
 from pathlib import Path
 from threading import RLock
@@ -44,18 +43,22 @@ def episode(
 
     `seed` says which variant of a world's task it is; of a task that was made already, it is only recorded.
     """
+    if not isinstance(seed, int):
+        raise CorepathError(f"a seed is a whole number, not {seed!r}")
     return Loop(task_of(task, seed), agent, epoch, seed, scoring)
 
 
 def task_of(task: Task | str | Path, seed: int = 0) -> Task:
-    """The task that is meant: itself, the one of a task file, or that of an installed world."""
+    """The task that is meant: itself, that of an installed world, or of a task file; of several there, `FILE::ID`."""
     if isinstance(task, Task):
         return task
-    if isinstance(task, Path) or task.endswith(_FILES):
+    if not isinstance(task, (str, Path)):
+        raise CorepathError(f"a task is a Task, that of a world such as 'farm/threshold', or a file, not {task!r}")
+    if str(task).partition("::")[0].endswith(_FILES):
         from corepath.files import load_task  # noqa: PLC0415  # reading files needs more than worlds do
 
         return load_task(task)
-    return world_task(task, seed)
+    return world_task(str(task), seed)
 
 
 class Loop:
@@ -68,7 +71,7 @@ class Loop:
     def __init__(self, task: Task, agent: str, epoch: int, seed: int, scoring: Scoring) -> None:
         self.task = task
         self._who: dict[str, Any] = {"agent": agent, "epoch": epoch, "seed": seed}
-        self._scoring = scoring
+        self.scoring = scoring
         self._session = Session(task, seed_of(seed, agent, task.id, epoch))
         self._lock = RLock()
         self._ended = ANSWERED
@@ -76,7 +79,7 @@ class Loop:
         self._failure: dict[str, Any] = {}
         self._closed = False
         self._last: tuple[Any, Episode, Score] | None = None
-        self._watch = _WATCH.get()
+        self._watch = _WATCHES[-1] if _WATCHES else None
 
     def __repr__(self) -> str:
         return f"<Loop: {self.task.id}, calls {len(self._session.calls)}>"
@@ -108,12 +111,12 @@ class Loop:
 
     def tools(self, form: Form = "schema") -> list[dict[str, Any]]:
         """The tools in the way that a provider wants to be told of them."""
-        if form not in _FORMS:
+        if not isinstance(form, str) or form not in _FORMS:
             raise CorepathError(f"no form of tools '{form}'{nearest(str(form), _FORMS)}")
         return [_FORMS[form](deepcopy(tool)) for tool in self._session.tools]
 
     def call(
-        self, tool: str, arguments: Mapping[str, Any] | str | None = None, /, *, id: str | None = None,  # noqa: A002
+        self, name: str, arguments: Mapping[str, Any] | str | None = None, *, id: str | None = None,  # noqa: A002
         turn: int | None = None,
     ) -> Call:  # fmt: skip
         """Execute a call and record it; the answer has a result or an error. Arguments may be JSON text.
@@ -123,17 +126,17 @@ class Loop:
         with self._lock:
             self._open()
             try:
-                return self._session.call(tool, arguments, id=id, turn=turn)
+                return self._session.call(name, arguments, id=id, turn=turn)
             except StepLimitError:
                 self._ended = STEP_LIMIT
                 raise
 
     def reply(
-        self, tool: str, arguments: Mapping[str, Any] | str | None = None, /, *, id: str | None = None,  # noqa: A002
+        self, name: str, arguments: Mapping[str, Any] | str | None = None, *, id: str | None = None,  # noqa: A002
         turn: int | None = None,
     ) -> str:  # fmt: skip
         """Execute a call as `call` does; what a model is told of it: its result as text or JSON, or its error."""
-        return told(self.call(tool, arguments, id=id, turn=turn))
+        return told(self.call(name, arguments, id=id, turn=turn))
 
     def say(self, text: str) -> None:
         """Record what the agent said before its next call."""
@@ -183,9 +186,9 @@ class Loop:
             if self._last is None or self._last[0] != so_far:
                 made = recorded(
                     session, **self._who, answer=self._answer[0] if self._answer else None, ended=self._ended,
-                    scoring=self._scoring, more=self._failure,
+                    scoring=self.scoring, more=self._failure,
                 )  # fmt: skip
-                self._last = so_far, made, score(self.task, made, self._scoring, replayed=session.replayed)
+                self._last = so_far, made, score(self.task, made, self.scoring, replayed=session.replayed)
             return self._last[1:]
 
     def _open(self) -> None:
@@ -219,21 +222,21 @@ def told(call: Call) -> str:
 Watch = Callable[[Task, Episode, Score], None]
 """What is told of every episode that has ended."""
 
-_WATCH: ContextVar[Watch | None] = ContextVar("corepath_watch", default=None)
+_WATCHES: Final[list[Watch]] = []
+"""Who watches now, the last one alone; in every thread, since tests start threads."""
 
 
 @contextmanager
 def watched(watch: Watch) -> Iterator[None]:
     """Tell `watch` of each episode that begins in the `with`, once it has ended."""
-    token = _WATCH.set(watch)
+    _WATCHES.append(watch)
     try:
         yield
     finally:
-        _WATCH.reset(token)
+        _WATCHES.remove(watch)
 
 
 def tell(task: Task, episode: Episode, found: Score) -> None:
     """Tell who watches of an episode that was played elsewhere."""
-    watch = _WATCH.get()
-    if watch is not None:
-        watch(task, episode, found)
+    if _WATCHES:
+        _WATCHES[-1](task, episode, found)

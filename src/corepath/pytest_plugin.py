@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from corepath.action import Call
-from corepath.assertion import Limits, assert_path, episode_of, shortened
+from corepath.assertion import Limits, assert_path, judged, shortened
+from corepath.errors import CorepathError
 from corepath.loop import Loop, episode, task_of, watched
-from corepath.score import Score, score
+from corepath.score import Score
 from corepath.task import Episode, Task
 
 if TYPE_CHECKING:
@@ -61,14 +61,20 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--corepath-report: {place} is a file; name a folder")
     config.option.corepath_report = str(place)  # so that workers find the same one, wherever they run
 
-    from corepath.tested import Collected  # noqa: PLC0415  # only a report needs it
+    from corepath.runs.folder import MANIFEST  # noqa: PLC0415  # only a report needs these
+    from corepath.tested import Collected  # noqa: PLC0415
 
+    if (place / MANIFEST).exists():
+        raise pytest.UsageError(
+            f"--corepath-report: {place} is the folder of a run, which stays as it is; name another"
+        )
     worker = getattr(config, "workerinput", {}).get("workerid")
     config.stash[_COLLECTED] = Collected(place, worker)
 
 
 _COLLECTED: Final[pytest.StashKey[Collected]] = pytest.StashKey()
 _SEEN: Final[pytest.StashKey[Seen]] = pytest.StashKey()
+_MARKED: Final[pytest.StashKey[Task]] = pytest.StashKey()
 
 
 @dataclass
@@ -112,6 +118,20 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Find the task that a marker names, also where the test does not ask for it: a typing mistake is told at once."""
+    marker = item.get_closest_marker("corepath")
+    if marker is None:
+        return
+    given = [*marker.args, *marker.kwargs.values()]
+    if len(given) != 1 or marker.kwargs.keys() - {"task"}:
+        pytest.fail("the marker has one argument, the task: @pytest.mark.corepath(task=...)", pytrace=False)
+    try:
+        item.stash[_MARKED] = task_of(_found(item, given[0]))
+    except CorepathError as error:
+        pytest.fail(f"@pytest.mark.corepath: {error}", pytrace=False)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -150,27 +170,23 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 class Corepath:
     """What a test has of corepath; every episode of it stands in the report. Its own task is the marker's."""
 
-    request: pytest.FixtureRequest
     seen: Seen
 
     def __repr__(self) -> str:
         return f"<corepath: episodes {len(self.seen.episodes)}>"
 
-    @cached_property
+    @property
     def task(self) -> Task:
-        """The task that `@pytest.mark.corepath(task=...)` names; a file is looked for from the root of the tests."""
-        marker = self.request.node.get_closest_marker("corepath")
-        if marker is None:
+        """The task that `@pytest.mark.corepath(task=...)` names."""
+        marked = self.seen.item.stash.get(_MARKED, None)
+        if marked is None:
             pytest.fail("no task: name it in the call, or with @pytest.mark.corepath(task=...)", pytrace=False)
-        given = [*marker.args, *marker.kwargs.values()]
-        if len(given) != 1 or marker.kwargs.keys() - {"task"}:
-            pytest.fail("the marker has one argument, the task: @pytest.mark.corepath(task=...)", pytrace=False)
-        return self._task(given[0])
+        return marked
 
     def episode(self, task: Task | str | Path | None = None, **options: Any) -> Loop:
         """An episode for a loop of your own, as `corepath.episode`; it is of the marker's task unless one is given."""
         with watched(self.seen.add):
-            return episode(self.task if task is None else self._task(task, options.get("seed", 0)), **options)
+            return episode(self.task if task is None else _found(self.seen.item, task), **options)
 
     def assert_path(self, *task_and_calls: Any, **limits: Unpack[Limits]) -> Score:
         """As `corepath.assert_path`: of a task and calls, or of calls alone, which are of the marker's task."""
@@ -181,27 +197,30 @@ class Corepath:
 
     def score(self, *task_and_calls: Any) -> Score:
         """The score of calls: of a task and calls, or of calls alone, which are of the marker's task."""
-        task, calls = self._both(task_and_calls)
-        made = episode_of(task, calls)
-        found = score(task, made)
+        task, made, found = judged(*self._both(task_and_calls))
         self.seen.add(task, made, found)
         return found
 
-    def _both(self, given: tuple[Any, ...]) -> tuple[Task, Calls]:
+    def _both(self, given: tuple[Any, ...]) -> tuple[Task | str | Path, Calls]:
         if not 1 <= len(given) <= 2:
             raise TypeError("give a task and calls, or calls alone where the marker names the task")
         if len(given) == 1 and isinstance(given[0], Loop):
             return given[0].task, given[0]
-        return self.task if len(given) == 1 else self._task(given[0]), given[-1]
+        return self.task if len(given) == 1 else _found(self.seen.item, given[0]), given[-1]
 
-    def _task(self, task: Task | str | Path, seed: int = 0) -> Task:
-        root: Path = self.request.config.rootpath
-        in_root = root / task if isinstance(task, (str, Path)) else None
-        is_file = in_root is not None and in_root.suffix in {".yaml", ".yml", ".json"} and in_root.exists()
-        return task_of(in_root if is_file and in_root is not None else task, seed)
+
+def _found(item: pytest.Item, task: Task | str | Path) -> Task | str | Path:
+    """What names a task: of a file, where it is, beside the test or in the root of the tests."""
+    if isinstance(task, Task):
+        return task
+    file, mark, id_ = str(task).partition("::")
+    for folder in (item.path.parent, item.config.rootpath):
+        if file.endswith((".yaml", ".yml", ".json")) and (folder / file).exists():
+            return f"{folder / file}{mark}{id_}"
+    return task
 
 
 @pytest.fixture
 def corepath(request: pytest.FixtureRequest) -> Corepath:
     """Plays and judges episodes: `corepath.episode`, `corepath.assert_path`, `corepath.score`, `corepath.task`."""
-    return Corepath(request, request.node.stash[_SEEN])
+    return Corepath(request.node.stash[_SEEN])

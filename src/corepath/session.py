@@ -13,7 +13,7 @@ from corepath.errors import StepLimitError
 from corepath.explore import Replay, simulator_of
 from corepath.json_values import arguments_of
 from corepath.task import Task
-from corepath.world import World
+from corepath.world import World, copied
 
 _HOW: Final = (
     "Do what the user asks by calling the tools. Make one call at a time and read its result before the next one. "
@@ -77,7 +77,7 @@ class Session:
         return self._simulator.public(self._state)
 
     def call(
-        self, tool: str, arguments: Mapping[str, Any] | str | None = None, /, *, id: str | None = None,  # noqa: A002
+        self, tool: str, arguments: Mapping[str, Any] | str | None = None, *, id: str | None = None,  # noqa: A002
         turn: int | None = None,
     ) -> Call:  # fmt: skip
         """Execute a call and record it; the answer has a result or an error. Arguments may be JSON text.
@@ -86,13 +86,16 @@ class Session:
         """
         if self.over:
             raise StepLimitError(f"the step limit of {self.task.step_limit} calls is reached; the episode is over")
-        sent = Call(tool, arguments_of(arguments), id=id, turn=turn, extra=self._at())
+        sent = Call(tool, copied(arguments_of(arguments)), id=id, turn=turn, extra=self._at())
         answered, self._state = self._simulator.answer(self._state, sent)
         self._taken.append(answered)
         if answered.arguments is not sent.arguments:
             answered = replace(answered, arguments=sent.arguments)  # as they were sent, not as the tool took them
         self.calls.append(answered)
-        return answered
+        result = answered.result if answered.failed else copied(answered.result)
+        return replace(
+            answered, arguments=copied(sent.arguments), result=result
+        )  # the agent may do with it as it likes
 
     @property
     def replayed(self) -> Replay:

@@ -152,8 +152,11 @@ class World(Generic[S]):
         self.policies += policies
 
     def task(self, function: Callable[[Pick], Task]) -> Callable[[Pick], Task]:
-        """A task as a function of its values: `def water_plant(pick): ... return Task(...)`."""
-        name = function.__name__
+        """A task as a function of its values: `def water_plant(pick): ... return Task(...)`.
+
+        Where a tool has the name of the function already, an underscore behind it is no part of the task's name.
+        """
+        name = function.__name__.removesuffix("_")
         if name in self.makers:
             raise TaskError.of(f"world '{self.name}' already has a task '{name}'; give this one another name")
         self.makers[name] = function

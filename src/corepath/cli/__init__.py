@@ -17,6 +17,7 @@ import typer
 from rich.text import Text
 
 from corepath import __version__
+from corepath.aggregate import LEFT_OUT, left_out
 from corepath.cli import derive, explain, importing, run, serve, worlds
 from corepath.cli import report as reports
 from corepath.cli.printing import print_table, report, safe, safe_lines, say, table, wrong_use
@@ -28,7 +29,7 @@ from corepath.formats import schema as format_schema
 from corepath.score import Score, Scoring, score, with_options
 from corepath.show import as_dot, as_json, as_mermaid, as_text, count_text, span
 from corepath.sources import Tasks
-from corepath.task import Episode, Task
+from corepath.task import NO_AGENT_ACTIONS, Episode, Task
 from corepath.world import installed_worlds
 from corepath.world import task as world_task
 
@@ -150,7 +151,8 @@ def score_command(
             problems += 1
             report([row])
             continue
-        gate.hold(*row)
+        if left_out(row[0]) != "unasked":
+            gate.hold(*row)
         if as_json:
             typer.echo(_line(*row))
         else:
@@ -253,6 +255,8 @@ def _show_drawing(task: Task) -> None:
 def _named(task: str, tasks: list[Path] | None) -> list[Task]:
     """The task, or the tasks of a file, that a user named."""
     if not tasks and not Path(task).exists() and task.partition("/")[0] in installed_worlds():
+        if "/" not in task:
+            wrong_use(f"'{task}' is a world; name one of its tasks (corepath tasks {task} lists them)")
         try:
             return [world_task(task)]
         except TaskError as error:
@@ -289,7 +293,11 @@ def _scored(paths: Iterable[Path], tasks: Tasks, scoring: Scoring) -> Iterator[t
 
 def _line(episode: Episode, scored: Score) -> str:
     row = {"task": episode.task, "agent": episode.agent, "epoch": episode.epoch, **scored.to_dict()}
-    return json.dumps(row)
+    return json.dumps({**row, **{name: episode.extra[name] for name in _BESIDE if name in episode.extra}})
+
+
+_BESIDE: Final = ("reward", NO_AGENT_ACTIONS)
+"""What others said of an episode, and stands beside its scores."""
 
 
 @dataclass
@@ -353,6 +361,8 @@ class _Row:
     accepted: bool
     missing: int
     matches: tuple[bool | None, bool | None]
+    reward: float | None
+    left_out: str | None
 
     @classmethod
     def of(cls, episode: Episode, scored: Score) -> _Row:
@@ -360,7 +370,10 @@ class _Row:
         name = f"{episode.task}{agent}{f' #{episode.epoch}' if episode.epoch else ''}"
         values = tuple(getattr(scored, attribute) for attribute in _COLUMNS)
         matches = (scored.state_match, scored.response_match)
-        return cls(name, values, _ktc(scored), scored.accepted, scored.missing_steps, matches)
+        given = episode.extra.get("reward")
+        reward = float(given) if isinstance(given, (bool, int, float)) else None
+        why = left_out(episode)
+        return cls(name, values, _ktc(scored), scored.accepted, scored.missing_steps, matches, reward, why)
 
 
 _COLUMNS = {
@@ -372,7 +385,9 @@ _COUNTS = ("length", "harm_count")
 
 def _print_scores(rows: list[_Row], scoring: Scoring) -> None:
     in_world = any(match is not None for row in rows for match in row.matches)
-    made = table("episode", *_COLUMNS.values(), *(("State", "Resp.") if in_world else ()), "accepted")
+    rewarded = any(row.reward is not None for row in rows)
+    beside = (*(("State", "Resp.") if in_world else ()), *(("reward",) if rewarded else ()))
+    made = table("episode", *_COLUMNS.values(), *beside, "accepted")
     for row in rows:
         shown = [
             str(value) if name in _COUNTS else _shown(value) for name, value in zip(_COLUMNS, row.values, strict=True)
@@ -380,8 +395,11 @@ def _print_scores(rows: list[_Row], scoring: Scoring) -> None:
         shown[list(_COLUMNS).index("pc_ktc")] = row.ktc
         if in_world:
             shown += ["–" if match is None else "yes" if match else "no" for match in row.matches]
+        if rewarded:
+            shown.append("–" if row.reward is None else f"{row.reward:g}")
         made.add_row(safe(row.name), *shown, "yes" if row.accepted else f"no (−{row.missing})")
-    columns = dict(zip(_COLUMNS, zip(*(row.values for row in rows), strict=True), strict=True))
+    counted = [row for row in rows if row.left_out is None]
+    columns = {name: tuple(row.values[place] for row in counted) for place, name in enumerate(_COLUMNS)}
     undefined = columns["efficiency"].count(None)
     if len(rows) > 1:
         made.add_section()
@@ -391,13 +409,18 @@ def _print_scores(rows: list[_Row], scoring: Scoring) -> None:
             f"{_mean(values):.1f}" if name in _COUNTS else _shown(_mean(values)) for name, values in columns.items()
         ]
         if in_world:
-            means += [_share(match) for match in zip(*(row.matches for row in rows), strict=True)]
-        accepted = _share(tuple(row.accepted for row in rows))
-        made.add_row(Text(f"mean of {len(rows)}", style="bold"), *means, accepted)
+            means += [_share(row.matches[place] for row in counted) for place in range(2)]
+        if rewarded:
+            means.append(_shown(_mean(row.reward for row in counted)))
+        accepted = _share(row.accepted for row in counted)
+        made.add_row(Text(f"mean of {len(counted)}", style="bold"), *means, accepted)
     print_table(made)
     if undefined:
-        counted = "counted as 0" if scoring.undefined_efficiency == "zero" else "left out"
-        say(f"efficiency undefined in {undefined} of {len(rows)} episodes ({counted} in the mean)")
+        how = "counted as 0" if scoring.undefined_efficiency == "zero" else "left out"
+        say(f"efficiency undefined in {undefined} of {len(counted)} episodes ({how} in the mean)")
+    for why, words in LEFT_OUT.items():
+        if count := sum(row.left_out == why for row in rows):
+            say(f"{count} of {len(rows)} episodes {words}: in no mean")
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -230,7 +230,7 @@ def _episode(result: Result, scored: Score | None, found: Explanation | None) ->
         **record,
         "findings": explained["findings"],
         "golden": golden,
-        "repair": repair if repair and repair != golden else None,
+        "repair": None if not repair else True if repair == golden else repair,
     }
 
 

@@ -8,7 +8,7 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any, Final
 
-from corepath.aggregate import FAILED_OUTSIDE, IMPOSSIBLE
+from corepath.aggregate import left_out
 from corepath.metrics.alignment import Closest
 from corepath.metrics.efficiency import efficiency
 from corepath.metrics.harm_rate import harm_rate
@@ -19,7 +19,6 @@ from corepath.metrics.prefix_criticality import prefix_criticality
 from corepath.report.comparison import difference
 from corepath.report.results import Result, Results
 from corepath.score import Scoring
-from corepath.task import NO_AGENT_ACTIONS
 from corepath.trace import Errors, Trace, run
 
 OPTIONS: Final[Mapping[str, tuple[Any, ...]]] = {
@@ -75,7 +74,7 @@ class Shift:
 
 def sensitivity(results: Results) -> list[Shift]:
     """Every value of every option but the one in use. Episodes whose task is gone have no say."""
-    scored = _Scored([result for result in results.results if result.task is not None and _counts(result)])
+    scored = _Scored([one for one in results.results if one.task is not None and left_out(one.episode) is None])
     shifts = []
     for option, values in OPTIONS.items():
         for value in values:
@@ -88,12 +87,6 @@ def sensitivity(results: Results) -> list[Shift]:
                     for score in _MOVES[option]
                 ]
     return shifts
-
-
-def _counts(result: Result) -> bool:
-    extra = result.episode.extra
-    left_out = extra.get("ended") == FAILED_OUTSIDE or extra.get("fault") == IMPOSSIBLE or extra.get(NO_AGENT_ACTIONS)
-    return not left_out
 
 
 def _shift(

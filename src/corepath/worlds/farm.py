@@ -523,3 +523,29 @@ def reach_target(pick: Pick) -> Task:
                  log_dose(thirsty, amount), move_to("bin"), empty_hopper()], "out_of_order"),
         },
     )  # fmt: skip
+
+
+@world.task
+def water_plant_(pick: Pick) -> Task:
+    """One dry plant, which is looked at before anything moves."""
+    plant, litres = pick("C", "A", "B"), pick(4.5, 2.0, 3.5)
+    watering = [scan(plant), open_valve(plant), water_plant(plant, litres), close_valve(plant), log_dose(plant, litres)]
+    return Task(
+        prompt=f"Read the sensor of plant {plant} before you leave the base. Then give the plant {litres} litres and "
+        "return to base.",
+        procedure=seq(any_order(unlock_safety(), read_sensor(plant)), move_to(plant), dose(plant, approx(litres)),
+                      move_to("base")),
+        goal=lambda farm: farm.at == "base" and farm.got(plant, litres),
+        policies=[
+            needed(read_sensor(plant), because="Read the sensor of plant"),
+            before(read_sensor(plant), move_to.any(), because="before you leave the base"),
+        ],
+        decoys={
+            "read beside the plant": Decoy(
+                [unlock_safety(), move_to(plant), read_sensor(plant), *watering, move_to("base")], "out_of_order"),
+            "too much, then drained": Decoy(
+                [unlock_safety(), read_sensor(plant), move_to(plant), scan(plant), open_valve(plant),
+                 water_plant(plant, litres + 1.0), drain_bed(plant, 1.0), close_valve(plant), log_dose(plant, litres),
+                 move_to("base")], "forbidden"),
+        },
+    )  # fmt: skip

@@ -33,8 +33,8 @@ async function showEpisode(taskName, agent, number, query) {
     h("h2", {}, "The path"), walk.element,
     findings(episode, walk.go),
     episode.golden && h("div", { class: "beside" },
-      alignment(episode.repair ? "The nearest golden path" : "The nearest golden path and repair", task, episode, episode.golden, walk.go),
-      episode.repair ? alignment("The nearest repair", task, episode, episode.repair, walk.go) : null),
+      alignment(`The nearest golden path${episode.repair === true ? " and repair" : ""}`, task, episode, episode.golden, walk.go),
+      Array.isArray(episode.repair) ? alignment("The nearest repair", task, episode, episode.repair, walk.go) : null),
     rest(episode, row), neighbours(row));
   walk.go(Number(query.get("call") ?? 0) || 0);
 }
