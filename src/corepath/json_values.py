@@ -131,13 +131,17 @@ def _child(value: Any, name: str) -> list[Any]:
     return []
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str, *, stored: bool = False) -> Any:
     """Strict JSON: NaN and infinities are refused, of a key given twice the last wins.
 
-    Raises ValueError with a sentence for the user; for a syntax error it is a `json.JSONDecodeError`.
+    `stored` is for what others wrote: NaN, infinities and numbers that are too large are kept as texts. Raises
+    ValueError with a sentence for the user; for a syntax error it is a `json.JSONDecodeError`.
     """
     try:
-        value = json.loads(text, parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
+        if stored:
+            value = json.loads(text, parse_constant=str, parse_float=_finite_or_text, parse_int=_whole_or_text)
+        else:
+            value = json.loads(text, parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
     except RecursionError:
         raise ValueError(f"nested deeper than {DEEPEST} levels") from None
     if wrong := why_not_json(value):
@@ -160,6 +164,15 @@ def _whole(digits: str) -> int:
     if len(digits) > MOST_DIGITS:
         raise ValueError(f"the number {digits[:40]}… has more than {MOST_DIGITS:,} digits")
     return int(digits)
+
+
+def _finite_or_text(digits: str) -> float | str:
+    number = float(digits)
+    return digits if math.isinf(number) else number
+
+
+def _whole_or_text(digits: str) -> int | str:
+    return digits if len(digits) > MOST_DIGITS else int(digits)
 
 
 def arguments_of(given: Mapping[str, Any] | str | None) -> Any:

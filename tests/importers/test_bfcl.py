@@ -110,7 +110,17 @@ def test_without_a_log_the_calls_stay_unanswered(tmp_path: Path) -> None:
         ("[f(**{'a': 1})]", [("f", "f(**{'a': 1})")]),
         ("[f(x=__import__('os').system('true'))]", [("f", "f(x=__import__('os').system('true'))")]),
         ("[f(pattern='\\d')]", [("f", {"pattern": "\\d"})]),
-        ("[f(x=1)", []),
+        ("[f(x=1)", [("f", "[f(x=1)")]),
+        ("<think>Hm.</think>\n[cd(folder='x')]", [("cd", {"folder": "x"})]),
+        ('<tool_call>\n{"name": "cd", "arguments": {"folder": "x"}}\n</tool_call>', [("cd", {"folder": "x"})]),
+        (
+            'I look.\n<tool_call>{"name": "cd", "arguments": {}}</tool_call><tool_call>{"name": "ls", "arg',
+            [("cd", {}), ("ls", '{"name": "ls", "arg')],
+        ),
+        ('{"name": "cd", "parameters": {"folder": "x"}}', [("cd", {"folder": "x"})]),
+        ('[{"name": "a", "arguments": {}}, {"name": "b", "arguments": "{"}]', [("a", {}), ("b", "{")]),
+        ('{"name": "cd", "parameters": {"folder":', [("cd", '{"name": "cd", "parameters": {"folder":')]),
+        ('{"name": "cd"} is what I would call.', []),
         ("ok (fine)", []),
         ("I am done.", []),
         ("[1, f()]", []),
@@ -118,7 +128,7 @@ def test_without_a_log_the_calls_stay_unanswered(tmp_path: Path) -> None:
         ("[]", []),
     ],
 )
-def test_python_is_taken_apart_and_never_run(text: str, calls: list[tuple[str, Any]]) -> None:
+def test_calls_in_words_are_taken_apart_and_never_run(text: str, calls: list[tuple[str, Any]]) -> None:
     (episode,) = bfcl.episodes({"id": "multi_turn_base_1", "result": [[text]]})
     assert [(call.tool, call.arguments) for call in episode.calls] == calls
     assert episode.answer == (None if calls or not text else text)
@@ -268,6 +278,7 @@ def test_damage_gives_an_episode_or_an_error_of_the_record(data: st.DataObject) 
 
 @given(st.text())
 @example("[" * 300)
+@example('<tool_call>{"name": 5}<tool_call>[1]')
 @example("[f(x=" + "(" * 300)
 @example("f(\0)")
 @example("[f(x=1e999)]")

@@ -124,6 +124,15 @@ def test_a_bad_record_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
     ]
 
 
+def test_a_map_whose_tool_leads_nowhere_is_an_error_of_the_record(tmp_path: Path) -> None:
+    map_ = mapped(tmp_path, APART.replace("tool: name", "tool: nam"))
+    file = written(tmp_path, LOG, {"calls": [], "answers": []})
+    assert mixed(imported(file, f"generic:{map_}")) == [
+        f"{file}:1:1: nothing stands at 'nam', where the map says that the tools are",
+        0,
+    ]
+
+
 def test_a_list_of_records_is_read_one_by_one(tmp_path: Path) -> None:
     file = written(tmp_path, [LOG, LOG], name="logs.json")
     assert mixed(imported(file, f"generic:{mapped(tmp_path, APART)}")) == [4, 4]

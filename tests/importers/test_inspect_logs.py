@@ -56,7 +56,7 @@ def test_the_logs_of_a_real_run_are_read(logs: dict[str, Path], suffix: str) -> 
     assert adds.messages[0] == {"role": "assistant", "content": "I add.", "before_call": 0}
     told = adds.extra["metadata"]
     assert (told["ticket"], told["epoch"], told["eval"]["task"], told["scores"]) == (0, 1, "adding", {"graded": "C"})
-    assert [call.tool for call in found["submits"].calls] == ["add", "submit"]
+    assert [call.tool for call in found["submits"].calls] == ["add"]
     assert found["submits"].answer == "So:\n\n3", "what the agent submitted"
     assert found["is cut"].extra["metadata"]["limit"]["type"] == "message"
     broken = found["breaks"]
@@ -78,12 +78,12 @@ def test_a_real_log_without_events_gives_the_same_calls_from_its_messages(logs: 
 
 def repacked(file: Path, to: Path, **kept: Any) -> Path:
     """The archive with other compression, without some members or with their bytes changed."""
-    with zipfile.ZipFile(file) as old, zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as new:
+    with file.open("rb") as raw, zipfile.ZipFile(raw) as old, zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as new:
         for info in old.infolist():
             name = info.filename
             if any(part in name for part in kept.get("without", ())):
                 continue
-            new.writestr(name, kept.get("changed", lambda _, raw: raw)(name, archive.member(old, info)))
+            new.writestr(name, kept.get("changed", lambda _, same: same)(name, archive.member(raw, info)))
     return to
 
 
@@ -104,16 +104,30 @@ def test_one_bad_member_is_named_and_the_others_are_kept(logs: dict[str, Path], 
         return raw[:100] if "adds" in name else raw
 
     made = mixed(imported(repacked(logs[".eval"], tmp_path / "bad.eval", changed=changed)))
-    assert sorted(one for one in made if isinstance(one, int)) == [2, 2, 2]
+    assert sorted(one for one in made if isinstance(one, int)) == [1, 2, 2]
     (problem,) = (one for one in made if isinstance(one, str))
     assert "samples/adds_epoch_1.json: not JSON" in problem
+
+
+def cuts(raw: bytes) -> tuple[list[str], list[int]]:
+    """The members of an archive, and where each ends."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as read_:
+        infos = sorted(read_.infolist(), key=lambda one: one.header_offset)
+    return [one.filename for one in infos], [
+        one.header_offset + 30 + len(one.filename) + one.compress_size for one in infos
+    ]
 
 
 def test_a_truncated_or_changed_archive_is_a_problem_that_says_so(logs: dict[str, Path], tmp_path: Path) -> None:
     raw = logs[".eval"].read_bytes()
     cut = tmp_path / "cut.eval"
-    cut.write_bytes(raw[: len(raw) // 2])
-    assert all(isinstance(one, Problem) for one in imported(cut, "inspect"))
+    names, ends = cuts(raw)
+    for end in (ends[0] + 5, ends[2] + 5, ends[-1] + 5):
+        cut.write_bytes(raw[:end])
+        problem, *rest = mixed(imported(cut))
+        assert problem == f"{cut}:1:1: an archive that is cut off at its end; the samples before the cut are kept"
+        whole = [name for name, place in zip(names, ends, strict=True) if place <= end and name.startswith("samples/")]
+        assert len([one for one in rest if isinstance(one, int)]) == len(whole)
     with zipfile.ZipFile(io.BytesIO(raw)) as read_:
         info = next(one for one in read_.infolist() if "adds" in one.filename)
     place = info.header_offset + 30 + len(info.filename) + info.compress_size // 2
@@ -217,6 +231,35 @@ def test_pending_failed_and_inner_tool_events_are_read() -> None:
 def test_metadata_that_have_the_name_of_something_else_are_kept_whole() -> None:
     told = only(metadata={"flow": "water", "model": "mine"}).extra["metadata"]
     assert (told["flow"], told["model"], told["sample_metadata"]["model"]) == ("water", "m/x", "mine")
+
+
+def test_what_is_submitted_to_the_solver_is_the_answer_and_no_call() -> None:
+    submit = {"name": "submit", "description": "Submit an answer for evaluation.", "parameters": {}}
+    events = (model(("1", "submit", {"answer": "3"}), text="So:", tools=[submit]), ran("1", "submit", "3"))
+    episode = only(*events)
+    assert (episode.calls, episode.answer) == ((), "3")
+    kept = [
+        events[0]["output"]["choices"][0]["message"],
+        {"role": "tool", "tool_call_id": "1", "function": "submit", "content": "3"},
+    ]
+    episode = only(events[0], messages=kept)
+    assert (episode.calls, episode.answer) == ((), "3")
+    wrong = only(model(("1", "submit", {"an": 3}), tools=[submit]), ran("1", "submit", error={"message": "no"}))
+    assert [(call.tool, call.error) for call in wrong.calls] == [("submit", "no")]
+    own = {**submit, "description": "Submit the form."}
+    assert [call.tool for call in only(model(("1", "submit", {"answer": "3"}), tools=[own]), events[1]).calls] == [
+        "submit"
+    ]
+
+
+def test_numbers_that_are_none_are_kept_as_texts_and_cost_nothing(tmp_path: Path) -> None:
+    value = log(model(("1", "a", {})), ran("1", "a"), scores={"s": {"value": float("nan")}})
+    (episode,) = read(written(tmp_path, value, name="log.json"), "inspect")
+    assert episode.extra["metadata"]["scores"] == {"s": "NaN"}
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as made:
+        made.writestr("header.json", json.dumps({name: value[name] for name in ("version", "eval")}))
+        made.writestr("samples/1.json", json.dumps(value["samples"][0]))
+    assert read(tmp_path / "log.eval", "inspect") == [episode]
 
 
 def test_an_id_that_is_used_twice_is_an_error() -> None:

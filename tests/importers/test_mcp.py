@@ -105,6 +105,16 @@ def test_lines_of_text_that_hold_a_message_are_read(tmp_path: Path, end: str) ->
     assert episode.calls == CALLS
 
 
+@pytest.mark.parametrize("begin", ['{"method":"tools/call","params":{"na', '{"result": {"content": ['])
+def test_a_cut_off_line_of_text_is_told_wherever_its_version_stands(begin: str, tmp_path: Path) -> None:
+    file = tmp_path / "mcp.log"
+    lines = [f"[info] Message: {json.dumps(one)}" for one in SESSION]
+    file.write_text("\n".join([*lines, f"[info] Message: {begin}"]), encoding="utf-8")
+    problem, episode = mixed(imported(file))
+    assert f"{file}:{len(lines) + 1}:1: not JSON" in str(problem)
+    assert episode == len(CALLS)
+
+
 def test_sessions_are_told_apart_by_their_id_or_by_their_beginning() -> None:
     named = [{"sessionId": name, "message": one} for one in SESSION for name in ("a", "b")]
     first, second = mcp_logs.episodes(named)

@@ -51,6 +51,62 @@ def test_a_map_says_which_task_a_name_stands_for(traces: Path, tmp_path: Path, c
     assert "the map has no task for 'other'" in done.stderr
 
 
+def test_an_episode_that_finds_no_task_is_named_by_its_number(tmp_path: Path, corepath: Any) -> None:
+    file = tmp_path / "traces.jsonl"
+    lines = [json.dumps(trace(metadata=told)) for told in ({"flow": "a"}, {"flow": "b"}, {"flow": "a"}, {"flow": ""})]
+    file.write_text("\n".join(lines))
+    (tmp_path / "map.yaml").write_text("a: w/look\n")
+    done = corepath("import", file, "--task-by", "metadata.flow", "--map", tmp_path / "map.yaml")
+    assert f"{file}:1:1: episode 2: the map has no task for 'b'" in done.stderr
+    assert f"{file}:1:1: episode 4: nothing at 'metadata.flow' that names a task" in done.stderr
+    assert len(done.stdout.splitlines()) == 2
+
+
+def test_arguments_that_are_no_object_are_kept_and_told(tmp_path: Path, corepath: Any) -> None:
+    file = tmp_path / "traces.jsonl"
+    odd = trace()
+    odd["messages"][1]["tool_calls"][0]["function"]["arguments"] = json.dumps(json.dumps({"a": 1}))
+    file.write_text("\n".join(map(json.dumps, (trace(), odd))))
+    done = corepath("import", file, "--task", "t")
+    assert done.returncode == 0
+    assert json.loads(done.stdout.splitlines()[1])["calls"][0]["arguments"] == json.dumps(json.dumps({"a": 1}))
+    assert done.stderr.splitlines() == [
+        f"{file}:1:1: episode 2: the arguments of call 1 (look) are no JSON object; kept as they were sent",
+        "2 episodes",
+    ]
+
+
+def test_what_was_there_stays_where_nothing_can_be_read(traces: Path, tmp_path: Path, corepath: Any) -> None:
+    out = tmp_path / "e.jsonl"
+    corepath("import", traces, "--task", "t", "--out", out)
+    before = out.read_text()
+    (tmp_path / "bad.txt").write_text("words\n")
+    done = corepath("import", tmp_path / "bad.txt", "--task", "t", "--out", out)
+    assert (done.returncode, out.read_text()) == (1, before)
+    assert done.stderr.endswith("\n0 episodes; 1 bad record left out\n")
+    assert len(before.splitlines()) == 2
+
+
+def test_a_folder_among_the_files_does_not_cost_the_others(traces: Path, tmp_path: Path, corepath: Any) -> None:
+    (tmp_path / "folder").mkdir()
+    done = corepath("import", tmp_path / "folder", traces, "--task", "t")
+    assert f"{tmp_path / 'folder'}:1:1: a folder; name the files in it" in done.stderr
+    assert len(done.stdout.splitlines()) == 2
+
+
+def test_the_standard_input_is_read(traces: Path, corepath: Any) -> None:
+    done = corepath("import", "-", "--task", "t", stdin=traces.read_text())
+    assert len(done.stdout.splitlines()) == 2
+    assert "<stdin>:3:" in done.stderr
+
+
+def test_the_agent_is_named_where_the_trace_does_not(tmp_path: Path, corepath: Any) -> None:
+    file = tmp_path / "traces.jsonl"
+    file.write_text("\n".join(map(json.dumps, (trace(model="m"), trace()))))
+    done = corepath("import", file, "--task", "t", "--agent", "mine")
+    assert [json.loads(line)["agent"] for line in done.stdout.splitlines()] == ["m", "mine"]
+
+
 def test_a_trace_without_a_task_says_how_to_give_one(traces: Path, corepath: Any) -> None:
     done = corepath("import", traces)
     assert (done.returncode, done.stdout) == (1, "")
@@ -65,6 +121,7 @@ def test_a_trace_without_a_task_says_how_to_give_one(traces: Path, corepath: Any
         (["--task", "x", "--task-by", "y"], "exclude each other"),
         (["--map", "m.yaml"], "belongs to --task-by"),
         (["--task", "x", "--out", "."], "is a folder"),
+        (["--task", ""], "--task is empty"),
     ],
 )
 def test_wrong_use_says_what_would_be_right(arguments: list[str], says: str, traces: Path, corepath: Any) -> None:
@@ -96,10 +153,18 @@ def test_a_map_that_is_none_is_refused(tmp_path: Path) -> None:
     from corepath import InputError
 
     file = tmp_path / "m.yaml"
-    for text in ("- a\n", "a: {b: c}\n", "a: [\n"):
+    for text, why in {
+        "- a\n": "1:1: a map has a line for each name: 'NAME: TASK'",
+        "a: {b: c}\n": "1:1: 'a' has no task; a line of a map is 'NAME: TASK'",
+        "b: c\na:\n": "2:1: 'a' has no task; a line of a map is 'NAME: TASK'",
+        "a: ''\n": "1:1: 'a' has no task; a line of a map is 'NAME: TASK'",
+        "a: b\na: c\n": "2:1: 'a' is given twice; only one can count",
+        "a: [\n": "2:1: not YAML",
+    }.items():
         file.write_text(text)
-        with pytest.raises(InputError):
+        with pytest.raises(InputError) as caught:
             read_table(file)
+        assert str(caught.value).startswith(f"{file}:{why}")
     file.write_text("yes: w/t\n12: w/u\n")
     assert read_table(file) == {"yes": "w/t", "12": "w/u"}
 

@@ -240,7 +240,7 @@ def test_a_bad_simulation_is_named_and_the_others_are_kept(tmp_path: Path) -> No
         (lambda run: run["traj"].pop(5), "the call id 'c1' is used twice, and the first call was not answered before"),
         (lambda run: run.update(trial="two"), "'trial' is a whole number"),
         (lambda run: run["traj"].insert(0, 5), "the messages of 'traj' are objects; number 1 is a number"),
-        (lambda run: run.pop("traj"), "a run of τ-bench has task_id, reward, info, traj, trial; 'traj' is not there"),
+        (lambda run: run.pop("traj"), "a run of τ-bench has task_id, reward, info, traj; 'traj' is not there"),
     ],
 )  # fmt: skip
 def test_a_bad_run_is_named_and_the_others_are_kept(change: Any, why: str, tmp_path: Path) -> None:
@@ -248,6 +248,23 @@ def test_a_bad_run_is_named_and_the_others_are_kept(change: Any, why: str, tmp_p
     change(bad)
     file = written(tmp_path, [TAU, bad, TAU], name="runs.json")
     assert mixed(imported(file)) == [4, f"{file}:1:1: record 2: {why}", 4]
+
+
+def test_odd_runs_at_the_start_do_not_hide_what_a_file_is(tmp_path: Path) -> None:
+    bare = {name: value for name, value in TAU.items() if name != "trial"}
+    file = written(tmp_path, [{**TAU, "info": None}, bare, TAU], name="runs.json")
+    assert recognised(file) == "tau-bench"
+    assert mixed(imported(file))[1:] == [4, 4]
+    assert [one.epoch for one in imported(file) if isinstance(one, Episode)] == [0, 2]
+
+
+def test_a_number_that_is_none_does_not_cost_the_file(tmp_path: Path) -> None:
+    runs = written(tmp_path, [{**TAU, "reward": float("nan")}, TAU], name="runs.json")
+    assert [one.extra["reward"] for one in read(runs, "tau-bench")] == ["NaN", 1.0]
+    results = copy.deepcopy(TAU2)
+    results["simulations"][0]["agent_cost"] = float("inf")
+    first, *_ = read(written(tmp_path, results, name="results.json"), "tau2")
+    assert first.extra["metadata"]["agent_cost"] == "Infinity"
 
 
 def test_arguments_that_are_json_in_json_stay_as_they_were_sent(tmp_path: Path) -> None:
@@ -312,3 +329,27 @@ def test_a_conversation_that_is_cut_is_no_record(tmp_path: Path) -> None:
     file.write_text('[{"role": "user", "content": "Hi"}, {"role": "assist')
     ((_, value),) = records(file, lambda one: isinstance(one, list))
     assert isinstance(value, Problem)
+
+
+def test_episodes_and_tasks_come_from_one_command_and_the_reward_stands_beside(tmp_path: Path, corepath: Any) -> None:
+    file = written(tmp_path, TAU2, name="results.json")
+    done = corepath("import", file, "--out", tmp_path / "e.jsonl", "--tasks-out", tmp_path / "t.yaml")
+    assert done.returncode == 0, done.stderr
+    scored = corepath("score", "--tasks", tmp_path / "t.yaml", tmp_path / "e.jsonl", "--json")
+    rows = list(map(json.loads, scored.stdout.splitlines()))
+    given = [(one.get("reward_info") or {}).get("reward") for one in TAU2["simulations"]]
+    assert ([row.get("reward") for row in rows], None in given) == (given, True)
+    assert "reward" in corepath("score", "--tasks", tmp_path / "t.yaml", tmp_path / "e.jsonl").stdout
+    alone = corepath("import", file, "--tools", tmp_path / "t.yaml")
+    assert (alone.returncode, "--tools belongs to --tasks-out" in alone.stderr) == (2, True)
+
+
+def test_an_episode_that_asks_nothing_of_the_agent_is_in_no_mean_and_in_no_gate(tmp_path: Path, corepath: Any) -> None:
+    (tmp_path / "t.yaml").write_text("id: a/b\nprocedure: go()\n")
+    rows = [{"task": "a/b", "calls": [{"tool": "go", "arguments": {}}]}, {"task": "a/b", "calls": []}]
+    lines = [json.dumps({**row, **more}) for row, more in zip(rows, ({}, {"no_agent_actions": True}), strict=True)]
+    (tmp_path / "e.jsonl").write_text("\n".join(lines))
+    done = corepath("score", "--tasks", tmp_path / "t.yaml", tmp_path / "e.jsonl", "--fail-under", "pc=1")
+    assert done.returncode == 0, done.stderr
+    assert "mean of 1" in done.stdout
+    assert "1 of 2 episodes ask nothing of the agent: in no mean" in done.stderr

@@ -9,21 +9,25 @@ from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Annotated
 
 import typer
 
+from corepath.cli.derive import ToolsOption, write_tasks
 from corepath.cli.printing import report, say, wrong_use
 from corepath.errors import InputError, Problem, TaskError
 from corepath.files import episode_json, read_episodes
 from corepath.importers import FORMATS, imported
 from corepath.importers.conversation import RecordError
-from corepath.importers.export import openai_messages
+from corepath.importers.expecting import SOURCES
+from corepath.importers.export import openai_record
 from corepath.importers.routing import Routing, read_table
 from corepath.task import Episode
 
 MOST_SAID = 20
 """Problems that are told one by one."""
+MOST_NAMED = 5
+"""Calls that are named in one problem."""
 OutOption = Annotated[Path | None, typer.Option("--out", help="Where to write. Default: standard output.")]
 
 
@@ -40,7 +44,7 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def import_command(
-    files: Annotated[list[Path], typer.Argument(help="Files of traces.")],
+    files: Annotated[list[Path], typer.Argument(help="Files of traces; - reads stdin.")],
     format_: Annotated[
         str, typer.Option("--from", metavar="FORMAT", help=f"auto, or one of: {', '.join(FORMATS)}.")
     ] = "auto",
@@ -52,27 +56,44 @@ def import_command(
     table: Annotated[
         Path | None, typer.Option("--map", help="With --task-by: a file of 'NAME: TASK' lines; names may have *.")
     ] = None,
-    agent: Annotated[
-        str | None, typer.Option(help="The agent's name. Default: the model's, where the trace has it.")
+    agent: Annotated[str | None, typer.Option(help="The agent's name, where the trace does not have one.")] = None,
+    tasks_out: Annotated[
+        Path | None, typer.Option(help="Also write the tasks that a benchmark's file gives, as derive makes them.")
     ] = None,
+    tools_file: ToolsOption = None,
 ) -> None:
     """Turn stored traces into episodes; good records are kept, bad ones are told."""
+    if task == "":
+        wrong_use("--task is empty; give the id of a task")
     if task is not None and task_by is not None:
         wrong_use("--task and --task-by exclude each other")
     if table is not None and task_by is None:
         wrong_use("--map belongs to --task-by: it says which task a name stands for")
+    if tools_file is not None and tasks_out is None:
+        wrong_use("--tools belongs to --tasks-out: it says how the calls that are expected become tasks")
     route = Routing(task, task_by, read_table(table) if table else {})
     found = _Counts()
     with _writing(out_file) as write:
         for file in files:
+            number = 0
             for made in _read(file, format_):
-                line = made if isinstance(made, Problem) else _line(made, file, route, agent)
-                if isinstance(line, Problem):
-                    found.problem(line)
-                else:
-                    found.good += 1
-                    write(line)
+                if isinstance(made, Problem):
+                    found.problem(made)
+                    continue
+                number += 1
+                try:
+                    write(_line(made, route, agent))
+                except RecordError as error:
+                    found.problem(_of_episode(file, number, str(error)))
+                    continue
+                found.good += 1
+                if any(call.malformed for call in made.calls):
+                    found.note(_of_episode(file, number, _malformed(made)))
+    source = format_ if format_ in SOURCES else "auto"
+    whole = tasks_out is None or write_tasks(files, source, tools_file, tasks_out)
     found.end("episode", out_file)
+    if not whole:
+        raise typer.Exit(1)
 
 
 def export_command(
@@ -93,12 +114,7 @@ def export_command(
     found.end("conversation", out_file)
 
 
-def _openai(episode: Episode) -> dict[str, Any]:
-    named = {"task": episode.task, "epoch": episode.epoch}
-    return {"messages": openai_messages(episode), "model": episode.agent, "metadata": named}
-
-
-_EXPORTS = {To.OPENAI: _openai}
+_EXPORTS = {To.OPENAI: openai_record}
 
 
 def _read(file: Path, format_: str) -> Iterator[Episode | Problem]:
@@ -110,29 +126,45 @@ def _read(file: Path, format_: str) -> Iterator[Episode | Problem]:
         wrong_use(f"--from: {error}")
 
 
-def _line(episode: Episode, file: Path, route: Routing, agent: str | None) -> str | Problem:
-    try:
-        routed = route(episode)
-    except RecordError as error:
-        return Problem(str(file), 1, 1, str(error))
-    return episode_json(routed if agent is None else replace(routed, agent=agent))
+def _line(episode: Episode, route: Routing, agent: str | None) -> str:
+    routed = route(episode)
+    return episode_json(replace(routed, agent=agent) if routed.agent is None else routed)
+
+
+def _of_episode(file: Path, number: int, message: str) -> Problem:
+    return Problem("<stdin>" if str(file) == "-" else str(file), 1, 1, f"episode {number}: {message}")
+
+
+def _malformed(episode: Episode) -> str:
+    named = [f"{place} ({call.tool[:60]})" for place, call in enumerate(episode.calls, start=1) if call.malformed]
+    which = ", ".join(named[:MOST_NAMED]) + (f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else "")
+    calls = "call" if len(named) == 1 else "calls"
+    return f"the arguments of {calls} {which} are no JSON object; kept as they were sent"
 
 
 class _Counts:
     """What went well and what did not."""
 
     def __init__(self) -> None:
-        self.good = self.bad = 0
+        self.good = self.bad = self.odd = 0
 
     def problem(self, problem: Problem) -> None:
         self.bad += 1
         if self.bad <= MOST_SAID:
             report([problem])
 
+    def note(self, problem: Problem) -> None:
+        """Something odd in what is kept."""
+        self.odd += 1
+        if self.odd <= MOST_SAID:
+            report([problem])
+
     def end(self, what: str, out_file: Path | None) -> None:
+        if self.odd > MOST_SAID:
+            say(f"and {self.odd - MOST_SAID:,} more with arguments that are no JSON object")
         if self.bad > MOST_SAID:
             say(f"and {self.bad - MOST_SAID:,} more")
-        where = f" in {out_file}" if out_file else ""
+        where = f" in {out_file}" if out_file and self.good else ""
         left = f"; {self.bad:,} bad {'record' if self.bad == 1 else 'records'} left out" if self.bad else ""
         say(f"{self.good:,} {what}{'s' * (self.good != 1)}{where}{left}")
         if self.bad or not self.good:
@@ -141,7 +173,7 @@ class _Counts:
 
 @contextmanager
 def _writing(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """Write lines; a file is there in whole or not at all."""
+    """Write lines; a file is there in whole or not at all, and one that was there stays where there are no lines."""
     if path is None:
         yield typer.echo
         return
@@ -151,7 +183,8 @@ def _writing(path: Path | None) -> Iterator[Callable[[str], None]]:
     try:
         with temporary.open("w", encoding="utf-8") as file:
             yield _to(file)
-        temporary.replace(path)
+        if temporary.stat().st_size:
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 

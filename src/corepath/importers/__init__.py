@@ -8,6 +8,7 @@ to be read at once, has `fits_file(path)` and `stream(path)` instead. Episodes h
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +16,7 @@ from typing import Any, Final
 from corepath.errors import InputError, Problem, TaskError, nearest
 from corepath.importers.conversation import RecordError
 from corepath.importers.exchanges import why_no_record_fits
-from corepath.importers.reading import Place, records
+from corepath.importers.reading import Place, readable, records
 from corepath.task import Episode
 
 FORMATS: Final = {
@@ -43,14 +44,26 @@ Made = Episode | Problem
 def imported(path: str | Path, format: str = "auto") -> Iterator[Made]:  # noqa: A002
     """The episodes of a file, one by one, and a problem for each bad record. Good records are kept.
 
-    `auto` recognises the format; raises `InputError` that says which were tried and why each failed.
+    `auto` recognises the format; raises `InputError` that says which were tried and why each failed. `-` is the
+    standard input.
     """
-    file = Path(path)
-    if not file.exists():
-        raise InputError([Problem(str(file), 1, 1, "no such file")])
     if format != "auto" and format not in FORMATS and not format.startswith("generic:"):
         raise TaskError.of(f"no format '{format}'{nearest(format, FORMATS)}")
-    module = _module(format if format != "auto" else recognised(file))
+    with readable(Path(path)) as (file, name):
+        try:
+            for made in _imported(file, format):
+                yield _named(made, file, name) if isinstance(made, Problem) else made
+        except InputError as error:
+            raise InputError(_named(one, file, name) for one in error.problems) from None
+
+
+def _named(problem: Problem, file: Path, name: str) -> Problem:
+    """The problem with the name that the user gave the file, of which a copy may have been read."""
+    return replace(problem, file=name) if problem.file == str(file) else problem
+
+
+def _imported(file: Path, format_: str) -> Iterator[Made]:
+    module = _module(format_ if format_ != "auto" else recognised(file))
     if hasattr(module, "stream"):
         yield from module.stream(file)
         return

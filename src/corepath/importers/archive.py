@@ -2,45 +2,89 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
 from importlib import import_module
-from typing import Any, Final
+from io import SEEK_CUR, SEEK_END
+from typing import IO, Any, Final
 
 from corepath.importers.conversation import RecordError
 
 _ZSTANDARD: Final = 93
-_LOCAL: Final = 30
-"""Bytes of the header that stands before a member, without its name."""
+_SIZES_COME_LATER: Final = 8
+_BEGINS: Final = b"PK\x03\x04"
+_LOCAL: Final = struct.Struct("<4s2x2H4x3L2H")
+"""The header that stands before a member: flags, compression, check sum, sizes, and lengths of what follows."""
 
 
-def member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+def is_archive(read: IO[bytes]) -> bool:
+    """Whether a file is an archive, in whole or with its end cut off."""
+    read.seek(0)
+    return read.read(len(_BEGINS)) == _BEGINS or zipfile.is_zipfile(read)
+
+
+def members(read: IO[bytes]) -> tuple[list[zipfile.ZipInfo], bool]:
+    """The members of an archive, and whether it is whole: of one that is cut off, those before the cut."""
+    if not zipfile.is_zipfile(read):
+        return list(_before_the_cut(read)), False
+    with zipfile.ZipFile(read) as archive:
+        return archive.infolist(), True
+
+
+def member(read: IO[bytes], info: zipfile.ZipInfo) -> bytes:
     """The bytes of a member. Raises `RecordError` where they cannot be had."""
     try:
-        if info.compress_type != _ZSTANDARD:
-            return archive.read(info)
-        raw = _unpacked(_packed(archive, info), info)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raw = _unpacked(_packed(read, info), info)
+    except (zipfile.BadZipFile, zlib.error) as error:
         raise RecordError(f"cannot be unpacked: {error}") from None
     if len(raw) != info.file_size or zlib.crc32(raw) != info.CRC:
         raise RecordError("cannot be unpacked: it is not what the archive says it is")
     return raw
 
 
-def _packed(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    file = archive.fp
-    if file is None:
-        raise zipfile.BadZipFile("the archive is closed")
-    file.seek(info.header_offset)
-    header = file.read(_LOCAL)
-    if len(header) < _LOCAL or header[:4] != b"PK\x03\x04":
+def _before_the_cut(read: IO[bytes]) -> Iterator[zipfile.ZipInfo]:
+    """The members that are there in whole, by the header before each; one without sizes in it ends them."""
+    size, at = read.seek(0, SEEK_END), 0
+    while True:
+        read.seek(at)
+        header = read.read(_LOCAL.size)
+        if len(header) < _LOCAL.size or not header.startswith(_BEGINS):
+            return
+        _, flags, kind, crc, packed, full, name, extra = _LOCAL.unpack(header)
+        info = zipfile.ZipInfo(read.read(name).decode(errors="replace"))
+        info.header_offset, info.compress_type, info.CRC, info.compress_size, info.file_size = (
+            at,
+            kind,
+            crc,
+            packed,
+            full,
+        )
+        at += _LOCAL.size + name + extra + packed
+        if at > size or flags & _SIZES_COME_LATER:
+            return
+        yield info
+
+
+def _packed(read: IO[bytes], info: zipfile.ZipInfo) -> bytes:
+    read.seek(info.header_offset)
+    header = read.read(_LOCAL.size)
+    if len(header) < _LOCAL.size or not header.startswith(_BEGINS):
         raise zipfile.BadZipFile("a member does not begin where the archive says")
-    file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
-    return file.read(info.compress_size)
+    *_, name, extra = _LOCAL.unpack(header)
+    read.seek(name + extra, SEEK_CUR)
+    return read.read(info.compress_size)
 
 
 def _unpacked(packed: bytes, info: zipfile.ZipInfo) -> bytes:
-    """One frame of zstandard after the other, as far as the archive says."""
+    """Stored or deflated, or one frame of zstandard after the other, as far as the archive says."""
+    if info.compress_type == zipfile.ZIP_STORED:
+        return packed
+    if info.compress_type == zipfile.ZIP_DEFLATED:
+        return zlib.decompress(packed, wbits=-zlib.MAX_WBITS)
+    if info.compress_type != _ZSTANDARD:
+        raise zipfile.BadZipFile(f"compression {info.compress_type} is not known")
     make, wrong = _decompressor()
     made: list[bytes] = []
     while packed and sum(map(len, made)) <= info.file_size:

@@ -3,8 +3,10 @@
 An error is an answer that begins with "Error during execution", or an object with an `error`; and a response that
 the benchmark could not decode makes an error of each of its calls. What was executed and what it answered stands in the
 `inference_log`; without it the calls are read from the `result` alone and stay unanswered. Calls are written as objects
-(`{"cd": "{...}"}`) or as Python (`[cd(folder='x')]`), which is taken apart and never run; Python that cannot be taken
-apart is kept as raw text. The task is `bfcl/ID`. An entry that broke off during inference failed outside the agent.
+(`{"cd": "{...}"}`), as Python (`[cd(folder='x')]`), which is taken apart and never run, or where there is no log as
+other models do: `<tool_call>{"name": ..., "arguments": ...}</tool_call>`, `{"name": ..., "parameters": ...}`. What
+looks like a call and cannot be taken apart is kept as raw text. The task is `bfcl/ID`. An entry that broke off during
+inference failed outside the agent.
 """
 
 from __future__ import annotations
@@ -22,10 +24,16 @@ from corepath.derive import Expected, ExpectedCall
 from corepath.errors import Problem
 from corepath.importers.conversation import Conversation, RecordError, metadata_of, objects, result_value
 from corepath.importers.reading import records
+from corepath.json_values import parse_json
 from corepath.task import Episode
 
 _BROKE_OFF: Final = "Error during inference"
 _NOT_RUN: Final = "Error during execution"
+_THOUGHT: Final = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
+_TAGGED: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
+_OBJECT: Final = re.compile(r'\[?\s*\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"(?:arguments|parameters)"\s*:')
+_NAMED: Final = re.compile(r'"name"\s*:\s*"([^"]*)"')
+_BEGUN: Final = re.compile(r"\[\s*([^\W\d][\w.]*)\(")
 _STEP: Final = re.compile(r"step_(\d{1,9})")
 
 
@@ -178,7 +186,11 @@ def _calls(step: _Step) -> list[tuple[str, Any]]:
 def _written(content: Any) -> list[tuple[str, Any]]:
     """The calls in what the model wrote: objects of names and arguments, or Python."""
     if isinstance(content, str):
-        return _python_calls(content)
+        text = _THOUGHT.sub("", content, count=1).strip()
+        tagged = _TAGGED.findall(text) or ([text] if _OBJECT.match(text) else [])
+        begun = _BEGUN.match(text)
+        python = _python_calls(text) or ([(begun[1], text)] if begun else [])
+        return [call for one in tagged for call in _json_calls(one)] or python
     found: list[tuple[str, Any]] = []
     for one in content if isinstance(content, list) else [content] if isinstance(content, Mapping) else []:
         if isinstance(one, Mapping):
@@ -187,6 +199,21 @@ def _written(content: Any) -> list[tuple[str, Any]]:
             found.append(_python_call(one))
         else:
             raise RecordError("a call is an object of a name and its arguments, or Python as text")
+    return found
+
+
+def _json_calls(text: str) -> list[tuple[str, Any]]:
+    """The calls of a text that is an object with a name and arguments, or a list of them; else as raw text."""
+    try:
+        value = parse_json(text.strip(), stored=True)
+    except ValueError:
+        value = None
+    found: list[tuple[str, Any]] = []
+    for one in value if isinstance(value, list) else [value]:
+        if not isinstance(one, Mapping) or not isinstance(one.get("name"), str):
+            name = _NAMED.search(text)
+            return [(name[1] if name else "", text)]
+        found.append((one["name"], one.get("arguments", one.get("parameters"))))
     return found
 
 

@@ -23,7 +23,8 @@ the result is the text of the error. The map is YAML:
     answer_error: is_error
 
 A path is names and numbers with dots between them; a name that has a dot itself stands in a list, as in
-[attributes, gen_ai.tool.name]. A call without a tool is kept; an answer that fits no call is an error of the record.
+[attributes, gen_ai.tool.name]. A call without a tool is kept where another call of its episode has one; an answer that
+fits no call is an error of the record.
 """
 
 from __future__ import annotations
@@ -135,6 +136,8 @@ def _episodes(value: Mapping[str, Any], paths: Paths) -> list[Any]:
 
 def _episode(one: Mapping[str, Any], paths: Paths) -> Episode:
     calls = [_call(call, paths) for call in _found(one, paths.calls)]
+    if calls and all(_at(call, paths.tool) is _MISSING for call in _found(one, paths.calls)):
+        raise RecordError(f"nothing stands at '{'.'.join(paths.tool)}', where the map says that the tools are")
     if paths.answers is not None:
         _join(calls, _found(one, paths.answers), paths)
     agent, task, epoch = (_at(one, keys) for keys in (paths.agent, paths.task, paths.epoch))

@@ -4,7 +4,8 @@ An episode is a sample. Its calls are those that the model made in its events, i
 results of the tool events; where there are none, those of its messages. An error is a tool event, or a tool's message,
 that has an `error`, or an event that is marked as `failed`. A sample that ended with an error of its own failed outside
 the agent. Models with a role, such as a grader, and whatever scorers do are not the agent's, unless every model has a
-role.
+role. What the agent gave to the submit tool that solvers of Inspect add, told by its description, is its answer and no
+call.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from corepath.aggregate import FAILED_OUTSIDE
 from corepath.errors import Problem
-from corepath.importers.archive import member
+from corepath.importers.archive import is_archive, member, members
 from corepath.importers.conversation import Conversation, RecordError, objects, result_value, text_of
 from corepath.importers.json_parts import PartError, parts
 from corepath.importers.json_parts import Path as PartPath
@@ -27,6 +28,7 @@ from corepath.task import Episode
 _ATTACHED: Final = "attachment://"
 _HEADERS: Final = ("header.json", "_journal/start.json")
 _FIRST: Final = ("version", "status", "eval", "location")
+_SUBMITS: Final = "Submit an answer for evaluation"
 _EVAL: Final = ("task", "task_id", "run_id", "eval_id", "created", "tags")
 
 
@@ -48,10 +50,10 @@ def episodes(value: Any) -> Iterator[Episode]:
 def fits_file(file: Path) -> str | None:
     """Why a file is not of this format; None where it is."""
     try:
-        if zipfile.is_zipfile(file):
-            with zipfile.ZipFile(file) as archive:
-                names = archive.namelist()
-            return None if any(name in names for name in _HEADERS) else f"an archive without '{_HEADERS[0]}'"
+        with file.open("rb") as read:
+            if is_archive(read):
+                names = {info.filename for info in members(read)[0]}
+                return None if any(name in names for name in _HEADERS) else f"an archive without '{_HEADERS[0]}'"
         return _why_no_header(_json_header(file))
     except (OSError, zipfile.BadZipFile, PartError) as error:
         return f"neither an archive nor JSON: {error}"
@@ -61,10 +63,11 @@ def stream(file: Path) -> Iterator[Episode | Problem]:
     """The episodes of a log, sample by sample."""
     name = str(file)
     try:
-        if zipfile.is_zipfile(file):
-            yield from _from_archive(file)
-        else:
-            yield from _from_json(file)
+        with file.open("rb") as read:
+            if is_archive(read):
+                yield from _from_archive(name, read)
+                return
+        yield from _from_json(file)
     except RecordError as error:
         yield Problem(name, 1, 1, str(error))
     except PartError as error:
@@ -75,28 +78,30 @@ def stream(file: Path) -> Iterator[Episode | Problem]:
         yield Problem(name, 1, 1, f"cannot be read: {error.strerror or error}")
 
 
-def _from_archive(file: Path) -> Iterator[Episode | Problem]:
-    with zipfile.ZipFile(file) as archive:
-        infos = {info.filename: info for info in archive.infolist()}
-        header = next((infos[name] for name in _HEADERS if name in infos), None)
-        if header is None:
-            raise RecordError(f"an archive without '{_HEADERS[0]}' is no log of Inspect")
-        log = _read(archive, header)
-        if why := _why_no_header(log):
-            raise RecordError(f"{header.filename}: {why}")
-        samples = [info for name, info in infos.items() if name.startswith("samples/") and name.endswith(".json")]
-        if not samples:
-            yield Problem(str(file), 1, 1, "no samples in this log")
-        for info in samples:
-            try:
-                yield _episode(_read(archive, info), log)
-            except RecordError as error:
-                yield Problem(str(file), 1, 1, f"{info.filename[:200]}: {error}")
+def _from_archive(file: str, read: IO[bytes]) -> Iterator[Episode | Problem]:
+    found, whole = members(read)
+    if not whole:
+        yield Problem(file, 1, 1, "an archive that is cut off at its end; the samples before the cut are kept")
+    infos = {info.filename: info for info in found}
+    header = next((infos[name] for name in _HEADERS if name in infos), None)
+    if header is None:
+        raise RecordError(f"an archive without '{_HEADERS[0]}' is no log of Inspect")
+    log = _read(read, header)
+    if why := _why_no_header(log):
+        raise RecordError(f"{header.filename}: {why}")
+    samples = [info for name, info in infos.items() if name.startswith("samples/") and name.endswith(".json")]
+    if not samples:
+        yield Problem(file, 1, 1, "no samples in this log")
+    for info in samples:
+        try:
+            yield _episode(_read(read, info), log)
+        except RecordError as error:
+            yield Problem(file, 1, 1, f"{info.filename[:200]}: {error}")
 
 
-def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
+def _read(read: IO[bytes], info: zipfile.ZipInfo) -> Any:
     try:
-        return parse_json(member(archive, info).decode())
+        return parse_json(member(read, info).decode(), stored=True)
     except ValueError as error:
         raise RecordError(f"not JSON: {error}") from None
 
@@ -156,7 +161,7 @@ def _episode(sample: Any, log: Mapping[str, Any]) -> Episode:
         _from_events(made, events, set(_asked(messages)))
         _answers_in(made, messages)
     else:
-        _from_messages(made, messages)
+        _from_messages(made, messages, _submits(events))
     spec = log["eval"]
     error = sample.get("error")
     failure = None
@@ -185,10 +190,12 @@ def _from_events(made: Conversation, events: list[Mapping[str, Any]], kept: set[
     events = [one for one in events if _name(one.get("span_id")) not in scoring]
     roles = {_name(one.get("role")) for one in events if one["event"] == "model"}
     agents = roles & {None} or roles
+    submits = _submits(events)
     known = kept | {_name(one.get("id")) for one in events if one["event"] == "tool"}
     for event in events:
         if event["event"] == "tool":
-            _ran(made, event)
+            if not _is_submitted(made, event, submits, "id"):
+                _ran(made, event)
         elif event["event"] == "model" and _name(event.get("role")) in agents:
             message = _said(event)
             if message is not None:
@@ -196,7 +203,28 @@ def _from_events(made: Conversation, events: list[Mapping[str, Any]], kept: set[
                 made.said(text_of(message.get("content")))
                 for call in _calls(message):
                     if _name(call.get("id")) in known:
-                        made.call(call.get("function"), _arguments(call), call.get("id"))
+                        _calls_or_submits(made, call, submits)
+
+
+def _submits(events: list[Mapping[str, Any]]) -> list[str]:
+    """The names of the tools by which a solver of Inspect takes the answer."""
+    given = [event.get("tools") for event in events if event["event"] == "model"]
+    tools = [one for some in given if isinstance(some, list) for one in some if isinstance(one, Mapping)]
+    return [str(one.get("name")) for one in tools if str(one.get("description")).startswith(_SUBMITS)]
+
+
+def _calls_or_submits(made: Conversation, call: Mapping[str, Any], submits: list[str]) -> None:
+    arguments = _arguments(call)
+    answer = arguments.get("answer") if isinstance(arguments, Mapping) else None
+    if call.get("function") in submits and isinstance(answer, str):
+        made.said(answer)
+    else:
+        made.call(call.get("function"), arguments, call.get("id"))
+
+
+def _is_submitted(made: Conversation, answer: Mapping[str, Any], submits: list[str], id_: str) -> bool:
+    """Whether it is what the tool that takes the answer said of it."""
+    return answer.get("function") in submits and not made.waits_for(answer.get(id_))
 
 
 def _ran(made: Conversation, event: Mapping[str, Any]) -> None:
@@ -220,14 +248,14 @@ def _answers_in(made: Conversation, messages: list[Mapping[str, Any]]) -> None:
             _answer_in(made, message)
 
 
-def _from_messages(made: Conversation, messages: list[Mapping[str, Any]]) -> None:
+def _from_messages(made: Conversation, messages: list[Mapping[str, Any]], submits: list[str]) -> None:
     for message in messages:
         if message.get("role") == "assistant":
             made.next_turn()
             made.said(text_of(message.get("content")))
             for call in _calls(message):
-                made.call(call.get("function"), _arguments(call), call.get("id"))
-        elif message.get("role") == "tool":
+                _calls_or_submits(made, call, submits)
+        elif message.get("role") == "tool" and not _is_submitted(made, message, submits, "tool_call_id"):
             _answer_in(made, message)
 
 

@@ -82,7 +82,7 @@ class _Text:
     def __init__(self, read: Text) -> None:
         self._read, self._held, self._at, self._ended = read, "", 0, False
         self.line = 1
-        self._decoder = json.JSONDecoder()
+        self._decoder = json.JSONDecoder(parse_int=str)
 
     def peek(self) -> str:
         """The next sign that is no space; nothing at the end."""
@@ -118,14 +118,12 @@ class _Text:
                 raise PartError(f"not JSON: {'it ends early' if early else why_unread(error)}", line) from None
             except RecursionError:
                 raise PartError("nested too deeply", self.line) from None
-            except ValueError as error:
-                raise PartError(str(error), self.line) from None
             rest = _REST_OF_NUMBER.match(self._held, end)
             if rest is not None and rest.end() == len(self._held) and self._more():
                 continue
             found = self._held[self._at : end]
             try:
-                value: object = parse_json(found)
+                value: object = parse_json(found, stored=True)
             except ValueError as error:
                 raise PartError(str(error), self.line) from None
             self.line += found.count("\n")

@@ -9,6 +9,7 @@ text of its `content`. A call that is put off as a task, or that asks for input 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -17,7 +18,7 @@ from typing import Any, Final
 
 from corepath.errors import Problem
 from corepath.importers.conversation import Conversation, RecordError, result_value, text_of
-from corepath.importers.reading import Place, records
+from corepath.importers.reading import Place, is_lines, records
 from corepath.json_values import arguments_of, canonical, parse_json
 from corepath.located import why_unread
 from corepath.task import Episode
@@ -29,6 +30,7 @@ _METHODS: Final = (
     "tools/", "resources/", "prompts/", "notifications/", "sampling/", "roots/", "elicitation/", "completion/",
     "logging/", "tasks/",
 )  # fmt: skip
+_BEGINS: Final = re.compile(r'\{\s*"(?:jsonrpc|id|method|params|result|error)"\s*:')
 _LOOKED_AT: Final = 1000
 _MARK: Final = b"\xef\xbb\xbf"
 _CANCELLED: Final = "notifications/cancelled"
@@ -81,7 +83,7 @@ def _values(file: Path) -> Iterator[tuple[Place, Any]]:
     try:
         with file.open("rb") as read:
             begin = b"".join(read.read(4096).removeprefix(_MARK).split())[:2]
-            if begin in (b"[{", b"[[", b"[]") or (begin[:1] == b"{" and file.suffix == ".json"):
+            if begin in (b"[{", b"[[", b"[]") or (begin[:1] == b"{" and not is_lines(file)):
                 yield from records(file, lambda one: isinstance(one, Mapping))
                 return
             read.seek(0)
@@ -99,13 +101,13 @@ def _in_line(place: Place, raw: bytes) -> Any:
     """The message in a line: the line itself, or the first object after words, whatever follows it."""
     line = raw.removeprefix(_MARK).decode(errors="surrogateescape").strip()
     begin = line.find("{")
-    if begin < 0 or (begin > 0 and '"jsonrpc"' not in line):
+    if begin < 0 or (begin > 0 and '"jsonrpc"' not in line and not _BEGINS.match(line, begin)):
         return None
     try:
         if begin == 0 or result_value(line) != line:
-            return parse_json(line)
-        _, end = json.JSONDecoder().raw_decode(line, begin)
-        return parse_json(line[begin:end])
+            return parse_json(line, stored=True)
+        _, end = json.JSONDecoder(parse_int=str).raw_decode(line, begin)
+        return parse_json(line[begin:end], stored=True)
     except RecursionError:
         return place.problem("nested too deeply")
     except ValueError as error:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import shutil
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from corepath.errors import Problem
+from corepath.errors import InputError, Problem
+from corepath.importers.json_parts import PartError, parts
 from corepath.json_values import parse_json
 from corepath.located import why_unread
 
+_LOOKED_AT: Final = 4096
+"""Bytes at the start of a file that tell what it is."""
+_FIRST_LINES: Final = 3
+_MORE: Final = "not JSON: Extra data"
 _SIGNS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 
 
@@ -30,6 +41,48 @@ class Place:
         return Problem(self.file, self.line, 1, which + message)
 
 
+@contextmanager
+def readable(path: Path) -> Iterator[tuple[Path, str]]:
+    """A file that can be read more than once, and its name: a pipe and the standard input, `-`, are copied first.
+
+    Raises `InputError` where there is no text to read.
+    """
+    standard = str(path) == "-"
+    name = "<stdin>" if standard else str(path)
+    try:
+        if path.is_file() and not standard:
+            _look_at(path, name)
+            yield path, name
+            return
+        given = nullcontext(sys.stdin.buffer) if standard else path.open("rb")
+        with TemporaryDirectory() as folder, given as read:
+            copy = Path(folder, path.name)
+            with copy.open("wb") as write:
+                shutil.copyfileobj(read, write)
+            _look_at(copy, name)
+            yield copy, name
+    except FileNotFoundError:
+        raise InputError([Problem(name, 1, 1, "no such file")]) from None
+    except IsADirectoryError:
+        raise InputError([Problem(name, 1, 1, "a folder; name the files in it")]) from None
+    except OSError as error:
+        raise InputError([Problem(name, 1, 1, f"cannot be read: {error.strerror}")]) from None
+
+
+def _look_at(file: Path, name: str) -> None:
+    with file.open("rb") as read:
+        begin = read.read(_LOOKED_AT)
+    why = None
+    if not begin.strip() and len(begin) < _LOOKED_AT:
+        why = "the file is empty"
+    elif begin.startswith(b"\x1f\x8b"):
+        why = "compressed with gzip; unpack it first"
+    elif begin.startswith((b"\xff\xfe", b"\xfe\xff")) or (begin[:4].isascii() and begin[:4].count(0) == 2):
+        why = "UTF-16; save it as UTF-8"
+    if why is not None:
+        raise InputError([Problem(name, 1, 1, why)])
+
+
 def records(file: Path, whole: Callable[[Any], bool]) -> Iterator[tuple[Place, Any]]:
     """The records of a file with their places; a Problem in the place of one that cannot be read.
 
@@ -38,8 +91,7 @@ def records(file: Path, whole: Callable[[Any], bool]) -> Iterator[tuple[Place, A
     """
     name = str(file)
     try:
-        lines = _is_lines(file)
-        if not lines:
+        if not is_lines(file):
             yield from _all(name, file.read_bytes(), whole)
             return
         with file.open("rb") as read:
@@ -52,25 +104,36 @@ def records(file: Path, whole: Callable[[Any], bool]) -> Iterator[tuple[Place, A
         yield place, place.problem(f"cannot be read: {error.strerror}")
 
 
-def _is_lines(file: Path) -> bool:
-    """Whether the first line is a JSON value of its own and another line follows."""
+def is_lines(file: Path) -> bool:
+    """Whether each line is a JSON value of its own: the first, or another after one that is broken, not continued."""
     with file.open("rb") as read:
-        first = read.readline()
-        while first and not first.strip():
-            first = read.readline()
-        rest = any(line.strip() for line in iter(read.readline, b""))
-    if not rest:
-        return False
+        lines = list(islice((line for line in read if line.strip()), _FIRST_LINES))
+    if len(lines) < 2 or _stands_alone(lines[0]):
+        return len(lines) > 1
+    text, first = (b"".join(some).decode("utf-8-sig", "replace").strip() for some in (lines, lines[:1]))
     try:
-        parse_json(first.decode("utf-8-sig"))
+        _, end = json.JSONDecoder(parse_int=str).raw_decode(text)
+    except json.JSONDecodeError as error:
+        return error.pos < len(text) and any(map(_stands_alone, lines[1:]))
+    except RecursionError:
+        return any(map(_stands_alone, lines[1:]))
+    return end <= len(first)
+
+
+def _stands_alone(line: bytes) -> bool:
+    try:
+        parse_json(line.decode("utf-8-sig"), stored=True)
     except ValueError:
-        return file.suffix == ".jsonl"
+        return False
     return True
 
 
 def _all(name: str, raw: bytes, whole: Callable[[Any], bool]) -> Iterator[tuple[Place, Any]]:
     place = Place(name)
     value = _value(place, raw)
+    if isinstance(value, Problem) and value.message == _MORE:
+        yield from _one_after_another(name, raw.decode("utf-8-sig"))
+        return
     kept = before_the_fault(raw) if isinstance(value, Problem) else value
     if isinstance(kept, list) and not whole(kept):
         for number, one in enumerate(kept, start=1):
@@ -81,6 +144,16 @@ def _all(name: str, raw: bytes, whole: Callable[[Any], bool]) -> Iterator[tuple[
         yield place, value
 
 
+def _one_after_another(name: str, text: str) -> Iterator[tuple[Place, Any]]:
+    """The values of a file that has more than one, each over several lines."""
+    try:
+        for _, line, value in parts(io.StringIO(text), lambda _: False):
+            yield Place(name, line), value
+    except PartError as error:
+        place = Place(name, error.line)
+        yield place, place.problem(str(error))
+
+
 def before_the_fault(raw: bytes) -> Any:
     """What a broken file holds before its fault: a list, or an object with lists, of the items that are whole.
 
@@ -88,7 +161,7 @@ def before_the_fault(raw: bytes) -> Any:
     """
     text = raw.decode("utf-8-sig", "replace")
     try:
-        json.loads(text)
+        json.loads(text, parse_int=str)
     except json.JSONDecodeError as error:
         text = text[: error.pos]
     except (ValueError, RecursionError):
@@ -104,14 +177,14 @@ def before_the_fault(raw: bytes) -> Any:
             if closers in (["]"], ["}", "]"]):
                 end, closing = sign.end(), "".join(reversed(closers))
     try:
-        return parse_json(text[:end] + closing) if end else None
+        return parse_json(text[:end] + closing, stored=True) if end else None
     except ValueError:
         return None
 
 
 def _value(place: Place, raw: bytes) -> Any:
     try:
-        return parse_json(raw.decode("utf-8-sig"))
+        return parse_json(raw.decode("utf-8-sig"), stored=True)
     except UnicodeDecodeError as error:
         return place.problem(f"not UTF-8: the byte 0x{raw[error.start]:02x}")
     except json.JSONDecodeError as error:

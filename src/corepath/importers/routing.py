@@ -8,10 +8,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from corepath.errors import InputError, Problem
+from corepath.errors import InputError
 from corepath.files import episode_json
 from corepath.importers.conversation import RecordError
 from corepath.json_values import parse_json
+from corepath.located import read_mapping
 from corepath.task import Episode
 
 
@@ -41,7 +42,7 @@ class Routing:
 
     def _named(self, episode: Episode) -> str:
         value = _inside(parse_json(episode_json(episode)), self.by or "")
-        if not isinstance(value, (str, int)) or isinstance(value, bool):
+        if not isinstance(value, (str, int)) or isinstance(value, bool) or value == "":
             has = ", ".join(sorted(map(str, episode.extra.get("metadata") or {}))[:8])
             raise RecordError(f"nothing at '{self.by}' that names a task" + (f"; metadata has {has}" if has else ""))
         if not self.table:
@@ -71,13 +72,13 @@ def _inside(value: Any, path: str) -> Any:
 
 
 def read_table(path: Path) -> dict[str, str]:
-    """A map file: names and task ids, as YAML or JSON."""
-    import yaml  # noqa: PLC0415  # only where there is a map
-
-    try:
-        read = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506  # plain texts only
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise InputError([Problem(str(path), 1, 1, f"cannot be read: {error}")]) from None
-    if not isinstance(read, dict) or not all(isinstance(task, str) for task in read.values()):
-        raise InputError([Problem(str(path), 1, 1, "a map has a line for each name: 'NAME: TASK'")])
-    return read
+    """A map file: names and task ids, as YAML or JSON. Raises `InputError` with what is wrong in it."""
+    document = read_mapping(path, "a map has a line for each name: 'NAME: TASK'")
+    twice = [(one, one.message.rpartition(";")[0]) for one in document.warnings]
+    problems = [replace(one, message=f"{message}; only one can count") for one, message in twice]
+    for name, task in document.data.items():
+        if not isinstance(task, str) or not task:
+            problems.append(document.problem(f"'{name}' has no task; a line of a map is 'NAME: TASK'", (name,)))
+    if problems:
+        raise InputError(problems)
+    return dict(document.data)

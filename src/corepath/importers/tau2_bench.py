@@ -10,6 +10,7 @@ model or the machinery broke off failed outside the agent.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -88,7 +89,9 @@ def _results(path: Path) -> Iterator[tuple[Place, Any]]:
     """The results of a file; of a broken file, with the simulations that are whole."""
     for place, value in records(path, lambda one: fits(one) is None):
         if isinstance(value, Problem) and place.number is None:
-            kept = before_the_fault(path.read_bytes())
+            kept = None
+            with suppress(OSError):
+                kept = before_the_fault(path.read_bytes())
             if fits(kept) is None:
                 yield place, kept
         yield place, value

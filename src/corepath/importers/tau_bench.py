@@ -1,4 +1,4 @@
-"""τ-bench results: a list of runs with `task_id`, `reward`, `info`, `traj` and `trial`.
+"""τ-bench results: a list of runs with `task_id`, `reward`, `info`, `traj`, and `trial` where there are several.
 
 An error is an answer that begins with "Error:" or "Unknown action": so the benchmark writes what a tool refused, and
 that there is no such tool. Agents that call tools are read, and those that write "Action:" and JSON (`act`, `react`).
@@ -19,11 +19,12 @@ from corepath.aggregate import FAILED_OUTSIDE
 from corepath.derive import Expected, ExpectedCall
 from corepath.errors import Problem
 from corepath.importers.conversation import Conversation, RecordError, objects, result_value, text_of
+from corepath.importers.exchanges import why_no_record_fits
 from corepath.importers.reading import records
 from corepath.json_values import parse_json
 from corepath.task import Episode
 
-_FIELDS: Final = ("task_id", "reward", "info", "traj", "trial")
+_FIELDS: Final = ("task_id", "reward", "info", "traj")
 _POLICY: Final = re.compile(r"^#\s*(\w+) agent policy\b", re.IGNORECASE)
 _FAILED: Final = ("Error:", "Unknown action ")
 _ANSWERED: Final = "API output: "
@@ -45,10 +46,7 @@ def fits(value: Any) -> str | None:
 
 def fits_file(path: Path) -> str | None:
     """Why a file is not of this format; None where it is."""
-    for _, value in records(path, lambda one: fits(one) is None):
-        if not isinstance(value, Problem):
-            return fits(value)
-    return "no JSON in it"
+    return why_no_record_fits(path, fits)
 
 
 def stream(path: Path) -> Iterator[Episode | Problem]:
@@ -85,7 +83,7 @@ def episodes(value: Any, domain: str | None = None) -> Iterator[Episode]:
     """The episode of a run; `domain` is that of the task where the run does not say it."""
     if wrong := fits(value):
         raise RecordError(wrong)
-    trial, info = value["trial"], value["info"]
+    trial, info = value.get("trial") or 0, value["info"]
     if not isinstance(trial, int) or isinstance(trial, bool):
         raise RecordError("'trial' is a whole number")
     made = Conversation()
@@ -185,7 +183,7 @@ def _is_answer(message: Mapping[str, Any]) -> bool:
 def _action(content: str) -> tuple[Any, Any] | None:
     """Name and arguments of the action that a text ends with; None where it ends with none."""
     try:
-        action = parse_json(content.rpartition("Action:")[2].strip())
+        action = parse_json(content.rpartition("Action:")[2].strip(), stored=True)
     except ValueError:
         return None
     return (action.get("name"), action.get("arguments")) if isinstance(action, Mapping) and "name" in action else None
