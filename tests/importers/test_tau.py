@@ -346,9 +346,9 @@ def test_episodes_and_tasks_come_from_one_command_and_the_reward_stands_beside(t
 
 def test_an_episode_that_asks_nothing_of_the_agent_is_in_no_mean_and_in_no_gate(tmp_path: Path, corepath: Any) -> None:
     (tmp_path / "t.yaml").write_text("id: a/b\nprocedure: go()\n")
-    rows = [{"task": "a/b", "calls": [{"tool": "go", "arguments": {}}]}, {"task": "a/b", "calls": []}]
-    lines = [json.dumps({**row, **more}) for row, more in zip(rows, ({}, {"no_agent_actions": True}), strict=True)]
-    (tmp_path / "e.jsonl").write_text("\n".join(lines))
+    right = {"task": "a/b", "calls": [{"tool": "go", "arguments": {}}]}
+    unasked = {"task": "a/b", "calls": [], "no_agent_actions": True}
+    (tmp_path / "e.jsonl").write_text(f"{json.dumps(right)}\n{json.dumps(unasked)}\n")
     done = corepath("score", "--tasks", tmp_path / "t.yaml", tmp_path / "e.jsonl", "--fail-under", "pc=1")
     assert done.returncode == 0, done.stderr
     assert "mean of 1" in done.stdout
