@@ -30,17 +30,16 @@ browser:
 		$$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
 	fi
 
-# bfcl-eval asks for an old numpy, which others here cannot use; what tests use of it needs none at all.
-$(ready): pyproject.toml constraints.txt
+$(ready): pyproject.toml constraints.txt tests/bfcl.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "corepath needs Python 3.11 or later; say which with PYTHON=python3.12"; exit 1; }
 	@if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --allow-existing --python $(PYTHON) .venv && \
 		uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[dev]' && \
-		uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --no-deps bfcl-eval; \
+		uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --no-deps --requirement tests/bfcl.txt; \
 	else \
 		$(PYTHON) -m venv .venv && \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps bfcl-eval; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps --requirement tests/bfcl.txt; \
 	fi
 	@touch $(ready)
 
