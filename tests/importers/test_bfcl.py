@@ -204,7 +204,7 @@ for number, (turns, fc) in enumerate(json.loads(sys.argv[1])):
 """
 
 
-@pytest.mark.skipif(find_spec("bfcl_eval") is None, reason="bfcl-eval is not here: pip install --no-deps -r tests/bfcl.txt")
+@pytest.mark.skipif(find_spec("bfcl_eval") is None, reason="pip install --no-deps -r tests/bfcl.txt")
 def test_results_that_the_benchmark_itself_wrote(tmp_path: Path) -> None:
     scripts = [
         (
