@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def agent(*turns: list[Any], output: Any = str) -> Agent[None, Any]:
 
 def run(made: Agent[None, Any], folder: Path) -> Any:
     file = folder / "messages.json"
-    file.write_bytes(made.run_sync("Water it.").all_messages_json())
+    file.write_bytes(asyncio.run(made.run("Water it.")).all_messages_json())
     (episode,) = read(file, "pydantic-ai")
     return episode
 

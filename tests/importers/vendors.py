@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def talk_to_pydantic_ai(file: Path, form: str) -> None:
     def water(plant: str) -> None:
         raise ModelRetry("no water")
 
-    agent.run_sync("Water A.")
+    asyncio.run(agent.run("Water A."))
     spans = kept.get_finished_spans()
     text = MessageToJson(encode_spans(spans)) if form == "base64" else json.dumps(encode_as_json(spans).to_dict())
     file.write_text(text, encoding="utf-8")
