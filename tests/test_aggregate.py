@@ -197,13 +197,13 @@ def test_a_gate_fails_seldom_on_agents_that_are_alike() -> None:
     chance = Random(7)
     drawn = sorted({*VECTOR, "harm_rate"} - {"harm_free"})
     failed = 0
-    for _ in range(60):
+    for _ in range(100):
         one, other = (
             summary(*(episode(f"w/{n}", **{name: chance.random() for name in drawn}) for n in range(25)))  # type: ignore[arg-type]
             for _ in range(2)
         )
         failed += bool(worse(compared(one, other)))
-    assert failed <= 6
+    assert failed <= 9
 
 
 @pytest.mark.parametrize("tasks", [1, 2, 3, 5, 8])

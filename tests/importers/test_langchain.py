@@ -76,7 +76,6 @@ def test_messages_that_langchain_writes(form: str, tmp_path: Path) -> None:
     assert (episode.answer, episode.agent) == ("Done.", "gpt-x")
 
 
-@tool
 def water(litres: int) -> str:
     """Give water."""
     if litres > 5:
@@ -97,7 +96,7 @@ def test_a_state_that_an_agent_of_langgraph_ends_in(tmp_path: Path) -> None:
 
     graph = StateGraph(MessagesState)
     graph.add_node("agent", agent)
-    graph.add_node("tools", ToolNode([water], handle_tool_errors=True))
+    graph.add_node("tools", ToolNode([tool(water)], handle_tool_errors=True))
     graph.add_edge(START, "agent")
     graph.add_conditional_edges("agent", tools_condition, ["tools", END])
     graph.add_edge("tools", "agent")

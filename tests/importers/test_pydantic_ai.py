@@ -34,12 +34,12 @@ def agent(*turns: list[Any], output: Any = str) -> Agent[None, Any]:
 
     made: Agent[None, Any] = Agent(FunctionModel(speak, model_name="fake"), output_type=output, retries=5)
 
-    @made.tool_plain
     def water(litres: int) -> dict[str, int]:
         if litres > 5:
             raise ModelRetry("too much")
         return {"left": 5}
 
+    made.tool_plain(water)
     return made
 
 

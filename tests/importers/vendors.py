@@ -71,14 +71,14 @@ def talk_to_pydantic_ai(file: Path, form: str) -> None:
     agent = Agent(FunctionModel(model))
     agent.instrument = InstrumentationSettings(tracer_provider=provider)
 
-    @agent.tool_plain
     def scan(plant: str) -> dict[str, bool]:
         return {"dry": plant == "A"}
 
-    @agent.tool_plain
     def water(plant: str) -> None:
         raise ModelRetry("no water")
 
+    agent.tool_plain(scan)
+    agent.tool_plain(water)
     asyncio.run(agent.run("Water A."))
     spans = kept.get_finished_spans()
     text = MessageToJson(encode_spans(spans)) if form == "base64" else json.dumps(encode_as_json(spans).to_dict())
