@@ -9,10 +9,12 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import NamedTuple
+from itertools import takewhile
+from multiprocessing.synchronize import Event
+from typing import Final, NamedTuple
 
 from corepath.agents import built_in
 from corepath.errors import RunError
@@ -22,6 +24,12 @@ from corepath.runs.plan import Plan
 from corepath.score import Scoring
 from corepath.sources import Source
 from corepath.task import Episode
+
+PATIENCE: Final = 10.0
+"""Seconds that processes have to finish the episode they are at."""
+
+_STOP: Final[list[Event]] = []
+"""In a process of the run, what tells it to stop."""
 
 
 class _Job(NamedTuple):
@@ -52,9 +60,12 @@ def play_built_in(
     # A forked process has the tasks that are made already.
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
     context = multiprocessing.get_context(method)
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(os.getpid(),))
+    stop = context.Event()
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(os.getpid(), stop))
+    futures: list[Future[list[Episode]]] = []
     try:
-        for future in [pool.submit(_played, job) for job in work]:
+        futures += [pool.submit(_played, job) for job in work]
+        for future in futures:
             episodes = future.result()
             folder.append(*episodes)
             for episode in episodes:
@@ -65,13 +76,18 @@ def play_built_in(
             f"Go on with: corepath run --resume {folder.path} --jobs 1"
         ) from None
     finally:
-        for process in list((pool._processes or {}).values()):  # noqa: SLF001  # else what is begun is waited for
-            process.terminate()
-        pool.shutdown(cancel_futures=True)
+        stop.set()
+        try:
+            wait([future for future in futures if not future.cancel()], PATIENCE)
+        finally:  # one that was ended while it sends what it has would be waited for without end
+            for process in list((pool._processes or {}).values()):  # noqa: SLF001
+                process.terminate()
+            pool.shutdown(cancel_futures=True)
 
 
-def _begin(parent: int) -> None:
+def _begin(parent: int, stop: Event) -> None:
     """What a process does first: Ctrl-C is for the one that writes, and the tasks are no garbage."""
+    _STOP.append(stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
@@ -85,7 +101,9 @@ def _end_with(parent: int) -> None:
 
 
 def _played(job: _Job) -> list[Episode]:
-    return list(_episodes(job))
+    """The episodes of a job; those until then, which nobody will ask for, where the run is to stop."""
+    (stop,) = _STOP
+    return [] if stop.is_set() else list(takewhile(lambda _: not stop.is_set(), _episodes(job)))
 
 
 def _episodes(job: _Job) -> Iterator[Episode]:
