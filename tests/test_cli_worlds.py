@@ -145,7 +145,7 @@ def test_worlds_and_tasks_are_listed(corepath):
 def test_episodes_in_a_world_are_scored_by_both_baselines_too(corepath, tmp_path):
     task = package.task("farm/bring_it_home", seed=2)
     calls = replay(task, task.decoys["driven with the valve open"].calls).calls
-    (tmp_path / "e.jsonl").write_text(episode_json(Episode(task.id, calls, agent="a", extra={"seed": 2})) + "\n")
+    (tmp_path / "e.jsonl").write_text(episode_json(Episode(task.id, calls, agent="a", seed=2)) + "\n")
     row = rows(corepath("score", tmp_path / "e.jsonl", "--json").stdout)[0]
     assert (row["state_match"], row["response_match"], row["accepted"]) == (True, True, False)
     table = corepath("score", tmp_path / "e.jsonl").stdout

@@ -103,7 +103,7 @@ def test_an_episode_can_be_of_a_task_of_a_variant_and_of_a_file(tmp_path: Path) 
     seed = next(seed for seed in range(1, 50) if task("farm/threshold", seed).prompt != ep.prompt)
     with episode("farm/threshold", seed=seed, agent="me", epoch=2) as ep:
         assert ep.prompt == task("farm/threshold", seed).prompt
-    assert (ep.episode.extra["seed"], ep.episode.agent, ep.episode.epoch) == (seed, "me", 2)
+    assert (ep.episode.seed, ep.episode.agent, ep.episode.epoch) == (seed, "me", 2)
 
 
 def test_a_task_that_is_not_there_or_has_no_world_is_said() -> None:

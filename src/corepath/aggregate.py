@@ -202,8 +202,7 @@ def agent_of(episode: Episode) -> str:
 
 def variant_of(episode: Episode) -> Variant:
     """Which task, and which variant of it."""
-    seed = episode.extra.get("seed")
-    return episode.task, seed if isinstance(seed, int) else 0
+    return episode.task, episode.seed or 0
 
 
 def variant_name(task: str, seed: int) -> str:

@@ -83,8 +83,8 @@ def _task(task: Task | str | Path, calls: Episode | Loop | Iterable[Call | str])
     if not isinstance(calls, (Episode, Loop)):
         return task_of(task)
     episode = calls.episode if isinstance(calls, Loop) else calls
-    seed = episode.extra.get("seed", 0)
-    meant = task_of(task, seed if isinstance(seed, int) else 0)
+    seed = episode.seed or 0
+    meant = task_of(task, seed)
     if episode.task and meant.id and episode.task != meant.id:
         raise ValueError(f"the episode is of task '{episode.task[:120]}', not of '{meant.id}'")
     return meant

@@ -110,6 +110,9 @@ def episode_json(episode: Episode) -> str:
         "answer": episode.answer,
         "other_calls": [_call_dict(call) for call in episode.other_calls] or None,
         "messages": list(episode.messages) or None,
+        "seed": episode.seed,
+        "fingerprint": episode.fingerprint,
+        "scoring": episode.scoring,
     }
     record |= {name: value for name, value in optional.items() if value is not None}
     record |= episode.extra
@@ -507,6 +510,9 @@ def _episode(raw: bytes) -> Episode:
         answer=record.answer,
         other_calls=tuple(map(_call, record.other_calls, data.get("other_calls", ()))),
         messages=tuple(record.messages),
+        seed=record.seed,
+        fingerprint=record.fingerprint,
+        scoring=record.scoring,
         extra=_besides(EpisodeRecord, data),
     )
 

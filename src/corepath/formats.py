@@ -114,6 +114,11 @@ class EpisodeRecord(BaseModel):
     calls: list[CallRecord]
     other_calls: list[CallRecord] = Field([], description="calls by others than the agent, such as a simulated user")
     messages: list[Any] = Field([], description="messages, with the index of the call they precede")
+    seed: int | None = Field(None, description="the variant of the task that was played")
+    fingerprint: str | None = Field(None, description="which task was played, to the letter")
+    scoring: Literal["paper", "recommended"] | dict[str, Any] | None = Field(
+        None, description="how it was scored when it was played: a profile, or every option"
+    )
 
 
 def schema(kind: Literal["task", "episode"]) -> dict[str, Any]:

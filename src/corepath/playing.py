@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from corepath.errors import StepLimitError
 from corepath.explore import Replay
+from corepath.fingerprint import fingerprint
 from corepath.score import PAPER, Scoring, score
 from corepath.session import Agent, Session
 from corepath.task import Episode, Task
@@ -62,14 +63,14 @@ def recorded(
     more: Mapping[str, Any] | None = None,
 ) -> Episode:
     """The episode of a session that is over, scored."""
-    extra = {"seed": seed, "ended": ended, **(more or {}), **session.notes, "state": session.state}
+    extra = {"ended": ended, **(more or {}), **session.notes, "state": session.state}
     if session.clock is not None:
         extra["seconds"] = session.seconds
     return rescored(
         session.task,
         Episode(
             session.task.id, tuple(session.calls), agent, epoch, answer=answer, messages=tuple(session.messages),
-            extra=extra,
+            seed=seed, fingerprint=fingerprint(session.task), extra=extra,
         ),
         scoring,
         session.replayed,
@@ -77,6 +78,6 @@ def recorded(
 
 
 def rescored(task: Task, episode: Episode, scoring: Scoring, replayed: Replay | None = None) -> Episode:
-    """The episode with the scores that it has now."""
+    """The episode with the scores that it has now. One that was played on another task is refused by `score`."""
     found = score(task, episode, scoring, replayed=replayed)
-    return replace(episode, extra={**episode.extra, "scores": found.to_dict()})
+    return replace(episode, scoring=scoring.recorded, extra={**episode.extra, "scores": found.to_dict()})

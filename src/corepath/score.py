@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from corepath import notation
 from corepath.action import Call
 from corepath.alphabet import Severity
 from corepath.baselines import baselines
-from corepath.errors import TaskError
+from corepath.errors import TaskError, nearest
 from corepath.explore import Replay
+from corepath.fingerprint import check_played
 from corepath.harm import HarmKind
 from corepath.matchers import Scope
 from corepath.metrics.alignment import Closest, Pair
@@ -34,6 +35,10 @@ def _check(ok: object, name: str, value: object, wanted: str) -> None:
         raise TaskError.of(f"Scoring: {name} must be {wanted}, not {value!r}")
 
 
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 @dataclass(frozen=True)
 class Scoring:
     """How to score: the paper's way unless said otherwise. Stored with every score."""
@@ -54,10 +59,12 @@ class Scoring:
     """How many places the search for PC-KTC may look at before it answers with an interval."""
 
     def __post_init__(self) -> None:
-        _check(0 <= self.lam <= 1, "lam", self.lam, "a number from 0 to 1")
-        _check(0 < self.beta < 1, "beta", self.beta, "a number between 0 and 1, both excluded")
+        _check(_is_number(self.lam) and 0 <= self.lam <= 1, "lam", self.lam, "a number from 0 to 1")
+        _check(
+            _is_number(self.beta) and 0 < self.beta < 1, "beta", self.beta, "a number between 0 and 1, both excluded"
+        )
         fallback = self.order_fallback
-        _check(fallback == "pc" or (not isinstance(fallback, str) and 0 <= fallback <= 1),
+        _check(fallback == "pc" or (_is_number(fallback) and 0 <= fallback <= 1),
                "order_fallback", fallback, 'a number from 0 to 1, or "pc"')  # fmt: skip
         _check(self.hlr_references in ("repaired", "repaired+golden"),
                "hlr_references", self.hlr_references, '"repaired" or "repaired+golden"')  # fmt: skip
@@ -65,7 +72,12 @@ class Scoring:
                "errors", self.errors, '"no_effect", "harmful" or "as_called"')  # fmt: skip
         _check(self.undefined_efficiency in ("zero", "skip"),
                "undefined_efficiency", self.undefined_efficiency, '"zero" or "skip"')  # fmt: skip
-        _check(self.ktc_budget >= 0, "ktc_budget", self.ktc_budget, "a whole number of 0 or more")
+        _check(
+            type(self.ktc_budget) is int and self.ktc_budget >= 0,
+            "ktc_budget",
+            self.ktc_budget,
+            "a whole number of 0 or more",
+        )
 
     @property
     def profile(self) -> str:
@@ -76,6 +88,26 @@ class Scoring:
     def options(self) -> dict[str, Any]:
         """Every option by name."""
         return asdict(self)
+
+    @property
+    def recorded(self) -> str | dict[str, Any]:
+        """What an episode keeps of it: the name of a profile, or every option."""
+        return self.options if self.profile == "custom" else self.profile
+
+    @classmethod
+    def of(cls, recorded: str | Mapping[str, Any]) -> Scoring:
+        """The scoring that an episode has recorded. Raises `TaskError` where there is no such."""
+        if isinstance(recorded, str):
+            profiles = {"paper": PAPER, "recommended": RECOMMENDED}
+            if recorded not in profiles:
+                raise TaskError.of(f"no profile '{recorded[:60]}'{nearest(recorded, profiles)}")
+            return profiles[recorded]
+        for name in recorded:
+            if name not in cls.__dataclass_fields__:
+                raise TaskError.of(
+                    f"Scoring has no option '{str(name)[:60]}'{nearest(str(name), cls.__dataclass_fields__)}"
+                )
+        return cls(**recorded)
 
 
 PAPER = Scoring()
@@ -174,9 +206,11 @@ def score(
 ) -> Score:
     """Every score of the calls (or of an episode) on a task. A call may be given in the call notation.
 
+    An episode that was played is scored only on the very task that it was played on: else `TaskError` is raised.
     `replayed` is what the task's world made of the calls, where that is known; else it is found out for the baselines.
     """
     if isinstance(calls, Episode):
+        check_played(task, calls)
         params, answer, calls = calls.params, calls.answer, calls.calls
     made = [notation.call(call) if isinstance(call, str) else call for call in calls]
     trace = run(task.automaton, made, params, scoring.errors)

@@ -126,7 +126,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Episode:
-    """One agent on one task, once."""
+    """One agent on one task, once.
+
+    `seed` is the variant of the task that was played, `fingerprint` says which task that was to the letter, and
+    `scoring` how it was scored: a profile's name, or every option. They are None where nobody recorded them.
+    """
 
     task: str
     calls: tuple[Call, ...]
@@ -136,4 +140,7 @@ class Episode:
     answer: Any = None
     other_calls: tuple[Call, ...] = ()
     messages: tuple[Any, ...] = ()
+    seed: int | None = None
+    fingerprint: str | None = None
+    scoring: str | Mapping[str, Any] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
@@ -81,7 +80,7 @@ class Collected:
         for piece in pieces:
             self._read(piece)
         self._episodes.sort(key=lambda one: one[0])
-        results = tuple(Result(episode, self._finder(text, episode)) for _, text, episode in self._episodes)
+        results = tuple(self._result(text, episode) for _, text, episode in self._episodes)
         page = write_report(Results(results, problems=tuple(self._problems)), self.folder)
         lines = "".join(episode_json(episode) + "\n" for _, _, episode in self._episodes)
         replace_file(self.folder / EPISODES, lines)
@@ -108,10 +107,13 @@ class Collected:
                 elif read.problem is not None:
                     self._problems.append(read.problem)
 
-    def _finder(self, text: str, episode: Episode) -> Callable[[str], Found]:
+    def _result(self, text: str, episode: Episode) -> Result:
         if text not in self._tasks:
             self._tasks[text] = _task(text, episode)
-        return partial(_found, self._tasks[text])
+        task = self._tasks[text][0]
+        if task is not None and task.simulator is None:  # the automaton of a task whose world another process had
+            episode = replace(episode, fingerprint=None)
+        return Result(episode, partial(_found, self._tasks[text]))
 
 
 def _found(found: Found, _: str) -> Found:
@@ -120,9 +122,9 @@ def _found(found: Found, _: str) -> Found:
 
 def _task(text: str, episode: Episode) -> Found:
     """A task that another process had: that of an installed world where it is the same, else its automaton."""
-    seed = episode.extra.get("seed", 0)
+    seed = episode.seed or 0
     try:
-        known = world_task(episode.task, seed if isinstance(seed, int) else 0)
+        known = world_task(episode.task, seed)
     except CorepathError:
         known = None
     if known is not None and as_json(known) == text:

@@ -288,7 +288,7 @@ def _why_no_pair(mine: Results, theirs: Results) -> str:
     for name, one in (("A", mine), ("B", theirs)):
         if not any(each.counted for each in one.by_agent.values()):
             return f"no episode of {name} counts: all of them failed outside the agent, or had no place for a fault"
-    seeds = {one.episode.extra.get("seed") or 0 for results in (mine, theirs) for one in results.results}
+    seeds = {one.episode.seed or 0 for results in (mine, theirs) for one in results.results}
     other = "; they were run with other seeds, so their tasks are other variants" if len(seeds) > 1 else ""
     return f"they have no task in common; a comparison is paired by task{other}"
 

@@ -17,6 +17,7 @@ from corepath.cli.profile import Profile
 from corepath.cli.progress import Watch, fetching, waiting
 from corepath.errors import CorepathError, InputError, TaskError
 from corepath.files import episode_json
+from corepath.fingerprint import fingerprint
 from corepath.playing import rescored
 from corepath.report.tables import MORE_COLUMNS, Means, summary_table
 from corepath.runs.folder import RunFolder, key_of, new_folder
@@ -289,9 +290,10 @@ def rescore_command(
 
 
 def _scored_again(folder: RunFolder, episodes: Sequence[Episode], plan: Plan, scoring: Scoring) -> list[Episode]:
-    tasks = {source.id: source for source in plan.sources}
+    sources = {source.id: source for source in plan.sources}
     try:
-        return [rescored(tasks[episode.task].make(plan.seed), episode, scoring) for episode in episodes]
+        pairs = [(sources[episode.task].make(plan.seed), episode) for episode in episodes]
+        return [rescored(task, replace(one, fingerprint=fingerprint(task)), scoring) for task, one in pairs]
     except CorepathError as error:
         say(f"corepath: {folder.path}: {error}")
         raise typer.Exit(1) from None

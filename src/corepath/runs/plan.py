@@ -9,8 +9,8 @@ from typing import Any
 
 import corepath
 from corepath.errors import CorepathError, InputError, Problem, TaskError
+from corepath.fingerprint import fingerprint
 from corepath.runs.folder import MANIFEST, Key, RunFolder
-from corepath.runs.hashes import task_hash
 from corepath.score import PAPER, Scoring
 from corepath.sources import Source
 from corepath.task import Task
@@ -62,7 +62,8 @@ class Plan:
             "options": dict(self.options),
             "redact": list(self.redact),
             "tasks": {
-                source.id: {"where": source.where, "hash": task_hash(source.make(self.seed))} for source in self.sources
+                source.id: {"where": source.where, "hash": fingerprint(source.make(self.seed))}
+                for source in self.sources
             },
         }
 
@@ -99,7 +100,7 @@ def versions(with_models: bool) -> dict[str, Any]:  # noqa: FBT001
 def changed(folder: RunFolder, plan: Plan) -> list[str]:
     """The tasks of a run that are no longer what was played."""
     played = folder.manifest["tasks"]
-    return [source.id for source in plan.sources if task_hash(source.make(plan.seed)) != played[source.id]["hash"]]
+    return [source.id for source in plan.sources if fingerprint(source.make(plan.seed)) != played[source.id]["hash"]]
 
 
 def scored_again(folder: RunFolder, plan: Plan) -> dict[str, Any]:
@@ -142,7 +143,7 @@ class Played:
             return None, f"the task is of {source.where}, which is not there any more; give it with --tasks"
         try:
             task = self.files[id_] if id_ in self.files else source.make(self.plan.seed)
-            now = task_hash(task)
+            now = fingerprint(task)
         except (CorepathError, KeyError, StopIteration, OSError) as error:
             return None, f"the task cannot be made any more: {error}"
         if now != written.get("scored", written.get("hash")):

@@ -31,7 +31,20 @@ SHORTEST: Final = 3
 """Signs of a value that is looked for in texts; shorter ones would be found everywhere."""
 LONG: Final = 5
 """Signs of a value that is looked for within words too."""
-_KEPT: Final = ("version", "task", "agent", "epoch", "seed", "ended", "fault", "turns", "seconds", "usage")
+_KEPT: Final = (
+    "version",
+    "task",
+    "agent",
+    "epoch",
+    "seed",
+    "fingerprint",
+    "scoring",
+    "ended",
+    "fault",
+    "turns",
+    "seconds",
+    "usage",
+)
 """Fields of an episode's record that are the run's own."""
 _NEEDED: Final = ("calls", "scores")
 """Fields without which it is no record."""
