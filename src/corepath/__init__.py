@@ -37,9 +37,10 @@ from corepath.policy import Policy, after, before, needed, never
 from corepath.procedure import Procedure, any_order, choice, one_by_one, optional, repeat, seq
 from corepath.score import PAPER, RECOMMENDED, Harm, Reference, Score, Scoring, score
 from corepath.session import Agent, Session
+from corepath.sources import task
 from corepath.task import Decoy, Episode, Task
 from corepath.trace import Kind, Position, Step, Trace, begin, run, step
-from corepath.world import Pick, World, WorldTool, installed_worlds, task, world
+from corepath.world import Pick, World, WorldTool, installed_worlds, world
 
 if TYPE_CHECKING:
     from corepath.assertion import assert_path

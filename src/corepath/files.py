@@ -30,7 +30,7 @@ TASK_ENDINGS = (".yaml", ".yml", ".json")
 
 
 def load_tasks(*paths: str | Path) -> dict[str, Task]:
-    """The tasks in files, or in folders and all below them, by id.
+    """The tasks in files, or in folders and all below them but for the folders of runs, by id.
 
     Raises `InputError` with everything that is wrong in any of them.
     """
@@ -134,6 +134,7 @@ def _task_files(paths: Iterable[str | Path]) -> list[Path]:
                 if one.suffix in TASK_ENDINGS
                 and one.is_file()
                 and not any(part.startswith(".") for part in one.relative_to(path).parts)
+                and not any((above / "episodes.jsonl").is_file() for above in one.parents if above.is_relative_to(path))
             )
             files += inside
             if not inside:

@@ -23,8 +23,8 @@ from corepath.json_values import why_not_json
 from corepath.playing import ANSWERED, STEP_LIMIT, recorded, seed_of
 from corepath.score import PAPER, Score, Scoring, score
 from corepath.session import Session
+from corepath.sources import task as named_task
 from corepath.task import Episode, Task
-from corepath.world import task as world_task
 
 Form = Literal["openai", "anthropic", "mcp", "schema"]
 """Whose way of telling a model about tools; `schema` is the bare name, description and parameters."""
@@ -32,8 +32,6 @@ Form = Literal["openai", "anthropic", "mcp", "schema"]
 LONGEST_REPLY: Final = 100_000
 """Characters of a result that a model is told; all of it is recorded."""
 LONGEST_FAILURE: Final = 500
-
-_FILES: Final = (".yaml", ".yml", ".json")
 
 
 def episode(
@@ -49,16 +47,12 @@ def episode(
 
 
 def task_of(task: Task | str | Path, seed: int = 0) -> Task:
-    """The task that is meant: itself, that of an installed world, or of a task file; of several there, `FILE::ID`."""
+    """The task that is meant: itself, or one by its name, as in `corepath.task`."""
     if isinstance(task, Task):
         return task
     if not isinstance(task, (str, Path)):
         raise CorepathError(f"a task is a Task, that of a world such as 'farm/threshold', or a file, not {task!r}")
-    if str(task).partition("::")[0].endswith(_FILES):
-        from corepath.files import load_task  # noqa: PLC0415  # reading files needs more than worlds do
-
-        return load_task(task)
-    return world_task(str(task), seed)
+    return named_task(task, seed)
 
 
 class Loop:

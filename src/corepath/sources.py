@@ -1,19 +1,19 @@
-"""Where tasks come from: an installed world, a world in a Python file, a task file."""
+"""How tasks are named: `world/task`, `file.yaml::id`, `file.py::task`, a whole world or file, or a folder of them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+import ast
+import traceback
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from corepath.errors import TaskError, nearest
+from corepath.errors import InputError, Problem, TaskError, nearest
 from corepath.explore import simulator_of
 from corepath.task import Episode, Task
 from corepath.world import World, installed_worlds, load_worlds, world
-from corepath.world import task as world_task
 
 _FILES = (".yaml", ".yml", ".json")
 
@@ -56,66 +56,164 @@ class Source:
         return _made(self, seed, str(Path(self.where).resolve()))
 
 
-def sources(target: str) -> list[Source]:
-    """The tasks that a user names: `farm`, `farm/dry_plants`, a world in a .py file, task files or a folder of them.
+def task(name: str | Path, seed: int = 0) -> Task:
+    """The one task of that name: `farm/water_plant`, `tasks.yaml::bank/transfer`, `greenhouse.py::warm_up`.
 
-    A folder that is called as a world is meant with `./farm`. Raises `TaskError` or `InputError` where there are none.
+    A file that holds one task needs no `::`. Raises `TaskError` or `InputError` where there is no such task.
     """
-    name, _, short = target.partition("/")
-    known = installed_worlds()
-    if target.endswith((".py", *_FILES)) or (name not in known and target and Path(target).is_dir()):
-        return _sources_in(target)
-    if name not in known:
-        raise TaskError.of(f"no world or file '{target}'{nearest(name, known)}")
-    makers = world(name).makers
-    if short and short not in makers:
-        raise TaskError.of(f"no task '{short}' in world '{name}'{nearest(short, makers)}")
-    return [Source(name, f"{name}/{task}") for task in ([short] if short else makers)]
+    found = sources(str(name))
+    if len(found) != 1:
+        few = ", ".join(source.id for source in found[:5]) + ", …" * (len(found) > 5)
+        place = str(name).partition("::")[0]
+        how = found[0].id if place in installed_worlds() else f"{place}::{found[0].id}"
+        raise TaskError.of(f"'{name}' has {len(found):,} tasks ({few}); name one, as in {how}")
+    if seed and found[0].in_file:
+        raise TaskError.of(f"{name} is of a task file, which has no variants; only tasks of worlds have a seed")
+    return found[0].make(seed)
 
 
-def _sources_in(path: str) -> list[Source]:
-    """The tasks of a file, or of a folder of task files."""
-    if not Path(path).exists():
-        raise TaskError.of(f"no such file or folder: {path}")
-    if path.endswith(".py"):
-        return [Source(path, f"{one.name}/{task}") for one in _worlds_in(path) for task in one.makers]
-    found = _file(path)
-    for id_, task in found.items():
-        if task.simulator is None:
-            raise TaskError.of(
-                f"{path}: task '{id_}' names no world to be run in; check it with: corepath check {path}"
-            )
-    where = f"{path.rstrip('/')}/" if Path(path).is_dir() else path
-    return [Source(where, id_) for id_ in found]
+def sources(target: str) -> list[Source]:
+    """The tasks that a user names: one, or all of a world, of a file, or of a folder with everything below it.
+
+    Raises `TaskError` where there are none of that name, and `InputError` with what is wrong in a file.
+    """
+    place, several, id_ = target.partition("::")
+    if place.endswith((".py", *_FILES)) or _is_folder(place):
+        found = _sources_in(place)
+        return [_pick(found, id_, place)] if several else found
+    if several:
+        raise TaskError.of(f"'{target}': what stands before '::' is a file; there is no file '{place}'")
+    return _sources_of_world(target)
 
 
-def all_sources(targets: Iterable[str]) -> list[Source]:
-    """The tasks of all these targets, each once; those of every installed world where there are no targets."""
+def all_sources(targets: Iterable[str], *, playable: bool = False) -> list[Source]:
+    """The tasks of all these targets, each once; those of every installed world where there are no targets.
+
+    Those that can be played are in a world: with `playable` any other raises `TaskError`.
+    """
     wanted = list(targets) or list(installed_worlds())
-    found = {source.id: source for target in wanted for source in sources(target)}
+    found: dict[str, Source] = {}
+    for source in (source for target in wanted for source in sources(target)):
+        other = found.setdefault(source.id, source)
+        if not _same(other, source):
+            raise TaskError.of(f"two tasks are called '{source.id}', in {other.where} and in {source.where}")
     if not found:
         raise TaskError.of("no worlds are installed")
+    for source in found.values():
+        if playable and source.in_file and source.make().simulator is None:
+            raise TaskError.of(f"task '{source.id}' of {source.where} names no world to be played in; "
+                               f"check it with: corepath check {source.where}")  # fmt: skip
     return list(found.values())
 
 
 class Tasks:
-    """The tasks of episodes: those of files, else those of installed worlds, of which an episode has a `seed`."""
+    """The tasks of episodes: those that were named, else those of installed worlds."""
 
-    def __init__(self, files: Mapping[str, Task] | None = None) -> None:
-        self.files = files or {}
-        self._suggestion = cache(lambda name: nearest(name, self.files))  # a wrong id seldom comes alone
-        self._of_world = cache(world_task)
+    def __init__(self, targets: Iterable[str | Path] = ()) -> None:
+        named = [str(target) for target in targets]
+        self.sources = {source.id: source for source in all_sources(named)} if named else {}
+        self._suggestion = cache(lambda name: nearest(name, self.sources))  # a wrong id seldom comes alone
+        self._of_world = cache(task)
 
     def of(self, episode: Episode) -> Task:
         """The task of an episode. Raises `TaskError` where there is none."""
-        if self.files:
-            if episode.task not in self.files:
-                raise TaskError.of(f"no task '{episode.task[:120]}'{self._suggestion(episode.task)}")
-            return self.files[episode.task]
-        seed = episode.extra.get("seed", 0)
-        if not isinstance(seed, int) or isinstance(seed, bool):
-            raise TaskError.of(f"'seed' is a whole number, not {json.dumps(seed)[:60]}")
-        return self._of_world(episode.task, seed)
+        seed = episode.seed or 0
+        if not self.sources:
+            return self._installed(episode.task, seed)
+        if episode.task not in self.sources:
+            raise TaskError.of(f"no task '{episode.task[:120]}'{self._suggestion(episode.task)}")
+        source = self.sources[episode.task]
+        if seed and source.in_file:
+            raise TaskError.of(f"the episode was played on the variant of seed {seed}, and a task file has no variants")
+        return source.make(seed)
+
+    def _installed(self, id_: str, seed: int) -> Task:
+        name, _, short = id_.partition("/")
+        known = installed_worlds()
+        if name not in known or short not in world(name).makers:
+            close = nearest(short, world(name).makers) if name in known else ""
+            raise TaskError.of(f"no installed world has a task '{id_[:120]}'{close if 'did you' in close else ''}; "
+                               "say with --tasks where it stands")  # fmt: skip
+        return self._of_world(id_, seed)
+
+
+# Where they stand
+
+
+def _sources_of_world(target: str) -> list[Source]:
+    name, _, short = target.partition("/")
+    known = installed_worlds()
+    if name not in known:
+        raise TaskError.of(f"no world or file '{target}'{nearest(name, known)}")
+    makers = world(name).makers
+    wanted = makers if short in ("", "*") else [short]
+    if wanted != makers and short not in makers:
+        raise TaskError.of(f"no task '{short}' in world '{name}'{nearest(short, makers)}")
+    return [Source(name, f"{name}/{one}") for one in wanted]
+
+
+def _is_folder(place: str) -> bool:
+    """Whether a folder is meant; one that is called as a world is meant with `./farm`."""
+    if not place or not Path(place).is_dir():
+        return False
+    if place in installed_worlds():
+        if _files_in(place) or _worlds_below(place):
+            raise TaskError.of(f"'{place}' is a world, and a folder of tasks here; write ./{place} for the folder, "
+                               f"or '{place}/*' for the world")  # fmt: skip
+        return False
+    return True
+
+
+def _sources_in(place: str) -> list[Source]:
+    """The tasks of a file, or of a folder and all below it."""
+    if not Path(place).exists():
+        raise TaskError.of(f"no such file or folder: {place}")
+    if place.endswith(".py"):
+        return [Source(place, f"{one.name}/{name}") for one in _worlds_in(place) for name in one.makers]
+    if not Path(place).is_dir():
+        return [Source(place, id_) for id_ in _file(place)]
+    python = _worlds_below(place)
+    where = f"{place.rstrip('/')}/"
+    found = [Source(where, id_) for id_ in _file(where)] if _files_in(place) or not python else []
+    return [*found, *(source for file in python for source in _sources_in(file))]
+
+
+def _pick(found: list[Source], id_: str, place: str) -> Source:
+    """The task of that id, or of that name in its world."""
+    named = [source for source in found if id_ == source.id or (id_ == source.name and not source.in_file)]
+    if len(named) != 1:
+        raise TaskError.of(f"{place} has no task '{id_}'{nearest(id_, [source.id for source in found])}")
+    return named[0]
+
+
+def _files_in(folder: str) -> bool:
+    return any(path.suffix in _FILES and _is_seen(path, folder) for path in Path(folder).rglob("*"))
+
+
+def _worlds_below(folder: str) -> list[str]:
+    """The Python files of a folder that make a World; no other is run."""
+    return [str(path) for path in sorted(Path(folder).rglob("*.py")) if _is_seen(path, folder) and _makes_world(path)]
+
+
+def _is_seen(path: Path, folder: str) -> bool:
+    return path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+
+
+def _makes_world(path: Path) -> bool:
+    """Whether a file has `... = World(...)` outside of any function; it is read, not run."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return False
+    values = [node.value for node in tree.body if isinstance(node, (ast.Assign, ast.AnnAssign))]
+    made = [value.func for value in values if isinstance(value, ast.Call)]
+    made = [func.value if isinstance(func, ast.Subscript) else func for func in made]
+    names = [func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "") for func in made]
+    return "World" in names
+
+
+def _same(one: Source, other: Source) -> bool:
+    return one == other or (Path(one.where).resolve() == Path(other.where).resolve() and one.where.endswith(_FILES))
 
 
 @lru_cache(maxsize=4096)
@@ -145,4 +243,13 @@ def _worlds_at(path: str, _where: str) -> list[World[Any]]:
     try:
         return load_worlds(path)
     except TaskError as error:
-        raise TaskError.of(f"{path}: {error}") from None
+        raise InputError([Problem(path, _line(error, path), 1, str(error))]) from None
+
+
+def _line(error: TaskError, path: str) -> int:
+    """The line of a Python file at which it failed."""
+    cause = error.__cause__ or error
+    if isinstance(cause, SyntaxError):
+        return cause.lineno or 1
+    lines = [frame.lineno for frame in traceback.extract_tb(cause.__traceback__) if frame.filename.endswith(path)]
+    return (lines[-1] if lines else None) or 1

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
+from heapq import nsmallest
 from typing import Annotated, Final
 
 import typer
 
+from corepath.cli.options import EpisodesArgument, JsonOption, TasksOption, find_tasks
 from corepath.cli.printing import report, say, wrong_use
-from corepath.errors import CorepathError, Problem, TaskError
+from corepath.cli.progress import Count
+from corepath.cli.score import badness
+from corepath.errors import CorepathError, Problem, nearest
 from corepath.explanation import explain
-from corepath.files import load_tasks, read_episodes
-from corepath.runs.folder import EPISODES, MANIFEST, RunFolder, is_run
-from corepath.runs.plan import Plan, Played
-from corepath.score import PAPER, Scoring
+from corepath.runs.reading import Entry, read_entries
+from corepath.score import score
 from corepath.show import visible
-from corepath.sources import Tasks
-from corepath.task import Episode, Task
 
 MOST_PRINTED: Final = 20
 """Episodes that are explained where none is named."""
+
+_Numbered = tuple[int, Entry]
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -32,64 +31,101 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def explain_command(
-    episodes: Annotated[
-        list[Path],
-        typer.Argument(metavar="EPISODES...", help="Episode files (JSON lines) or folders of runs; - reads stdin."),
-    ],
-    tasks: Annotated[
-        list[Path] | None,
-        typer.Option("--tasks", "-t", help="Task files, or folders of them; else those of the run or of the worlds."),
+    episodes: EpisodesArgument,
+    tasks: TasksOption = None,
+    numbers: Annotated[
+        list[int] | None,
+        typer.Option("--episode", min=1, metavar="N", help="Only the episode of this number, from 1; may be repeated."),
     ] = None,
-    number: Annotated[
-        int | None, typer.Option("--episode", min=1, metavar="N", help="Only the episode of this number, from 1.")
+    worst: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only the N worst: lowest PC, then most harm.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a line, of every episode, for programs.")
-    ] = False,
+    agent: Annotated[str | None, typer.Option(help="Only episodes of this agent.")] = None,
+    task: Annotated[str | None, typer.Option(help="Only episodes of this task.")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Say why episodes score as they do: the cause, each call, and what would have been right."""
-    files = _task_files(tasks)
-    seen = told = problems = 0
-    for line in (line for path in episodes for line in _lines(path, files)):
-        if isinstance(line, Problem):
-            problems += 1
-            report([line])
-            continue
-        seen += 1
-        if seen == number or (number is None and (as_json or seen <= MOST_PRINTED)):
-            told += 1
-            problems += not _tell(line, seen, as_json=as_json)
-        if seen == number:
-            break
-    if number is not None and not told:
-        wrong_use(f"no episode {number}: there {'is 1' if seen == 1 else f'are {seen:,}'}")
-    if number is None and seen > told:
-        say(f"{seen - told:,} more; see one of them with --episode N, from 1 to {seen:,}, or all of them with --json")
-    if problems:
+    reader = _Reader(agent, task, frozenset(numbers or ()))
+    known = find_tasks(tasks)
+    chosen = reader.choose(line for place in episodes for line in read_entries(place, known))
+    if worst is not None:
+        chosen = iter(reader.find_worst(chosen, worst))
+    told = 0
+    for number, entry in chosen:
+        if as_json or worst is not None or numbers or told < MOST_PRINTED:
+            reader.problems += not _print(number, entry, as_json=as_json)
+        told += 1
+    reader.check_found(told)
+    if not (as_json or worst or numbers) and told > MOST_PRINTED:
+        say(f"{told - MOST_PRINTED:,} more; choose with --worst N, --episode N, --agent or --task; --json gives all")
+    if reader.problems:
         raise typer.Exit(1)
 
 
-@dataclass(frozen=True)
-class _Line:
-    """An episode, where it stands, and how its task is found."""
+class _Reader:
+    """The episodes that a user asks for, and what was met on the way."""
 
-    episode: Episode
-    where: str
-    line: int
-    task_of: Callable[[Episode], Task]
-    scoring: Scoring
+    def __init__(self, agent: str | None, task: str | None, numbers: frozenset[int]) -> None:
+        self.agent, self.task, self.numbers = agent, task, numbers
+        self.seen = self.problems = 0
+        self.agents: set[str] = set()
+        self.tasks: set[str] = set()
+
+    def choose(self, lines: Iterator[Entry | Problem]) -> Iterator[_Numbered]:
+        """Those of the agent, the task and the numbers that were named."""
+        for line in lines:
+            if isinstance(line, Problem):
+                self.problems += 1
+                report([line])
+                continue
+            self.seen += 1
+            episode = line.episode
+            self.agents.add(episode.agent or "")
+            self.tasks.add(episode.task)
+            fits = self.agent in (None, episode.agent) and self.task in (None, episode.task)
+            if fits and (not self.numbers or self.seen in self.numbers):
+                yield self.seen, line
+            if self.numbers and self.seen >= max(self.numbers):
+                return
+
+    def find_worst(self, chosen: Iterator[_Numbered], most: int) -> list[_Numbered]:
+        """The worst of them, the very worst first."""
+        with Count("episodes scored").shown() as count:
+            rated = []
+            for number, entry in chosen:
+                count.add()
+                try:
+                    rated.append((badness(number, score(entry.task, entry.episode, entry.scoring)), number, entry))
+                except CorepathError as error:
+                    self.problems += 1
+                    report([entry.problem(str(error))])
+                rated = nsmallest(most, rated, key=lambda one: one[0])
+        return [(number, entry) for _, number, entry in rated]
+
+    def check_found(self, told: int) -> None:
+        """End the command where nothing is what was asked for."""
+        if self.numbers and max(self.numbers) > self.seen:
+            wrong_use(f"no episode {max(self.numbers)}: there {'is 1' if self.seen == 1 else f'are {self.seen:,}'}")
+        if told or not self.seen or self.problems:
+            return
+        if self.agent is not None and self.agent not in self.agents:
+            wrong_use(f"no episode of agent '{self.agent}'{nearest(self.agent, self.agents)}")
+        if self.task is not None and self.task not in self.tasks:
+            wrong_use(f"no episode of task '{self.task}'{nearest(self.task, self.tasks)}")
+        wrong_use("no episode is of all that was named")
 
 
-def _tell(line: _Line, number: int, *, as_json: bool) -> bool:
+def _print(number: int, entry: Entry, *, as_json: bool) -> bool:
     """Explain an episode; whether that could be done."""
-    episode = line.episode
+    episode = entry.episode
     try:
-        found = explain(line.task_of(episode), episode, line.scoring)
+        found = explain(entry.task, episode, entry.scoring)
     except CorepathError as error:
-        report([Problem(line.where, line.line, 1, str(error))])
+        report([entry.problem(str(error))])
         return False
     if as_json:
-        named = {"episode": number, "task": episode.task, "agent": episode.agent, "epoch": episode.epoch}
+        place = {"episode": number, "file": entry.file, "line": entry.line}
+        named = {**place, "task": episode.task, "agent": episode.agent, "epoch": episode.epoch}
         typer.echo(json.dumps({**named, **found.to_dict()}))
         return True
     of = [
@@ -99,44 +135,3 @@ def _tell(line: _Line, number: int, *, as_json: bool) -> bool:
     ]
     typer.echo(f"{visible(f'episode {number}: ' + ', '.join(part[:120] for part in of))}\n{found}\n")
     return True
-
-
-def _lines(path: Path, files: dict[str, Task]) -> Iterator[_Line | Problem]:
-    """The episodes of a file or of a run."""
-    if path.is_dir():
-        yield from _lines_of_run(path, files)
-        return
-    standard = str(path) == "-"
-    if not standard and not path.exists():
-        wrong_use(f"no such file or folder: {path}")
-    name = "<stdin>" if standard else str(path)
-    tasks = Tasks(files)
-    for line in read_episodes(name, sys.stdin.buffer if standard else None):
-        if line.problem is not None:
-            yield line.problem
-        elif line.episode is not None:
-            yield _Line(line.episode, name, line.line, tasks.of, PAPER)
-
-
-def _lines_of_run(path: Path, files: dict[str, Task]) -> Iterator[_Line]:
-    if not is_run(path):
-        wrong_use(f"{path} holds no run, as it has no {MANIFEST}; name the files of episodes in it")
-    folder = RunFolder.open(path)
-    plan = Plan.of(folder)
-    find = Played(folder, plan, files)
-
-    def task_of(episode: Episode) -> Task:
-        task, why = find(episode.task)
-        if task is None:
-            raise TaskError.of(f"{episode.task[:120]}: {why}")
-        return task
-
-    for line, episode in enumerate(folder.episodes(), start=1):
-        yield _Line(episode, str(path / EPISODES), line, task_of, plan.scoring)
-
-
-def _task_files(paths: list[Path] | None) -> dict[str, Task]:
-    for path in paths or []:
-        if not path.exists():
-            wrong_use(f"no such file or folder: {path}")
-    return load_tasks(*paths) if paths else {}

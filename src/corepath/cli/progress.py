@@ -6,11 +6,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from rich.live import Live
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TimeRemainingColumn
 from rich.progress_bar import ProgressBar
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -82,6 +84,63 @@ class Watch:
         with Live(self._shown(), console=err, refresh_per_second=8, transient=True) as self._live:
             yield self
         self._live = None
+
+
+@dataclass
+class Count:
+    """Counts what is done: a live line on a terminal, a plain one every ten seconds elsewhere."""
+
+    what: str
+    total: int = 0
+    """How many there will be; 0 where nobody knows."""
+    done: int = 0
+
+    def __post_init__(self) -> None:
+        self._began = self._last = time.monotonic()
+        self._status: Status | None = None
+
+    def add(self) -> None:
+        """One more is done."""
+        self.done += 1
+        if self.done % 64:
+            return  # to look at the clock costs more than to count
+        now = time.monotonic()
+        if now - self._last < (EVERY_SECONDS if self._status is None else 0.1):
+            return
+        self._last = now
+        if self._status is None:
+            err.print(Text(self.line), soft_wrap=True)
+        else:
+            self._status.update(self.line)
+
+    @property
+    def line(self) -> str:
+        """What is done and what is left, in words."""
+        rate = self.done / max(time.monotonic() - self._began, 1e-9)
+        left = f", {_time((self.total - self.done) / rate)} left" if self.done < self.total else ""
+        of = f" of {self.total:,}" if self.total else ""
+        return f"{self.done:,}{of} {self.what}; {rate:,.0f}/s{left}"
+
+    @contextmanager
+    def shown(self) -> Iterator[Count]:
+        """Show it while the work lasts."""
+        if not err.is_terminal:
+            yield self
+            return
+        with err.status(self.what) as self._status:
+            yield self
+        self._status = None
+
+
+def count_lines(path: Path) -> int:
+    """The lines of a file; 0 for standard input, and where it cannot be read."""
+    if not path.is_file():
+        return 0
+    try:
+        with path.open("rb") as file:
+            return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+    except OSError:
+        return 0
 
 
 @contextmanager

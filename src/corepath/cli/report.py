@@ -15,6 +15,7 @@ import typer
 
 from corepath.agents import FLOOR
 from corepath.aggregate import MEANS, VECTOR, checked_weights
+from corepath.cli.options import JsonOption, ProfileOption, RunsArgument, TasksOption, find_tasks, present_episodes
 from corepath.cli.printing import out, report, say, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import waiting
@@ -23,18 +24,6 @@ from corepath.report.comparison import NEITHER, Difference, compared, fewest_tas
 from corepath.report.results import Results, load_results
 from corepath.report.sensitivity import Shift, sensitivity
 from corepath.report.tables import BY, MORE_COLUMNS, PAPER_COLUMNS, Column, Means, Table, faults_table, harms_table
-
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line, for programs.")]
-RunsArgument = Annotated[
-    list[Path], typer.Argument(metavar="RUNS...", help="Folders of runs, or episode files (JSON lines).")
-]
-TasksOption = Annotated[
-    list[Path] | None,
-    typer.Option("--tasks", "-t", help="Task files, or folders of them, for episode files; else installed worlds'."),
-]
-ProfileOption = Annotated[
-    Profile | None, typer.Option(help="Score anew in this way; runs keep their scores unless given.")
-]
 
 
 class By(StrEnum):
@@ -79,6 +68,8 @@ def report_command(
     from corepath.report.write import write_figures, write_report  # noqa: PLC0415  # the page needs more than tables do
 
     results = loaded(runs, tasks, profile)
+    if results.problems and not results.results:
+        _refuse("nothing here could be used, so no report was written")
     folder = out_folder or _default_folder(runs[0])
     if folder.exists() and not folder.is_dir():
         wrong_use(f"{folder} is a file; give a folder with --out")
@@ -95,6 +86,8 @@ def view_command(runs: RunsArgument, tasks: TasksOption = None, profile: Profile
     from corepath.report.page import page  # noqa: PLC0415
 
     results = loaded(runs, tasks, profile)
+    if results.problems and not results.results:
+        _refuse("nothing here could be used, so there is no page")
     path = Path(tempfile.mkdtemp(prefix="corepath-")) / "report.html"
     with waiting("writing the page"):
         path.write_text(page(results), encoding="utf-8")
@@ -116,8 +109,10 @@ def table_command(
         str | None, typer.Option(metavar="NAME=NUMBER,...", help="One more column: a mean with these weights.")
     ] = None,
     profile: ProfileOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Print the paper's tables."""
+    form = As.JSON if as_json else form
     means = Means(MORE_COLUMNS if more else PAPER_COLUMNS, intervals, _weights(weights))
     results = loaded(runs, tasks, profile)
     tables = [_table(results, one, means) for one in ([by] if by else [By.AGENT, By.WORLD])]
@@ -191,11 +186,10 @@ def sensitivity_command(
 # What is asked for
 
 
-def loaded(places: list[Path], tasks: list[Path] | None, profile: Profile | None) -> Results:
+def loaded(places: list[Path], tasks: list[str] | None, profile: Profile | None) -> Results:
     """What is in these places; what cannot be read of it is told."""
-    for path in (*places, *(tasks or [])):
-        if not path.exists():
-            wrong_use(f"no such file or folder: {path}")
+    present_episodes(places)
+    find_tasks(tasks)
     with _told(), waiting("reading episodes"):
         results = load_results(*places, tasks=tasks or [], scoring=profile.scoring if profile else None)
     report(results.problems[:20])
@@ -265,7 +259,7 @@ def _score_names(text: str | None) -> tuple[str, ...]:
     return names
 
 
-def _one_agent(text: str, tasks: list[Path] | None, profile: Profile | None) -> Results:
+def _one_agent(text: str, tasks: list[str] | None, profile: Profile | None) -> Results:
     """The episodes of one agent: `PATH@AGENT`, or `PATH` where it has only one besides the floor."""
     path, at, agent = text.rpartition("@")
     if not at or Path(text).exists():

@@ -152,7 +152,7 @@ def _plan(agents: list[str], models: list[str], targets: list[str], limit: int |
     try:
         for name in agents:
             built_in(name)
-        found = all_sources(targets)
+        found = all_sources(targets, playable=True)
     except (TaskError, InputError) as error:
         if isinstance(error, InputError):
             report(error.problems)

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
+from corepath.cli.options import MISSING_EXTRA, find_sources
 from corepath.cli.printing import say, wrong_use
-from corepath.errors import TaskError
 from corepath.runs.folder import new_folder
 from corepath.show import visible
-from corepath.sources import Source, sources
+from corepath.sources import Source
 
 _HOST, _PORT, _IDLE = "127.0.0.1", 8765, 600.0
 
@@ -23,7 +23,7 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def serve_command(
-    task: Annotated[str, typer.Argument(help="A task of an installed world, or a task file that names a world.")],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="A task: world/task, FILE.yaml::id, FILE.py::task.")],
     http: Annotated[bool, typer.Option("--http", help="Serve over HTTP, an episode a name; else over stdio.")] = False,
     host: Annotated[str | None, typer.Option(help=f"The address to listen on; {_HOST} unless given.")] = None,
     port: Annotated[
@@ -43,7 +43,8 @@ def serve_command(
     try:
         from corepath.runs import serve  # noqa: PLC0415  # it needs the extra
     except ImportError as error:
-        wrong_use(f"serving needs packages that are not here ({error}); install them: pip install 'corepath[mcp]'")
+        say(f"corepath: serving needs more packages ({error}): pip install 'corepath[mcp]'")
+        raise typer.Exit(MISSING_EXTRA) from None
     door = None
     if http:
         host, port = host or _HOST, _PORT if port is None else port
@@ -66,12 +67,15 @@ def serve_command(
 
 def _source(named: str, seed: int) -> Source:
     """The one task that a user named."""
-    try:
-        found = sources(named)
-    except TaskError as error:
-        wrong_use(str(error))
+    found = find_sources([named], playable=True)
     if len(found) != 1:
-        wrong_use(f"{named} has {len(found)} tasks; give one of them, such as {found[0].id}")
+        place = found[0].where.rstrip("/")
+        one = (
+            f"{place}::{found[0].id}"
+            if found[0].where.endswith((".py", ".yaml", ".yml", ".json", "/"))
+            else found[0].id
+        )
+        wrong_use(f"{named} has {len(found)} tasks; give one of them, such as {one}")
     if found[0].in_file and seed:
-        wrong_use(f"{named} is a task file; only the tasks of worlds have variants by --seed")
+        wrong_use(f"{named} is of a task file; only the tasks of worlds have variants by --seed")
     return found[0]

@@ -1,4 +1,4 @@
-"""The commands about worlds: verify, worlds, tasks, new."""
+"""The commands about worlds: verify, worlds, new."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from corepath.cli.options import JsonOption, TaskArguments, find_sources
 from corepath.cli.printing import out, print_table, safe, say, table, wrong_use
-from corepath.errors import CorepathError, TaskError, nearest
+from corepath.errors import CorepathError
 from corepath.mutants import Tally, mutate, total
 from corepath.show import count_text, span
-from corepath.sources import Source, all_sources
+from corepath.sources import Source
 from corepath.starters import TASK_STARTER, WORLD_STARTER
 from corepath.verify import Verdict, verify_seeds, verify_task
-from corepath.world import installed_worlds, traits, world
-
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line, for programs.")]
+from corepath.world import installed_worlds, world
 
 
 class Kind(StrEnum):
@@ -35,17 +34,11 @@ def add_commands(app: typer.Typer) -> None:
     """Give the command line the commands of this file."""
     app.command("verify")(verify_command)
     app.command("worlds")(worlds_command)
-    app.command("tasks")(tasks_command)
     app.command("new")(new_command)
 
 
 def verify_command(
-    targets: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Worlds (farm), tasks (farm/dry_plants), or files: worlds in .py, tasks in .yaml. Default: all."
-        ),
-    ] = None,
+    targets: TaskArguments = None,
     as_json: JsonOption = False,
     mutants: Annotated[bool, typer.Option("--mutants", help="Test the evaluator on faulty and valid paths.")] = False,
     seeds: Annotated[int, typer.Option(min=1, help="Variants of each task that are executed.")] = 5,
@@ -56,7 +49,7 @@ def verify_command(
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes; as many as there are cores unless given.")] = None,
 ) -> None:
     """Prove tasks against their worlds: execute every golden path, every decoy, and search for what was forgotten."""
-    work = [_Job(source, seeds, nodes, mutants, thorough) for source in _chosen(targets or [])]
+    work = [_Job(source, seeds, nodes, mutants, thorough) for source in find_sources(targets, playable=True)]
     workers = min(jobs or os.cpu_count() or 1, len(work))
     try:
         if workers == 1:
@@ -93,58 +86,6 @@ def worlds_command(as_json: JsonOption = False) -> None:
         print_table(made)
 
 
-def tasks_command(
-    name: Annotated[str | None, typer.Argument(metavar="[WORLD]", help="Only the tasks of one world.")] = None,
-    as_json: JsonOption = False,
-    seed: Annotated[int, typer.Option(help="0 is the canonical task, any other number a variant of it.")] = 0,
-    runs: Annotated[
-        list[Path] | None,
-        typer.Option("--items", metavar="RUNS", help="How hard each task was for the agents of these runs."),
-    ] = None,
-    files: Annotated[
-        list[Path] | None, typer.Option("--tasks", "-t", help="With --items: task files, for episode files.")
-    ] = None,
-) -> None:
-    """List the tasks of the installed worlds; with --items, as items of a test."""
-    if runs:
-        _print_items(runs, files, name, as_json=as_json)
-        return
-    known = installed_worlds()
-    if name is not None and name not in known:
-        wrong_use(f"no world '{name}'{nearest(name, known)}")
-    made = table("task", "golden paths", "lengths", "decoys", "tags")
-    for one in [name] if name else known:
-        for task in world(one).tasks(seed).values():
-            tags = [*task.tags, *traits(task)]
-            if as_json:
-                row = {"task": task.id, "world": one, "prompt": task.prompt, "golden_paths": task.automaton.count}
-                also = {"lengths": task.automaton.lengths, "decoys": list(task.decoys), "tags": tags, "seed": seed}
-                typer.echo(json.dumps({**row, **also}))
-            else:
-                counts = (count_text(task.automaton.count), span(task.automaton.lengths), str(len(task.decoys)))
-                made.add_row(task.id, *counts, ", ".join(tags))
-    if not as_json:
-        print_table(made)
-
-
-def _print_items(runs: list[Path], tasks: list[Path] | None, world_name: str | None, *, as_json: bool) -> None:
-    """Difficulty and discrimination of the tasks that were played."""
-    from corepath.cli.report import end, loaded  # noqa: PLC0415  # the rest of this file needs no runs
-    from corepath.report.items import items  # noqa: PLC0415
-    from corepath.report.tables import items_table  # noqa: PLC0415
-
-    results = loaded(runs, tasks, None)
-    if world_name is not None and results.by_world and world_name not in results.by_world:
-        wrong_use(f"no task of world '{world_name}' was played{nearest(world_name, results.by_world)}")
-    found = [item for item in items(results) if world_name in (None, item.task.partition("/")[0])]
-    if as_json:
-        for item in found:
-            typer.echo(json.dumps(item.to_dict()))
-    else:
-        typer.echo(items_table(found).text())
-    end(results)
-
-
 def new_command(
     kind: Annotated[Kind, typer.Argument(help="world or task.")],
     name: Annotated[str, typer.Argument(help="Its name: letters, digits and _.")],
@@ -161,16 +102,6 @@ def new_command(
 
 
 # What is verified
-
-
-def _chosen(targets: list[str]) -> list[Source]:
-    try:
-        return all_sources(targets)
-    except TaskError as error:
-        if any(target.endswith(".py") and Path(target).exists() for target in targets):
-            say(str(error))  # a file that is wrong, not a command
-            raise typer.Exit(1) from None
-        wrong_use(str(error))
 
 
 class _Job(NamedTuple):

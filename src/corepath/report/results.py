@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from corepath.agents import BUILT_IN
 from corepath.aggregate import MEANS, Summary, agent_of, summaries, variant_name, variant_of, world_of
 from corepath.errors import CorepathError, Problem
-from corepath.files import load_tasks, read_episodes
+from corepath.files import read_episodes
 from corepath.harm import HarmKind
 from corepath.playing import rescored
 from corepath.runs.folder import EPISODES, RunFolder, is_run
@@ -144,12 +144,12 @@ def _row(result: Result) -> dict[str, Any]:
 def load_results(*places: str | Path, tasks: Iterable[str | Path] = (), scoring: Scoring | None = None) -> Results:
     """The scored episodes of run folders and of episode files.
 
-    A run's episodes have their scores; those of a file are scored now, with the tasks given or those of installed
-    worlds. With `scoring`, runs too are scored anew. Agents of the same name that played the same episodes in two
-    places are told apart by the place.
+    A run's episodes have their scores; those of a file are scored now, with the tasks that are named or those of
+    installed worlds. With `scoring`, runs too are scored anew. Agents of the same name that played the same episodes in
+    two places are told apart by the place.
     """
-    known = load_tasks(*tasks) if list(tasks) else {}
-    read = [_run(Path(place), known, scoring) if Path(place).is_dir() else _file(Path(place), known, scoring or PAPER)
+    known = Tasks(tasks)
+    read = [_run(Path(place), known, scoring) if Path(place).is_dir() else _file(Path(place), known, scoring)
             for place in dict.fromkeys(map(str, places))]  # fmt: skip
     ways = {one.scoring for one in read if one.results}
     if len(ways) > 1:
@@ -161,18 +161,27 @@ def load_results(*places: str | Path, tasks: Iterable[str | Path] = (), scoring:
         ways.pop() if ways else scoring or PAPER,
         tuple(problem for one in read for problem in one.problems),
         tuple(place for one in read for place in one.places),
-        tuple(note for one in read for note in one.notes),
+        (*(note for one in read for note in one.notes), *_pooled(read)),
     )
 
 
-def _run(path: Path, known: Mapping[str, Task], scoring: Scoring | None) -> Results:
+def _pooled(read: list[Results]) -> Iterator[str]:
+    """A note where variants of tasks stand in one table."""
+    seeds = sorted({result.episode.seed or 0 for one in read for result in one.results})
+    if len(seeds) > 1:
+        listed = ", ".join(map(str, seeds[:8])) + (", …" if len(seeds) > 8 else "")
+        yield f"episodes of {len(seeds)} seeds ({listed}) are pooled; the variants of a task count as one task"
+
+
+def _run(path: Path, known: Tasks, scoring: Scoring | None) -> Results:
     """A run's episodes in the order of its plan. Those without usable scores are scored anew, or told."""
     if not is_run(path):
         raise CorepathError(f"{path}: no run here; a run's folder has a manifest.json")
     folder = RunFolder.open(path)
     plan = Plan.of(folder)
     used = scoring or plan.scoring
-    find = Played(folder, plan, known)
+    named = {one.id: known.sources[one.id].make(plan.seed) for one in plan.sources if one.id in known.sources}
+    find = Played(folder, plan, named)
     results: list[Result] = []
     problems: list[Problem] = []
     for number, episode in enumerate(folder.episodes(), start=1):
@@ -223,23 +232,36 @@ def _unusable(scores: Any, scoring: Scoring) -> str | None:
     return None if good else "its 'harms' are no list of harms"
 
 
-def _file(path: Path, known: Mapping[str, Task], scoring: Scoring) -> Results:
-    """The episodes of a file, scored; an episode without a task is a problem, unless it has scores already."""
+def _file(path: Path, tasks: Tasks, wanted: Scoring | None) -> Results:
+    """The episodes of a file, scored as they were when they were played, or as is wanted.
+
+    An episode without a task is a problem, unless it has scores already.
+    """
     if not path.exists():
         raise CorepathError(f"no such file or folder: {path}")
-    tasks = Tasks(known)
+    ways: set[Scoring] = set()
     results: list[Result] = []
     problems: list[Problem] = []
     for line in read_episodes(path):
         if line.problem is not None:
             problems.append(line.problem)
         elif line.episode is not None:
+            try:
+                scoring = wanted or (PAPER if line.episode.scoring is None else Scoring.of(line.episode.scoring))
+            except CorepathError as error:
+                problems.append(Problem(str(path), line.line, 1, str(error)))
+                continue
+            ways.add(scoring)
             found = _scored(line.episode, tasks, scoring)
             if isinstance(found, str):
                 problems.append(Problem(str(path), line.line, 1, found))
             else:
                 results.append(found)
-    return Results(tuple(results), scoring, tuple(problems), (str(path),))
+    if len(ways) > 1:
+        named = ", ".join(sorted({way.profile for way in ways}))
+        raise CorepathError(f"{path}: its episodes were scored in different ways ({named}), and are not put into one "
+                            "table; score them alike with --profile")  # fmt: skip
+    return Results(tuple(results), ways.pop() if ways else PAPER, tuple(problems), (str(path),))
 
 
 def _scored(episode: Episode, tasks: Tasks, scoring: Scoring) -> Result | str:
@@ -248,8 +270,11 @@ def _scored(episode: Episode, tasks: Tasks, scoring: Scoring) -> Result | str:
     except CorepathError as error:
         if _unusable(episode.extra.get("scores"), scoring) is None:
             return Result(episode, _always((None, str(error))))
-        return f"{error}; name its file with --tasks"
-    return Result(rescored(task, episode, scoring), _always((task, None)))
+        return str(error)
+    try:
+        return Result(rescored(task, episode, scoring), _always((task, None)))
+    except CorepathError as error:
+        return str(error)
 
 
 def _always(found: Found) -> Callable[[str], Found]:

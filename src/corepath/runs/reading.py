@@ -1,0 +1,75 @@
+"""Episodes from wherever they are kept: a run's folder, an episode file, or standard input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from corepath.errors import Problem, TaskError
+from corepath.files import read_episodes
+from corepath.runs.folder import EPISODES, RunFolder
+from corepath.runs.plan import Plan, Played
+from corepath.score import PAPER, Scoring
+from corepath.sources import Tasks
+from corepath.task import Episode, Task
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An episode, where it stands, and how its task is found. Lines count from 1."""
+
+    episode: Episode
+    file: str
+    line: int
+    find: Callable[[Episode], Task]
+    usual: Scoring = PAPER
+
+    @property
+    def task(self) -> Task:
+        """The task that was played. Raises `TaskError` where it cannot be had."""
+        return self.find(self.episode)
+
+    @property
+    def scoring(self) -> Scoring:
+        """How it was scored when it was played: the paper's way unless something else was recorded."""
+        return self.usual if self.episode.scoring is None else Scoring.of(self.episode.scoring)
+
+    def problem(self, message: str) -> Problem:
+        """Something wrong with it, and its place."""
+        return Problem(self.file, self.line, 1, message)
+
+
+def read_entries(place: Path, tasks: Tasks) -> Iterator[Entry | Problem]:
+    """The episodes of a place, one by one, and a problem for each line that is none.
+
+    The tasks of a run are those of its plan, unless others were named.
+    """
+    if place.is_dir():
+        yield from _read_run(place, tasks)
+        return
+    standard = str(place) == "-"
+    name = "<stdin>" if standard else str(place)
+    for line in read_episodes(name, sys.stdin.buffer if standard else None):
+        if line.problem is not None:
+            yield line.problem
+        elif line.episode is not None:
+            yield Entry(line.episode, name, line.line, tasks.of)
+
+
+def _read_run(path: Path, tasks: Tasks) -> Iterator[Entry | Problem]:
+    folder = RunFolder.open(path)
+    plan = Plan.of(folder)
+    played = Played(folder, plan)
+
+    def find(episode: Episode) -> Task:
+        if episode.task in tasks.sources:
+            return tasks.of(episode)
+        task, why = played(episode.task)
+        if task is None:
+            raise TaskError.of(f"{episode.task[:120]}: {why}")
+        return task
+
+    for line, episode in enumerate(folder.episodes(), start=1):
+        yield Entry(episode, str(path / EPISODES), line, find, plan.scoring)
