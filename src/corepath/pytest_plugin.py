@@ -215,7 +215,7 @@ def _found(item: pytest.Item, task: Task | str | Path) -> Task | str | Path:
         return task
     file, mark, id_ = str(task).partition("::")
     for folder in (item.path.parent, item.config.rootpath):
-        if file.endswith((".yaml", ".yml", ".json")) and (folder / file).exists():
+        if file.endswith((".yaml", ".yml", ".json", ".py")) and (folder / file).exists():
             return f"{folder / file}{mark}{id_}"
     return task
 
