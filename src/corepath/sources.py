@@ -6,6 +6,7 @@ import ast
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -182,7 +183,10 @@ def _pick(found: list[Source], id_: str, place: str) -> Source:
     """The task of that id, or of that name in its world."""
     named = [source for source in found if id_ == source.id or (id_ == source.name and not source.in_file)]
     if len(named) != 1:
-        raise TaskError.of(f"{place} has no task '{id_}'{nearest(id_, [source.id for source in found])}")
+        short = {source.name: source.id for source in found}
+        close = get_close_matches(id_[:100], short, n=1)
+        hint = f"; did you mean '{short[close[0]]}'?" if close else nearest(id_, [source.id for source in found])
+        raise TaskError.of(f"{place} has no task '{id_}'{hint}")
     return named[0]
 
 

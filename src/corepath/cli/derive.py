@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from corepath.cli.options import present, present_path
 from corepath.cli.printing import report, say, wrong_use
 from corepath.derive import Derived, Expected, derive, likely_mistakes
 from corepath.errors import InputError, Problem, TaskError
@@ -36,6 +37,7 @@ ToolsOption = Annotated[
         "--tools",
         help="The tool file: which tools only read, which are neutral, and how to compare. "
         "Default: for τ-bench and τ²-bench the one that comes with corepath.",
+        callback=present_path,
     ),
 ]
 
@@ -47,7 +49,8 @@ def add_commands(app: typer.Typer) -> None:
 
 def derive_command(
     files: Annotated[
-        list[Path], typer.Argument(help="Files that say which calls are expected: a benchmark's, or your own.")
+        list[Path],
+        typer.Argument(help="Files that say which calls are expected: a benchmark's, or your own.", callback=present),
     ],
     tools_file: ToolsOption = None,
     source: Annotated[

@@ -106,7 +106,7 @@ class _Reader:
         """End the command where nothing is what was asked for."""
         if self.numbers and max(self.numbers) > self.seen:
             wrong_use(f"no episode {max(self.numbers)}: there {'is 1' if self.seen == 1 else f'are {self.seen:,}'}")
-        if told or not self.seen or self.problems:
+        if told or not self.seen:
             return
         if self.agent is not None and self.agent not in self.agents:
             wrong_use(f"no episode of agent '{self.agent}'{nearest(self.agent, self.agents)}")

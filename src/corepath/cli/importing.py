@@ -14,6 +14,7 @@ from typing import IO, Annotated
 import typer
 
 from corepath.cli.derive import ToolsOption, write_tasks
+from corepath.cli.options import present, present_episodes, present_path
 from corepath.cli.printing import report, say, wrong_use
 from corepath.errors import InputError, Problem, TaskError
 from corepath.files import episode_json, read_episodes
@@ -44,7 +45,7 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def import_command(
-    files: Annotated[list[Path], typer.Argument(help="Files of traces; - reads stdin.")],
+    files: Annotated[list[Path], typer.Argument(help="Files of traces; - reads stdin.", callback=present)],
     format_: Annotated[
         str, typer.Option("--from", metavar="FORMAT", help=f"auto, or one of: {', '.join(FORMATS)}.")
     ] = "auto",
@@ -54,7 +55,10 @@ def import_command(
         str | None, typer.Option(metavar="ATTRIBUTE", help="What of a trace names its task: metadata.flow.")
     ] = None,
     table: Annotated[
-        Path | None, typer.Option("--map", help="With --task-by: a file of 'NAME: TASK' lines; names may have *.")
+        Path | None,
+        typer.Option(
+            "--map", help="With --task-by: a file of 'NAME: TASK' lines; names may have *.", callback=present_path
+        ),
     ] = None,
     agent: Annotated[str | None, typer.Option(help="The agent's name, where the trace does not have one.")] = None,
     tasks_out: Annotated[
@@ -97,7 +101,9 @@ def import_command(
 
 
 def export_command(
-    files: Annotated[list[Path], typer.Argument(help="Episode files (JSON lines).")],
+    files: Annotated[
+        list[Path], typer.Argument(help="Episode files (JSON lines) or folders of runs.", callback=present_episodes)
+    ],
     to: Annotated[To, typer.Option(help="The format.")] = To.OPENAI,
     out_file: OutOption = None,
 ) -> None:

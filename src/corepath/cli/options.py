@@ -30,6 +30,25 @@ def present(paths: Iterable[Path]) -> list[Path]:
     return listed
 
 
+def present_path(path: Path | None) -> Path | None:
+    """The same for the one path of an option."""
+    return None if path is None else present([path])[0]
+
+
+def present_run(path: Path | None) -> Path | None:
+    """The same for the folder of a run."""
+    return None if path is None else present_runs([path])[0]
+
+
+def present_runs(paths: Iterable[Path]) -> list[Path]:
+    """The same for folders of runs."""
+    listed = present(paths)
+    for path in listed:
+        if not is_run(path):
+            wrong_use(f"{path} holds no run, as it has no {MANIFEST}")
+    return listed
+
+
 def present_episodes(paths: Iterable[Path]) -> list[Path]:
     """The same for episode files and run folders: any other folder holds no episodes."""
     listed = present(paths)

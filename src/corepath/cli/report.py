@@ -135,6 +135,8 @@ def compare_command(
 ) -> None:
     """Compare two agents on the tasks that both played: the difference, its interval, and what could be detected."""
     names = _score_names(scores)
+    for text in (a, b):
+        present_episodes([_split_agent(text)[0]])
     mine, theirs = (_one_agent(text, tasks, profile) for text in (a, b))
     if mine.scoring != theirs.scoring:
         _refuse(f"A was scored with the profile {mine.scoring.profile} and B with {theirs.scoring.profile}; "
@@ -259,12 +261,16 @@ def _score_names(text: str | None) -> tuple[str, ...]:
     return names
 
 
+def _split_agent(text: str) -> tuple[Path, str]:
+    """The place and the agent of `PATH@AGENT`; of a path that is there, no agent."""
+    path, at, agent = text.rpartition("@")
+    return (Path(path), agent) if at and not Path(text).exists() else (Path(text), "")
+
+
 def _one_agent(text: str, tasks: list[str] | None, profile: Profile | None) -> Results:
     """The episodes of one agent: `PATH@AGENT`, or `PATH` where it has only one besides the floor."""
-    path, at, agent = text.rpartition("@")
-    if not at or Path(text).exists():
-        path, agent = text, ""
-    results = loaded([Path(path)], tasks, profile)
+    path, agent = _split_agent(text)
+    results = loaded([path], tasks, profile)
     agents = list(results.by_agent)
     if agent:
         if agent not in agents:

@@ -12,6 +12,7 @@ import typer
 
 from corepath.agents import BUILT_IN, FLOOR, built_in
 from corepath.aggregate import FAILED_OUTSIDE, agent_of, summaries, world_of
+from corepath.cli.options import MISSING_EXTRA, JsonOption, present_run, present_runs
 from corepath.cli.printing import out, print_table, report, safe, say, table, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import Watch, fetching, waiting
@@ -27,11 +28,6 @@ from corepath.runs.suite import play_built_in
 from corepath.score import Scoring
 from corepath.sources import Source, all_sources
 from corepath.task import Episode
-
-NO_MODEL = 3
-"""The exit code where a model cannot be had."""
-
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line, for programs.")]
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -59,7 +55,9 @@ def run_command(
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many tasks of each world.")] = None,
     seed: Annotated[int, typer.Option(help="Of tasks and agents: 0 is each task as it stands, others vary it.")] = 0,
     out_folder: Annotated[Path | None, typer.Option("--out", help="The run's folder. Default: runs/DATE-TIME.")] = None,
-    resume: Annotated[Path | None, typer.Option("--resume", help="Go on with the run in this folder.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option("--resume", help="Go on with the run in this folder.", callback=present_run)
+    ] = None,
     retry: Annotated[
         bool, typer.Option("--retry", help="With --resume: try again what failed outside the agent.")
     ] = False,
@@ -246,7 +244,7 @@ def _checked(plan: Plan) -> None:
             _live().ready(plan.models, plan.options, told)
         except CorepathError as error:
             say(f"corepath: {error}")
-            raise typer.Exit(NO_MODEL) from None
+            raise typer.Exit(MISSING_EXTRA) from None
 
 
 def _live() -> Any:
@@ -255,12 +253,12 @@ def _live() -> Any:
         from corepath.runs import models  # noqa: PLC0415
     except ImportError as error:
         say(f"corepath: running models needs more packages ({error}): pip install 'corepath[run]'")
-        raise typer.Exit(NO_MODEL) from None
+        raise typer.Exit(MISSING_EXTRA) from None
     return models
 
 
 def rescore_command(
-    folders: Annotated[list[Path], typer.Argument(metavar="RUNS...", help="Folders of runs.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="RUNS...", help="Folders of runs.", callback=present_runs)],
     profile: Annotated[Profile | None, typer.Option(help="How to score; as before unless given.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and write nothing.")] = False,
     as_json: JsonOption = False,
