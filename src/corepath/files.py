@@ -16,7 +16,16 @@ from corepath.action import UNANSWERED, Action, Call, Tool
 from corepath.alphabet import Forbidden
 from corepath.automaton import Automaton
 from corepath.errors import Fault, InputError, NotationError, Problem, TaskError, nearest
-from corepath.formats import VERSION, CallRecord, DecoyEntry, EpisodeRecord, ForbidEntry, PolicyEntry, TaskFile
+from corepath.formats import (
+    TYPED,
+    VERSION,
+    CallRecord,
+    DecoyEntry,
+    EpisodeRecord,
+    ForbidEntry,
+    PolicyEntry,
+    TaskFile,
+)
 from corepath.harm import HarmKind
 from corepath.json_values import parse_json
 from corepath.located import Located, read_json, read_yaml, why_unread
@@ -169,15 +178,16 @@ def _documents(file: Path) -> list[Located]:
 def _task(document: Located) -> Task:
     if not isinstance(document.data, dict):
         raise InputError([document.problem("a task is a mapping with an id and a procedure")])
-    if wrong := _other_version(document.data):
+    data = document.data | {name: document.typed(name) for name in TYPED if name in document.data}
+    if wrong := _other_version(data):
         raise InputError([document.problem(wrong, ("version",))])
     problems: list[Problem] = []
     try:
-        return _Builder(document, TaskFile.model_validate(document.data)).task()
+        return _Builder(document, TaskFile.model_validate(data)).task()
     except ValidationError as error:
         problems = [_model_problem(document, one) for one in error.errors()]
         wrong_fields = {one["loc"][0] for one in error.errors()}
-        rest = {name: value for name, value in document.data.items() if name not in wrong_fields}
+        rest = {name: value for name, value in data.items() if name not in wrong_fields}
         builder = _Builder(document, TaskFile.model_validate({"id": "?", **rest}))
         builder.texts()
         if builder.file.procedure is not None and "actions" not in wrong_fields:
