@@ -73,6 +73,22 @@ WRONG_YAML = {
     ),
     "a tag that does not fit": ("id: a\nprocedure: a()\nsays: {a: ¦!!int b}\n", ["'b' is no !!int"]),
     "another version": ("version: ¦2\nid: a\nnews: x\n", ["version 2 is not known here; this corepath reads"]),
+    "a tool of the tools for an action": (
+        "id: a\ntools: [pay]\nactions: {say: 'say()'}\nprocedure: ¦pay >> say\n",
+        ["no action 'pay'; to call the tool pay write pay()"],
+    ),
+    "a tool of the world for an action": (
+        "id: a\nworld: farm\nprocedure: ¦refill_tank\n",
+        ["no action 'refill_tank'; to call the tool refill_tank write refill_tank()"],
+    ),
+    "a tool of the reads for an action": (
+        "id: a\nactions: {b: 'b()'}\nprocedure: b >> ¦look\nreads: ['look(...)']\n",
+        ["to call the tool look write look()"],
+    ),
+    "a procedure as a list": (
+        "id: a\n¦procedure: [a(), b()]\n",
+        ["expected text, not a list; write the steps as a >> b"],
+    ),
     "a value missing in a call": ("id: a\nprocedure: 'a(x=¦)'\n", ["expected a value, not ')'"]),
     "a call in double quotes": ('id: a\nprocedure: "a(x=\\"é\\", y=¦)"\n', ["expected a value, not ')'"]),
     "a call in single quotes with a quote": ("id: a\nprocedure: 'a(x=\"it''s\", y=¦)'\n", ["expected a value"]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -189,9 +189,9 @@ def _task(document: Located) -> Task:
         wrong_fields = {one["loc"][0] for one in error.errors()}
         rest = {name: value for name, value in data.items() if name not in wrong_fields}
         builder = _Builder(document, TaskFile.model_validate({"id": "?", **rest}))
-        builder.texts()
+        common = builder.texts()
         if builder.file.procedure is not None and "actions" not in wrong_fields:
-            builder.procedure()
+            builder.procedure(builder.known_tools(common))
         faults: Iterable[Fault] = builder.faults
     except TaskError as error:
         faults = error.problems
@@ -230,6 +230,8 @@ def _model_problem(document: Located, error: Any) -> Problem:
         case "extra_forbidden":
             known = TaskFile.model_fields if len(where) == 1 else ForbidEntry.model_fields
             return document.problem(f"no field '{name}'{nearest(name, known)}", where, at_key=True)
+        case "string_type" if where == ("procedure",) and isinstance(error["input"], list):
+            message = "expected text, not a list; write the steps as a >> b"
         case "string_type" if isinstance(error["input"], (dict, list)):
             message = f"expected text, not {_kind(error['input'])}; a call with ':' or ',' goes in single quotes"
         case _:
@@ -292,7 +294,7 @@ class _Builder:
             except TaskError as error:
                 self.faults.append(Fault(str(error), ("world",)))
         common = self.texts()
-        procedure, warnings = self.procedure()
+        procedure, warnings = self.procedure(self.known_tools(common))
         if self.faults:
             raise TaskError(self.faults)
         common |= {
@@ -314,6 +316,12 @@ class _Builder:
             self.actions, file.start or "", file.accept or [], edges, golden=file.golden, **rules
         )
         return self.completed(Task(automaton=made, **common))
+
+    def known_tools(self, texts: Mapping[str, Any]) -> set[str]:
+        """The tools that the task speaks of, and those of its world."""
+        patterns = (*self.actions.values(), *texts["reads"], *texts["neutral"], *(one.call for one in texts["forbid"]))
+        listed = {tool.name for tool in texts["tools"] or ()}
+        return listed | {one.tool for one in patterns} | set(self.world.tools if self.world else ())
 
     def completed(self, task: Task) -> Task:
         """The task in its world, where it names one."""
@@ -377,7 +385,8 @@ class _Builder:
             "answer": self._answer(),
         }
 
-    def procedure(self) -> tuple[Procedure | None, tuple[str, ...]]:
+    def procedure(self, tools: Collection[str] = ()) -> tuple[Procedure | None, tuple[str, ...]]:
+        """The procedure, and what is odd about it; `tools` are known to the task."""
         file = self.file
         outright = {"start": file.start, "accept": file.accept, "transitions": file.transitions}
         given = [name for name, value in outright.items() if value is not None]
@@ -395,7 +404,9 @@ class _Builder:
         if file.golden != "acyclic":
             self.faults.append(Fault("'golden' goes with 'transitions'; a procedure has no circles", ("golden",)))
         found = self._text(
-            ("procedure",), file.procedure, lambda text: notation.procedure(text, self._action, tuple(file.actions))
+            ("procedure",),
+            file.procedure,
+            lambda text: notation.procedure(text, self._action, tuple(file.actions), tools),
         )
         if found is None:
             return None, ()
