@@ -359,11 +359,53 @@ BAD_LINES: dict[str, tuple[str | bytes, str]] = {
     "no arguments": (LINE.replace('"arguments"', '"args"'), "'calls.0.arguments' is missing"),
     "no calls": ('{"task": "t"}', "'calls' is missing"),
     "no task": ('{"calls": []}', "'task' is missing"),
+    "arguments under another name": (
+        LINE.replace('"arguments"', '"args"'),
+        "'calls.0.arguments' is missing; it is called 'args' here, write 'arguments'",
+    ),
+    "a tool under another name": (
+        LINE.replace('"tool"', '"name"'),
+        "'calls.0.tool' is missing; it is called 'name' here, write 'tool'",
+    ),
+    "a task under another name": (
+        '{"task_id": "t", "calls": []}',
+        "'task' is missing; it is called 'task_id' here, write 'task'",
+    ),
+    "calls under another name": (
+        '{"task": "t", "steps": []}',
+        "'calls' is missing; it is called 'steps' here, write 'calls'",
+    ),
+    "a call of another format": (
+        '{"task": "t", "calls": [{"function": {"name": "f", "arguments": "{}"}}]}',
+        "'function' is an object; make episodes of other formats with: corepath import",
+    ),
+    **{
+        f"a record of another format, with {name}": (
+            json.dumps({name: []}),
+            f"'calls' is missing, and '{name}' is there; make episodes of other formats with: corepath import",
+        )
+        for name in ("messages", "choices", "resourceSpans", "samples")
+    },
+    "a call that is text": (
+        '{"task": "t", "calls": ["f()"]}',
+        "'calls.0': expected an object with 'tool' and 'arguments', not 'f()'",
+    ),
+    "a call without arguments": (
+        '{"task": "t", "calls": [{"tool": "f"}]}',
+        "'calls.0.arguments' is missing; where there are none, write {}",
+    ),
+    "another scoring": (
+        '{"task": "t", "calls": [], "scoring": "best"}',
+        "'scoring': expected 'paper', 'recommended' or an object of options",
+    ),
     "wrong types": (
         '{"task": 3, "calls": {}}',
         "'task': expected text, not 3; 'calls': expected a list, not a mapping",
     ),
-    "a call that is none": ('{"task": "t", "calls": [7]}', "'calls.0': expected a mapping, not 7"),
+    "a call that is none": (
+        '{"task": "t", "calls": [7]}',
+        "'calls.0': expected an object with 'tool' and 'arguments', not 7",
+    ),
     "an epoch that is text": ('{"task": "t", "calls": [], "epoch": "1"}', "'epoch': expected a whole number, not '1'"),
     "another version": ('{"version": 2, "task": "t", "steps": []}', "version 2 is not known here"),
     "a list": ("[]", 'an episode is a JSON object with "task" and "calls"'),

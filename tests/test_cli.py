@@ -242,6 +242,13 @@ def test_a_bad_line_is_reported_the_others_are_scored_and_the_exit_is_1(corepath
     assert last == "1 bad line left out"
 
 
+def test_a_task_that_is_not_known_without_tasks_says_what_is_missing(corepath, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"task": "bank/open", "calls": []}\n')
+    done = corepath("score", tmp_path / "a.jsonl")
+    assert done.returncode == 1
+    assert "no task 'bank/open': say with --tasks in which file or folder it is" in done.stderr
+
+
 def test_bad_lines_count_even_where_the_gate_holds(corepath, task):
     done = corepath("score", "-t", task, "-", "--fail-under", "pc=1", stdin=line("a", "b") + "\nnot\nnor this")
     assert done.returncode == 1

@@ -27,6 +27,7 @@ from corepath import (
 from corepath.formats import TYPED, TaskFile, schema
 from corepath.json_values import canonical
 from corepath.show import as_json
+from corepath.world import installed_worlds, world
 
 BANK = Path(__file__).parent.parent / "examples" / "bank"
 
@@ -425,3 +426,62 @@ def test_the_schema_and_the_reader_refuse_the_same_episodes(tmp_path, content):
     assert not jsonschema.Draft202012Validator(schema("episode")).is_valid(content)
     with pytest.raises(InputError):
         load_episodes(write(tmp_path, "e.jsonl", json.dumps(content)))
+
+
+# Calls that a task speaks of twice
+
+
+@pytest.mark.parametrize(
+    ("rules", "calls", "said", "kinds"),
+    [
+        (
+            "forbid: ['b()']",
+            ["b()", "a()", "b()"],
+            ["'b()' also fits the step 'b'; the step wins, so that such a call is never forbidden"],
+            ["out_of_order"],
+        ),
+        ("forbid: ['*(...)']", ["c()"], ["'*(...)' also fits the step 'a'", "the step 'b'"], ["forbidden"]),
+        ("reads: ['b()']", ["b()", "a()", "b()", "b()"], [], []),
+        ("reads: ['b()']\nforbid: ['b()']", ["b()", "a()", "b()", "b()"], ["'b()' also fits the step 'b'"], []),
+        (
+            "reads: ['c()']\nforbid: ['c()']",
+            ["c()"],
+            ["'c()' is forbidden too; forbid wins, so that the call is harmful"],
+            ["forbidden"],
+        ),
+        (
+            "neutral: ['c(x=1)']\nforbid: ['c(...)']",
+            ["c(x=1)"],
+            ["'c(x=1)' is forbidden too by 'c(...)'; forbid wins"],
+            ["forbidden"],
+        ),
+        (
+            "reads: ['c()']\nneutral: ['c()']",
+            ["c()"],
+            ["'c()' is in reads too; both make the call a self-loop, so one is enough"],
+            [],
+        ),
+        ("reads: ['*(...)']\nforbid: ['c()']", ["b()", "c()"], [], ["forbidden"]),
+        ("reads: ['c(...)']\nneutral: ['c()']\nforbid: ['a(x=1)']", ["c()", "a(x=1)"], [], ["forbidden"]),
+    ],
+)
+def test_a_call_that_the_task_speaks_of_twice_is_a_warning_that_says_what_wins(tmp_path, rules, calls, said, kinds):
+    file = write(tmp_path, "a.yaml", f"id: a\nprocedure: a() >> b()\n{rules}\n")
+    task = load_task(file)
+    assert len(task.warnings) == len(said)
+    for warning, message in zip(task.warnings, said, strict=True):
+        assert re.match(rf"{file}:[345]:\d+: ", warning)
+        assert message in warning
+    assert [harm.kind.value for harm in score(task, calls).harms] == kinds
+
+
+def test_a_step_that_wants_a_result_leaves_others_to_forbid(tmp_path):
+    task = load_task(write(tmp_path, "a.yaml", "id: a\nprocedure: 'a() -> {ok: true}'\nforbid: ['a()']\n"))
+    assert task.warnings == ()
+    calls = [Call("a", {}, {"ok": True}), Call("a", {}, {"ok": False})]
+    assert [harm.kind.value for harm in score(task, calls).harms] == ["forbidden"]
+
+
+def test_no_task_of_a_world_speaks_of_a_call_twice():
+    for name in installed_worlds():
+        assert not [id_ for id_, task in world(name).tasks().items() if task.automaton.alphabet.overlaps]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -324,7 +324,11 @@ class _Builder:
         return listed | {one.tool for one in patterns} | set(self.world.tools if self.world else ())
 
     def completed(self, task: Task) -> Task:
-        """The task in its world, where it names one."""
+        """The task with what is odd about it, in its world, where it names one."""
+        if told := task.automaton.alphabet.overlaps:
+            warnings = (str(self.document.problem(one.message, one.where)) for one in told)
+            automaton: Any = task.automaton if task.procedure is None else None  # a procedure is compiled again
+            task = replace(task, warnings=(*task.warnings, *warnings), automaton=automaton)
         return task if self.world is None else self.world.complete(task)
 
     def of_world(self) -> dict[str, Any]:
@@ -521,7 +525,7 @@ def _episode(raw: bytes) -> Episode:
     try:
         record = EpisodeRecord.model_validate(data, strict=True)
     except ValidationError as error:
-        raise _LineError("; ".join(_record_problem(one) for one in error.errors()[:5])) from None
+        raise _LineError(_record_problems(data, error.errors()[:5])) from None
     return Episode(
         task=record.task,
         calls=tuple(map(_call, record.calls, data["calls"])),
@@ -538,9 +542,41 @@ def _episode(raw: bytes) -> Episode:
     )
 
 
+_OTHER_NAMES = {
+    "task": ("task_id", "taskId", "task_name", "taskName", "id"),
+    "calls": ("tool_calls", "toolCalls", "steps", "actions", "trajectory", "trace"),
+    "tool": ("name", "tool_name", "toolName", "function", "function_name", "action"),
+    "arguments": ("args", "input", "tool_input", "parameters", "params", "kwargs", "toolInput"),
+}
+"""What the required fields of an episode and of a call are called elsewhere."""
+_OTHER_FORMATS = (
+    *("messages", "choices", "output", "contents", "candidates", "resourceSpans", "resource_spans", "scopeSpans"),
+    *("spans", "samples", "jsonrpc", "trajectory", "simulations", "traj", "role", "trace_id"),
+)
+"""What records of other formats have at their top."""
+
+
+def _record_problems(data: Mapping[str, Any], errors: Iterable[Any]) -> str:
+    """What is wrong with an episode; where it looks like a record of another format, that alone."""
+    other = next((name for name in _OTHER_FORMATS if name in data), None)
+    if other is not None and "calls" not in data:
+        return f"'calls' is missing, and '{other}' is there; make episodes of other formats with: corepath import"
+    return "; ".join(dict.fromkeys(map(_record_problem, errors)))
+
+
 def _record_problem(error: Any) -> str:
-    where = ".".join(str(part) for part in error["loc"])
-    return f"'{where}' is missing" if error["type"] == "missing" else f"'{where}': {_expected(error)}"
+    where, name, given = ".".join(map(str, error["loc"])), error["loc"][-1], error["input"]
+    if error["loc"][0] == "scoring":
+        return "'scoring': expected 'paper', 'recommended' or an object of options"
+    if error["type"] != "missing":
+        what = " with 'tool' and 'arguments'" if error["type"] == "model_type" else ""
+        return f"'{where}': {_expected(error).replace('a mapping', f'an object{what}')}"
+    other = next((one for one in _OTHER_NAMES.get(name, ()) if one in given), None)
+    if other is not None and not (name == "tool" and isinstance(given[other], dict)):
+        return f"'{where}' is missing; it is called '{other}' here, write '{name}'"
+    if other is not None:
+        return f"'{where}' is missing, and '{other}' is an object; make episodes of other formats with: corepath import"
+    return f"'{where}' is missing" + ("; where there are none, write {}" if name == "arguments" else "")
 
 
 def _besides(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:

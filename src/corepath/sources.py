@@ -115,6 +115,12 @@ class Tasks:
         seed = episode.extra.get("seed", 0)
         if not isinstance(seed, int) or isinstance(seed, bool):
             raise TaskError.of(f"'seed' is a whole number, not {json.dumps(seed)[:60]}")
+        name = episode.task.partition("/")[0]
+        if name not in installed_worlds():
+            raise TaskError.of(
+                f"no task '{episode.task[:120]}': say with --tasks in which file or folder it is "
+                f"(there is no world '{name[:60]}' either)"
+            )
         return self._of_world(episode.task, seed)
 
 
