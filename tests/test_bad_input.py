@@ -400,7 +400,7 @@ BAD_LINES: dict[str, tuple[str | bytes, str]] = {
     ),
     "wrong types": (
         '{"task": 3, "calls": {}}',
-        "'task': expected text, not 3; 'calls': expected a list, not a mapping",
+        "'task': expected text, not 3; 'calls': expected a list, not an object",
     ),
     "a call that is none": (
         '{"task": "t", "calls": [7]}',

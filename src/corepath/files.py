@@ -15,7 +15,7 @@ from corepath import notation
 from corepath.action import UNANSWERED, Action, Call, Tool
 from corepath.alphabet import Forbidden
 from corepath.automaton import Automaton
-from corepath.errors import Fault, InputError, NotationError, Problem, TaskError, nearest
+from corepath.errors import Fault, InputError, NotationError, Problem, TaskError, count, nearest
 from corepath.formats import (
     TYPED,
     VERSION,
@@ -80,7 +80,7 @@ def load_task(path: str | Path) -> Task:
         raise InputError([Problem(file, 1, 1, f"has no task '{id_}'{nearest(id_, tasks)}")])
     few = ", ".join(list(tasks)[:5]) + ", …" * (len(tasks) > 5)
     example = f"; name one, as in {file}::{next(iter(tasks))}" if tasks else ""
-    raise InputError([Problem(file, 1, 1, f"has {len(tasks)} tasks ({few}){example}")])
+    raise InputError([Problem(file, 1, 1, f"has {count(len(tasks), 'task')} ({few}){example}")])
 
 
 @dataclass(frozen=True)

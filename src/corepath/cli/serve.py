@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from corepath.cli.printing import say, wrong_use
-from corepath.errors import TaskError
+from corepath.errors import TaskError, count
 from corepath.runs.folder import new_folder
 from corepath.show import visible
 from corepath.sources import Source, sources
@@ -71,7 +71,7 @@ def _source(named: str, seed: int) -> Source:
     except TaskError as error:
         wrong_use(str(error))
     if len(found) != 1:
-        wrong_use(f"{named} has {len(found)} tasks; give one of them, such as {found[0].id}")
+        wrong_use(f"{named} has {count(len(found), 'task')}; give one of them, such as {found[0].id}")
     if found[0].in_file and seed:
         wrong_use(f"{named} is a task file; only the tasks of worlds have variants by --seed")
     return found[0]
