@@ -14,28 +14,35 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-_BLOCK = re.compile(r"^```(?P<kind>\w+)(?: file=(?P<file>\S+))?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(
+    r"^```(?P<kind>\w+)(?: file=(?P<file>\S+))?(?: exit=(?P<exit>\d+))?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
+)
 
 
 class Block(NamedTuple):
-    """One fenced block: its language, the file it is to be saved as, its text, and where the text stands."""
+    """One fenced block: its language, the file to save it as, its exit code, its text, and where the text stands.
+
+    A command of a console block that fails is announced by its code, as in ```console exit=1.
+    """
 
     kind: str
     file: str | None
+    exit: int
     body: str
     start: int
 
 
 class Checked(NamedTuple):
-    """A block with output, as written and as it really is."""
+    """A block with output, as written and as it really is; `exits` has the exit code of each command."""
 
     block: Block
     really: str
+    exits: tuple[int, ...] = ()
 
 
 def blocks(text: str) -> Iterator[Block]:
     for found in _BLOCK.finditer(text):
-        yield Block(found["kind"], found["file"], found["body"], found.start("body"))
+        yield Block(found["kind"], found["file"], int(found["exit"] or 0), found["body"], found.start("body"))
 
 
 def checked(page: Path) -> Iterator[Checked]:
@@ -54,21 +61,21 @@ def checked(page: Path) -> Iterator[Checked]:
             elif block.kind == "output":
                 yield Checked(block, _run([sys.executable, "-c", python], folder)[printed:])
             elif block.kind == "console":
-                yield Checked(block, _console(block.body, folder))
+                yield _console(block, folder)
 
 
-def _console(body: str, folder: Path) -> str:
+def _console(block: Block, folder: Path) -> Checked:
     """The commands of a block, each followed by what it prints; `$?` is the exit code of the one before."""
     lines: list[str] = []
-    code = 0
-    for line in body.splitlines():
+    exits: list[int] = []
+    for line in block.body.splitlines():
         if line.startswith("$ "):
             lines.append(line)
-            command = line[2:].replace("$?", str(code))
+            command = line[2:].replace("$?", str(exits[-1] if exits else 0))
             done = _process(["sh", "-c", command], folder)
-            code = done.returncode
+            exits.append(done.returncode)
             lines += done.stdout.splitlines()
-    return "".join(f"{line}\n" for line in lines)
+    return Checked(block, "".join(f"{line}\n" for line in lines), tuple(exits))
 
 
 def _run(command: list[str], folder: Path) -> str:
@@ -94,7 +101,7 @@ def _process(command: list[str], folder: Path) -> subprocess.CompletedProcess[st
 def main() -> None:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        for block, really in reversed(list(checked(page))):
+        for block, really, _ in reversed(list(checked(page))):
             text = text[: block.start] + really + text[block.start + len(block.body) :]
         page.write_text(text, encoding="utf-8")
 

@@ -62,7 +62,33 @@ WRONG_YAML = {
         ["expected 'harm' or 'ignore', not 'harmful'"],
     ),
     "a version that is no number": ("version: ¦one\nid: a\nprocedure: a()\n", ["expected a whole number, not 'one'"]),
+    "a version in words": ("version: ¦true\nid: a\nprocedure: a()\n", ["expected a whole number, not true"]),
+    "a number of calls that is text": (
+        "id: a\nprocedure: a()\nmost_calls: ¦1_000\n",
+        ["expected a whole number, not '1_000'"],
+    ),
+    "numbers that are no JSON": (
+        "id: a\nprocedure: a()\nsetup:\n  a: [1, ¦.inf, {b: ¦-.INF}]\n  c: ¦.nan\n  d: ¦1e999\n",
+        [".inf is not JSON; use a number", "-.INF is not JSON", ".nan is not JSON", "the number 1e999 is too large"],
+    ),
+    "a tag that does not fit": ("id: a\nprocedure: a()\nsays: {a: ¦!!int b}\n", ["'b' is no !!int"]),
     "another version": ("version: ¦2\nid: a\nnews: x\n", ["version 2 is not known here; this corepath reads"]),
+    "a tool of the tools for an action": (
+        "id: a\ntools: [pay]\nactions: {say: 'say()'}\nprocedure: ¦pay >> say\n",
+        ["no action 'pay'; to call the tool pay write pay()"],
+    ),
+    "a tool of the world for an action": (
+        "id: a\nworld: farm\nprocedure: ¦refill_tank\n",
+        ["no action 'refill_tank'; to call the tool refill_tank write refill_tank()"],
+    ),
+    "a tool of the reads for an action": (
+        "id: a\nactions: {b: 'b()'}\nprocedure: b >> ¦look\nreads: ['look(...)']\n",
+        ["to call the tool look write look()"],
+    ),
+    "a procedure as a list": (
+        "id: a\n¦procedure: [a(), b()]\n",
+        ["expected text, not a list; write the steps as a >> b"],
+    ),
     "a value missing in a call": ("id: a\nprocedure: 'a(x=¦)'\n", ["expected a value, not ')'"]),
     "a call in double quotes": ('id: a\nprocedure: "a(x=\\"é\\", y=¦)"\n', ["expected a value, not ')'"]),
     "a call in single quotes with a quote": ("id: a\nprocedure: 'a(x=\"it''s\", y=¦)'\n", ["expected a value"]),
@@ -195,7 +221,7 @@ WRONG_YAML = {
         "id: a\nactions:\n  ? ¦!!python/name:os.system x\n  : 'x()'\nprocedure: a()\n",
         ["the tag !!python/name:os.system is not allowed"],
     ),
-    "a tag of another type": ("id: a\nprompt: ¦!!int three\nprocedure: a()\n", ["the tag !!int is not allowed"]),
+    "a tag of another type": ("id: a\nprompt: ¦!!int three\nprocedure: a()\n", ["'three' is no !!int"]),
     "a key that is a list": ("id: a\nactions: {¦[x]: 'x()'}\nprocedure: a()\n", ["a key must be text"]),
     "no mapping": ("¦just text\n", ["a task is a mapping with an id and a procedure"]),
     "no mapping in a list": ("- id: a\n  procedure: a()\n- ¦3\n", ["a task is a mapping"]),
@@ -333,11 +359,53 @@ BAD_LINES: dict[str, tuple[str | bytes, str]] = {
     "no arguments": (LINE.replace('"arguments"', '"args"'), "'calls.0.arguments' is missing"),
     "no calls": ('{"task": "t"}', "'calls' is missing"),
     "no task": ('{"calls": []}', "'task' is missing"),
+    "arguments under another name": (
+        LINE.replace('"arguments"', '"args"'),
+        "'calls.0.arguments' is missing; it is called 'args' here, write 'arguments'",
+    ),
+    "a tool under another name": (
+        LINE.replace('"tool"', '"name"'),
+        "'calls.0.tool' is missing; it is called 'name' here, write 'tool'",
+    ),
+    "a task under another name": (
+        '{"task_id": "t", "calls": []}',
+        "'task' is missing; it is called 'task_id' here, write 'task'",
+    ),
+    "calls under another name": (
+        '{"task": "t", "steps": []}',
+        "'calls' is missing; it is called 'steps' here, write 'calls'",
+    ),
+    "a call of another format": (
+        '{"task": "t", "calls": [{"function": {"name": "f", "arguments": "{}"}}]}',
+        "'function' is an object; make episodes of other formats with: corepath import",
+    ),
+    **{
+        f"a record of another format, with {name}": (
+            json.dumps({name: []}),
+            f"'calls' is missing, and '{name}' is there; make episodes of other formats with: corepath import",
+        )
+        for name in ("messages", "choices", "resourceSpans", "samples")
+    },
+    "a call that is text": (
+        '{"task": "t", "calls": ["f()"]}',
+        "'calls.0': expected an object with 'tool' and 'arguments', not 'f()'",
+    ),
+    "a call without arguments": (
+        '{"task": "t", "calls": [{"tool": "f"}]}',
+        "'calls.0.arguments' is missing; where there are none, write {}",
+    ),
+    "another scoring": (
+        '{"task": "t", "calls": [], "scoring": "best"}',
+        "'scoring': expected 'paper', 'recommended' or an object of options",
+    ),
     "wrong types": (
         '{"task": 3, "calls": {}}',
-        "'task': expected text, not 3; 'calls': expected a list, not a mapping",
+        "'task': expected text, not 3; 'calls': expected a list, not an object",
     ),
-    "a call that is none": ('{"task": "t", "calls": [7]}', "'calls.0': expected a mapping, not 7"),
+    "a call that is none": (
+        '{"task": "t", "calls": [7]}',
+        "'calls.0': expected an object with 'tool' and 'arguments', not 7",
+    ),
     "an epoch that is text": ('{"task": "t", "calls": [], "epoch": "1"}', "'epoch': expected a whole number, not '1'"),
     "another version": ('{"version": 2, "task": "t", "steps": []}', "version 2 is not known here"),
     "a list": ("[]", 'an episode is a JSON object with "task" and "calls"'),

@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 
 from corepath import __version__
+from corepath.errors import count
 
 BANK = Path(__file__).parent.parent / "examples" / "bank"
 TASKS, EPISODES = BANK / "tasks", BANK / "episodes.jsonl"
@@ -242,6 +243,13 @@ def test_a_bad_line_is_reported_the_others_are_scored_and_the_exit_is_1(corepath
     assert last == "1 bad line left out"
 
 
+def test_a_task_that_is_not_known_without_tasks_says_what_is_missing(corepath, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"task": "bank/open", "calls": []}\n')
+    done = corepath("score", tmp_path / "a.jsonl")
+    assert done.returncode == 1
+    assert "no task 'bank/open' in the installed worlds; say with --tasks in which file or folder it is" in done.stderr
+
+
 def test_bad_lines_count_even_where_the_gate_holds(corepath, task):
     done = corepath("score", "-t", task, "-", "--fail-under", "pc=1", stdin=line("a", "b") + "\nnot\nnor this")
     assert done.returncode == 1
@@ -403,6 +411,22 @@ def test_check_warns_where_a_read_takes_away_a_way_to_go_on(corepath, tmp_path, 
             f"warning: t: in state 'q0' the read 'look' takes away a way to go on: "
             f"after it, '{removed}' is no longer allowed\n"
         )
+
+
+def test_a_message_that_quotes_several_lines_stands_on_one(corepath, tmp_path):
+    (tmp_path / "t.yaml").write_text("id: t\nprocedure: |\n  a() |\n  b()\n    >> c()\n", encoding="utf-8")
+    done = corepath("check", "t.yaml", cwd=tmp_path)
+    assert done.stderr == (
+        "warning: t: t.yaml:2:12: 'b() >> c()' is one side of '|' here; write (b() >> c()) to say so\n"
+    )
+
+
+def test_several_reasons_of_wrong_use_stand_on_one_line(corepath, tmp_path):
+    (tmp_path / "t.yaml").write_text("id: t\nworld: farm\nprocedure: a() >> b()\n", encoding="utf-8")
+    done = corepath("show", "t.yaml", cwd=tmp_path)
+    assert "\\n" not in done.stderr
+    assert "no tool 'a'" in done.stderr
+    assert "no tool 'b'" in done.stderr
 
 
 def test_check_warns_of_operators_mixed_without_parentheses(corepath, tmp_path):
@@ -580,3 +604,28 @@ def test_an_output_without_unicode_is_no_crash(task):
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )
     assert rb"no (\u22121)" in done.stdout
+
+
+# Numbers and nouns
+
+
+def test_a_number_agrees_with_its_noun():
+    assert [count(number, "episode") for number in (0, 1, 2, 12345)] == [
+        "0 episodes",
+        "1 episode",
+        "2 episodes",
+        "12,345 episodes",
+    ]
+    assert [count(number, "box", "boxes") for number in (1, 2)] == ["1 box", "2 boxes"]
+
+
+def test_one_of_a_thing_is_not_told_as_many(corepath, tmp_path):
+    done = corepath("run", "--task", "farm/threshold", "--agent", "left_out", "--out", tmp_path / "run")
+    calls = tmp_path / "calls.yaml"
+    calls.write_text("- {id: a, prompt: Look., calls: ['get_hours()']}\n", encoding="utf-8")
+    (tmp_path / "tools.yaml").write_text("version: 1\nreads: [get_hours]\n", encoding="utf-8")
+    derived = corepath("derive", calls, "--tools", tmp_path / "tools.yaml", "--out", tmp_path / "tasks.yaml")
+    told = corepath("table", tmp_path / "run").stdout + done.stdout + done.stderr + derived.stdout + derived.stderr
+    assert "1 of 1 episode;" in told
+    assert "1 of them asks that nothing be changed" in told
+    assert not re.search(r"\b1 (?:episodes|tasks|calls|agents|harmful calls|of them ask)\b", told), told

@@ -12,8 +12,15 @@ from tests.documentation import PAGES, ROOT, blocks, checked
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples_print_what_is_written(page: Path) -> None:
-    for block, really in checked(page):
+    for block, really, exits in checked(page):
         assert block.body == really
+        assert {code for code in exits if code} == {block.exit} - {0}, f"write ```console exit={max(exits)}"
+
+
+def test_a_command_that_fails_is_announced(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```console exit=3\n$ true\n$ exit 3\n```\n```console\n$ exit 4\n```\n", encoding="utf-8")
+    assert [(block.exit, exits) for block, _, exits in checked(page)] == [(3, (0, 3)), (0, (4,))]
 
 
 def test_every_python_block_is_followed_by_its_output() -> None:

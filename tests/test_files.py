@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+from math import inf
 from pathlib import Path
 
 import jsonschema
 import pytest
-from hypothesis import given
+import yaml
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from corepath import (
@@ -21,8 +24,10 @@ from corepath import (
     load_tasks,
     score,
 )
-from corepath.formats import schema
+from corepath.formats import TYPED, TaskFile, schema
+from corepath.json_values import canonical
 from corepath.show import as_json
+from corepath.world import installed_worlds, world
 
 BANK = Path(__file__).parent.parent / "examples" / "bank"
 
@@ -88,10 +93,103 @@ def test_yaml_leaves_every_text_as_it_stands(tmp_path, text):
     assert score(task, [Call("set", {"value": text})]).accepted
 
 
+@pytest.mark.parametrize(
+    ("scalar", "value"),
+    [
+        *((text, None) for text in ("~", "null", "Null", "NULL", "")),
+        *((text, True) for text in ("true", "True", "TRUE")),
+        *((text, False) for text in ("false", "False", "FALSE")),
+        *[("0", 0), ("-12", -12), ("+7", 7), ("007", 7), ("0o14", 12), ("0xFF", 255), ("!!int '6'", 6)],
+        *[("0.0", 0.0), (".5", 0.5), ("-1.", -1.0), ("1e3", 1000.0), ("6.02E+23", 6.02e23)],
+        *((text, text) for text in ("on", "no", "y", "12:30", "2024-01-01", "1_000", "0o8", "0b1", "tRue", "e3", ".")),
+        *[
+            ("'5'", "5"),
+            ('"true"', "true"),
+            ("'~'", "~"),
+            ("!!str 5", "5"),
+            ("|-\n        5", "5"),
+            (">-\n        1.0", "1.0"),
+        ],
+    ],
+)
+def test_a_scalar_of_setup_and_says_has_its_yaml_type(tmp_path, scalar, value):
+    """The types are those of YAML 1.2's core schema, also deep inside a value."""
+    lines = ["id: a", "prompt: a", "world: farm", "procedure: unlock_safety()", "says:"]
+    file = write(tmp_path, "a.yaml", "\n".join([*lines, f"  a: {scalar}", f"  b:\n  - c:\n    - {scalar}\n"]))
+    read = load_task(file).says
+    assert [type(one) for one in (read["a"], read["b"][0]["c"][0])] == [type(value)] * 2
+    assert read == {"a": value, "b": [{"c": [value]}]}
+
+
+yaml_texts = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\x85\u2028\u2029\ufeff"), max_size=8
+)
+yaml_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | yaml_texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(yaml_texts, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+class _TextsQuoted(yaml.SafeDumper):
+    """PyYAML writes YAML 1.1, where the texts 1e3 and 0o14 need no quotes."""
+
+
+_TextsQuoted.add_representer(
+    str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
+)
+
+
+@given(st.dictionaries(yaml_texts, yaml_values, max_size=3), st.booleans())
+def test_the_same_values_in_yaml_and_in_json_are_the_same(tmp_path_factory, says, flow):
+    content = {"id": "a", "prompt": "a", "world": "farm", "procedure": "unlock_safety()", "says": says}
+    folder = tmp_path_factory.mktemp("same")
+    read = [
+        load_task(write(folder, "a.json", json.dumps(content))),
+        load_task(write(folder, "a.yaml", yaml.dump(content, Dumper=_TextsQuoted, default_flow_style=flow))),
+        load_task(write(folder, "b.yaml", json.dumps(content, ensure_ascii=not flow))),  # JSON is YAML
+    ]
+    assert [canonical(task.says) for task in read] == [canonical(says)] * 3
+
+
+@given(st.from_regex(r"[-+.0-9eExXoOa-fA-F_~ntrufls]{1,8}", fullmatch=True))
+def test_a_plain_scalar_is_a_number_only_where_yaml_1_2_says_so(tmp_path_factory, scalar):
+    """The rules are spelled out here once more, from the specification."""
+    assume(scalar != "-")
+    if re.fullmatch(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", scalar):
+        value: object = int(scalar, 0) if scalar[:2] in ("0o", "0x") else int(scalar)
+    elif re.fullmatch(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", scalar):
+        value = float(scalar)
+        assume(value not in (inf, -inf))
+    else:
+        value = {"~": None, "null": None, "true": True, "false": False}.get(scalar, scalar)
+    lines = f"id: {scalar}\nprompt: a\nworld: farm\nprocedure: unlock_safety()\nsays: {{a: {scalar}}}\n"
+    if scalar in ("~", "null"):
+        lines = lines.replace(f"id: {scalar}", "id: a")
+    task = load_task(write(tmp_path_factory.mktemp("plain"), "a.yaml", lines))
+    assert (type(task.says["a"]), task.says["a"]) == (type(value), value)
+    assert task.id == (scalar if scalar not in ("~", "null") else "a")
+
+
+def test_setup_from_yaml_is_what_it_is_from_json(tmp_path):
+    body = "id: a\nprompt: a\nworld: farm\nprocedure: unlock_safety()\nsetup: {tank: 0.0, at: B}\n"
+    content = {"id": "a", "prompt": "a", "world": "farm", "procedure": "unlock_safety()"}
+    other = write(tmp_path, "a.json", json.dumps({**content, "setup": {"tank": 0.0, "at": "B"}}))
+    task = load_task(write(tmp_path, "a.yaml", body))
+    assert task.start == load_task(other).start
+    assert (task.start.tank, task.start.at) == (0.0, "B")
+
+
+def test_only_fields_of_text_are_read_as_text():
+    fields = {name: str(field) for name, field in TaskFile.model_json_schema()["properties"].items()}
+    free = [name for name, field in fields.items() if "integer" in field or "'additionalProperties': True" in field]
+    assert tuple(free) == TYPED
+
+
 def test_yaml_and_json_of_the_same_task_are_the_same(tmp_path):
-    yaml = write(tmp_path, "a.yaml", "id: a\nactions: {x: 'x(n=1)', y: 'y()'}\nprocedure: x & y?\nunlisted: ignore")
+    in_yaml = write(tmp_path, "a.yaml", "id: a\nactions: {x: 'x(n=1)', y: 'y()'}\nprocedure: x & y?\nunlisted: ignore")
     content = {"id": "a", "actions": {"x": "x(n=1)", "y": "y()"}, "procedure": "x & y?", "unlisted": "ignore"}
-    assert load_task(yaml) == load_task(write(tmp_path, "a.json", json.dumps(content)))
+    assert load_task(in_yaml) == load_task(write(tmp_path, "a.json", json.dumps(content)))
 
 
 def test_a_byte_order_mark_and_windows_lines_change_nothing(tmp_path):
@@ -107,9 +205,9 @@ def test_a_procedure_may_go_over_several_lines(tmp_path):
 
 
 def test_of_a_key_given_twice_the_last_counts_and_a_warning_says_so(tmp_path):
-    yaml = write(tmp_path, "a.yaml", "id: a\nprocedure: a()\nprocedure: b()\n")
+    in_yaml = write(tmp_path, "a.yaml", "id: a\nprocedure: a()\nprocedure: b()\n")
     other = write(tmp_path, "a.json", '{"id": "a", "procedure": "a()",\n "procedure": "b()"}')
-    for file, place in ((yaml, "3:1"), (other, "2:2")):
+    for file, place in ((in_yaml, "3:1"), (other, "2:2")):
         task = load_task(file)
         assert list(task.automaton.golden_paths()) == [("b",)]
         assert task.warnings == (f"{file}:{place}: 'procedure' is given twice; the last one counts",)
@@ -328,3 +426,62 @@ def test_the_schema_and_the_reader_refuse_the_same_episodes(tmp_path, content):
     assert not jsonschema.Draft202012Validator(schema("episode")).is_valid(content)
     with pytest.raises(InputError):
         load_episodes(write(tmp_path, "e.jsonl", json.dumps(content)))
+
+
+# Calls that a task speaks of twice
+
+
+@pytest.mark.parametrize(
+    ("rules", "calls", "said", "kinds"),
+    [
+        (
+            "forbid: ['b()']",
+            ["b()", "a()", "b()"],
+            ["'b()' also fits the step 'b'; the step wins, so that such a call is never forbidden"],
+            ["out_of_order"],
+        ),
+        ("forbid: ['*(...)']", ["c()"], ["'*(...)' also fits the step 'a'", "the step 'b'"], ["forbidden"]),
+        ("reads: ['b()']", ["b()", "a()", "b()", "b()"], [], []),
+        ("reads: ['b()']\nforbid: ['b()']", ["b()", "a()", "b()", "b()"], ["'b()' also fits the step 'b'"], []),
+        (
+            "reads: ['c()']\nforbid: ['c()']",
+            ["c()"],
+            ["'c()' is forbidden too; forbid wins, so that the call is harmful"],
+            ["forbidden"],
+        ),
+        (
+            "neutral: ['c(x=1)']\nforbid: ['c(...)']",
+            ["c(x=1)"],
+            ["'c(x=1)' is forbidden too by 'c(...)'; forbid wins"],
+            ["forbidden"],
+        ),
+        (
+            "reads: ['c()']\nneutral: ['c()']",
+            ["c()"],
+            ["'c()' is in reads too; both make the call a self-loop, so one is enough"],
+            [],
+        ),
+        ("reads: ['*(...)']\nforbid: ['c()']", ["b()", "c()"], [], ["forbidden"]),
+        ("reads: ['c(...)']\nneutral: ['c()']\nforbid: ['a(x=1)']", ["c()", "a(x=1)"], [], ["forbidden"]),
+    ],
+)
+def test_a_call_that_the_task_speaks_of_twice_is_a_warning_that_says_what_wins(tmp_path, rules, calls, said, kinds):
+    file = write(tmp_path, "a.yaml", f"id: a\nprocedure: a() >> b()\n{rules}\n")
+    task = load_task(file)
+    assert len(task.warnings) == len(said)
+    for warning, message in zip(task.warnings, said, strict=True):
+        assert re.match(rf"{file}:[345]:\d+: ", warning)
+        assert message in warning
+    assert [harm.kind.value for harm in score(task, calls).harms] == kinds
+
+
+def test_a_step_that_wants_a_result_leaves_others_to_forbid(tmp_path):
+    task = load_task(write(tmp_path, "a.yaml", "id: a\nprocedure: 'a() -> {ok: true}'\nforbid: ['a()']\n"))
+    assert task.warnings == ()
+    calls = [Call("a", {}, {"ok": True}), Call("a", {}, {"ok": False})]
+    assert [harm.kind.value for harm in score(task, calls).harms] == ["forbidden"]
+
+
+def test_no_task_of_a_world_speaks_of_a_call_twice():
+    for name in installed_worlds():
+        assert not [id_ for id_, task in world(name).tasks().items() if task.automaton.alphabet.overlaps]

@@ -73,7 +73,7 @@ def run(capsys, monkeypatch) -> Callable[..., Ran]:
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a world in a Python file, a task file, and a folder of both; commands run in it."""
     (tmp_path / "lamp.py").write_text(WORLD)
     (tmp_path / "bank.yaml").write_text(FILE)

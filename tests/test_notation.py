@@ -412,9 +412,9 @@ def test_an_error_says_what_is_wrong_and_where(read: Any, text: Any, message: An
         ("repeat(a, 2)", "repeat() is written with operators in text: a{2,4}", 7),
         ("a >> aa", "no action 'aa'; did you mean 'a'?", 5),
         ("a >> zebra", "no action 'zebra'; there is a, b, c, d", 5),
-        ("a >>", "expected an action, not the end", 4),
+        ("a >>", "expected an action, but the procedure ends here", 4),
         (">> a", "expected an action, not '>>'", 0),
-        ("a b", "'b' is one too many", 2),
+        ("a b", "two steps stand side by side; write >> for then", 2),
         ("(a >> b", "expected ')'", 7),
         ("a >> b)", "')' is one too many", 6),
         ("a{4,2}", "{4,2} holds nothing: the first is larger than the second", 2),
@@ -424,8 +424,8 @@ def test_an_error_says_what_is_wrong_and_where(read: Any, text: Any, message: An
         ("a{2", "expected '}' after the number of times", 3),
         ("a???", "'?' is one too many; write (a?){2}", 3),
         ("a > b", "'>' means nothing here", 2),
-        ("a -> 1", "'->' is one too many", 2),
-        ("a, b", "',' is one too many", 1),
+        ("a -> 1", "'->' means nothing here; write >> for then", 2),
+        ("a, b", "',' means nothing here; write >> for then", 1),
     ],
 )
 def test_an_error_in_a_procedure_says_what_is_wrong_and_where(text: Any, message: Any, position: Any) -> None:
@@ -433,6 +433,45 @@ def test_an_error_in_a_procedure_says_what_is_wrong_and_where(text: Any, message
         procedure(text, ABCD.get, tuple(ABCD))
     assert message in error.value.message
     assert error.value.position == position
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        *((f"a {sign} b", f"'{sign}' means nothing here; write >> for then") for sign in (">", "->", "→", ";", "then")),
+        *((f"a() {sign} b()", f"'{sign}' means nothing here; write >> for then") for sign in (">", "=>", "⇒", ",")),
+        ("a() -> b()", "'->' stands before what a call returns, as in f() -> {ok: true}; write >> for then"),
+        ("a() -> b", "'->' stands before what a call returns"),
+        ("(a and b) >> c", "'and' means nothing here; write & for both"),
+        ("(a >> b", "expected ')'"),
+        ("a && b", "'&&' means nothing here; write & for both"),
+        ("a || b", "'||' means nothing here; write | for one of them"),
+        ("a or b", "'or' means nothing here; write | for one of them"),
+        ("a() + b()", "'+' means nothing here; write & for both or >> for then"),
+        ("a()*3", "'*3' means nothing here; write {3} to repeat a step, as in a{3}"),
+        ("a() * 12", "'* 12' means nothing here; write {12}"),
+        ("a*3", "'a*3' is no action; write {3} to repeat a step, as in a{3}"),
+        ("3*a()", "the number of times stands behind a step, as in a{3}"),
+        ("a()*", "'*' has no end; say how often a step may be done, as in a{0,5}"),
+        ("a{2..4}", "expected a number of times, as in {3} or {2,4}"),
+        ("- a()\n- b()", "'-' means nothing here; between steps write >> for then"),
+        ("a(x>3)", "'>' means nothing here; a range of values is written between(1, 5)"),
+    ],
+)
+def test_a_sign_of_another_language_is_told_with_the_right_one(text: str, message: str) -> None:
+    with pytest.raises(NotationError) as error:
+        procedure(text, ABCD.get, tuple(ABCD))
+    assert message in error.value.message
+
+
+def test_a_tool_where_an_action_should_be_is_told_with_its_brackets() -> None:
+    for text, known in (("f", ("f",)), ("a >> f() >> f", ())):
+        with pytest.raises(NotationError, match=r"no action 'f'; to call the tool f write f\(\)"):
+            procedure(text, ABCD.get, tuple(ABCD), known)
+    with pytest.raises(NotationError, match=r"no action 'f'; name it under 'actions', or write f\(\) to call a tool"):
+        procedure("f")
+    with pytest.raises(NotationError, match="no action 'f'; there is a, b, c, d"):
+        procedure("f", ABCD.get, tuple(ABCD))
 
 
 def test_a_long_text_is_shown_in_part() -> None:

@@ -7,7 +7,7 @@ is forbidden, a read, neutral, or unlisted, in this order.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -142,6 +142,46 @@ class Alphabet:
     def _reads(self) -> tuple[Action, ...]:
         return tuple(spelled for pattern in self.reads for spelled in self._spelled(pattern))
 
+    @cached_property
+    def overlaps(self) -> tuple[Fault, ...]:
+        """Calls that the task speaks of twice, with what such a call is.
+
+        A step wins over forbid, and forbid over reads and neutral: told where forbid takes every call of the other
+        one, or where reads and neutral are the same. A read that is a step too is both, each in its place.
+        """
+        return tuple(self._overlaps())
+
+    def _overlaps(self) -> Iterator[Fault]:
+        steps = sorted(self.steps)
+        for place, one in enumerate(self.forbid):
+            for number in steps:
+                # A step that wants a result leaves calls with other results to forbid.
+                wins = self.actions[number].result is None or one.call.result is not None
+                if wins and self._covers(one.call, self.actions[number]):
+                    message = f"'{one.call.notation}' also fits the step '{self.names[number]}'; the step wins, "
+                    yield Fault(message + "so that such a call is never forbidden", ("forbid", place))
+        for key, patterns in (("reads", self.reads), ("neutral", self.neutral)):
+            for place, pattern in enumerate(patterns):
+                if message := self._said_elsewhere(pattern, in_neutral=key == "neutral"):
+                    yield Fault(f"'{pattern.notation}' {message}", (key, place))
+
+    def _said_elsewhere(self, pattern: Action, *, in_neutral: bool) -> str:
+        """What else the task says of the calls of reads or neutral, and what wins."""
+        if any(_same(pattern, self.actions[number]) for number in self.steps):
+            return ""
+        forbidden = next((one.call for one in self.forbid if self._covers(one.call, pattern)), None)
+        if forbidden is not None:
+            by = "" if _same(forbidden, pattern) else f" by '{forbidden.notation}'"
+            return f"is forbidden too{by}; forbid wins, so that the call is harmful"
+        if in_neutral and any(_same(pattern, one) for one in self.reads):
+            return "is in reads too; both make the call a self-loop, so one is enough"
+        return ""
+
+    def _covers(self, wide: Action, narrow: Action) -> bool:
+        """Whether one pattern takes every call that the other takes, the defaults of tools considered."""
+        others = list(self._spelled(narrow))
+        return bool(others) and all(any(one.covers(other) for one in self._spelled(wide)) for other in others)
+
     def _loops_of(self, tool: str) -> tuple[Action, ...]:
         """The reads and neutral patterns that a call of the tool may fit."""
         if self.tools is None:
@@ -242,6 +282,10 @@ class Alphabet:
                     literal[pattern] = number
                 else:
                     wide.append(number)
+
+
+def _same(one: Action, other: Action) -> bool:
+    return (one.tool, one.arguments, one.result) == (other.tool, other.arguments, other.result)
 
 
 def _fits(pattern: Action, call: Call, scope: Scope) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Final, TypedDict, Unpack
 
 from corepath import notation
 from corepath.action import Call
+from corepath.errors import count
 from corepath.loop import Loop, task_of, tell
 from corepath.score import PAPER, Score, Scoring, score
 from corepath.task import Episode, Task
@@ -151,7 +152,7 @@ def shortened(text: str) -> str:
         return text
     first, last = MOST_LINES // 2, MOST_LINES // 4
     left_out = len(lines) - first - last
-    return "\n".join([*lines[:first], f"  … {left_out:,} lines are left out …", *lines[-last:]])
+    return "\n".join([*lines[:first], f"  … {count(left_out, 'line')} left out …", *lines[-last:]])
 
 
 def _checked(limits: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import Any, Final, Literal, TypeVar, get_args
 import yaml
 
 from corepath.action import Action, Call
-from corepath.errors import TaskError, nearest
+from corepath.errors import TaskError, count, nearest
 from corepath.formats import VERSION
 from corepath.json_values import canonical, is_number
 from corepath.matchers import Fields
@@ -264,7 +264,7 @@ def _paired(value: Mapping[str, Any], rules: Mapping[str, Rule], path: str | Non
         other = lists[rule.other]
         length, others = len(value[one]), len(value[other])
         if length != others:
-            raise TaskError.of(f"'{here}' and '{rule.other}' are paired, but have {length} and {others} items")
+            raise TaskError.of(f"'{here}' and '{rule.other}' are paired, but have {length} and {count(others, 'item')}")
         if length > MOST_PAIRS:
             raise TaskError.of(f"'{here}' and '{rule.other}' have {length} pairs; at most {MOST_PAIRS} can be permuted")
         linked = [group for group in groups if one in group or other in group]
@@ -380,10 +380,10 @@ def _task_file(derived: Derived) -> str:
 
 def _choices(derived: Derived) -> Iterable[str]:
     """What was chosen, in words."""
-    number = len(derived.expected.calls)
+    calls = count(len(derived.expected.calls), "expected call")
     order = "in sequence" if derived.writes == "sequence" else "in any order"
     reads = "loops" if derived.golden_reads == "loops" else "steps"
-    yield f"Derived from {number} expected call{'s' * (number != 1)}: writes {order}, expected reads are {reads}."
+    yield f"Derived from {calls}: writes {order}, expected reads are {reads}."
     if NO_AGENT_ACTIONS in derived.expected.tags:
         yield "All that is expected is done by others than the agent: no call of the agent's is right or wrong here."
     elif not derived.task.actions:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from corepath.automaton import Automaton
+from corepath.errors import count
 from corepath.folding import Group, folded, unfolded
 from corepath.layout import Edge, laid_out
 from corepath.lettering import CELL, Text, cells, escaped, readable, text, title
@@ -120,8 +121,8 @@ def _summed(group: Group, harms: Harms) -> list[tuple[str, int]]:
     """The harmful calls made in the states of a group, the most frequent first."""
     times: dict[str, int] = {}
     for state in group.states:
-        for call, count in harms.get(state, ()):
-            times[call] = times.get(call, 0) + count
+        for call, often in harms.get(state, ()):
+            times[call] = times.get(call, 0) + often
     return sorted(times.items(), key=lambda one: (-one[1], one[0]))
 
 
@@ -195,7 +196,7 @@ def _left_out(automaton: Automaton, nodes: Sequence[Node]) -> Iterator[str]:
     sizes = [len(node.group.states) for node in nodes if node.group.words]
     if sizes:
         yield (
-            f"{sum(sizes):,} of {len(automaton.states):,} states are folded into {_many(len(sizes), 'box', 'boxes')}, "
+            f"{sum(sizes):,} of {len(automaton.states):,} states are folded into {count(len(sizes), 'box', 'boxes')}, "
             "with the steps and self-loops among them."
         )
     for what, counts in (
@@ -204,11 +205,7 @@ def _left_out(automaton: Automaton, nodes: Sequence[Node]) -> Iterator[str]:
     ):
         hidden = [count - MOST_SHOWN for count in counts if count > MOST_SHOWN]
         if hidden:
-            yield f"Counted but not named: {_many(sum(hidden), what)} at {_many(len(hidden), 'state')}."
-
-
-def _many(count: int, one: str, more: str = "") -> str:
-    return f"{count:,} {one if count == 1 else more or one + 's'}"
+            yield f"Counted but not named: {count(sum(hidden), what)} at {count(len(hidden), 'state')}."
 
 
 STYLE: Final = (

@@ -84,6 +84,11 @@ class InputError(CorepathError, ValueError):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+def count(number: int, one: str, more: str | None = None) -> str:
+    """`1 episode`, `2,000 episodes`; `count(2, "box", "boxes")` where the plural is no `s`."""
+    return f"{number:,} {one if number == 1 else more or f'{one}s'}"
+
+
 def excerpt(text: str, position: int, width: int = 60) -> str:
     """The part of a long text around a position, on one line."""
     first = max(0, position - width // 2)

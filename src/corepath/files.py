@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -15,8 +15,17 @@ from corepath import notation
 from corepath.action import UNANSWERED, Action, Call, Tool
 from corepath.alphabet import Forbidden
 from corepath.automaton import Automaton
-from corepath.errors import Fault, InputError, NotationError, Problem, TaskError, nearest
-from corepath.formats import VERSION, CallRecord, DecoyEntry, EpisodeRecord, ForbidEntry, PolicyEntry, TaskFile
+from corepath.errors import Fault, InputError, NotationError, Problem, TaskError, count, nearest
+from corepath.formats import (
+    TYPED,
+    VERSION,
+    CallRecord,
+    DecoyEntry,
+    EpisodeRecord,
+    ForbidEntry,
+    PolicyEntry,
+    TaskFile,
+)
 from corepath.harm import HarmKind
 from corepath.json_values import parse_json
 from corepath.located import Located, read_json, read_yaml, why_unread
@@ -71,7 +80,7 @@ def load_task(path: str | Path) -> Task:
         raise InputError([Problem(file, 1, 1, f"has no task '{id_}'{nearest(id_, tasks)}")])
     few = ", ".join(list(tasks)[:5]) + ", …" * (len(tasks) > 5)
     example = f"; name one, as in {file}::{next(iter(tasks))}" if tasks else ""
-    raise InputError([Problem(file, 1, 1, f"has {len(tasks)} tasks ({few}){example}")])
+    raise InputError([Problem(file, 1, 1, f"has {count(len(tasks), 'task')} ({few}){example}")])
 
 
 @dataclass(frozen=True)
@@ -170,19 +179,20 @@ def _documents(file: Path) -> list[Located]:
 def _task(document: Located) -> Task:
     if not isinstance(document.data, dict):
         raise InputError([document.problem("a task is a mapping with an id and a procedure")])
-    if wrong := _other_version(document.data):
+    data = document.data | {name: document.typed(name) for name in TYPED if name in document.data}
+    if wrong := _other_version(data):
         raise InputError([document.problem(wrong, ("version",))])
     problems: list[Problem] = []
     try:
-        return _Builder(document, TaskFile.model_validate(document.data)).task()
+        return _Builder(document, TaskFile.model_validate(data)).task()
     except ValidationError as error:
         problems = [_model_problem(document, one) for one in error.errors()]
         wrong_fields = {one["loc"][0] for one in error.errors()}
-        rest = {name: value for name, value in document.data.items() if name not in wrong_fields}
+        rest = {name: value for name, value in data.items() if name not in wrong_fields}
         builder = _Builder(document, TaskFile.model_validate({"id": "?", **rest}))
-        builder.texts()
+        common = builder.texts()
         if builder.file.procedure is not None and "actions" not in wrong_fields:
-            builder.procedure()
+            builder.procedure(builder.known_tools(common))
         faults: Iterable[Fault] = builder.faults
     except TaskError as error:
         faults = error.problems
@@ -221,6 +231,8 @@ def _model_problem(document: Located, error: Any) -> Problem:
         case "extra_forbidden":
             known = TaskFile.model_fields if len(where) == 1 else ForbidEntry.model_fields
             return document.problem(f"no field '{name}'{nearest(name, known)}", where, at_key=True)
+        case "string_type" if where == ("procedure",) and isinstance(error["input"], list):
+            message = "expected text, not a list; write the steps as a >> b"
         case "string_type" if isinstance(error["input"], (dict, list)):
             message = f"expected text, not {_kind(error['input'])}; a call with ':' or ',' goes in single quotes"
         case _:
@@ -283,7 +295,7 @@ class _Builder:
             except TaskError as error:
                 self.faults.append(Fault(str(error), ("world",)))
         common = self.texts()
-        procedure, warnings = self.procedure()
+        procedure, warnings = self.procedure(self.known_tools(common))
         if self.faults:
             raise TaskError(self.faults)
         common |= {
@@ -306,8 +318,18 @@ class _Builder:
         )
         return self.completed(Task(automaton=made, **common))
 
+    def known_tools(self, texts: Mapping[str, Any]) -> set[str]:
+        """The tools that the task speaks of, and those of its world."""
+        patterns = (*self.actions.values(), *texts["reads"], *texts["neutral"], *(one.call for one in texts["forbid"]))
+        listed = {tool.name for tool in texts["tools"] or ()}
+        return listed | {one.tool for one in patterns} | set(self.world.tools if self.world else ())
+
     def completed(self, task: Task) -> Task:
-        """The task in its world, where it names one."""
+        """The task with what is odd about it, in its world, where it names one."""
+        if told := task.automaton.alphabet.overlaps:
+            warnings = (str(self.document.problem(one.message, one.where)) for one in told)
+            automaton: Any = task.automaton if task.procedure is None else None  # a procedure is compiled again
+            task = replace(task, warnings=(*task.warnings, *warnings), automaton=automaton)
         return task if self.world is None else self.world.complete(task)
 
     def of_world(self) -> dict[str, Any]:
@@ -368,7 +390,8 @@ class _Builder:
             "answer": self._answer(),
         }
 
-    def procedure(self) -> tuple[Procedure | None, tuple[str, ...]]:
+    def procedure(self, tools: Collection[str] = ()) -> tuple[Procedure | None, tuple[str, ...]]:
+        """The procedure, and what is odd about it; `tools` are known to the task."""
         file = self.file
         outright = {"start": file.start, "accept": file.accept, "transitions": file.transitions}
         given = [name for name, value in outright.items() if value is not None]
@@ -386,7 +409,9 @@ class _Builder:
         if file.golden != "acyclic":
             self.faults.append(Fault("'golden' goes with 'transitions'; a procedure has no circles", ("golden",)))
         found = self._text(
-            ("procedure",), file.procedure, lambda text: notation.procedure(text, self._action, tuple(file.actions))
+            ("procedure",),
+            file.procedure,
+            lambda text: notation.procedure(text, self._action, tuple(file.actions), tools),
         )
         if found is None:
             return None, ()
@@ -501,7 +526,7 @@ def _episode(raw: bytes) -> Episode:
     try:
         record = EpisodeRecord.model_validate(data, strict=True)
     except ValidationError as error:
-        raise _LineError("; ".join(_record_problem(one) for one in error.errors()[:5])) from None
+        raise _LineError(_record_problems(data, error.errors()[:5])) from None
     return Episode(
         task=record.task,
         calls=tuple(map(_call, record.calls, data["calls"])),
@@ -518,9 +543,41 @@ def _episode(raw: bytes) -> Episode:
     )
 
 
+_OTHER_NAMES = {
+    "task": ("task_id", "taskId", "task_name", "taskName", "id"),
+    "calls": ("tool_calls", "toolCalls", "steps", "actions", "trajectory", "trace"),
+    "tool": ("name", "tool_name", "toolName", "function", "function_name", "action"),
+    "arguments": ("args", "input", "tool_input", "parameters", "params", "kwargs", "toolInput"),
+}
+"""What the required fields of an episode and of a call are called elsewhere."""
+_OTHER_FORMATS = (
+    *("messages", "choices", "output", "contents", "candidates", "resourceSpans", "resource_spans", "scopeSpans"),
+    *("spans", "samples", "jsonrpc", "trajectory", "simulations", "traj", "role", "trace_id"),
+)
+"""What records of other formats have at their top."""
+
+
+def _record_problems(data: Mapping[str, Any], errors: Iterable[Any]) -> str:
+    """What is wrong with an episode; where it looks like a record of another format, that alone."""
+    other = next((name for name in _OTHER_FORMATS if name in data), None)
+    if other is not None and "calls" not in data:
+        return f"'calls' is missing, and '{other}' is there; make episodes of other formats with: corepath import"
+    return "; ".join(dict.fromkeys(map(_record_problem, errors)))
+
+
 def _record_problem(error: Any) -> str:
-    where = ".".join(str(part) for part in error["loc"])
-    return f"'{where}' is missing" if error["type"] == "missing" else f"'{where}': {_expected(error)}"
+    where, name, given = ".".join(map(str, error["loc"])), error["loc"][-1], error["input"]
+    if error["loc"][0] == "scoring":
+        return "'scoring': expected 'paper', 'recommended' or an object of options"
+    if error["type"] != "missing":
+        what = " with 'tool' and 'arguments'" if error["type"] == "model_type" else ""
+        return f"'{where}': {_expected(error).replace('a mapping', f'an object{what}')}"
+    other = next((one for one in _OTHER_NAMES.get(name, ()) if one in given), None)
+    if other is not None and not (name == "tool" and isinstance(given[other], dict)):
+        return f"'{where}' is missing; it is called '{other}' here, write '{name}'"
+    if other is not None:
+        return f"'{where}' is missing, and '{other}' is an object; make episodes of other formats with: corepath import"
+    return f"'{where}' is missing" + ("; where there are none, write {}" if name == "arguments" else "")
 
 
 def _besides(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ VERSION = 1
 """The version of both formats."""
 
 
-_VERSION = Field(VERSION, description="of this format", json_schema_extra={"const": VERSION})
+_VERSION = Field(VERSION, strict=True, description="of this format", json_schema_extra={"const": VERSION})
 
 
 class _Model(BaseModel):
@@ -83,12 +83,18 @@ class TaskFile(_Model):
     forbid: list[_Forbid] = Field([], description="calls that are harmful in every state")
     unlisted: Literal["harm", "ignore"] = Field("harm", description="what a call is that nothing here speaks of")
     answer: str | None = Field(None, description='a condition on the final answer, as in contains("100")')
-    most_calls: int | None = Field(None, ge=1, description="calls that end an episode; else by the longest golden path")
+    most_calls: int | None = Field(
+        None, strict=True, ge=1, description="calls that end an episode; else by the longest golden path"
+    )
     setup: dict[str, Any] | None = Field(None, description="fields of the world's state that start with other values")
     goal: str | None = Field(None, description='what the state must be like at the end, as in {at: "base", ...}')
     policies: list[PolicyEntry] = Field([], description="why a way to the goal is a wrong one")
     decoys: dict[str, DecoyEntry] = Field({}, description="wrong paths that tempt, by name")
     says: dict[str, Any] = Field({}, description="words of the prompt, and the value that they mean")
+
+
+TYPED = ("version", "most_calls", "setup", "says")
+"""The fields of a task in which a scalar of YAML has its type; in all others it is the text that stands there."""
 
 
 class CallRecord(BaseModel):

@@ -1,7 +1,8 @@
 """YAML and JSON text as plain data that remembers where each value stands.
 
-All values of a task file are texts, so YAML's scalars are read as the text that stands there (`on`, `12:30`, `0123`,
-`1.10`), but for null. No tag makes an object, so reading a file never runs code.
+Most fields of a task file are texts, so a scalar is read as the text that stands there (`on`, `12:30`, `0123`,
+`1.10`), but for null. Where a field may be of any type, `Located.typed` gives it that of YAML 1.2's core schema. No tag
+makes an object, so reading a file never runs code.
 """
 
 from __future__ import annotations
@@ -16,24 +17,36 @@ from typing import Any, Final
 import yaml
 
 from corepath.errors import InputError, Problem
-from corepath.json_values import parse_json
+from corepath.json_values import MOST_DIGITS, parse_json, why_not_json
 
 MOST_VALUES: Final = 1_000_000
 """A file with more values, aliases counted each time they are used, is refused."""
 
 _Path = tuple[str | int, ...]
-_PLAIN: Final = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "null", "map", "seq")}
+_TAG: Final = "tag:yaml.org,2002:"
+_CORE: Final = {
+    "null": (r"^(?:~|null|Null|NULL|)$", [*"~nN", ""]),
+    "bool": (r"^(?:true|True|TRUE|false|False|FALSE)$", [*"tTfF"]),
+    "int": (r"^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$", [*"-+0123456789"]),
+    "float": (
+        r"^(?:[-+]?(?:(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|\.(?:inf|Inf|INF))|\.(?:nan|NaN|NAN))$",
+        [*"-+.0123456789"],
+    ),
+}
+"""The scalars of YAML 1.2's core schema that are no texts, and the signs that each may begin with."""
+_KNOWN: Final = {f"{_TAG}{kind}" for kind in ("str", "map", "seq", *_CORE)}
 _SPACE: Final = re.compile(r"\s*")
 _ESCAPE: Final = re.compile(r"\\(?:x..|u....|U.{8}|.)", re.DOTALL)
 
 
 class _Loader(yaml.SafeLoader):
-    """Scalars are text, but for YAML 1.2's null."""
+    """Tells scalars apart as YAML 1.2's core schema does."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012  # as the parent declares it
 
 
-_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile("^(?:~|null|Null|NULL|)$"), [*"~nN", ""])
+for _kind, (_scalar, _begins) in _CORE.items():
+    _Loader.add_implicit_resolver(f"{_TAG}{_kind}", re.compile(_scalar), _begins)
 
 
 @dataclass
@@ -68,6 +81,19 @@ class Located:
             return None
         rest = self.source[node.end_mark.index :].split("\n", 1)[0].lstrip()
         return rest[0] if rest[:1] in ("#", ",", ":") else None
+
+    def typed(self, name: str) -> Any:
+        """The value of a field, with the types of YAML 1.2's core schema. Raises `InputError` where it is no JSON."""
+        value = self.data[name]
+        if self.node is None:
+            return value  # JSON has its types
+        _, node = self.find((name,))
+        assert node is not None
+        reader = _Reader(self, typed=True)
+        value = reader.value(node, 0)
+        if reader.problems:
+            raise InputError(reader.problems)
+        return value
 
     def items(self) -> list[Located]:
         """Each task of a list, or the one that there is."""
@@ -119,7 +145,9 @@ def read_json(file: str, source: str) -> list[Located]:
     if _has_twice(source):
         _, node = document.find(())
         if node is not None:
-            _Reader(document).value(node, 0)
+            reader = _Reader(document)
+            reader.value(node, 0)
+            document.warnings += reader.warnings
     return [document]
 
 
@@ -175,6 +203,7 @@ def read_yaml(file: str, source: str) -> list[Located]:
         document.data = reader.value(node, 0)
         if reader.problems:
             raise InputError(reader.problems)
+        document.warnings += reader.warnings
         documents.append(document)
     return documents
 
@@ -195,16 +224,19 @@ def _syntax(file: str, source: str, error: yaml.MarkedYAMLError) -> Problem:
 
 
 class _Reader:
-    """Plain data from nodes."""
+    """Plain data from nodes: scalars as texts, or with their types."""
 
-    def __init__(self, document: Located) -> None:
-        self.document = document
+    def __init__(self, document: Located, *, typed: bool = False) -> None:
+        self.document, self.typed = document, typed
         self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
         self.count = 0
 
+    def at(self, node: yaml.Node, message: str) -> Problem:
+        return Problem(self.document.file, node.start_mark.line + 1, node.start_mark.column + 1, message)
+
     def wrong(self, node: yaml.Node, message: str) -> None:
-        mark = node.start_mark
-        self.problems.append(Problem(self.document.file, mark.line + 1, mark.column + 1, message))
+        self.problems.append(self.at(node, message))
 
     def value(self, node: yaml.Node, depth: int) -> Any:
         self.count += 1
@@ -212,17 +244,25 @@ class _Reader:
             if not self.problems:
                 self.wrong(node, f"more than {MOST_VALUES:,} values, or nested deeper than 100 levels")
             return None
-        if node.tag not in _PLAIN:
+        if node.tag not in _KNOWN:
             return self._tagged(node)
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, depth)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, depth + 1) for item in node.value]
-        return None if node.tag.endswith(":null") else node.value
+        kind, text = node.tag.removeprefix(_TAG), node.value
+        if kind in _CORE and not re.match(_CORE[kind][0], text):  # only a tag can say so
+            return self.wrong(node, f"'{text[:60]}' is no !!{kind}")
+        if not self.typed:
+            return None if kind == "null" else text
+        try:
+            return _scalar_value(kind, text)
+        except ValueError as error:
+            return self.wrong(node, str(error))
 
     def _tagged(self, node: yaml.Node) -> None:
-        tag = node.tag.replace("tag:yaml.org,2002:", "!!")
-        self.wrong(node, f"the tag {tag} is not allowed; a task holds texts, lists and mappings only")
+        tag = node.tag.replace(_TAG, "!!")
+        self.wrong(node, f"the tag {tag} is not allowed; a task holds texts, numbers, lists and mappings only")
 
     def _mapping(self, node: yaml.MappingNode, depth: int) -> dict[str, Any]:
         read: dict[str, Any] = {}
@@ -230,15 +270,34 @@ class _Reader:
             if not isinstance(key, yaml.ScalarNode):
                 self.wrong(key, "a key must be text")
                 continue
-            if key.tag not in _PLAIN:
+            if key.tag not in _KNOWN:
                 self._tagged(key)
                 continue
             if key.value in read:
-                mark = key.start_mark
-                message = f"'{key.value}' is given twice; the last one counts"
-                self.document.warnings.append(Problem(self.document.file, mark.line + 1, mark.column + 1, message))
+                self.warnings.append(self.at(key, f"'{key.value}' is given twice; the last one counts"))
             read[key.value] = self.value(value, depth + 1)
         return read
+
+
+def _scalar_value(kind: str, text: str) -> Any:
+    """The value of a scalar. Raises ValueError, with a sentence for the user, where it is none of JSON."""
+    value: Any = text if kind == "str" else None
+    match kind:
+        case "bool":
+            value = text.lower() == "true"
+        case "int" if text.startswith(("0o", "0x")):
+            value = int(text[2:], 8 if text[1] == "o" else 16)
+        case "int" if len(text) > MOST_DIGITS:
+            raise ValueError(f"a number of more than {MOST_DIGITS:,} digits")
+        case "int":
+            value = int(text)
+        case "float" if text[-1].isalpha():
+            raise ValueError(f"{text} is not JSON; use a number, a text or null")
+        case "float":
+            value = float(text)
+    if why_not_json(value):
+        raise ValueError(f"the number {text[:40]} is too large for JSON")
+    return value
 
 
 def _child(node: yaml.Node | None, name: str | int) -> tuple[yaml.Node | None, yaml.Node | None] | None:

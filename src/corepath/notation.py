@@ -10,7 +10,7 @@ Text is only ever taken apart, never evaluated.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -48,6 +48,15 @@ _MATCHERS: Final[dict[str, Callable[..., Any]]] = {
     "same_text": patterns.same_text,
 }
 _IN_PYTHON: Final = {"seq": "a >> b", "any_order": "a & b", "choice": "a | b", "optional": "a?", "repeat": "a{2,4}"}
+_THEN, _BOTH, _EITHER = ">> for then, as in a >> b", "& for both, as in a & b", "| for one of them, as in a | b"
+_MEANT: Final = {
+    **dict.fromkeys((">", "->", "=>", "→", "⇒", ",", ";", "then", "THEN"), _THEN),
+    **dict.fromkeys(("||", "or", "OR", "/"), _EITHER),
+    **dict.fromkeys(("&&", "and", "AND"), _BOTH),
+    "+": "& for both or >> for then, as in a & b or a >> b",
+}
+"""Signs of other languages between two steps, and what to write in their place."""
+_TIMES: Final = re.compile(r"\*+\s*(\d+)")
 _DEEPEST: Final = 100
 _DEEPEST_PROCEDURE: Final = 50
 _MOST_SUFFIXES: Final = 2
@@ -111,9 +120,11 @@ def tool(text: str) -> Tool:
     return read
 
 
-def procedure(text: str, lookup: Lookup | None = None, names: tuple[str, ...] = ()) -> ReadProcedure:
-    """A procedure; `lookup` finds the actions that it names, `names` are those an error may suggest."""
-    reader = _Reader(text, lookup, names)
+def procedure(
+    text: str, lookup: Lookup | None = None, names: tuple[str, ...] = (), tools: Collection[str] = ()
+) -> ReadProcedure:
+    """A procedure; `lookup` finds the actions that it names, `names` and `tools` are those an error may suggest."""
+    reader = _Reader(text, lookup, names, tools, of_steps=True)
     if reader.peek().kind == "end":
         return ReadProcedure(seq(), ())
     read = reader.procedure()
@@ -124,8 +135,16 @@ def procedure(text: str, lookup: Lookup | None = None, names: tuple[str, ...] = 
 class _Reader:
     """Reads one text from left to right."""
 
-    def __init__(self, text: str, lookup: Lookup | None = None, names: tuple[str, ...] = ()) -> None:
-        self.text, self.lookup, self.names = text, lookup, names
+    def __init__(
+        self,
+        text: str,
+        lookup: Lookup | None = None,
+        names: tuple[str, ...] = (),
+        tools: Collection[str] = (),
+        *,
+        of_steps: bool = False,
+    ) -> None:
+        self.text, self.lookup, self.names, self.tools, self.of_steps = text, lookup, names, tools, of_steps
         self.tokens = self._tokens()
         self.place = self.depth = 0
         self.warnings: list[str] = []
@@ -137,19 +156,34 @@ class _Reader:
             found = _TOKEN.match(self.text, position)
             if found is None:
                 start = position + len(self.text[position:]) - len(self.text[position:].lstrip())
-                raise NotationError(self._unreadable(start), self.text, start)
+                raise NotationError(self._unreadable(start, tokens), self.text, start)
             kind = found.lastgroup or ""
             tokens.append(_Token(kind, found[kind], found.start(kind)))
             position = found.end()
         return [*tokens, _Token("end", "", end)]
 
-    def _unreadable(self, start: int) -> str:
+    def _unreadable(self, start: int, before: list[_Token]) -> str:
         sign = self.text[start]
         if sign in "\"'":
             return f"the text that begins here has no closing {sign}"
+        within = _bracket(before)
+        if sign in "<>" and within == "call":
+            return f"'{sign}' means nothing here; a range of values is written between(1, 5)"
+        if self.of_steps and within == "{":
+            return "expected a number of times, as in {3} or {2,4}"
+        if self.of_steps and within == "":
+            return self._odd_sign(start)
         if sign.isdecimal() or sign in "+-.":
             return 'expected a number; a text is written in quotes: "2025-01-01"'
         return f"{sign!r} means nothing here"
+
+    def _odd_sign(self, start: int) -> str:
+        """What is wrong with a sign between steps that is none of the notation."""
+        sign = self.text[start]
+        if sign == ">" and self.text[start - 1 : start] == "=":
+            sign = "=>"
+        right = f"; write {_MEANT[sign]}" if sign in _MEANT else f"; between steps write {_THEN}"
+        return f"'{sign}' means nothing here{right}"
 
     def peek(self) -> _Token:
         return self.tokens[self.place]
@@ -173,8 +207,27 @@ class _Reader:
         return NotationError(message, self.text, (token or self.peek()).start)
 
     def end(self) -> None:
-        if self.peek().kind != "end":
-            raise self.wrong(f"'{self.peek().text}' is one too many: the notation ended before it")
+        token = self.peek()
+        if token.kind != "end":
+            message = f"'{token.text}' is one too many: the notation ended before it"
+            raise self.wrong(self._instead_of(token) or message)
+
+    def _instead_of(self, token: _Token) -> str | None:
+        """What to write in place of something between two steps that is no sign of a procedure."""
+        if not self.of_steps:
+            return None
+        rest = self.text[token.start :]
+        if times := _TIMES.match(rest):
+            return f"'{times[0]}' means nothing here; write {{{times[1]}}} to repeat a step, as in a{{{times[1]}}}"
+        if token.text.startswith("*"):
+            return "'*' has no end; say how often a step may be done, as in a{0,5}"
+        if rest.startswith("=>"):
+            return f"'=>' means nothing here; write {_THEN}"
+        if token.text in _MEANT:
+            return f"'{token.text}' means nothing here; write {_MEANT[token.text]}"
+        if token.kind in ("name", "text") or token.text == "(":
+            return f"two steps stand side by side; write {_THEN}"
+        return None
 
     # Calls and actions
 
@@ -184,9 +237,17 @@ class _Reader:
             raise self.wrong('expected a call, such as send(to="Bob")', tool)
         self.need("(", f"expected '(' and the arguments after '{tool.text}', as in {tool.text}(...)")
         named, is_open = self._arguments(tool)
-        result = self.matcher() if self.skip("->") else None
+        arrow = self.peek()
+        result = self._result(arrow) if self.skip("->") else None
         made = Action(_unquoted(tool), Fields(tuple(named.items()), is_open))
         return made if result is None else made.returns(result)
+
+    def _result(self, arrow: _Token) -> Matcher:
+        kind, text, _ = self.peek()
+        if self.of_steps and kind == "name" and text not in (*_MATCHERS, *_WORDS, "ANY", "result_of"):
+            message = f"'->' stands before what a call returns, as in f() -> {{ok: true}}; write {_THEN}"
+            raise self.wrong(message, arrow)
+        return self.matcher()
 
     def _arguments(self, tool: _Token) -> tuple[dict[str, Matcher], bool]:
         named: dict[str, Matcher] = {}
@@ -333,8 +394,24 @@ class _Reader:
         name = _unquoted(token)
         found = self.lookup(name) if self.lookup else None
         if found is None:
-            raise self.wrong(f"no action '{name}'{nearest(name, self.names)}", token)
+            raise self.wrong(self._no_action(name, token), token)
         return found
+
+    def _no_action(self, name: str, token: _Token) -> str:
+        if self.of_steps and (times := re.fullmatch(r"(.+?)\*+(\d+)", name)):
+            return f"'{name}' is no action; write {{{times[2]}}} to repeat a step, as in {times[1]}{{{times[2]}}}"
+        if name in self.tools or self._called(name):
+            return f"no action '{name}'; to call the tool {name} write {token.text}()"
+        if self.of_steps and not self.names:
+            return f"no action '{name}'; name it under 'actions', or write {token.text}() to call a tool of that name"
+        return f"no action '{name}'{nearest(name, self.names)}"
+
+    def _called(self, name: str) -> bool:
+        """Whether the text has a call of a tool by that name."""
+        pairs = zip(self.tokens, self.tokens[1:], strict=False)
+        return any(
+            after.text == "(" and one.kind in ("name", "text") and _unquoted(one) == name for one, after in pairs
+        )
 
     # Tools
 
@@ -429,16 +506,40 @@ class _Reader:
             if self.skip(")"):
                 return seq()
             read = self.procedure()
-            self.need(")", "expected ')'")
+            self.need(")", self._instead_of(self.peek()) or "expected ')'")
             return read
         token = self.peek()
         if token.kind in ("name", "text") and self.tokens[self.place + 1].text == "(":
             return self.action()
         if token.kind not in ("name", "text"):
-            shown = f"'{token.text}'" if token.text else "the end"
-            raise self.wrong(f"expected an action, not {shown}", token)
+            raise self.wrong(self._no_step(token), token)
         self.place += 1
         return self._named(token)
+
+    def _no_step(self, token: _Token) -> str:
+        before = self.tokens[self.place - 1]
+        if self.place and token.text in ("&", "|") and before.text == token.text and before.start == token.start - 1:
+            return f"'{token.text * 2}' means nothing here; write {_MEANT[token.text * 2]}"
+        if token.kind == "number":
+            return f"expected an action, not '{token.text}'; the number of times stands behind a step, as in a{{3}}"
+        if token.kind == "end":
+            return "expected an action, but the procedure ends here"
+        return f"expected an action, not '{token.text}'"
+
+
+def _bracket(tokens: list[_Token]) -> str:
+    """What the next token stands in: a `call`, the `{` behind a step, or nothing but groups of steps."""
+    opened = [""]
+    for place, token in enumerate(tokens):
+        if token.kind != "sign":
+            continue
+        if token.text == "(" and place and tokens[place - 1].kind in ("name", "text"):
+            opened.append("call")
+        elif token.text in ("(", "[", "{"):
+            opened.append("call" if opened[-1] == "call" else token.text.strip("("))
+        elif token.text in (")", "]", "}") and len(opened) > 1:
+            opened.pop()
+    return opened[-1]
 
 
 def _unquoted(token: _Token) -> str:

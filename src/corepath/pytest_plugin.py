@@ -17,7 +17,7 @@ import pytest
 
 from corepath.action import Call
 from corepath.assertion import Limits, assert_path, judged, shortened
-from corepath.errors import CorepathError
+from corepath.errors import CorepathError, count
 from corepath.loop import Loop, episode, task_of, watched
 from corepath.score import Score
 from corepath.task import Episode, Task
@@ -107,7 +107,7 @@ class Seen:
             if told.headline not in but:
                 texts.append(f"{task.id}: {shortened(str(told))}")
         rest = len(self.episodes) - MOST_TOLD
-        return "\n\n".join([*texts, *([f"and {rest:,} more episodes"] if rest > 0 else [])])
+        return "\n\n".join([*texts, *([f"and {count(rest, 'more episode')}"] if rest > 0 else [])])
 
 
 @pytest.hookimpl(wrapper=True)

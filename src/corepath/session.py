@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, Final
 
 from corepath.action import Call
-from corepath.errors import StepLimitError
+from corepath.errors import StepLimitError, count
 from corepath.explore import Replay, simulator_of
 from corepath.json_values import arguments_of
 from corepath.task import Task
@@ -85,7 +85,9 @@ class Session:
         Raises `StepLimitError` where no more calls are allowed: then nothing is executed.
         """
         if self.over:
-            raise StepLimitError(f"the step limit of {self.task.step_limit} calls is reached; the episode is over")
+            raise StepLimitError(
+                f"the step limit of {count(self.task.step_limit, 'call')} is reached; the episode is over"
+            )
         sent = Call(tool, copied(arguments_of(arguments)), id=id, turn=turn, extra=self._at())
         answered, self._state = self._simulator.answer(self._state, sent)
         self._taken.append(answered)

@@ -8,6 +8,7 @@ import re
 from typing import Any, Final
 
 from corepath.automaton import Automaton
+from corepath.errors import count
 from corepath.task import Task
 
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
@@ -111,14 +112,14 @@ def _task_file(task: Task) -> dict[str, Any]:
 def counted(automaton: Automaton) -> str:
     """How many golden paths there are and how long, in words."""
     lengths = automaton.lengths
-    steps = f"{lengths[0]} step{'s' * (lengths[0] != 1)}" if len(lengths) == 1 else f"{span(lengths)} steps"
+    steps = count(lengths[0], "step") if len(lengths) == 1 else f"{span(lengths)} steps"
     paths = (
         f"1 golden path of {steps}"
         if automaton.count == 1
         else f"{count_text(automaton.count)} golden paths of {steps}"
     )
     states, actions = len(automaton.states), len(automaton.alphabet.actions)
-    return f"{states:,} state{'s' * (states != 1)}, {actions:,} action{'s' * (actions != 1)}, {paths}"
+    return f"{count(states, 'state')}, {count(actions, 'action')}, {paths}"
 
 
 def count_text(count: int) -> str:

@@ -133,8 +133,8 @@ class Tasks:
         known = installed_worlds()
         if name not in known or short not in world(name).makers:
             close = nearest(short, world(name).makers) if name in known else ""
-            raise TaskError.of(f"no installed world has a task '{id_[:120]}'{close if 'did you' in close else ''}; "
-                               "say with --tasks where it stands")  # fmt: skip
+            raise TaskError.of(f"no task '{id_[:120]}' in the installed worlds{close if 'did you' in close else ''}; "
+                               "say with --tasks in which file or folder it is")  # fmt: skip
         return self._of_world(id_, seed)
 
 

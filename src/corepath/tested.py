@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Any, Final
 
 from corepath.action import UNANSWERED
-from corepath.errors import CorepathError, Problem
+from corepath.errors import CorepathError, Problem, count
 from corepath.files import episode_json, load_task, read_episodes
 from corepath.json_values import parse_json
 from corepath.report.results import Result, Results
@@ -86,9 +86,8 @@ class Collected:
         replace_file(self.folder / EPISODES, lines)
         for piece in pieces:
             piece.unlink()
-        count = len(self._episodes)
         lost = f"; could not be kept: {len(self._problems)}, see there" if self._problems else ""
-        self.summary = f"report of {count:,} episode{'s' * (count != 1)}: {page}{lost}"
+        self.summary = f"report of {count(len(self._episodes), 'episode')}: {page}{lost}"
 
     def _read(self, piece: Path) -> None:
         """The lines of one process; the last one may be cut short where it was killed."""

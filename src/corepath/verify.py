@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from corepath.action import REQUIRED, Call
 from corepath.alphabet import Role
-from corepath.errors import CorepathError
+from corepath.errors import CorepathError, count
 from corepath.explore import (
     Explored,
     Node,
@@ -342,7 +342,7 @@ def _values_tried(task: Task) -> Iterator[str]:
                 found = len(sample_values(task, number, name))
                 finite = isinstance(pattern, Approx) and pattern.number == 0 and not pattern.tol
                 if found < FEWEST_VALUES and not finite and not _bound_by(pattern):
-                    values = "1 value" if found == 1 else f"{found} values"
+                    values = count(found, "value")
                     yield f"'{action.notation}': only {values} of '{name}' can be tried; {pattern} needs more examples"
 
 

@@ -11,7 +11,7 @@ import typer
 from corepath.cli.options import present, present_path
 from corepath.cli.printing import report, say, wrong_use
 from corepath.derive import Derived, Expected, derive, likely_mistakes
-from corepath.errors import InputError, Problem, TaskError
+from corepath.errors import InputError, Problem, TaskError, count
 from corepath.importers.expecting import SOURCES, expected_in, own_tools, source_of
 from corepath.task import NO_AGENT_ACTIONS
 from corepath.tool_file import Tools, load_tools
@@ -125,7 +125,9 @@ def _write(made: list[Derived], out_file: Path | None) -> None:
 def _counts(made: list[Derived], out_file: Path | None) -> str:
     still = sum(not one.task.actions and NO_AGENT_ACTIONS not in one.task.tags for one in made)
     unasked = sum(NO_AGENT_ACTIONS in one.task.tags for one in made)
-    parts = [f"{len(made):,} task{'s' * (len(made) != 1)}" + (f" in {out_file}" if out_file else "")]
-    parts += [f"{still:,} of them ask that nothing be changed"] * bool(still)
-    parts += [f"{unasked:,} ask nothing of the agent ({NO_AGENT_ACTIONS})"] * bool(unasked)
+    parts = [count(len(made), "task") + (f" in {out_file}" if out_file else "")]
+    parts += [f"{still:,} of them {'asks' if still == 1 else 'ask'} that nothing be changed"] * bool(still)
+    parts += [f"{unasked:,} {'asks' if unasked == 1 else 'ask'} nothing of the agent ({NO_AGENT_ACTIONS})"] * bool(
+        unasked
+    )
     return "; ".join(parts)

@@ -90,10 +90,10 @@ class _Reader:
 
     def find_worst(self, chosen: Iterator[_Numbered], most: int) -> list[_Numbered]:
         """The worst of them, the very worst first."""
-        with Count("episodes scored").shown() as count:
+        with Count("episodes scored").shown() as progress:
             rated = []
             for number, entry in chosen:
-                count.add()
+                progress.add()
                 try:
                     rated.append((badness(number, score(entry.task, entry.episode, entry.scoring)), number, entry))
                 except CorepathError as error:

@@ -16,7 +16,7 @@ import typer
 from corepath.cli.derive import ToolsOption, write_tasks
 from corepath.cli.options import present, present_episodes, present_path
 from corepath.cli.printing import report, say, wrong_use
-from corepath.errors import InputError, Problem, TaskError
+from corepath.errors import InputError, Problem, TaskError, count
 from corepath.files import episode_json, read_episodes
 from corepath.importers import FORMATS, imported
 from corepath.importers.conversation import RecordError
@@ -171,8 +171,8 @@ class _Counts:
         if self.bad > MOST_SAID:
             say(f"and {self.bad - MOST_SAID:,} more")
         where = f" in {out_file}" if out_file and self.good else ""
-        left = f"; {self.bad:,} bad {'record' if self.bad == 1 else 'records'} left out" if self.bad else ""
-        say(f"{self.good:,} {what}{'s' * (self.good != 1)}{where}{left}")
+        left = f"; {count(self.bad, 'bad record')} left out" if self.bad else ""
+        say(f"{count(self.good, what)}{where}{left}")
         if self.bad or not self.good:
             raise typer.Exit(1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from typing import Literal, NoReturn
@@ -18,6 +19,7 @@ from corepath.show import visible
 out = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
 err = Console(highlight=False, stderr=True)
 
+_LINES = re.compile(r"[ \t]*\r?\n\s*")
 _LEFT = ("task", "episode", "accepted", "lengths", "warnings", "world", "tags", "mode", "metrics", "about", "agent")
 _WRAPPED = ("task", "episode", "tags", "metrics", "about", "agent")
 
@@ -55,11 +57,11 @@ def report(problems: Iterable[Problem]) -> None:
 
 
 def say(text: str) -> None:
-    """Tell the user something that is no result."""
-    err.print(Text(visible(text)), soft_wrap=True)
+    """Tell the user something that is no result, on one line."""
+    err.print(Text(visible(_LINES.sub(" ", text.strip()))), soft_wrap=True)
 
 
 def wrong_use(message: str) -> NoReturn:
     """End the command: it was not called as it must be."""
-    say(f"corepath: {message}")
+    say(f"corepath: {_LINES.sub('; ', message.strip())}")
     raise typer.Exit(2)

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from corepath.aggregate import Summary
 from corepath.cli.printing import err
+from corepath.errors import count
 from corepath.show import visible
 from corepath.task import Episode
 
@@ -58,12 +59,14 @@ class Watch:
         seconds = max(time.monotonic() - self._began, 1e-9)
         rate = self.summary.episodes / seconds
         left = (self.total - done) / rate if rate else None
-        parts = [f"{done:,} of {self.total:,} episodes"]
+        parts = [f"{done:,} of {count(self.total, 'episode')}"]
         if left is not None and done < self.total:
             parts += [f"{rate:,.1f}/s", f"{_time(left)} left"]
         pc, accepted = self.summary.mean("pc"), self.summary.mean("accepted")
         if pc is not None and accepted is not None:
-            parts.append(f"mean PC {pc:.3f}, accepted {100 * accepted:.0f} %, {self.summary.harmful:,} harmful calls")
+            parts.append(
+                f"mean PC {pc:.3f}, accepted {100 * accepted:.0f} %, {count(self.summary.harmful, 'harmful call')}"
+            )
         if self.summary.outside:
             parts.append(f"{self.summary.outside} failed outside")
         return "; ".join(parts)

@@ -21,7 +21,7 @@ from corepath.cli.options import EpisodesArgument, JsonOption, TasksOption, find
 from corepath.cli.printing import print_table, report, safe, say, table, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import Count, count_lines
-from corepath.errors import CorepathError, Problem, TaskError, nearest
+from corepath.errors import CorepathError, Problem, TaskError, count, nearest
 from corepath.runs.folder import EPISODES
 from corepath.runs.reading import Entry, read_entries
 from corepath.score import PAPER, Score, Scoring, score, with_options
@@ -119,7 +119,7 @@ def _end(gate: Gate, scored: _Scored, episodes: list[Path], tasks: list[str] | N
         named = [part for name in tasks or [] for part in ("--tasks", name)]
         say(f"see why with: {shlex.join(['corepath', 'explain', *map(str, episodes), *named, *which])}")
     if scored.problems:
-        say(f"{scored.problems:,} bad {'line' if scored.problems == 1 else 'lines'} left out")
+        say(f"{count(scored.problems, 'bad line')} left out")
     if scored.problems or gate.failures:
         raise typer.Exit(1)
 
@@ -157,9 +157,9 @@ def _score_all(
     listed = list(places)
     total = sum(count_lines(place / EPISODES if place.is_dir() else place) for place in listed)
     number = 0
-    with Count("episodes scored", total).shown() as count:
+    with Count("episodes scored", total).shown() as progress:
         for line in (line for place in listed for line in read_entries(place, tasks)):
-            count.add()
+            progress.add()
             if isinstance(line, Problem):
                 yield line
                 continue
@@ -202,8 +202,7 @@ class Gate:
             elif value < limit - 1e-12:
                 found.append(f"{key} is {float(value):.3f}, wanted at least {limit:g}")
         if self.max_harm is not None and scored.harm_count > self.max_harm:
-            calls = "1 harmful call" if scored.harm_count == 1 else f"{scored.harm_count} harmful calls"
-            found.append(f"{calls}, wanted at most {self.max_harm}")
+            found.append(f"{count(scored.harm_count, 'harmful call')}, wanted at most {self.max_harm}")
         name = f"episode {number}, {episode.task} ({episode.agent or 'no agent'}, epoch {episode.epoch})"
         self.failures += [f"{name}: {one}" for one in found]
         self.failed += [number] * bool(found)
@@ -350,8 +349,8 @@ def _print_notes(rows: list[_Row], counted: list[_Row], undefined: int, ways: se
         named = ", ".join(sorted({way.profile for way in ways}))
         say(f"no mean: these were scored in different ways ({named}); score them alike with --profile")
     for why, words in LEFT_OUT.items():
-        if count := sum(row.left_out == why for row in rows):
-            say(f"{count:,} of {len(rows):,} episodes {words}: in no mean")
+        if left := sum(row.left_out == why for row in rows):
+            say(f"{left:,} of {len(rows):,} episodes {words}: in no mean")
     if any(row.left_out is None and row.scoring == PAPER and row.values[2] == 1.0 != row.values[3] for row in rows):
         say("a perfect path of fewer than two steps has PC-KTC 0.750: there is no order to judge, and the paper's "
             "profile counts that as half; --profile recommended lets PC stand alone")  # fmt: skip

@@ -14,7 +14,7 @@ import typer
 
 from corepath.cli.options import JsonOption, TaskArguments, find_sources
 from corepath.cli.printing import out, print_table, safe, say, table, wrong_use
-from corepath.errors import CorepathError
+from corepath.errors import CorepathError, count
 from corepath.mutants import Tally, mutate, total
 from corepath.show import count_text, span
 from corepath.sources import Source
@@ -148,7 +148,7 @@ def _print_verdicts(found: list[Verdict], *, as_json: bool) -> bool:
             for failure in one.failures:
                 say(f"{one.task}: {failure}")
         failed = sum(not one.ok for one in found)
-        out.print(f"{len(found)} {'task' if len(found) == 1 else 'tasks'}, {failed} with failures")
+        out.print(f"{count(len(found), 'task')}, {failed} with failures")
     return all(one.ok for one in found)
 
 

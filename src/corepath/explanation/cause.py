@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from corepath.errors import count
 from corepath.explanation.arguments import meant
 from corepath.explanation.facts import Facts
 from corepath.explanation.groups import Group, done_later, refused, returned_else
 from corepath.explanation.harms import not_done, repeated_at_once, why
 from corepath.explanation.values import step_text, tool_name
-from corepath.explanation.words import MOST_LISTED, calls_text, capital, counted, listed, times
+from corepath.explanation.words import MOST_LISTED, calls_text, capital, listed, times
 from corepath.harm import HarmKind
 from corepath.trace import Kind
 
@@ -28,7 +29,7 @@ def cause(facts: Facts, group: Group) -> str:
     text = _needs(facts, group) or f"{call}, {'is no step of this task' if far else why(facts, group.first)}"
     rest = len(group.harms) - 1
     if group.skipped and group.first.cause is None:
-        follow = "1 later call is" if rest == 1 else f"{rest} later calls are"
+        follow = f"{count(rest, 'later call')} {'is' if rest == 1 else 'are'}"
         return f"{text}; {not_done(facts, group)}{follow} harmful for that"
     if group.back is not None:
         return f"{text}; call {group.back + 1} took it back"
@@ -46,7 +47,7 @@ def _skipped(facts: Facts, group: Group) -> str:
     meant_here = skipped or never or group.skipped
     names = facts.lacking_text(meant_here, group.first.index)
     again = not facts.made(group.first.index).isdisjoint(skipped)
-    harmful, one = counted(len(group.harms), "harmful call"), len(group.harms) == 1
+    harmful, one = count(len(group.harms), "harmful call"), len(group.harms) == 1
     call, at = tool_name(facts.steps[group.first.index].call.tool), group.first.index + 1
     were = "was" if len(meant_here) == 1 else "were"
     if not never:
@@ -65,7 +66,7 @@ def _skipped(facts: Facts, group: Group) -> str:
     skip = "Did not do" if again else "Skipped"
     if one:
         return f"{skip} {names}: {call} was called without {'it' if len(skipped) == 1 else 'them'}"
-    steps = "one skipped step" if len(skipped) == 1 else f"{len(skipped)} skipped steps"
+    steps = "one skipped step" if len(skipped) == 1 else count(len(skipped), "skipped step")
     return f"{skip} {names} before call {at}: {steps}, {harmful}"
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from corepath.errors import count
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.path import missing
 from corepath.explanation.values import value_text, wanted_text
-from corepath.explanation.words import counted, listed, sentence
+from corepath.explanation.words import listed, sentence
 from corepath.matchers import Scope
 
 
@@ -45,9 +46,9 @@ def state(facts: Facts) -> Iterator[Finding]:
 
 
 def _what_is_wrong(facts: Facts) -> str:
-    harms = counted(facts.score.harm_count, "harmful call") if facts.score.harms else ""
-    count = len(missing(facts)) + (len(facts.beside.skipped) if facts.score.harms and not facts.score.accepted else 0)
-    steps = f"{counted(count, 'step')} not done" if count else ""
+    harms = count(facts.score.harm_count, "harmful call") if facts.score.harms else ""
+    left = len(missing(facts)) + (len(facts.beside.skipped) if facts.score.harms and not facts.score.accepted else 0)
+    steps = f"{count(left, 'step')} not done" if left else ""
     return listed([part for part in (harms, steps) if part])
 
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from corepath.action import UNANSWERED, Action
-from corepath.errors import nearest
+from corepath.errors import count, nearest
 from corepath.explanation.arguments import meant
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.groups import Group, done_later, is_enough
 from corepath.explanation.values import message_text, step_text, tool_name, value_text
-from corepath.explanation.words import calls_text, capital, counted, listed, sentence, stopped_text
+from corepath.explanation.words import calls_text, capital, listed, sentence, stopped_text
 from corepath.harm import HarmKind
 from corepath.json_values import parse_json
 from corepath.policy import breaks
@@ -176,7 +176,7 @@ def harmful(facts: Facts, found: tuple[Group, ...]) -> Iterator[Finding]:
         kinds = Counter(harm.kind.value.replace("_", " ") for group in rest for harm in group.harms)
         calls = tuple(sorted(index for group in rest for index in group.calls))
         shown = listed([f"{count:,} {kind}" for kind, count in kinds.most_common()], most=9)
-        yield Finding(FindingKind.HARM, f"And {counted(len(calls), 'more harmful call')}: {shown}.", calls)
+        yield Finding(FindingKind.HARM, f"And {count(len(calls), 'more harmful call')}: {shown}.", calls)
 
 
 def _told(facts: Facts, group: Group) -> str:

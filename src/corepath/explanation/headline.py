@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from corepath.errors import count
 from corepath.explanation.cause import cause
 from corepath.explanation.facts import Facts
 from corepath.explanation.groups import Group
 from corepath.explanation.path import called_early, divergence, limit_text, missing, refused_at_the_end
 from corepath.explanation.turns import pairs as unseen_pairs
-from corepath.explanation.words import calls_text, counted, sentence, stopped_text
+from corepath.explanation.words import calls_text, sentence, stopped_text
 from corepath.harm import HarmKind
 
 
 def headline(facts: Facts, found: tuple[Group, ...], idle: Mapping[int, object]) -> str:
     """What became of the episode, and why."""
     if facts.outside:
-        made = f"after {counted(len(facts.steps), 'call')}" if facts.steps else "before any call"
+        made = f"after {count(len(facts.steps), 'call')}" if facts.steps else "before any call"
         return sentence(f"{facts.outside} {made}")
     if found:
         return stopped_text(_harmful(facts, found))
@@ -24,11 +25,11 @@ def headline(facts: Facts, found: tuple[Group, ...], idle: Mapping[int, object])
 
 
 def _followed(facts: Facts, idle: Mapping[int, object]) -> str:
-    parts = [f"followed the procedure: {counted(facts.progress, 'step')}, no harm"]
+    parts = [f"followed the procedure: {count(facts.progress, 'step')}, no harm"]
     if not facts.steps:
         parts = ["made no call, and none was due"]
     if idle:
-        parts.append(counted(len(idle), "needless call"))
+        parts.append(count(len(idle), "needless call"))
     acted = next(unseen_pairs(facts), None)
     if acted is not None:
         parts.append(f"but call {acted[1] + 1} went out before call {acted[0] + 1} was answered")
@@ -45,12 +46,12 @@ def _unfinished(facts: Facts) -> str:
     end, limit, total = len(facts.steps), limit_text(facts), facts.progress + facts.score.missing_steps
     if not facts.steps:
         was = "was" if total == 1 else "were"
-        return f"made no call; {counted(total, 'step')} {was} due, first {facts.due_text(end, 1)}"
+        return f"made no call; {count(total, 'step')} {was} due, first {facts.due_text(end, 1)}"
     if not facts.progress:
         done = f"did none of the {total} steps" if total > 1 else "did not do the one step"
         return f"{f'ran into {limit} and ' if limit else ''}{done}: {_why_unfinished(facts)}"
     how = f"ran into {limit}" if limit else "stopped"
-    return f"{how} after {facts.progress} of {total} steps: {_why_unfinished(facts)}"
+    return f"{how} after {facts.progress} of {count(total, 'step')}: {_why_unfinished(facts)}"
 
 
 def _why_unfinished(facts: Facts) -> str:
@@ -67,7 +68,7 @@ def _why_unfinished(facts: Facts) -> str:
         return f"{text}, and {calls_text(early)} {counts} without {'it' if len(never) == 1 else 'them'}"
     if len(never) <= 2:
         return text
-    return f"{facts.due_text(end, 1)} was due next, and {counted(len(never) - 1, 'more step')} after that"
+    return f"{facts.due_text(end, 1)} was due next, and {count(len(never) - 1, 'more step')} after that"
 
 
 def _harmful(facts: Facts, found: tuple[Group, ...]) -> str:
@@ -75,10 +76,10 @@ def _harmful(facts: Facts, found: tuple[Group, ...]) -> str:
     parts = [cause(facts, worst)]
     others = facts.score.harm_count - len(worst.harms)
     if others:
-        parts.append(counted(others, "more harmful call"))
+        parts.append(count(others, "more harmful call"))
     never, limit = missing(facts), limit_text(facts)
     if never:
-        parts.append(f"{counted(len(never), 'step')} never tried")
+        parts.append(f"{count(len(never), 'step')} never tried")
     if limit:
         parts.append(f"ran into {limit}")
     return "; ".join(parts)

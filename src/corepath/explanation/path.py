@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from corepath.errors import count
 from corepath.explanation.arguments import near_misses
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
-from corepath.explanation.words import calls_text, counted, listed, sentence
+from corepath.explanation.words import calls_text, listed, sentence
 from corepath.playing import CONTEXT_LIMIT, STEP_LIMIT, TURN_LIMIT
 from corepath.trace import Kind
 
@@ -53,7 +54,7 @@ def diverged(facts: Facts) -> Iterator[Finding]:
         text.append("it goes back to a state where the path had been, and no golden path is in a state twice")
         if facts.progress > (longest := max(facts.automaton.lengths)):
             text.append(
-                f"with {counted(facts.progress, 'step')} the path is longer than any golden one: {longest} at most"
+                f"with {count(facts.progress, 'step')} the path is longer than any golden one: {longest} at most"
             )
     yield Finding(FindingKind.DIVERGED, " ".join(map(sentence, text)), (index,))
 
@@ -97,7 +98,7 @@ def stopped(facts: Facts) -> Iterator[Finding]:
         return
     how = f"it ran into {limit}" if limit else "it stopped early"
     if not facts.score.harms:
-        how += f", with {facts.progress} of {counted(facts.progress + facts.score.missing_steps, 'step')} done"
+        how += f", with {facts.progress} of {count(facts.progress + facts.score.missing_steps, 'step')} done"
     steps = facts.lacking_text(never, len(facts.steps), MOST_STEPS)
     text = [f"{how}; never done: {steps}" if never else how]
     if refused:
@@ -138,5 +139,5 @@ def limit_text(facts: Facts) -> str:
     """The limit that ended the episode; empty where the agent ended it."""
     ended = facts.extra.get("ended")
     if ended == STEP_LIMIT:
-        return f"the step limit of {counted(facts.task.step_limit, 'call')}"
+        return f"the step limit of {count(facts.task.step_limit, 'call')}"
     return f"the {ended}" if ended in (TURN_LIMIT, CONTEXT_LIMIT) else ""

@@ -8,10 +8,11 @@ from itertools import groupby
 from typing import Final
 
 from corepath.automaton import Automaton
+from corepath.errors import count
 from corepath.explanation.arguments import meant
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
-from corepath.explanation.words import calls_text, counted, sentence
+from corepath.explanation.words import calls_text, sentence
 from corepath.matchers import ResultOf, every
 from corepath.trace import Kind, Step
 
@@ -29,7 +30,7 @@ def unseen(facts: Facts) -> Iterator[Finding]:
         yield Finding(FindingKind.UNSEEN, sentence(text), (check, act))
     if rest := found[MOST_TOLD:]:
         calls = tuple(sorted({index for pair in rest for index in pair}))
-        text = f"{counted(len(rest), 'more act')} went out before what it depends on was seen: {calls_text(calls)}."
+        text = f"{count(len(rest), 'more act')} went out before what it depends on was seen: {calls_text(calls)}."
         yield Finding(FindingKind.UNSEEN, text, calls)
 
 

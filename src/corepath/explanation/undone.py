@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from corepath.errors import count
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.values import value_text
-from corepath.explanation.words import counted, cut, listed, sentence
+from corepath.explanation.words import cut, listed, sentence
 from corepath.json_values import canonical, equal
 from corepath.trace import Kind
 
@@ -96,7 +97,7 @@ def undone(facts: Facts, found: tuple[Pair, ...]) -> Iterator[Finding]:
         yield Finding(FindingKind.UNDONE, sentence(_told(facts, pair)), (pair.done, pair.back))
     if rest := found[MOST_PAIRS:]:
         calls = tuple(sorted(index for pair in rest for index in (pair.done, pair.back)))
-        text = f"{counted(len(rest), 'more pair')} of calls did something and took it back."
+        text = f"{count(len(rest), 'more pair')} of calls did something and took it back."
         yield Finding(FindingKind.UNDONE, text, calls)
 
 
@@ -112,7 +113,7 @@ def _told(facts: Facts, pair: Pair) -> str:
 
 
 def _how_long(facts: Facts, pair: Pair) -> str:
-    calls = counted(pair.back - pair.done - 1, "call")
+    calls = count(pair.back - pair.done - 1, "call")
     began, ended = (facts.steps[index].call.extra.get("at") for index in (pair.done, pair.back))
     if isinstance(began, (int, float)) and isinstance(ended, (int, float)):
         return f"{calls} ({ended - began:.3g} s)"

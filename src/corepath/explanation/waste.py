@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from corepath.action import unknown_token
+from corepath.errors import count
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.undone import Pair
 from corepath.explanation.values import message_text, tool_name, value_text
-from corepath.explanation.words import calls_text, counted, sentence, tallied
+from corepath.explanation.words import calls_text, sentence, tallied
 from corepath.trace import Kind, Step
 
 
@@ -83,7 +84,7 @@ def waste(facts: Facts, found: dict[int, tuple[Idle, str]], undone: tuple[Pair, 
 
 def _told(facts: Facts, way: Idle, calls: tuple[int, ...]) -> str:
     tools = tallied(Counter(tool_name(facts.steps[index].call.tool) for index in calls))
-    many, which = counted(len(calls), "call"), calls_text(calls)
+    many, which = count(len(calls), "call"), calls_text(calls)
     match way:
         case Idle.REFUSED:
             why = message_text(facts.steps[calls[0]].call.error)

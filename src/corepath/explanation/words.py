@@ -35,11 +35,6 @@ def calls_text(indices: Iterable[int]) -> str:
     return f"{'call' if len(numbers) == 1 else 'calls'} {listed(pieces, most=8)}"
 
 
-def counted(count: int, thing: str) -> str:
-    """`1 call`, `3 calls`."""
-    return f"{count:,} {thing}{'s' * (count != 1)}"
-
-
 def times(count: int) -> str:
     """`once`, `twice`, `3 times`."""
     return {1: "once", 2: "twice"}.get(count, f"{count:,} times")

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from corepath.aggregate import FAILED_OUTSIDE
 from corepath.derive import Expected, ExpectedCall
-from corepath.errors import Problem
+from corepath.errors import Problem, count
 from corepath.importers.conversation import Conversation, RecordError, metadata_of, objects, result_value
 from corepath.importers.reading import records
 from corepath.json_values import parse_json
@@ -149,7 +149,7 @@ def _take(made: Conversation, step: _Step) -> None:
     if not calls:
         made.said(step.content if isinstance(step.content, str) else None)
         if step.answers:
-            raise RecordError(f"{len(step.answers)} answers to a step of the model that called nothing")
+            raise RecordError(f"{count(len(step.answers), 'answer')} to a step of the model that called nothing")
         return
     for name, arguments in calls:
         made.call(name, arguments)
@@ -158,7 +158,9 @@ def _take(made: Conversation, step: _Step) -> None:
             made.result(None, step.why_not, error=True)
     elif step.answers is not None:
         if len(step.answers) != len(calls):
-            raise RecordError(f"{len(step.answers)} answers to a step of the model with {len(calls)} calls")
+            raise RecordError(
+                f"{count(len(step.answers), 'answer')} to a step of the model with {count(len(calls), 'call')}"
+            )
         for answer in step.answers:
             value = result_value(answer)
             error = _error(value)

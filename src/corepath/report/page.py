@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Final, NamedTuple
 
 from corepath.drawing import STYLE
-from corepath.errors import Problem
+from corepath.errors import Problem, count
 from corepath.report.figures import Scatter, core_versus_bfcl, heat_map, pareto_view
 from corepath.report.records import records
 from corepath.report.results import Results
@@ -76,8 +76,8 @@ def _facts(results: Results) -> str:
     """What this is of, and what is left out."""
     tasks = {result.task_name for result in results.results}
     counts = (
-        f"{_number(len(results.results), 'episode')} of {_number(len(results.by_agent), 'agent')} on "
-        f"{_number(len(tasks), 'task')} in {_number(len(results.by_world), 'world')}, "
+        f"{count(len(results.results), 'episode')} of {count(len(results.by_agent), 'agent')} on "
+        f"{count(len(tasks), 'task')} in {count(len(results.by_world), 'world')}, "
         f"scored with the profile <b>{escape(results.scoring.profile)}</b>."
     )
     said = [counts if results.results else "There are no episodes here."]
@@ -85,11 +85,11 @@ def _facts(results: Results) -> str:
     if results.results and outside == len(results.results):
         said.append("All of them failed outside the agents, so no mean is known.")
     elif outside:
-        said.append(f"{_number(outside, 'episode')} failed outside the agents and count in no mean.")
+        said.append(f"{count(outside, 'episode')} failed outside the agents: in no mean.")
     if unplanted := sum(one.unplanted for one in results.by_agent.values()):
-        said.append(f"In {_number(unplanted, 'episode')} an agent's fault had no place; they count in no mean.")
+        said.append(f"In {count(unplanted, 'episode')} an agent's fault had no place: in no mean.")
     if gone := len({result.task_name for result in results.results if result.task is None}):
-        said.append(f"Of {_number(gone, 'task')} only what was recorded is shown: the task cannot be had.")
+        said.append(f"Of {count(gone, 'task')} only what was recorded is shown: the task cannot be had.")
     said += [_text(note) + "." for note in results.notes]
     places = f"<p>From {_listed(results.places)}.</p>" if results.places else ""
     return f"<p>{' '.join(said)}</p>{places}{_problems(results.problems)}"
@@ -102,7 +102,7 @@ def _problems(problems: tuple[Problem, ...]) -> str:
     rest = len(problems) - MOST_PROBLEMS
     more = f"<p>and {rest:,} more</p>" if rest > 0 else ""
     return (
-        f"<details><summary>{_number(len(problems), 'line')} could not be read or scored and "
+        f"<details><summary>{count(len(problems), 'line')} could not be read or scored and "
         f"{'is' if len(problems) == 1 else 'are'} in no table</summary><ul>{lines}</ul>{more}</details>"
     )
 
@@ -138,10 +138,6 @@ def _figure(scatter: Scatter) -> str:
     return (
         f"<figure><figcaption>{_text(scatter.title)}</figcaption>{scatter.svg()}<p>{_text(scatter.note)}</p></figure>"
     )
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _listed(names: Iterable[str]) -> str:

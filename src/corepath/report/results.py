@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from corepath.agents import BUILT_IN
 from corepath.aggregate import MEANS, Summary, agent_of, summaries, variant_name, variant_of, world_of
-from corepath.errors import CorepathError, Problem
+from corepath.errors import CorepathError, Problem, count
 from corepath.files import read_episodes
 from corepath.harm import HarmKind
 from corepath.playing import rescored
@@ -125,7 +125,8 @@ class Results:
         return pd.DataFrame([_row(result) for result in self.results])
 
     def __repr__(self) -> str:
-        return f"<Results: {len(self.results):,} episodes of {len(self.by_agent)} agents, {self.scoring.profile}>"
+        episodes, agents = count(len(self.results), "episode"), count(len(self.by_agent), "agent")
+        return f"<Results: {episodes} of {agents}, {self.scoring.profile}>"
 
     def _repr_html_(self) -> str:
         from corepath.report.tables import agents_table  # noqa: PLC0415  # tables are made of results

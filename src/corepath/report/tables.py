@@ -15,6 +15,7 @@ from rich.cells import cell_len
 
 from corepath.agents import BUILT_IN, FLOOR
 from corepath.aggregate import Summary
+from corepath.errors import count
 from corepath.harm import HarmKind
 from corepath.report.comparison import Difference, difference
 from corepath.report.items import Item
@@ -264,13 +265,13 @@ def _notes(rows: Sequence[Summary]) -> Iterable[str]:
     counted = sum(one.counted for one in rows)
     if undefined := sum(one.undefined for one in rows):
         rule = "counted as 0" if rows[0].undefined_efficiency == "zero" else "left out"
-        yield f"efficiency undefined in {undefined:,} of {counted:,} episodes ({rule} in the mean)"
+        yield f"efficiency undefined in {undefined:,} of {count(counted, 'episode')} ({rule} in the mean)"
     if outside := sum(one.outside for one in rows):
-        yield f"{outside:,} episodes failed outside the agent, and are in no mean"
+        yield f"{count(outside, 'episode')} failed outside the agent: in no mean"
     if unplanted := sum(one.unplanted for one in rows):
-        yield f"in {unplanted:,} episodes an agent's fault had no place; they are in no mean"
+        yield f"in {count(unplanted, 'episode')} an agent's fault had no place: in no mean"
     if unasked := sum(one.unasked for one in rows):
-        yield f"in {unasked:,} episodes nothing was asked of the agent; they are in no mean"
+        yield f"in {count(unasked, 'episode')} nothing was asked of the agent: in no mean"
 
 
 def agents_table(results: Results, means: Means = PLAIN) -> Table:

@@ -27,7 +27,7 @@ from inspect_ai.tool import Tool, ToolDef, ToolError, ToolParams
 
 from corepath.action import Call
 from corepath.aggregate import FAILED_OUTSIDE
-from corepath.errors import RunError, StepLimitError
+from corepath.errors import RunError, StepLimitError, count
 from corepath.files import episode_json, read_episodes
 from corepath.runs.conversation import converse, listened_to, shown
 from corepath.score import PAPER, RECOMMENDED, Score, score
@@ -222,7 +222,7 @@ def _raw_arguments(parse_error: str) -> str:
 
 def explanation(found: Score) -> str:
     """A score in words."""
-    lines = [f"{'accepted' if found.accepted else f'not accepted, {found.missing_steps} steps missing'}"]
+    lines = ["accepted" if found.accepted else f"not accepted, {count(found.missing_steps, 'step')} missing"]
     lines += [f"call {harm.index}: {harm.kind}" for harm in found.harms[:20]]
     return "\n".join(lines)
 

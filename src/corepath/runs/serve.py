@@ -7,6 +7,7 @@ with the others. What a killed server left there, the next one on the folder mak
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import re
@@ -17,7 +18,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -58,7 +58,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from corepath import __version__
 from corepath.action import Call
-from corepath.errors import InputError, Problem, StepLimitError
+from corepath.errors import InputError, Problem, StepLimitError, count
 from corepath.files import episode_json, read_episodes
 from corepath.json_values import parse_json, why_not_json
 from corepath.playing import ANSWERED, STEP_LIMIT, recorded
@@ -264,14 +264,10 @@ def _score_line(name: str, episode: Episode) -> str:
     scores = episode.extra["scores"]
     numbers = {"PC": "pc", "KTC": "pc_ktc", "Prefix": "prefix_criticality", "HLR": "pc_hlr"}
     shown = ", ".join(f"{short} {scores[key]:.3f}" for short, key in numbers.items())
-    calls, harms = _counted(scores["length"], "call"), _counted(scores["harm_count"], "harm")
+    calls, harms = count(scores["length"], "call"), count(scores["harm_count"], "harm")
     accepted = "accepted" if scores["accepted"] else f"not accepted (−{scores['missing_steps']})"
     who = f"{episode.task} {episode.agent} #{episode.epoch}"
     return f"{who}, episode {name}, {episode.extra['ended']}: {calls}, {harms}, {shown}, {accepted}"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 # As MCP
@@ -383,7 +379,7 @@ def _client(context: _Context) -> dict[str, str]:
 
 def over_stdio(offer: Offer) -> None:
     """One episode with the client at the other end of standard input and output, until it closes or a signal comes."""
-    name = next(name for number in count(1) if (name := f"stdio-{number}") not in offer.over)
+    name = next(name for number in itertools.count(1) if (name := f"stdio-{number}") not in offer.over)
     asyncio.run(_stdio(offer, name))
 
 
