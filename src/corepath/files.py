@@ -501,7 +501,7 @@ def _episode(raw: bytes) -> Episode:
     try:
         record = EpisodeRecord.model_validate(data, strict=True)
     except ValidationError as error:
-        raise _LineError("; ".join(_record_problem(one) for one in error.errors()[:5])) from None
+        raise _LineError("; ".join(message for _, message in record_problems(error)[:5])) from None
     return Episode(
         task=record.task,
         calls=tuple(map(_call, record.calls, data["calls"])),
@@ -518,8 +518,13 @@ def _episode(raw: bytes) -> Episode:
     )
 
 
+def record_problems(error: ValidationError) -> list[tuple[tuple[str | int, ...], str]]:
+    """Everything that a model finds wrong in a record: the path of the field, and what is wrong there."""
+    return [(one["loc"], _record_problem(one)) for one in error.errors()]
+
+
 def _record_problem(error: Any) -> str:
-    where = ".".join(str(part) for part in error["loc"])
+    where = ".".join(str(part)[:60] for part in error["loc"])
     return f"'{where}' is missing" if error["type"] == "missing" else f"'{where}': {_expected(error)}"
 
 
