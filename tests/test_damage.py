@@ -20,7 +20,7 @@ import pytest
 
 from corepath.aggregate import FAILED_OUTSIDE
 from corepath.cli import main
-from corepath.cli.run import NO_MODEL
+from corepath.cli.options import MISSING_EXTRA
 from corepath.playing import recorded
 from corepath.runs.folder import EPISODES, MANIFEST, RunFolder
 from corepath.runs.plan import Plan
@@ -372,10 +372,10 @@ def _wrong(done: Done, damage: Damage, command: str, folder: Path) -> str | None
     """What is wrong with how a command ended."""
     if done.raised is not None:
         return done.raised
-    may = (0, 1, 2, NO_MODEL) if command.startswith("run") and damage.run == "failed" else (0, 1, 2)
+    may = (0, 1, 2, MISSING_EXTRA) if command.startswith("run") and damage.run == "failed" else (0, 1, 2)
     if done.code not in may:
         return f"exit {done.code}: {done.err}"
-    if done.code in (0, NO_MODEL):
+    if done.code in (0, MISSING_EXTRA):
         return None
     place = str(folder) if damage.line is None else f"{folder / EPISODES}:{damage.line}:"
     return None if place in done.err else f"exit {done.code} without the place: {done.err!r}"
