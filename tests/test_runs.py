@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ import pytest
 
 from corepath import Call, Episode, InputError
 from corepath.runs.folder import EPISODES, MANIFEST, RunFolder, key_of
+from corepath.runs.plan import Plan
 from corepath.runs.redact import Redaction
+from corepath.sources import Source
 
 COMMAND = Path(sys.executable).with_name("corepath")
 PAPERS_TABLE = (
@@ -362,23 +365,29 @@ def test_what_is_no_run_is_told(corepath, tmp_path):
     done = corepath("run", "--resume", tmp_path / "nowhere")
     assert (done.returncode, "no run here" in done.stderr) == (1, True)
     (tmp_path / MANIFEST).write_text("{")
-    assert "cannot be read" in corepath("rescore", tmp_path).stderr
+    assert f"{MANIFEST}:1:2: not JSON" in corepath("rescore", tmp_path).stderr
     (tmp_path / MANIFEST).write_text('{"format": "corepath-run", "version": 9}')
     assert "version 9" in corepath("rescore", tmp_path).stderr
     (tmp_path / MANIFEST).write_text('{"format": "corepath-run", "version": 1}')
-    assert "does not say what to run" in corepath("rescore", tmp_path).stderr
+    assert "'tasks' is missing" in corepath("rescore", tmp_path).stderr
 
 
-def test_a_damaged_line_in_the_middle_is_told_and_not_dropped(tmp_path, run_of_two_worlds, corepath):
+def test_a_damaged_line_is_told_and_set_aside_and_its_episode_played_again(tmp_path, run_of_two_worlds, corepath):
     folder, _ = run_of_two_worlds
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
     all_lines = (copy / EPISODES).read_bytes().splitlines(keepends=True)
-    all_lines[3] = b"{broken\n"
-    (copy / EPISODES).write_bytes(b"".join(all_lines))
+    damaged = [*all_lines[:3], b"{broken\r\xff\n", *all_lines[4:]]
+    (copy / EPISODES).write_bytes(b"".join(damaged))
+    tried = corepath("run", "--resume", copy, "--dry-run")
+    assert (tried.returncode, "1 damaged line would be set aside" in tried.stderr) == (1, True)
+    assert (copy / EPISODES).read_bytes() == b"".join(damaged)
     done = corepath("run", "--resume", copy)
     assert (done.returncode, f"{EPISODES}:4:" in done.stderr) == (1, True)
-    assert (copy / EPISODES).read_bytes() == b"".join(all_lines)
+    assert f"1 damaged line set aside in {copy / 'set-aside.jsonl'}" in done.stderr
+    assert (copy / "set-aside.jsonl").read_bytes() == damaged[3]
+    assert sorted((copy / EPISODES).read_bytes().splitlines(keepends=True)) == sorted(all_lines)
+    assert corepath("run", "--resume", copy).returncode == 0
 
 
 # Scoring again
@@ -534,16 +543,18 @@ def test_a_line_that_cannot_be_written_leaves_no_half_of_it(tmp_path):
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
             signal.signal(signal.SIGXFSZ, ignored)
         writing.append(small)
-    assert list(folder.episodes()) == [small, small]
+    assert (folder.path / EPISODES).read_bytes() == 2 * folder.line(small)
 
 
 def test_a_folder_reads_back_what_was_appended(tmp_path):
-    folder = RunFolder.create(tmp_path / "run", {"tasks": {}})
-    odd = Episode("a/b", (Call("\ud800", {"x": "é\u2028"}, result=[1.5, None]), Call("t", "{raw")), "me", 3, answer="✓")
+    plan = Plan((Source("farm", "farm/dry_plants"),), agents=("me",), epochs=4)
+    folder = RunFolder.create(tmp_path / "run", plan.manifest())
+    calls = (Call("\ud800", {"x": "é\u2028"}, result=[1.5, None]), Call("t", "{raw"))
+    odd = Episode("farm/dry_plants", calls, "me", 3, answer="✓", extra={"ended": "answered"})
     with folder.writing() as writing:
-        writing.append(odd, odd)
+        writing.append(odd, replace(odd, epoch=2))
     found = list(RunFolder.open(tmp_path / "run").episodes())
-    assert found == [odd, odd]
-    assert key_of(found[0]) == ("me", "a/b", 3)
+    assert found == [odd, replace(odd, epoch=2)]
+    assert key_of(found[0]) == ("me", "farm/dry_plants", 3)
     with pytest.raises(InputError, match="holds a run"):
         RunFolder.create(tmp_path / "run", {})

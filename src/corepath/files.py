@@ -565,8 +565,13 @@ def _record_problems(data: Mapping[str, Any], errors: Iterable[Any]) -> str:
     return "; ".join(dict.fromkeys(map(_record_problem, errors)))
 
 
+def record_problems(error: ValidationError) -> list[tuple[tuple[str | int, ...], str]]:
+    """Everything that a model finds wrong in a record: the path of the field, and what is wrong there."""
+    return [(one["loc"], _record_problem(one)) for one in error.errors()]
+
+
 def _record_problem(error: Any) -> str:
-    where, name, given = ".".join(map(str, error["loc"])), error["loc"][-1], error["input"]
+    where, name, given = ".".join(str(part)[:60] for part in error["loc"]), error["loc"][-1], error["input"]
     if error["loc"][0] == "scoring":
         return "'scoring': expected 'paper', 'recommended' or an object of options"
     if error["type"] != "missing":

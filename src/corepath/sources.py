@@ -44,13 +44,16 @@ class Source:
     def world(self) -> World[Any]:
         """The world of the task."""
         if self.in_file:
-            found = simulator_of(_file(self.where)[self.id])
+            found = simulator_of(self.make())
             assert isinstance(found, World)
             return found
         name = self.id.partition("/")[0]
         if not self.where.endswith(".py"):
             return world(name)
-        return next(one for one in _worlds_in(self.where) if one.name == name)
+        worlds = {one.name: one for one in _worlds_in(self.where)}
+        if name not in worlds:
+            raise TaskError.of(f"{self.where} has no world '{name[:60]}'{nearest(name, worlds)}")
+        return worlds[name]
 
     def make(self, seed: int = 0) -> Task:
         """The task; any other seed than 0 gives a variant of it."""
@@ -223,7 +226,10 @@ def _same(one: Source, other: Source) -> bool:
 @lru_cache(maxsize=4096)
 def _made(source: Source, seed: int, _where: str) -> Task:
     if source.in_file:
-        return _file(source.where)[source.id]
+        found = _file(source.where)
+        if source.id not in found:
+            raise TaskError.of(f"{source.where} has no task '{source.id[:60]}'{nearest(source.id, found)}")
+        return found[source.id]
     return source.world().make(source.name, seed)
 
 

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corepath.errors import Problem
+from corepath.files import EpisodeLine
 from corepath.show import visible
 
 out = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
@@ -54,6 +55,15 @@ def report(problems: Iterable[Problem]) -> None:
     """Tell every problem."""
     for problem in problems:
         say(str(problem))
+
+
+def tell_damage(lines: Iterable[EpisodeLine], what: str) -> set[int]:
+    """The damaged lines of a run, each told, and what becomes of them."""
+    problems = [line.problem for line in lines if line.problem is not None]
+    report(problems)
+    if problems:
+        say(f"{len(problems):,} damaged {'line' if len(problems) == 1 else 'lines'} {what}")
+    return {problem.line for problem in problems}
 
 
 def say(text: str) -> None:

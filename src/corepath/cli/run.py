@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -13,7 +13,7 @@ import typer
 from corepath.agents import BUILT_IN, FLOOR, built_in
 from corepath.aggregate import FAILED_OUTSIDE, agent_of, summaries, world_of
 from corepath.cli.options import MISSING_EXTRA, JsonOption, present_run, present_runs
-from corepath.cli.printing import out, print_table, report, safe, say, table, wrong_use
+from corepath.cli.printing import out, print_table, report, safe, say, table, tell_damage, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import Watch, fetching, waiting
 from corepath.errors import CorepathError, InputError, TaskError
@@ -21,11 +21,10 @@ from corepath.files import episode_json
 from corepath.fingerprint import fingerprint
 from corepath.playing import rescored
 from corepath.report.tables import MORE_COLUMNS, Means, summary_table
-from corepath.runs.folder import RunFolder, key_of, new_folder
-from corepath.runs.plan import Plan, changed, scored_again
+from corepath.runs.folder import MANIFEST, SET_ASIDE, RunFolder, key_of, new_folder
+from corepath.runs.plan import Plan, Played, changed, scored_again
 from corepath.runs.redact import redaction_of, values_in
 from corepath.runs.suite import play_built_in
-from corepath.score import Scoring
 from corepath.sources import Source, all_sources
 from corepath.task import Episode
 
@@ -79,9 +78,10 @@ def run_command(
     as_json: JsonOption = False,
 ) -> None:
     """Run agents on tasks; record every call, score, and print the paper's table."""
+    damaged = False
     if resume is not None:
         _only_for_new_runs(context)
-        folder, plan = _resumed(resume, retry=retry)
+        folder, plan, damaged = _resumed(resume, retry=retry, dry_run=dry_run)
     else:
         if retry:
             wrong_use("--retry belongs to --resume")
@@ -93,7 +93,7 @@ def run_command(
         )  # fmt: skip
     if dry_run:
         _print_dry_run(plan, folder if resume is not None else None, as_json=as_json)
-        return
+        raise typer.Exit(int(damaged))
     if plan.models:
         _checked(plan)
     if resume is None:
@@ -107,6 +107,8 @@ def run_command(
         raise typer.Exit(130) from None
     except InputError:
         raise
+    except TaskError as error:
+        _refuse(f"{folder.path / MANIFEST}: {error}")
     except CorepathError as error:
         _refuse(str(error))
     except OSError as error:
@@ -114,6 +116,7 @@ def run_command(
                 f"When that is mended, go on with: corepath run --resume {folder.path}")  # fmt: skip
     _print_run([folder], as_json=as_json)
     _fail_where_nothing_was_reached(folder)
+    raise typer.Exit(int(damaged))
 
 
 _WITH_RESUME = ("context", "resume", "retry", "jobs", "dry_run", "as_json")
@@ -167,15 +170,13 @@ def _plan(agents: list[str], models: list[str], targets: list[str], limit: int |
     return replace(rest, sources=tuple(found), agents=who, models=tuple(dict.fromkeys(models)))
 
 
-def _resumed(path: Path, *, retry: bool) -> tuple[RunFolder, Plan]:
+def _resumed(path: Path, *, retry: bool, dry_run: bool) -> tuple[RunFolder, Plan, bool]:
+    """A run that can go on, and whether it had damaged lines: they are set aside, and their episodes played again."""
     folder = RunFolder.open(path)
     plan = _plan_of(folder)
-    if retry:
-        folder.set_aside(lambda episode: episode.extra.get("failure") is not None)
     episodes = list(folder.episodes())
-    profiles = {episode.extra["scores"]["profile"] for episode in episodes if "scores" in episode.extra}
-    if profiles - {plan.scoring.profile}:
-        _refuse(f"episodes of this run were scored as {', '.join(sorted(profiles))}, and it is to be scored as "
+    if others := _profiles(episodes) - {plan.scoring.profile}:
+        _refuse(f"episodes of this run were scored as {', '.join(sorted(others))}, and it is to be scored as "
                 f"{plan.scoring.profile}. Score them alike with: corepath rescore {path}")  # fmt: skip
     if len(episodes) < plan.size:
         with waiting("looking whether the tasks are still the same"):
@@ -186,15 +187,33 @@ def _resumed(path: Path, *, retry: bool) -> tuple[RunFolder, Plan]:
                 f"Score those that are there again with: corepath rescore {path}" if not plan.redact
                 else "Begin a new run"
             )  # fmt: skip
-            _refuse(f"{listed} changed since this run began, and episodes of different tasks cannot be mixed. {advice}")
-    return folder, plan
+            _refuse(f"{path}: {listed} changed since this run began, and episodes of different tasks cannot be mixed. "
+                    f"{advice}")  # fmt: skip
+    find = Played(folder, plan)
+    if dry_run:
+        return folder, plan, bool(tell_damage(find.lines(plan.scoring), "would be set aside"))
+    with folder.writing():
+        if retry:
+            folder.set_aside({
+                line.line for line in folder.lines() if line.episode and line.episode.extra.get("failure") is not None
+            })  # fmt: skip
+        damaged = tell_damage(find.lines(plan.scoring), f"set aside in {path / SET_ASIDE}")
+        folder.set_aside(damaged)
+    return folder, plan, bool(damaged)
+
+
+def _profiles(episodes: Sequence[Episode]) -> set[str]:
+    """The profiles that episodes were scored with."""
+    scores = [episode.extra.get("scores") for episode in episodes]
+    found = [one.get("profile") for one in scores if isinstance(one, dict)]
+    return {name for name in ("paper", "recommended", "custom") if name in found}
 
 
 def _changed(folder: RunFolder, plan: Plan) -> list[str]:
     try:
         return changed(folder, plan)
     except TaskError as error:
-        _refuse(f"a task of this run cannot be made any more: {error}")
+        _refuse(f"{folder.path / MANIFEST}: a task of this run cannot be made any more: {error}")
 
 
 def _refuse(message: str) -> NoReturn:
@@ -206,7 +225,7 @@ def _plan_of(folder: RunFolder) -> Plan:
     """The plan of a run, where its tasks can be found."""
     plan = Plan.of(folder)
     if gone := next((source.where for source in plan.sources if source.gone), None):
-        wrong_use(f"no such file: {gone}, of which this run is; run this where the run was begun")
+        wrong_use(f"{folder.path}: no such file: {gone}, of which this run is; run this where the run was begun")
     return plan
 
 
@@ -269,6 +288,7 @@ def rescore_command(
     if profile is None and len(ways) > 1:
         _refuse(f"these runs were scored in different ways ({', '.join(ways)}), and are not put into one table. "
                 "Score them alike with --profile")  # fmt: skip
+    damaged = False
     for folder in opened:
         plan = _plan_of(folder)
         if plan.redact:
@@ -276,22 +296,31 @@ def rescore_command(
             raise typer.Exit(1)
         scoring = plan.scoring if profile is None else profile.scoring
         with folder.writing():
+            what = "would be set aside" if dry_run else f"set aside in {folder.path / SET_ASIDE}"
+            aside = tell_damage(folder.lines(), what)
+            damaged = damaged or bool(aside)
             before = list(folder.episodes())
-            after = _scored_again(folder, before, plan, scoring)
+            after, manifest = _scored_again(folder, before, replace(plan, scoring=scoring))
             moved = sum(episode_json(old) != episode_json(new) for old, new in zip(before, after, strict=True))
             if not dry_run:
-                folder.replace(after, scored_again(folder, replace(plan, scoring=scoring)))
+                folder.set_aside(aside)
+                folder.replace(after, manifest)
         changes = f"{moved} of {len(before)} episodes {'would have' if dry_run else 'have'} other scores"
         say(f"{folder.path}: {changes}")
     if not dry_run:
         _print_run([RunFolder.open(folder.path) for folder in opened], as_json=as_json)
+    raise typer.Exit(int(damaged))
 
 
-def _scored_again(folder: RunFolder, episodes: Sequence[Episode], plan: Plan, scoring: Scoring) -> list[Episode]:
+def _scored_again(
+    folder: RunFolder, episodes: Sequence[Episode], plan: Plan
+) -> tuple[list[Episode], Mapping[str, Any]]:
+    """The episodes and the manifest of a run that is scored as the plan says."""
     sources = {source.id: source for source in plan.sources}
     try:
         pairs = [(sources[episode.task].make(plan.seed), episode) for episode in episodes]
-        return [rescored(task, replace(one, fingerprint=fingerprint(task)), scoring) for task, one in pairs]
+        scored = [rescored(task, replace(one, fingerprint=fingerprint(task)), plan.scoring) for task, one in pairs]
+        return scored, scored_again(folder, plan)
     except CorepathError as error:
         say(f"corepath: {folder.path}: {error}")
         raise typer.Exit(1) from None
@@ -304,19 +333,23 @@ _MEANS = Means(MORE_COLUMNS)
 
 def _print_run(folders: Sequence[RunFolder], *, as_json: bool) -> None:
     """The paper's tables of runs: per agent, and where a live model ran per world."""
-    episodes = [episode for folder in folders for episode in folder.episodes()]
     profiles = sorted({folder.manifest["profile"] for folder in folders})
     if len(profiles) > 1:
         _refuse(f"these runs were scored in different ways ({', '.join(profiles)}), and are not put into one table. "
                 "Score them alike with --profile")  # fmt: skip
-    rule = folders[0].manifest["scoring"]["undefined_efficiency"]
+    plans = [Plan.of(folder) for folder in folders]
+    lines = [
+        line for folder, plan in zip(folders, plans, strict=True) for line in Played(folder, plan).lines(plan.scoring)
+    ]
+    episodes = [line.episode for line in lines if line.episode is not None]
+    rule = plans[0].scoring.undefined_efficiency
     by_agent = summaries(episodes, agent_of, rule)
     if as_json:
         for one in by_agent.values():
             typer.echo(json.dumps({"agent": one.name, **one.to_dict()}))
         return
     typer.echo(summary_table("Scores by agent", "agent", by_agent.values(), _MEANS).text())
-    live = {name for folder in folders for name in folder.manifest["models"]}
+    live = {name for plan in plans for name in plan.models}
     for name in sorted(live):
         own = summaries([episode for episode in episodes if episode.agent == name], world_of, rule)
         typer.echo("\n" + summary_table(f"Scores of {name} by world", "world", own.values(), _MEANS).text())

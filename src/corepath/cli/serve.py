@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from corepath.cli.options import MISSING_EXTRA, find_sources
-from corepath.cli.printing import say, wrong_use
-from corepath.runs.folder import new_folder
+from corepath.cli.printing import say, tell_damage, wrong_use
+from corepath.runs.folder import SET_ASIDE, new_folder
 from corepath.show import visible
 from corepath.sources import Source
 
@@ -54,6 +54,7 @@ def serve_command(
             wrong_use(f"cannot listen on {host}, port {port}: {error.strerror}; --port 0 takes a free one")
     folder = serve.folder_for(out or new_folder("serve-"), source, seed)
     with folder.writing():
+        folder.set_aside(tell_damage(folder.lines(), f"set aside in {folder.path / SET_ASIDE}"))
         tell = (lambda text: typer.echo(visible(text))) if http else say
         offer = serve.Offer(source.make(seed), folder, tell, seed, agent, _IDLE if idle is None else idle)
         say(f"episodes are kept in {folder.path}")

@@ -6,27 +6,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from corepath.agents import BUILT_IN
-from corepath.aggregate import MEANS, Summary, agent_of, summaries, variant_name, variant_of, world_of
+from corepath.aggregate import Summary, agent_of, summaries, variant_name, variant_of, world_of
 from corepath.errors import CorepathError, Problem, count
 from corepath.files import read_episodes
-from corepath.harm import HarmKind
 from corepath.playing import rescored
-from corepath.runs.folder import EPISODES, RunFolder, is_run
+from corepath.runs.folder import RunFolder, is_run
 from corepath.runs.plan import Found, Plan, Played
+from corepath.runs.record import wrong_scores
 from corepath.score import PAPER, Scoring
 from corepath.sources import Tasks
 from corepath.task import Episode, Task
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-LARGEST: Final = 10**9
-_NUMBERS: Final = tuple(name for name in MEANS if name not in ("harm_free", "solved"))
-_MAY_BE_UNDEFINED: Final = ("efficiency", "directness", "state_match", "response_match")
 
 
 @dataclass(frozen=True)
@@ -185,19 +180,11 @@ def _run(path: Path, known: Tasks, scoring: Scoring | None) -> Results:
     find = Played(folder, plan, named)
     results: list[Result] = []
     problems: list[Problem] = []
-    for number, episode in enumerate(folder.episodes(), start=1):
-        wrong = (
-            _unusable(episode.extra.get("scores"), used) if used == plan.scoring else "its scores are of another way"
-        )
-        if wrong is None:
-            results.append(Result(episode, find))
-            continue
-        task, why = find(episode.task)
-        if task is None:
-            message = f"{wrong}, and it cannot be scored again: {why}"
-            problems.append(Problem(str(path / EPISODES), number, 1, message))
-        else:
-            results.append(Result(rescored(task, episode, used), find))
+    for line in find.lines(used):
+        if line.problem is not None:
+            problems.append(line.problem)
+        elif line.episode is not None:
+            results.append(Result(line.episode, find))
     order = {name: place for place, name in enumerate((*plan.agents, *plan.models))}
     tasks = {source.id: place for place, source in enumerate(plan.sources)}
     last = len(order), len(tasks)
@@ -206,31 +193,10 @@ def _run(path: Path, known: Tasks, scoring: Scoring | None) -> Results:
         one.episode.epoch,
     ))  # fmt: skip
     notes: tuple[str, ...] = ()
-    if (there := len(results) + len(problems)) < plan.size:
-        notes = (
-            f"{path}: {there:,} of {plan.size:,} planned episodes are there; go on with: corepath run --resume {path}",
-        )
+    if len(results) < plan.size:
+        there = f"{len(results):,} of {plan.size:,} planned episodes are there"
+        notes = (f"{path}: {there}; go on with: corepath run --resume {path}",)
     return Results(tuple(results), used, tuple(problems), (str(path),), notes)
-
-
-def _unusable(scores: Any, scoring: Scoring) -> str | None:
-    """Why recorded scores cannot stand in a table; None where they can."""
-    if not isinstance(scores, dict):
-        return "it has no scores"
-    if scores.get("profile") != scoring.profile:
-        return f"its scores are of the profile {str(scores.get('profile'))[:40]!r}"
-    for name in _NUMBERS:
-        value = scores.get(name)
-        if not isinstance(value, (bool, int, float)) and not (value is None and name in _MAY_BE_UNDEFINED):
-            return f"its score '{name}' is no number"
-        if value is not None and not 0 <= value <= (LARGEST if name in ("harm_count", "length") else 1):
-            return f"its score '{name}' is out of range"
-    harms = scores.get("harms")
-    good = isinstance(harms, list) and all(
-        isinstance(one, dict) and one.get("kind") in set(HarmKind) and isinstance(one.get("effected"), bool)
-        for one in harms
-    )
-    return None if good else "its 'harms' are no list of harms"
 
 
 def _file(path: Path, tasks: Tasks, wanted: Scoring | None) -> Results:
@@ -269,7 +235,7 @@ def _scored(episode: Episode, tasks: Tasks, scoring: Scoring) -> Result | str:
     try:
         task = tasks.of(episode)
     except CorepathError as error:
-        if _unusable(episode.extra.get("scores"), scoring) is None:
+        if wrong_scores(episode.extra.get("scores"), scoring) is None:
             return Result(episode, _always((None, str(error))))
         return str(error)
     try:

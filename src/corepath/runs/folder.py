@@ -10,7 +10,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, count
@@ -18,15 +18,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from corepath.errors import InputError, Problem
-from corepath.files import episode_json, read_episodes
-from corepath.json_values import parse_json
+from corepath.files import EpisodeLine, episode_json, read_episodes
+from corepath.runs.record import FORMAT, VERSION, read_manifest, wrong_episode
 from corepath.runs.redact import Redaction
 from corepath.task import Episode
 
-FORMAT: Final = "corepath-run"
-VERSION: Final = 1
 MANIFEST: Final = "manifest.json"
 EPISODES: Final = "episodes.jsonl"
+SET_ASIDE: Final = "set-aside.jsonl"
 
 Key = tuple[str | None, str, int]
 """What tells episodes of a run apart: agent, task, epoch."""
@@ -65,33 +64,35 @@ class RunFolder:
         """A run that is there."""
         if not is_run(path):
             raise _wrong(path, f"no run here: a run's folder has a {MANIFEST}")
-        try:
-            manifest = parse_json((path / MANIFEST).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise _wrong(path / MANIFEST, f"cannot be read: {error}") from None
-        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-            raise _wrong(path / MANIFEST, f'is no manifest of a run: its "format" must be "{FORMAT}"')
-        if manifest.get("version") != VERSION:
-            message = f"is of version {manifest.get('version')!r} of the format, and this corepath reads {VERSION}"
-            raise _wrong(path / MANIFEST, message)
-        return cls(path, manifest)
+        return cls(path, read_manifest(path / MANIFEST))
 
-    def episodes(self) -> Iterator[Episode]:
-        """The finished episodes, in the order in which they ended. A line cut short by a kill is no episode.
+    def lines(self) -> Iterator[EpisodeLine]:
+        """The lines of finished episodes, in the order in which they ended: each an episode of this run, or a problem.
 
-        Raises `InputError` where another line is damaged.
+        A line that a kill cut short is none.
         """
         file = self.path / EPISODES
-        if not file.exists() or file.stat().st_size == 0:
-            return
-        whole = _whole_lines(file)
+        try:
+            if not file.exists() or file.stat().st_size == 0:
+                return
+            whole = _whole_lines(file)
+        except OSError as error:
+            raise _wrong(file, f"cannot be read: {error.strerror}") from None
+        first: dict[Key, int] = {}
         for line in read_episodes(file):
             if line.line > whole:
                 return
-            if line.problem is not None:
-                raise InputError([line.problem])
-            if line.episode is not None:
-                yield line.episode
+            if line.episode is None:
+                yield line
+                continue
+            wrong = wrong_episode(line.episode, self.manifest)
+            if wrong is None and (there := first.setdefault(key_of(line.episode), line.line)) != line.line:
+                wrong = f"the same agent, task and epoch as in line {there}"
+            yield line if wrong is None else EpisodeLine(line.line, None, Problem(str(file), line.line, 1, wrong))
+
+    def episodes(self) -> Iterator[Episode]:
+        """The good ones of the lines."""
+        return (line.episode for line in self.lines() if line.episode is not None)
 
     @contextmanager
     def writing(self) -> Iterator[RunFolder]:
@@ -102,8 +103,11 @@ class RunFolder:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise _wrong(self.path, "another process is writing to this run; wait until it has ended") from None
-            _mend(self.path / EPISODES)
-            self._file = os.open(self.path / EPISODES, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
+            try:
+                _mend(self.path / EPISODES)
+                self._file = _open_to_append(self.path / EPISODES)
+            except OSError as error:
+                raise _wrong(self.path / EPISODES, f"cannot be written: {error.strerror}") from None
             yield self
         finally:
             if self._file is not None:
@@ -130,21 +134,24 @@ class RunFolder:
             text = json.dumps(self.redact(json.loads(text)))
         return text.encode() + b"\n"
 
-    def set_aside(self, which: Callable[[Episode], bool]) -> None:
-        """Move episodes to `set-aside.jsonl`, so that they are played again; nothing of them is lost."""
-        with self.writing():
-            found = list(self.episodes())
-            lines = "".join(episode_json(episode) + "\n" for episode in found if which(episode))
-            if lines:
-                with (self.path / "set-aside.jsonl").open("a", encoding="utf-8") as file:
-                    file.write(lines)
-                self.replace([episode for episode in found if not which(episode)])
+    def set_aside(self, numbers: Collection[int]) -> None:
+        """Move lines to `set-aside.jsonl`, as they are, so that their episodes are played again; nothing is lost."""
+        assert self._file is not None, "set_aside inside `with folder.writing()`"
+        if not numbers:
+            return
+        with (self.path / EPISODES).open("rb") as file:
+            lines = list(enumerate(file, start=1))
+        with (self.path / SET_ASIDE).open("ab") as aside:
+            aside.writelines(line for number, line in lines if number in numbers)
+        replace_file(self.path / EPISODES, b"".join(line for number, line in lines if number not in numbers))
+        os.close(self._file)
+        self._file = _open_to_append(self.path / EPISODES)
 
     def replace(self, episodes: Iterable[Episode], manifest: Mapping[str, Any] | None = None) -> None:
         """Put other episodes, and another manifest, in the place of those that are there; all or nothing a file."""
-        replace_file(self.path / EPISODES, "".join(episode_json(episode) + "\n" for episode in episodes))
-        if manifest is not None:
+        if manifest is not None:  # first: it knows the tasks as they were played and as they are scored
             replace_file(self.path / MANIFEST, json.dumps(manifest, indent=1) + "\n")
+        replace_file(self.path / EPISODES, "".join(episode_json(episode) + "\n" for episode in episodes))
 
 
 def new_folder(begins: str = "") -> Path:
@@ -159,17 +166,21 @@ def is_run(path: Path) -> bool:
     return (path / MANIFEST).is_file()
 
 
-def replace_file(path: Path, text: str) -> None:
+def replace_file(path: Path, text: str | bytes) -> None:
     """Write a file so that there is always the old one or the new one, never half of one."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with temporary.open("wb") as file:
+            file.write(text.encode() if isinstance(text, str) else text)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _open_to_append(file: Path) -> int:
+    return os.open(file, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
 
 
 def _whole_lines(file: Path) -> int:

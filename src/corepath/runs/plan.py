@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import corepath
-from corepath.errors import CorepathError, InputError, Problem, TaskError
+from corepath.errors import CorepathError, Problem
+from corepath.files import EpisodeLine
 from corepath.fingerprint import fingerprint
-from corepath.runs.folder import MANIFEST, Key, RunFolder
+from corepath.playing import rescored
+from corepath.runs.folder import EPISODES, Key, RunFolder
+from corepath.runs.record import wrong_scores
 from corepath.score import PAPER, Scoring
 from corepath.sources import Source
-from corepath.task import Task
+from corepath.task import Episode, Task
 
 
 @dataclass(frozen=True)
@@ -70,22 +73,17 @@ class Plan:
     @classmethod
     def of(cls, folder: RunFolder) -> Plan:
         """The plan of a run that was begun."""
-        written = folder.manifest
-        try:
-            return cls(
-                sources=tuple(Source(one["where"], id_) for id_, one in written["tasks"].items()),
-                agents=tuple(written["agents"]),
-                models=tuple(written["models"]),
-                epochs=written["epochs"],
-                seed=written["seed"],
-                scoring=Scoring(**written["scoring"]),
-                options=written["options"],
-                redact=tuple(written["redact"]),
-            )
-        except (KeyError, TypeError, AttributeError, TaskError) as error:
-            what = f"no {error}" if isinstance(error, KeyError) else "a part of it is of the wrong kind"
-            message = f"does not say what to run: {error if isinstance(error, TaskError) else what}"
-            raise InputError([Problem(str(folder.path / MANIFEST), 1, 1, message)]) from None
+        written = folder.manifest  # as it was checked when the folder was opened
+        return cls(
+            sources=tuple(Source(one["where"], id_) for id_, one in written["tasks"].items()),
+            agents=tuple(written["agents"]),
+            models=tuple(written["models"]),
+            epochs=written["epochs"],
+            seed=written["seed"],
+            scoring=Scoring.of(written["scoring"]),
+            options=written["options"],
+            redact=tuple(written["redact"]),
+        )
 
 
 def versions(with_models: bool) -> dict[str, Any]:  # noqa: FBT001
@@ -132,10 +130,35 @@ class Played:
             self._made[id_] = self._make(id_)
         return self._made[id_]
 
+    def lines(self, scoring: Scoring) -> Iterator[EpisodeLine]:
+        """The run's lines; each episode has scores of this scoring. Where it has none, it is scored, or a problem."""
+        for line in self.folder.lines():
+            yield line if line.episode is None else self._scored(line, line.episode, scoring)
+
+    def _scored(self, line: EpisodeLine, episode: Episode, scoring: Scoring) -> EpisodeLine:
+        written = self._written(episode.task)
+        wrong = wrong_scores(episode.extra.get("scores"), scoring)
+        if scoring != self.plan.scoring:
+            wrong = "its scores are of another way"
+        elif episode.fingerprint not in (None, written.get("scored") or written["hash"]):
+            wrong = "its scores are of the task as it was before"
+        if wrong is None:
+            return line
+        task, why = self(episode.task)
+        try:
+            if task is not None:
+                return replace(line, episode=rescored(task, episode, scoring))
+        except CorepathError as error:
+            why = str(error)
+        message = f"{wrong}, and it cannot be scored again: {why}"
+        return EpisodeLine(line.line, None, Problem(str(self.folder.path / EPISODES), line.line, 1, message))
+
+    def _written(self, id_: str) -> dict[str, Any]:
+        written: dict[str, Any] = self.folder.manifest["tasks"][id_]
+        return written
+
     def _make(self, id_: str) -> Found:
-        written = self.folder.manifest["tasks"].get(id_)
-        if written is None:
-            return None, "the run's manifest does not name this task"
+        written = self._written(id_)
         if self.plan.redact:
             return None, f"values were redacted ({', '.join(self.plan.redact)}), so the calls cannot be read again"
         source = Source(written["where"], id_)
@@ -146,6 +169,6 @@ class Played:
             now = fingerprint(task)
         except (CorepathError, KeyError, StopIteration, OSError) as error:
             return None, f"the task cannot be made any more: {error}"
-        if now != written.get("scored", written.get("hash")):
+        if now != (written.get("scored") or written["hash"]):
             return None, "the task has changed since; score the run again with: corepath rescore"
         return task, None

@@ -71,5 +71,8 @@ def _read_run(path: Path, tasks: Tasks) -> Iterator[Entry | Problem]:
             raise TaskError.of(f"{episode.task[:120]}: {why}")
         return task
 
-    for line, episode in enumerate(folder.episodes(), start=1):
-        yield Entry(episode, str(path / EPISODES), line, find, plan.scoring)
+    for line in folder.lines():
+        if line.problem is not None:
+            yield line.problem
+        elif line.episode is not None:
+            yield Entry(line.episode, str(path / EPISODES), line.line, find, plan.scoring)

@@ -46,7 +46,7 @@ _KEPT: Final = (
     "usage",
 )
 """Fields of an episode's record that are the run's own."""
-_NEEDED: Final = ("calls", "scores")
+_NEEDED: Final = ("calls", "scores", "failure")
 """Fields without which it is no record."""
 
 
@@ -154,7 +154,7 @@ def redaction_of(folder: Path, fields: Iterable[str]) -> Redaction | None:
     check = folder / CHECK
     if not check.exists():
         _write_secret(check, redaction.hashed("the salt of this run"))
-    elif check.read_text() != redaction.hashed("the salt of this run"):
+    elif check.read_bytes() != redaction.hashed("the salt of this run").encode():
         raise _wrong(check, "this run was begun with another salt: equal values would not have equal hashes")
     return redaction
 

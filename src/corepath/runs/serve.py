@@ -60,7 +60,7 @@ from corepath import __version__
 from corepath.action import Call
 from corepath.errors import InputError, Problem, StepLimitError, count
 from corepath.files import episode_json, read_episodes
-from corepath.json_values import parse_json, why_not_json
+from corepath.json_values import is_number, parse_json, why_not_json
 from corepath.playing import ANSWERED, STEP_LIMIT, recorded
 from corepath.runs.folder import RunFolder, is_run
 from corepath.runs.plan import Plan
@@ -253,8 +253,11 @@ class Offer:
             for call in calls:
                 session.call(call.tool, call.arguments)
             session.calls[:] = calls  # as they were answered when they were made
-            seconds = calls[-1].extra.get("at", 0.0) if calls else 0.0
-            client, agent = news[-1].extra.get("client"), str(news[-1].agent)
+            at: Any = calls[-1].extra.get("at") if calls else None
+            seconds = at if is_number(at) and at >= 0 else 0.0
+            said = news[-1].extra.get("client")
+            client = {name: str(text) for name, text in said.items()} if isinstance(said, dict) else {}
+            agent = str(news[-1].agent)
             episode = self._keep(name, session, client, agent, INTERRUPTED, seconds=seconds)
             self._say(f"recovered from {journal}: {_score_line(name, episode)}")
         journal.unlink()
