@@ -6,9 +6,11 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -343,9 +345,91 @@ def test_a_key_that_is_wrong_ends_the_run_at_once_and_says_how_to_go_on(corepath
         done = corepath("run", *options, "--out", tmp_path / "run")
         assert len(server.requests) == 1
     assert done.returncode == 1
-    assert "AuthenticationError" in done.stderr
+    assert f"m was not reached at {server.url}: not allowed: AuthenticationError" in done.stderr
+    assert "(1 episode failed; the other 10 were not tried)" in done.stderr
     assert f"corepath run --resume {tmp_path / 'run'} --retry" in done.stderr
     assert len(rows(tmp_path / "run")) == 1
+
+
+@pytest.fixture
+def closed_port() -> Iterator[str]:
+    """An address at which nobody listens, kept so that nobody else takes it."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+
+
+def headline(done: subprocess.CompletedProcess[str]) -> str:
+    return next(line for line in done.stderr.splitlines() if " episodes" in line)
+
+
+def test_a_server_that_is_not_there_fails_the_run_at_once_and_the_floor_is_not_its_headline(
+    corepath, tmp_path, closed_port
+):
+    options = ("--model", "m", "--base-url", closed_port, "--max-connections", 1, "--world", "farm", "--world", "arm")
+    done = corepath("run", *options, "--out", tmp_path / "run")
+    assert done.returncode == 1
+    assert headline(done) == "3 of 22 episodes; 3 failed outside"
+    assert f"corepath: m was not reached at {closed_port}: connection: APIConnectionError" in done.stderr
+    assert "Connect call failed" in done.stderr
+    assert "(3 episodes failed; the other 19 were not tried)" in done.stderr
+    assert f"corepath run --resume {tmp_path / 'run'} --retry" in done.stderr
+    assert "m by world" not in done.stdout
+    with BadServer(lambda _: says("Done.")) as server:
+        manifest = tmp_path / "run" / "manifest.json"
+        manifest.write_text(manifest.read_text().replace(closed_port, server.url))
+        again = corepath("run", "--resume", tmp_path / "run", "--retry")
+    assert (again.returncode, headline(again).partition(";")[0]) == (0, "22 of 22 episodes")
+
+
+def test_each_model_that_is_not_reached_is_told_and_does_not_stop_the_others(corepath, tmp_path):
+    """One is unknown, one always fails, one is well."""
+
+    def script(request: Request) -> Reply:
+        if request.body["model"] == "unknown":
+            return status(404, message="there is no model of that name")
+        return status(500, message="out of order") if request.body["model"] == "broken" else says("Done.")
+
+    with BadServer(script) as server:
+        models = [option for name in ("unknown", "broken", "well") for option in ("--model", name)]
+        options = ("--base-url", server.url, "--max-connections", 1, "--max-retries", 0, "--world", "farm")
+        done = corepath("run", *models, *options, "--out", tmp_path / "run")
+    assert done.returncode == 1
+    unknown, broken = (line for line in done.stderr.splitlines() if "was not reached" in line)
+    assert "unknown was not reached" in unknown
+    assert "not allowed: NotFoundError" in unknown
+    assert "there is no model of that name" in unknown
+    assert "(1 episode failed; the other 10 were not tried)" in unknown
+    assert "broken was not reached" in broken
+    assert "server error: InternalServerError" in broken
+    assert "(3 episodes failed; the other 8 were not tried)" in broken
+    assert headline(done).startswith("15 of 33 episodes; mean PC ")
+    assert "Scores of well by world" in done.stdout
+
+
+def test_a_server_that_dies_midway_leaves_what_it_answered_and_the_rest_is_counted(corepath, tmp_path):
+    answered = 0
+
+    def script(_: Request) -> Reply:
+        nonlocal answered
+        answered += 1
+        return says("Done.") if answered <= 4 else odd_replies()["no answer"]
+
+    with BadServer(script) as server:
+        options = ("--model", "m", "--base-url", server.url, "--max-connections", 1, "--max-retries", 0)
+        done = corepath("run", *options, "--world", "farm", "--out", tmp_path / "run")
+    assert done.returncode == 0
+    assert "7 of 11 episodes of m failed outside it, the first by connection: APIConnectionError" in done.stderr
+    assert f"corepath run --resume {tmp_path / 'run'} --retry" in done.stderr
+    assert headline(done).startswith("11 of 11 episodes; mean PC 0.000")
+    assert len(rows(tmp_path / "run")) == 11
+
+
+def test_the_floor_that_was_asked_for_by_name_is_in_the_headline(corepath, tmp_path):
+    with BadServer(lambda _: says("Done.")) as server:
+        options = ("--model", "m", "--base-url", server.url, "--agent", "reads_only", "--world", "farm")
+        done = corepath("run", *options, "--out", tmp_path / "run")
+    assert (done.returncode, headline(done).partition(";")[0]) == (0, "22 of 22 episodes")
 
 
 def test_a_run_of_a_model_killed_goes_on_where_it_was(corepath, tmp_path):
@@ -374,11 +458,29 @@ def test_a_run_of_a_model_killed_goes_on_where_it_was(corepath, tmp_path):
     ("model", "message"),
     [
         ("gpt-4o", "'gpt-4o' is no model: write it as PROVIDER/NAME"),
-        ("nobody/x", "model 'nobody/x' cannot be used"),
+        (
+            "openai/gpt-4o",
+            "model 'openai/gpt-4o' cannot be used: Unable to initialise OpenAI client; No OPENAI_API_KEY",
+        ),
         ("local:none.gguf", "no such file: none.gguf; --model local:FILE takes a model in the GGUF format"),
     ],
 )
 def test_a_model_that_cannot_be_had_is_told_before_anything_is_run(corepath, tmp_path, model, message):
-    done = corepath("run", "--model", model, cwd=tmp_path)
+    without = {name: "" for name in os.environ if "API_KEY" in name}
+    done = corepath("run", "--model", model, cwd=tmp_path, env=without)
     assert (done.returncode, message in done.stderr) == (3, True), done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("opnai/gpt-4o", "corepath: no provider 'opnai'; did you mean 'openai'?"),
+        ("Anthropic/claude", "corepath: no provider 'Anthropic'; did you mean 'anthropic'?"),
+        ("nobody/x", "corepath: no provider 'nobody'; there is anthropic, azureai, bedrock"),
+    ],
+)
+def test_a_misspelt_provider_gets_a_suggestion(corepath, tmp_path, model, message):
+    done = corepath("run", "--model", model, cwd=tmp_path)
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
     assert list(tmp_path.iterdir()) == []

@@ -15,7 +15,7 @@ from corepath.aggregate import FAILED_OUTSIDE, agent_of, summaries, world_of
 from corepath.cli.printing import out, print_table, report, safe, say, table, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import Watch, fetching, waiting
-from corepath.errors import CorepathError, InputError, TaskError
+from corepath.errors import CorepathError, InputError, OptionError, TaskError
 from corepath.files import episode_json
 from corepath.fingerprint import fingerprint
 from corepath.playing import rescored
@@ -115,7 +115,7 @@ def run_command(
         _refuse(f"{error.strerror or error}; every finished episode is kept. "
                 f"When that is mended, go on with: corepath run --resume {folder.path}")  # fmt: skip
     _print_run([folder], as_json=as_json)
-    _fail_where_nothing_was_reached(folder)
+    _say_what_failed(plan, folder)
 
 
 _WITH_RESUME = ("context", "resume", "retry", "jobs", "dry_run", "as_json")
@@ -163,10 +163,11 @@ def _plan(agents: list[str], models: list[str], targets: list[str], limit: int |
         for source in found:
             worlds.setdefault(source.id.partition("/")[0], []).append(source)
         found = [source for own in worlds.values() for source in own[:limit]]
-    who = tuple(dict.fromkeys(agents)) or (FLOOR if models else BUILT_IN)
+    floor = FLOOR if models and not agents else ()
+    who = tuple(dict.fromkeys(agents)) or floor or BUILT_IN
     if both := set(who) & set(models):
         wrong_use(f"'{min(both)}' is a built-in agent and a model; run them apart, so that they can be told apart")
-    return replace(rest, sources=tuple(found), agents=who, models=tuple(dict.fromkeys(models)))
+    return replace(rest, sources=tuple(found), agents=who, models=tuple(dict.fromkeys(models)), floor=floor)
 
 
 def _resumed(path: Path, *, retry: bool) -> tuple[RunFolder, Plan]:
@@ -219,24 +220,55 @@ def _carry_out(plan: Plan, folder: RunFolder, jobs: int) -> None:
             folder.redact.learn(values_in(source.make(plan.seed)))
     with folder.writing():
         done = {key_of(episode) for episode in folder.episodes()}
-        watch = Watch(plan.size, len(done))
+        asked = set(plan.asked)
+        watch = Watch(len(asked) * plan.share, sum(agent in asked for agent, _, _ in done))
+
+        def told(episode: Episode) -> None:
+            if episode.agent in asked:
+                watch.told(episode)
+
         with watch.shown():
-            play_built_in(plan, folder, done, watch.told, jobs)
+            play_built_in(plan, folder, done, told, jobs)
             if plan.models:
-                _live().play_models(plan, folder, done, watch.told, lambda *_: None)
-        say(watch.line)
+                _live().play_models(plan, folder, done, told, lambda *_: None)
+        say(watch.last_line)
         if folder.redact is not None:
             for name in sorted(folder.redact.fields - folder.redact.met):
                 say(f"--redact {name}: no field of that name was met")
 
 
-def _fail_where_nothing_was_reached(folder: RunFolder) -> None:
-    """A run of which every episode failed outside is no run."""
-    ends = [(episode.extra.get("ended"), episode.extra.get("failure")) for episode in folder.episodes()]
-    if ends and all(ended == FAILED_OUTSIDE for ended, _ in ends):
-        kind, message = (ends[-1][1] or {}).get("kind"), (ends[-1][1] or {}).get("message")
-        _refuse(f"every episode failed outside the agent, the last one by: {kind}: {message}. "
-                f"Try again with: corepath run --resume {folder.path} --retry")  # fmt: skip
+def _say_what_failed(plan: Plan, folder: RunFolder) -> None:
+    """Say of whom episodes failed outside, and why; where all of one did, the run has failed."""
+    played: dict[str, list[Episode]] = {}
+    for episode in folder.episodes():
+        played.setdefault(agent_of(episode), []).append(episode)
+    failed = {name: [one for one in own if one.extra.get("ended") == FAILED_OUTSIDE] for name, own in played.items()}
+    lost = [name for name, own in failed.items() if own and len(own) == len(played[name])]
+    again = f"corepath run --resume {folder.path} --retry"
+    for name, own in failed.items():
+        if own:
+            say(f"corepath: {_why(name, own, len(played[name]), plan)}")
+    if lost:
+        _refuse(f"when that is mended, try again with: {again}")
+    if any(failed.values()):
+        say(f"corepath: try what failed again with: {again}")
+
+
+def _why(name: str, failed: Sequence[Episode], played: int, plan: Plan) -> str:
+    """Why episodes of an agent failed outside it, in a line."""
+    failure = failed[0].extra.get("failure") or {}
+    reason = f"{failure.get('kind')}: {failure.get('message')}"
+    if len(failed) < played:
+        return f"{len(failed)} of {played} episodes of {name} failed outside it, the first by {reason}"
+    address = f" at {plan.options['base_url']}" if plan.options.get("base_url") else ""
+    rest = plan.share - played
+    return f"{name} was not reached{address}: {reason} ({_episodes(played)} failed" + (
+        f"; the other {rest} were not tried)" if rest else ")"
+    )
+
+
+def _episodes(count: int) -> str:
+    return "1 episode" if count == 1 else f"{count} episodes"
 
 
 def _checked(plan: Plan) -> None:
@@ -244,6 +276,8 @@ def _checked(plan: Plan) -> None:
     with fetching() as told:
         try:
             _live().ready(plan.models, plan.options, told)
+        except OptionError as error:
+            wrong_use(str(error))
         except CorepathError as error:
             say(f"corepath: {error}")
             raise typer.Exit(NO_MODEL) from None
@@ -321,7 +355,8 @@ def _print_run(folders: Sequence[RunFolder], *, as_json: bool) -> None:
     live = {name for folder in folders for name in folder.manifest["models"]}
     for name in sorted(live):
         own = summaries([episode for episode in episodes if episode.agent == name], world_of, rule)
-        typer.echo("\n" + summary_table(f"Scores of {name} by world", "world", own.values(), _MEANS).text())
+        if own and by_agent[name].counted:
+            typer.echo("\n" + summary_table(f"Scores of {name} by world", "world", own.values(), _MEANS).text())
     for folder in folders:
         out.print(f"\nrun: {folder.path} (look at it with: corepath view {folder.path})", markup=False, soft_wrap=True)
 

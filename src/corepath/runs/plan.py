@@ -20,7 +20,8 @@ from corepath.task import Task
 class Plan:
     """Which agents act on which tasks, how often, from which seed, and how they are scored.
 
-    `agents` are built-in ones by name; `models` are live ones, with `options` for the harness that runs them.
+    `agents` are built-in ones by name; `models` are live ones, with `options` for the harness that runs them. `floor`
+    are the agents that nobody asked for and that run beside the models all the same.
     """
 
     sources: tuple[Source, ...]
@@ -31,11 +32,22 @@ class Plan:
     scoring: Scoring = PAPER
     options: Mapping[str, Any] = field(default_factory=dict)
     redact: tuple[str, ...] = ()
+    floor: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
         """How many episodes there are."""
-        return len(self.sources) * (len(self.agents) + len(self.models)) * self.epochs
+        return len(self.agents + self.models) * self.share
+
+    @property
+    def share(self) -> int:
+        """How many episodes each agent has."""
+        return len(self.sources) * self.epochs
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The agents and models that were asked for: what the run is about."""
+        return tuple(name for name in self.agents + self.models if name not in self.floor)
 
     def missing(self, done: Iterable[Key], who: Iterable[str]) -> Iterator[tuple[Source, list[tuple[str, int]]]]:
         """For each task the pairs of agent and epoch that are not done."""
@@ -55,6 +67,7 @@ class Plan:
             **versions(bool(self.models)),
             "agents": list(self.agents),
             "models": list(self.models),
+            "floor": list(self.floor),
             "epochs": self.epochs,
             "seed": self.seed,
             "profile": self.scoring.profile,
@@ -81,6 +94,7 @@ class Plan:
                 scoring=Scoring(**written["scoring"]),
                 options=written["options"],
                 redact=tuple(written["redact"]),
+                floor=tuple(written.get("floor", ())),
             )
         except (KeyError, TypeError, AttributeError, TaskError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else "a part of it is of the wrong kind"
