@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
-from corepath.agents import BUILT_IN, FLOOR, built_in
+from corepath.agents import BUILT_IN, FLOOR
+from corepath.agents.own import RAISED, digest, find_agent, is_own
 from corepath.aggregate import FAILED_OUTSIDE, agent_of, summaries, world_of
 from corepath.cli.printing import out, print_table, report, safe, say, table, wrong_use
 from corepath.cli.profile import Profile
@@ -44,7 +47,11 @@ def run_command(
     context: typer.Context,
     agents: Annotated[
         list[str] | None,
-        typer.Option("--agent", help="A built-in agent, as in oracle or swapped:0.3. Default: all of them."),
+        typer.Option(
+            "--agent",
+            help="Your own, FILE.py:FUNCTION or MODULE:FUNCTION; or a built-in one, as in oracle or swapped:0.3. "
+            "Default: all built-in ones.",
+        ),
     ] = None,
     models: Annotated[
         list[str] | None,
@@ -76,7 +83,7 @@ def run_command(
     max_retries: Annotated[int, typer.Option(min=0, help="Of a request that the service fails.")] = 5,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds that one request may take.")] = 300,
     threads: Annotated[int, typer.Option(min=1, help="Threads of a local model.")] = 2,
-    jobs: Annotated[int, typer.Option(min=0, help="Processes for built-in agents; 0: one a core.")] = 0,
+    jobs: Annotated[int, typer.Option(min=0, help="Processes for agents that are no models; 0: one a core.")] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -150,10 +157,11 @@ def _address(base_url: str | None, models: list[str] | None) -> str | None:
 def _plan(agents: list[str], models: list[str], targets: list[str], limit: int | None, rest: Plan) -> Plan:
     """What the options say."""
     try:
-        for name in agents:
-            built_in(name)
+        with redirect_stdout(sys.stderr):
+            for name in agents:
+                find_agent(name)
         found = all_sources(targets)
-    except (TaskError, InputError) as error:
+    except (TaskError, OptionError, InputError) as error:
         if isinstance(error, InputError):
             report(error.problems)
             raise typer.Exit(1) from None
@@ -167,7 +175,8 @@ def _plan(agents: list[str], models: list[str], targets: list[str], limit: int |
     who = tuple(dict.fromkeys(agents)) or floor or BUILT_IN
     if both := set(who) & set(models):
         wrong_use(f"'{min(both)}' is a built-in agent and a model; run them apart, so that they can be told apart")
-    return replace(rest, sources=tuple(found), agents=who, models=tuple(dict.fromkeys(models)), floor=floor)
+    return replace(rest, sources=tuple(found), agents=who, models=tuple(dict.fromkeys(models)), floor=floor,
+                   own={name: digest(name) for name in who if is_own(name)})  # fmt: skip
 
 
 def _resumed(path: Path, *, retry: bool) -> tuple[RunFolder, Plan]:
@@ -181,6 +190,7 @@ def _resumed(path: Path, *, retry: bool) -> tuple[RunFolder, Plan]:
         _refuse(f"episodes of this run were scored as {', '.join(sorted(profiles))}, and it is to be scored as "
                 f"{plan.scoring.profile}. Score them alike with: corepath rescore {path}")  # fmt: skip
     if len(episodes) < plan.size:
+        _check_own(plan)
         with waiting("looking whether the tasks are still the same"):
             different = _changed(folder, plan)
         if different:
@@ -191,6 +201,21 @@ def _resumed(path: Path, *, retry: bool) -> tuple[RunFolder, Plan]:
             )  # fmt: skip
             _refuse(f"{listed} changed since this run began, and episodes of different tasks cannot be mixed. {advice}")
     return folder, plan
+
+
+def _check_own(plan: Plan) -> None:
+    """Agents of one's own are still there, and as they were when the run was begun."""
+    for name, before in plan.own.items():
+        if not before:
+            wrong_use(f"agent '{name}' of this run is a Python function, given to corepath.run; begin a new run there")
+        try:
+            with redirect_stdout(sys.stderr):
+                find_agent(name)
+        except (OptionError, TaskError) as error:
+            wrong_use(f"{error}; it is an agent of this run; run this where the run was begun")
+        if digest(name) != before:
+            _refuse(f"the file of agent '{name}' changed since this run began, and episodes of different agents "
+                    "cannot be mixed. Begin a new run")  # fmt: skip
 
 
 def _changed(folder: RunFolder, plan: Plan) -> list[str]:
@@ -248,15 +273,20 @@ def _say_what_failed(plan: Plan, folder: RunFolder) -> None:
     for name, own in failed.items():
         if own:
             say(f"corepath: {_why(name, own, len(played[name]), plan)}")
-    if lost:
+    if any(name not in plan.own for name in lost):
         _refuse(f"when that is mended, try again with: {again}")
-    if any(failed.values()):
+    if any(own for name, own in failed.items() if name not in plan.own):
         say(f"corepath: try what failed again with: {again}")
+    if any(failed.get(name) for name in plan.own):
+        raise typer.Exit(1)
 
 
 def _why(name: str, failed: Sequence[Episode], played: int, plan: Plan) -> str:
     """Why episodes of an agent failed outside it, in a line."""
     failure = failed[0].extra.get("failure") or {}
+    if failure.get("kind") == RAISED:
+        where = f"{len(failed)} of {played} episodes" if len(failed) < played else "every episode"
+        return f"{name} raised in {where}, which are in no mean; first at {failure.get('at')}: {failure['message']}"
     reason = f"{failure.get('kind')}: {failure.get('message')}"
     if len(failed) < played:
         return f"{len(failed)} of {played} episodes of {name} failed outside it, the first by {reason}"

@@ -20,8 +20,8 @@ from corepath.task import Task
 class Plan:
     """Which agents act on which tasks, how often, from which seed, and how they are scored.
 
-    `agents` are built-in ones by name; `models` are live ones, with `options` for the harness that runs them. `floor`
-    are the agents that nobody asked for and that run beside the models all the same.
+    `agents` are functions by name; of one's `own` the hash of the file is kept. `models` are live ones, with `options`
+    for the harness that runs them. `floor` are the agents that nobody asked for, and that run beside the models.
     """
 
     sources: tuple[Source, ...]
@@ -33,6 +33,7 @@ class Plan:
     options: Mapping[str, Any] = field(default_factory=dict)
     redact: tuple[str, ...] = ()
     floor: tuple[str, ...] = ()
+    own: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -68,6 +69,7 @@ class Plan:
             "agents": list(self.agents),
             "models": list(self.models),
             "floor": list(self.floor),
+            "own_agents": dict(self.own),
             "epochs": self.epochs,
             "seed": self.seed,
             "profile": self.scoring.profile,
@@ -95,6 +97,7 @@ class Plan:
                 options=written["options"],
                 redact=tuple(written["redact"]),
                 floor=tuple(written.get("floor", ())),
+                own=dict(written.get("own_agents", {})),
             )
         except (KeyError, TypeError, AttributeError, TaskError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else "a part of it is of the wrong kind"
