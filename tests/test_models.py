@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from corepath.runs.plan import Plan
 from corepath.sources import all_sources
 from corepath.task import Episode
 from tests.bad_server import BadServer, Reply, Request, calls, echo_oracle, hangs, odd_calls, odd_replies, says, status
+from tests.conftest import PATIENCE
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Pydantic serializer warnings"),
@@ -41,7 +41,7 @@ def played(script: Any, task: str = TASK, **options: Any) -> Episode:
     sources = tuple(all_sources([task]))
 
     async def play(url: str) -> Episode:
-        given = {"base_url": url, "max_retries": 0, "timeout": 20, **options}
+        given = {"base_url": url, "max_retries": 0, "timeout": PATIENCE, **options}
         with models.harness("m", given, lambda *_: None) as ready:
             try:
                 return await ready.played(sources[0], 0, Plan(sources))
@@ -166,7 +166,7 @@ OUTSIDE = {
 
 @pytest.mark.parametrize("name", list(odd_replies()))
 def test_what_the_service_does_wrong_is_told_from_what_the_agent_does(name):
-    episode = played(first(odd_replies()[name]), timeout=5)
+    episode = played(first(odd_replies()[name]))
     if name in OUTSIDE:
         assert episode.extra["ended"] == "failed outside"
         assert episode.extra["failure"]["kind"] == OUTSIDE[name]
@@ -241,9 +241,8 @@ def test_a_failure_in_the_middle_keeps_the_calls_before_it():
 
 
 def test_a_service_that_hangs_is_given_up():
-    begun = time.monotonic()
-    episode = played(lambda _: hangs(30), timeout=1)
-    assert (episode.extra["failure"]["kind"], time.monotonic() - begun < 20) == ("timeout", True)
+    episode = played(lambda _: hangs(PATIENCE), timeout=1)
+    assert episode.extra["failure"]["kind"] == "timeout", "it did not wait until the server hung up"
 
 
 def test_a_request_that_fails_once_is_tried_again():
@@ -301,7 +300,7 @@ def test_a_bad_service_crashes_no_run_and_every_attempt_is_recorded(corepath, tm
         return odd[prompts.index(request.user) % len(odd)][1]
 
     with BadServer(script) as server:
-        options = ("--max-retries", 0, "--timeout", 5, "--limit", 5, "--max-connections", 4)
+        options = ("--max-retries", 0, "--limit", 5, "--max-connections", 4)
         done = corepath("run", "--model", "m", "--base-url", server.url, *options, "--out", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
@@ -444,7 +443,7 @@ def test_a_run_of_a_model_killed_goes_on_where_it_was(corepath, tmp_path):
                 if (folder / EPISODES).exists() and (folder / EPISODES).stat().st_size > before:
                     break
                 time.sleep(0.01)
-            os.kill(process.pid, signal.SIGKILL)
+            process.kill()
             process.wait()
             command = [str(COMMAND), "run", "--resume", str(folder)]
         done = corepath("run", "--resume", folder)
