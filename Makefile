@@ -3,21 +3,29 @@ PYTHON ?= python3
 BIN := .venv/bin
 ready := .venv/.ready
 
-.PHONY: run test browser bench clean
+.PHONY: run about-run test about-test browser bench clean
 
 # Where the local model cannot be fetched, corepath says so and ends with 3: the rest is run and shown all the same.
-run: $(ready)
+run: about-run $(ready)
 	@into=runs/$$(date +%Y-%m-%d-%H%M%S) && \
 	$(BIN)/corepath run --out $$into/built-in && echo && \
 	{ $(BIN)/corepath run --model local --limit 1 --out $$into/local || [ $$? -eq 3 ]; } && \
 	$(BIN)/corepath report $$into/* --out $$into/report
 
-test: $(ready) browser
+about-run:
+	@echo "Runs the built-in agents on all tasks, then a small model on this machine, and writes a report into runs/."
+	@echo "About 3 minutes on two cores; the first time it also fetches packages and the model (93 MB)."
+
+test: about-test $(ready) browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2
+
+about-test:
+	@echo "Checks format, lint, types and layers, then runs all tests; pages are looked at in chromium where it is there."
+	@echo "About 10 minutes on two cores; the first time it also fetches packages."
 
 bench: $(ready)
 	$(BIN)/python -m benchmarks

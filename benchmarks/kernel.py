@@ -24,10 +24,10 @@ from corepath import (
     any_order,
     choice,
     repeat,
-    run,
     score,
     seq,
     tool,
+    trace_calls,
 )
 from corepath.metrics.alignment import similarity
 from corepath.metrics.path_correctness import path_correctness
@@ -57,7 +57,7 @@ def against_listing() -> Iterator[Claim]:
     for k, wanted in ((6, 1), (7, 1), (8, 5), (9, 5), (10, 50)):
         task = free_steps(k)
         names = [f"s{number}" for number in range(k)]
-        trace = run(task.automaton, mistaken(random.Random(k), names, names, 4))
+        trace = trace_calls(task.automaton, mistaken(random.Random(k), names, names, 4))
         x = [hash(token) for token in trace.tokens]
 
         def listed(task: Task = task, x: list[int] = x) -> float:

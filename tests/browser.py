@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Route, expect, sync_playwright
+
+PATIENCE = 120_000.0
+"""Milliseconds to wait for what should be on a page: many times what it takes on a machine under load."""
 
 MISSING = "the page is tested in chromium, which is not here: install it with 'apt install chromium'"
 
@@ -56,6 +59,8 @@ class Window:
 def window(browser: Browser, file: Path, **options: Any) -> Iterator[Window]:
     """A page of a file. In the end nothing may have gone wrong: no error, no dialog, no request but for the file."""
     context: BrowserContext = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
     one = Window(context.new_page(), file)
 
     def only_the_file(route: Route) -> None:

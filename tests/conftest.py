@@ -12,6 +12,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
+PATIENCE = 600.0
+"""Seconds after which a test gives up what should have come: many times what it takes on a machine under load."""
+_DEFAULT = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+INTERRUPTIBLE = (sys.executable, "-c", _DEFAULT)
+"""Begins a command that is to be sent Ctrl-C: tests that a shell runs in the background are told to ignore it."""
 
 settings.register_profile("short", max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", parent=settings.get_profile("short"), max_examples=2000)
@@ -51,7 +56,7 @@ def corepath() -> Run:
         *arguments: object,
         stdin: str | bytes = "",
         cwd: Path | None = None,
-        patience: float = 300,
+        patience: float = PATIENCE,
         env: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
         command = Path(sys.executable).with_name("corepath")

@@ -94,7 +94,7 @@ def _process(command: list[str], folder: Path) -> subprocess.CompletedProcess[st
         stderr=subprocess.STDOUT,
         encoding="utf-8",
         check=False,
-        timeout=120,
+        timeout=600,
     )
 
 

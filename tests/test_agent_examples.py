@@ -22,6 +22,7 @@ import corepath as package
 from corepath.agents import oracle
 from corepath.files import load_episodes
 from tests.bad_server import BadServer, Reply, Request, calls, says, status
+from tests.conftest import PATIENCE
 from tests.fake_anthropic import FakeAnthropic
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "agents"
@@ -84,7 +85,7 @@ def run_example(name: str, folder: Path, **env: str) -> Mapping[str, package.Epi
         [sys.executable, EXAMPLES / f"{name}.py", "a-model", *TASKS],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         check=False,
         env={**own, "NO_PROXY": "*", **env},
     )

@@ -13,6 +13,7 @@ import pytest
 
 from corepath import installed_worlds, task
 from tests.bad_server import BadServer, Reply, Request, calls, echo_oracle, odd_replies, says, status
+from tests.conftest import PATIENCE
 from tests.test_models import plans
 
 SHELL = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
@@ -23,7 +24,7 @@ def inspected(folder: Path, url: str, *options: str) -> Any:
     command = ["inspect", "eval", "--model", "openai-api/server/m", "-M", "max_retries=0", "--max-retries", "0"]
     command += ["--display", "none", "--log-dir", "logs", "--log-format", "json", *options]
     env = {**os.environ, **SHELL, "SERVER_API_KEY": "none", "SERVER_BASE_URL": url}
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=180)
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=PATIENCE)
     logs = sorted((folder / "logs").glob("*.json"))
     assert logs, done.stdout + done.stderr
     return json.loads(logs[-1].read_text())
@@ -109,7 +110,9 @@ def test_solvers_approval_and_scoring_again(tmp_path):
     with BadServer(golden) as server, BadServer(lambda _: says("Done.")) as idle, BadServer(wrong) as other:
         command = [sys.executable, "-c", IN_PROCESS, server.url, idle.url, other.url]
         env = {**os.environ, "SERVER_API_KEY": "none", "SERVER_BASE_URL": server.url}
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=300)
+        done = subprocess.run(
+            command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=PATIENCE
+        )
     assert "FOUND" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
     found = json.loads(done.stdout.partition("FOUND")[2].splitlines()[0])
     perfect = {"pc": 1.0, "accepted": 1.0, "harm_count": 0.0, "state_match": 1.0}
@@ -147,6 +150,6 @@ def test_every_world_is_a_task_of_inspect():
 def test_a_task_that_there_is_not_is_told(tmp_path, tasks):
     env = {**os.environ, **SHELL, "SERVER_API_KEY": "none", "SERVER_BASE_URL": "http://127.0.0.1:9"}
     command = ["inspect", "eval", "corepath/farm", "--model", "openai-api/server/m", "-T", f"tasks={tasks}"]
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode != 0
     assert "no task 'nowhere' in world 'farm'" in " ".join((done.stdout + done.stderr).split())

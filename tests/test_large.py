@@ -10,6 +10,7 @@ from math import comb
 import pytest
 
 from corepath import Call, Score, Task, any_order, choice, repeat, score, seq, tool
+from tests.conftest import PATIENCE
 
 R, U = tool("right")(), tool("up")()
 
@@ -61,7 +62,7 @@ def test_fourteen_free_steps_are_scored_exactly() -> None:
 
 
 MANY = """
-import json, re, sys
+import json, re, sys, time
 from corepath import Call, Task, score, seq, tool
 steps = [tool(f"s{n}")() for n in range(6)]
 task = Task("t", procedure=seq(*steps), reads=[tool("r").any()])
@@ -72,15 +73,17 @@ calls = {
 }[sys.argv[1]]
 found = score(task, calls)
 megabytes = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024  # of this process alone
-print(json.dumps([found.harm_count, found.pc, found.pc_hlr, megabytes]))
+print(json.dumps([found.harm_count, found.pc, found.pc_hlr, megabytes, time.process_time()]))
 """
 
 
 @pytest.mark.parametrize("kind", ["unknown", "early", "malformed"])
-def test_ten_thousand_harmful_calls_end_within_a_minute_and_500_mb(kind: str) -> None:
-    done = subprocess.run([sys.executable, "-c", MANY, kind], capture_output=True, text=True, check=True, timeout=60)
-    harms, pc, pc_hlr, megabytes = json.loads(done.stdout)
+def test_ten_thousand_harmful_calls_take_less_than_a_minute_and_500_mb(kind: str) -> None:
+    command = [sys.executable, "-c", MANY, kind]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
+    harms, pc, pc_hlr, megabytes, seconds = json.loads(done.stdout)
     assert harms == 10_000
+    assert seconds < 60, "of the processor, whatever else it does"
     assert megabytes < 500
     if kind != "early":
         assert pc == pytest.approx(1 - 2 * 10_000 / (10_000 + 6 + 10_000))

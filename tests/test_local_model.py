@@ -24,7 +24,7 @@ from corepath.runs import local
 from corepath.runs.local import LocalModelError, engine, fetch, request_fields, serving
 from tests.conftest import Run
 
-LONG = 300
+LONG = 600
 """Seconds that anything may take on a machine that others use too."""
 
 

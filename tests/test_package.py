@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import corepath
 
 ROOT = Path(__file__).parent.parent
@@ -68,3 +70,11 @@ def test_nothing_of_the_package_is_left_out_of_what_is_built() -> None:
     ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text().splitlines() if line.endswith("/")]
     names = {path.name for path in (ROOT / "src").rglob("*") if path.is_dir()} - {"__pycache__"}
     assert not names & {line for line in ignored if not line.startswith("/")}
+
+
+@pytest.mark.parametrize("target", ["run", "test"])
+def test_make_says_first_what_it_will_do_and_how_long_it_takes(target: str) -> None:
+    done = subprocess.run(["make", "-n", "-C", ROOT, target], capture_output=True, text=True, check=True)
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("make")]
+    assert [line.startswith("echo ") for line in lines[:3]] == [True, True, False]
+    assert "minutes" in lines[1]

@@ -65,9 +65,9 @@ def test_a_browser_unpacks_the_same(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("text", ["<" * 10**6, "<a" * 500_000, "1," * 500_000, "<" + "a" * 10**6, "-" * 10**6])
 def test_long_text_takes_no_longer_than_its_length(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     made = packed(text)
-    assert time.perf_counter() - begun < 10
+    assert time.process_time() - begun < 10
     assert unpacked(made) == text
 
 

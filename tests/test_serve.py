@@ -36,7 +36,7 @@ from corepath.runs.folder import RunFolder
 from corepath.session import Session
 from corepath.sources import Source
 from corepath.world import World
-from tests.conftest import Run
+from tests.conftest import INTERRUPTIBLE, PATIENCE, Run
 
 COMMAND = str(Path(sys.executable).with_name("corepath"))
 TASK = "farm/dry_plants"
@@ -44,7 +44,6 @@ task = world_task(TASK)
 source = Source("farm", TASK)
 assert isinstance(task.simulator, World)
 GOLDEN = golden_runs(task, task.simulator, 1)[0].calls
-PATIENCE = 60.0
 WRONG: tuple[tuple[str, dict[str, Any]], ...] = (
     ("fly_to", {"place": "B"}),
     ("move_to", {}),
@@ -275,7 +274,9 @@ def started(*arguments: str, told: Path, stdin: int = subprocess.DEVNULL) -> Ite
     """The command, running; what it tells is in a file."""
     with (
         told.open("w") as file,
-        subprocess.Popen([COMMAND, *arguments], stdin=stdin, stdout=file, stderr=subprocess.STDOUT) as process,
+        subprocess.Popen(
+            [*INTERRUPTIBLE, COMMAND, *arguments], stdin=stdin, stdout=file, stderr=subprocess.STDOUT
+        ) as process,
     ):
         try:
             yield process

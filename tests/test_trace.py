@@ -29,11 +29,11 @@ from corepath import (
     optional,
     repeat,
     result_of,
-    run,
     score,
     seq,
     step,
     tool,
+    trace_calls,
     var,
 )
 
@@ -46,7 +46,7 @@ def kinds(task: Task, calls: list[Call | str], **options: Any) -> list[Kind]:
 
 
 def traced(task: Task, calls: list[Call | str], **options: Any) -> Trace:
-    return run(task.automaton, [call(one) if isinstance(one, str) else one for one in calls], **options)
+    return trace_calls(task.automaton, [call(one) if isinstance(one, str) else one for one in calls], **options)
 
 
 def harms(task: Task, calls: list[Call | str], **options: Any) -> list[str]:
@@ -69,7 +69,7 @@ def test_running_is_the_fold_of_step() -> None:
     for one in calls:
         taken, position = step(position, one)
         steps.append(taken)
-    whole = run(task.automaton, calls)
+    whole = trace_calls(task.automaton, calls)
     assert (tuple(steps), position) == (whole.steps, whole.end)
 
 

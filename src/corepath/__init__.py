@@ -39,11 +39,12 @@ from corepath.score import PAPER, RECOMMENDED, Harm, Reference, Score, Scoring, 
 from corepath.session import Agent, Session
 from corepath.sources import task
 from corepath.task import Decoy, Episode, Task
-from corepath.trace import Kind, Position, Step, Trace, begin, run, step
+from corepath.trace import Kind, Position, Step, Trace, begin, step, trace_calls
 from corepath.world import Pick, World, WorldTool, installed_worlds, world
 
 if TYPE_CHECKING:
     from corepath.assertion import assert_path
+    from corepath.evaluation import run
     from corepath.explanation import Explanation, Finding, FindingKind, Note, explain
     from corepath.files import episode_json, load_episodes, load_task, load_tasks
     from corepath.report.results import Results, load_results
@@ -52,6 +53,7 @@ __version__ = "0.1.0"
 
 _LATER = {
     "assert_path": "corepath.assertion",
+    "run": "corepath.evaluation",
     **dict.fromkeys(("Explanation", "Finding", "FindingKind", "Note", "explain"), "corepath.explanation"),
     **dict.fromkeys(("episode_json", "load_episodes", "load_task", "load_tasks"), "corepath.files"),
     **dict.fromkeys(("Results", "load_results"), "corepath.report.results"),
@@ -154,6 +156,7 @@ __all__ = [
     "step",
     "task",
     "tool",
+    "trace_calls",
     "unordered",
     "var",
     "world",

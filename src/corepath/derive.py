@@ -28,7 +28,7 @@ from corepath.patterns import ANY, approx, as_matcher, unordered
 from corepath.procedure import Procedure, any_order, choice, seq
 from corepath.task import NO_AGENT_ACTIONS, Task
 from corepath.tool_file import Rule, Tools, is_glob, read_rule
-from corepath.trace import Kind, run
+from corepath.trace import Kind, trace_calls
 
 Writes = Literal["sequence", "any_order"]
 GoldenReads = Literal["loops", "progress"]
@@ -176,7 +176,7 @@ def _near(one: str, other: str) -> bool:
 
 def _replay(task: Task, meant: Sequence[tuple[Call, Sequence[Action]]], tools: Tools) -> None:
     """Refuse a task in which an expected call is not one of the actions that it was meant to be."""
-    trace = run(task.automaton, [call for call, _ in meant])
+    trace = trace_calls(task.automaton, [call for call, _ in meant])
     for step, (call, actions) in zip(trace.steps, meant, strict=True):
         taken = None if step.symbol is None else trace.automaton.alphabet.actions[step.symbol]
         if taken in actions if actions else step.kind is Kind.LOOP:

@@ -6,6 +6,7 @@ CorepathError
 ├── ToolError         what a tool of a world answers where it cannot do what was asked
 ├── StepLimitError    a call beyond the limit of an episode
 ├── RunError          a run that cannot go on, and how it can be continued
+├── OptionError       an option of a run that names nothing there is: an agent, a provider
 └── InputError        files that hold something wrong: every problem in them, with its place
 """
 
@@ -51,6 +52,10 @@ class StepLimitError(CorepathError):
 
 class RunError(CorepathError):
     """A run, or a model of it, that cannot go on; the message says what would help."""
+
+
+class OptionError(CorepathError, ValueError):
+    """An option of a run that names nothing there is; the message says what would be right."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from corepath.metrics.kendall import OrderFallback, path_correctness_ktc
 from corepath.metrics.path_correctness import path_correctness
 from corepath.metrics.prefix_criticality import prefix_criticality
 from corepath.task import Episode, Task
-from corepath.trace import Errors, Kind, Token, Trace, run
+from corepath.trace import Errors, Kind, Token, Trace, trace_calls
 
 HlrReferences = Literal["repaired", "repaired+golden"]
 UndefinedEfficiency = Literal["zero", "skip"]
@@ -213,7 +213,7 @@ def score(
         check_played(task, calls)
         params, answer, calls = calls.params, calls.answer, calls.calls
     made = [notation.call(call) if isinstance(call, str) else call for call in calls]
-    trace = run(task.automaton, made, params, scoring.errors)
+    trace = trace_calls(task.automaton, made, params, scoring.errors)
     nearest = path_correctness(trace)
     ktc = path_correctness_ktc(
         task.automaton.golden, trace.tokens, nearest, scoring.lam, scoring.order_fallback, scoring.ktc_budget

@@ -117,7 +117,7 @@ def begin(automaton: Automaton, params: Mapping[str, Any] | None = None, errors:
     return Position(automaton, automaton.start, dict(params or {}), errors=errors)
 
 
-def run(
+def trace_calls(
     automaton: Automaton,
     calls: Iterable[Call],
     params: Mapping[str, Any] | None = None,

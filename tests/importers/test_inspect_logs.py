@@ -20,6 +20,7 @@ from corepath.action import UNANSWERED
 from corepath.errors import InputError, Problem
 from corepath.importers import archive, imported, inspect_logs, recognised
 from corepath.importers.conversation import RecordError
+from tests.conftest import PATIENCE
 
 from . import inspect_eval
 from .damage import damaged, good, mixed, read, survives, written
@@ -30,7 +31,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A real run of Inspect, with a model that is not there, as `.eval` and as `.json`."""
     folder = tmp_path_factory.mktemp("logs")
     command = [sys.executable, inspect_eval.__file__, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     found = {file.suffix: file for file in folder.iterdir()}
     assert found.keys() == {".eval", ".json"}, done.stderr
     return found

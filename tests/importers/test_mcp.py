@@ -17,6 +17,7 @@ from corepath.action import UNANSWERED
 from corepath.errors import Problem
 from corepath.importers import imported, mcp_logs
 from corepath.importers.conversation import RecordError
+from tests.conftest import PATIENCE
 
 from . import mcp_tee
 from .damage import damaged, mixed, read, survives, written
@@ -203,7 +204,7 @@ def test_the_messages_of_a_real_client_and_server_are_read(tmp_path: Path) -> No
     """Written by the package mcp on both ends, noted in between."""
     file = tmp_path / "session.jsonl"
     command = [sys.executable, mcp_tee.__file__, "talk", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     (episode,) = read(file, "mcp")
     assert [(call.tool, call.arguments, call.result, call.failed) for call in episode.calls] == [

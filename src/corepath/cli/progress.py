@@ -55,13 +55,20 @@ class Watch:
     @property
     def line(self) -> str:
         """All of it in words."""
+        return self._words(*self._pace())
+
+    @property
+    def last_line(self) -> str:
+        """All of it in words when the run is over, finished or not."""
+        return self._words()
+
+    def _pace(self) -> list[str]:
         done = self.before + self.summary.episodes
-        seconds = max(time.monotonic() - self._began, 1e-9)
-        rate = self.summary.episodes / seconds
-        left = (self.total - done) / rate if rate else None
-        parts = [f"{done:,} of {count(self.total, 'episode')}"]
-        if left is not None and done < self.total:
-            parts += [f"{rate:,.1f}/s", f"{_time(left)} left"]
+        rate = self.summary.episodes / max(time.monotonic() - self._began, 1e-9)
+        return [f"{rate:,.1f}/s", f"{_time((self.total - done) / rate)} left"] if rate and done < self.total else []
+
+    def _words(self, *pace: str) -> str:
+        parts = [f"{self.before + self.summary.episodes:,} of {count(self.total, 'episode')}", *pace]
         pc, accepted = self.summary.mean("pc"), self.summary.mean("accepted")
         if pc is not None and accepted is not None:
             parts.append(

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
-from corepath.agents import BUILT_IN, FLOOR, built_in
+from corepath.agents import BUILT_IN, FLOOR
+from corepath.agents.own import RAISED, digest, find_agent, is_own
 from corepath.aggregate import FAILED_OUTSIDE, agent_of, summaries, world_of
 from corepath.cli.options import MISSING_EXTRA, JsonOption, present_run, present_runs
 from corepath.cli.printing import out, print_table, report, safe, say, table, tell_damage, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import Watch, fetching, waiting
-from corepath.errors import CorepathError, InputError, TaskError
+from corepath.errors import CorepathError, InputError, OptionError, TaskError
 from corepath.files import episode_json
 from corepath.fingerprint import fingerprint
 from corepath.playing import rescored
@@ -39,7 +42,11 @@ def run_command(
     context: typer.Context,
     agents: Annotated[
         list[str] | None,
-        typer.Option("--agent", help="A built-in agent, as in oracle or swapped:0.3. Default: all of them."),
+        typer.Option(
+            "--agent",
+            help="Your own, FILE.py:FUNCTION or MODULE:FUNCTION; or a built-in one, as in oracle or swapped:0.3. "
+            "Default: all built-in ones.",
+        ),
     ] = None,
     models: Annotated[
         list[str] | None,
@@ -73,7 +80,7 @@ def run_command(
     max_retries: Annotated[int, typer.Option(min=0, help="Of a request that the service fails.")] = 5,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds that one request may take.")] = 300,
     threads: Annotated[int, typer.Option(min=1, help="Threads of a local model.")] = 2,
-    jobs: Annotated[int, typer.Option(min=0, help="Processes for built-in agents; 0: one a core.")] = 0,
+    jobs: Annotated[int, typer.Option(min=0, help="Processes for agents that are no models; 0: one a core.")] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -115,7 +122,7 @@ def run_command(
         _refuse(f"{error.strerror or error}; every finished episode is kept. "
                 f"When that is mended, go on with: corepath run --resume {folder.path}")  # fmt: skip
     _print_run([folder], as_json=as_json)
-    _fail_where_nothing_was_reached(folder)
+    _say_what_failed(plan, folder)
     raise typer.Exit(int(damaged))
 
 
@@ -151,10 +158,11 @@ def _address(base_url: str | None, models: list[str] | None) -> str | None:
 def _plan(agents: list[str], models: list[str], targets: list[str], limit: int | None, rest: Plan) -> Plan:
     """What the options say."""
     try:
-        for name in agents:
-            built_in(name)
+        with redirect_stdout(sys.stderr):
+            for name in agents:
+                find_agent(name)
         found = all_sources(targets, playable=True)
-    except (TaskError, InputError) as error:
+    except (TaskError, OptionError, InputError) as error:
         if isinstance(error, InputError):
             report(error.problems)
             raise typer.Exit(1) from None
@@ -164,10 +172,12 @@ def _plan(agents: list[str], models: list[str], targets: list[str], limit: int |
         for source in found:
             worlds.setdefault(source.id.partition("/")[0], []).append(source)
         found = [source for own in worlds.values() for source in own[:limit]]
-    who = tuple(dict.fromkeys(agents)) or (FLOOR if models else BUILT_IN)
+    floor = FLOOR if models and not agents else ()
+    who = tuple(dict.fromkeys(agents)) or floor or BUILT_IN
     if both := set(who) & set(models):
         wrong_use(f"'{min(both)}' is a built-in agent and a model; run them apart, so that they can be told apart")
-    return replace(rest, sources=tuple(found), agents=who, models=tuple(dict.fromkeys(models)))
+    return replace(rest, sources=tuple(found), agents=who, models=tuple(dict.fromkeys(models)), floor=floor,
+                   own={name: digest(name) for name in who if is_own(name)})  # fmt: skip
 
 
 def _resumed(path: Path, *, retry: bool, dry_run: bool) -> tuple[RunFolder, Plan, bool]:
@@ -179,6 +189,7 @@ def _resumed(path: Path, *, retry: bool, dry_run: bool) -> tuple[RunFolder, Plan
         _refuse(f"episodes of this run were scored as {', '.join(sorted(others))}, and it is to be scored as "
                 f"{plan.scoring.profile}. Score them alike with: corepath rescore {path}")  # fmt: skip
     if len(episodes) < plan.size:
+        _check_own(plan)
         with waiting("looking whether the tasks are still the same"):
             different = _changed(folder, plan)
         if different:
@@ -209,6 +220,21 @@ def _profiles(episodes: Sequence[Episode]) -> set[str]:
     return {name for name in ("paper", "recommended", "custom") if name in found}
 
 
+def _check_own(plan: Plan) -> None:
+    """Agents of one's own are still there, and as they were when the run was begun."""
+    for name, before in plan.own.items():
+        if not before:
+            wrong_use(f"agent '{name}' of this run is a Python function, given to corepath.run; begin a new run there")
+        try:
+            with redirect_stdout(sys.stderr):
+                find_agent(name)
+        except (OptionError, TaskError) as error:
+            wrong_use(f"{error}; it is an agent of this run; run this where the run was begun")
+        if digest(name) != before:
+            _refuse(f"the file of agent '{name}' changed since this run began, and episodes of different agents "
+                    "cannot be mixed. Begin a new run")  # fmt: skip
+
+
 def _changed(folder: RunFolder, plan: Plan) -> list[str]:
     try:
         return changed(folder, plan)
@@ -236,24 +262,60 @@ def _carry_out(plan: Plan, folder: RunFolder, jobs: int) -> None:
             folder.redact.learn(values_in(source.make(plan.seed)))
     with folder.writing():
         done = {key_of(episode) for episode in folder.episodes()}
-        watch = Watch(plan.size, len(done))
+        asked = set(plan.asked)
+        watch = Watch(len(asked) * plan.share, sum(agent in asked for agent, _, _ in done))
+
+        def told(episode: Episode) -> None:
+            if episode.agent in asked:
+                watch.told(episode)
+
         with watch.shown():
-            play_built_in(plan, folder, done, watch.told, jobs)
+            play_built_in(plan, folder, done, told, jobs)
             if plan.models:
-                _live().play_models(plan, folder, done, watch.told, lambda *_: None)
-        say(watch.line)
+                _live().play_models(plan, folder, done, told, lambda *_: None)
+        say(watch.last_line)
         if folder.redact is not None:
             for name in sorted(folder.redact.fields - folder.redact.met):
                 say(f"--redact {name}: no field of that name was met")
 
 
-def _fail_where_nothing_was_reached(folder: RunFolder) -> None:
-    """A run of which every episode failed outside is no run."""
-    ends = [(episode.extra.get("ended"), episode.extra.get("failure")) for episode in folder.episodes()]
-    if ends and all(ended == FAILED_OUTSIDE for ended, _ in ends):
-        kind, message = (ends[-1][1] or {}).get("kind"), (ends[-1][1] or {}).get("message")
-        _refuse(f"every episode failed outside the agent, the last one by: {kind}: {message}. "
-                f"Try again with: corepath run --resume {folder.path} --retry")  # fmt: skip
+def _say_what_failed(plan: Plan, folder: RunFolder) -> None:
+    """Say of whom episodes failed outside, and why; where all of one did, the run has failed."""
+    played: dict[str, list[Episode]] = {}
+    for episode in folder.episodes():
+        played.setdefault(agent_of(episode), []).append(episode)
+    failed = {name: [one for one in own if one.extra.get("ended") == FAILED_OUTSIDE] for name, own in played.items()}
+    lost = [name for name, own in failed.items() if own and len(own) == len(played[name])]
+    again = f"corepath run --resume {folder.path} --retry"
+    for name, own in failed.items():
+        if own:
+            say(f"corepath: {_why(name, own, len(played[name]), plan)}")
+    if any(name not in plan.own for name in lost):
+        _refuse(f"when that is mended, try again with: {again}")
+    if any(own for name, own in failed.items() if name not in plan.own):
+        say(f"corepath: try what failed again with: {again}")
+    if any(failed.get(name) for name in plan.own):
+        raise typer.Exit(1)
+
+
+def _why(name: str, failed: Sequence[Episode], played: int, plan: Plan) -> str:
+    """Why episodes of an agent failed outside it, in a line."""
+    failure = failed[0].extra.get("failure") or {}
+    if failure.get("kind") == RAISED:
+        where = f"{len(failed)} of {played} episodes" if len(failed) < played else "every episode"
+        return f"{name} raised in {where}, which are in no mean; first at {failure.get('at')}: {failure['message']}"
+    reason = f"{failure.get('kind')}: {failure.get('message')}"
+    if len(failed) < played:
+        return f"{len(failed)} of {played} episodes of {name} failed outside it, the first by {reason}"
+    address = f" at {plan.options['base_url']}" if plan.options.get("base_url") else ""
+    rest = plan.share - played
+    return f"{name} was not reached{address}: {reason} ({_episodes(played)} failed" + (
+        f"; the other {rest} were not tried)" if rest else ")"
+    )
+
+
+def _episodes(count: int) -> str:
+    return "1 episode" if count == 1 else f"{count} episodes"
 
 
 def _checked(plan: Plan) -> None:
@@ -261,6 +323,8 @@ def _checked(plan: Plan) -> None:
     with fetching() as told:
         try:
             _live().ready(plan.models, plan.options, told)
+        except OptionError as error:
+            wrong_use(str(error))
         except CorepathError as error:
             say(f"corepath: {error}")
             raise typer.Exit(MISSING_EXTRA) from None
@@ -352,7 +416,8 @@ def _print_run(folders: Sequence[RunFolder], *, as_json: bool) -> None:
     live = {name for plan in plans for name in plan.models}
     for name in sorted(live):
         own = summaries([episode for episode in episodes if episode.agent == name], world_of, rule)
-        typer.echo("\n" + summary_table(f"Scores of {name} by world", "world", own.values(), _MEANS).text())
+        if own and by_agent[name].counted:
+            typer.echo("\n" + summary_table(f"Scores of {name} by world", "world", own.values(), _MEANS).text())
     for folder in folders:
         out.print(f"\nrun: {folder.path} (look at it with: corepath view {folder.path})", markup=False, soft_wrap=True)
 

@@ -19,7 +19,7 @@ from corepath.metrics.prefix_criticality import prefix_criticality
 from corepath.report.comparison import difference
 from corepath.report.results import Result, Results
 from corepath.score import Scoring
-from corepath.trace import Errors, Trace, run
+from corepath.trace import Errors, Trace, trace_calls
 
 OPTIONS: Final[Mapping[str, tuple[Any, ...]]] = {
     "lam": (0.0, 0.25, 0.5, 0.75, 1.0),
@@ -152,7 +152,7 @@ class _Scored:
     def _run(self, errors: Errors) -> tuple[list[Trace], list[Closest]]:
         if errors not in self._traces:
             traces = [
-                run(result.task.automaton, result.episode.calls, result.episode.params, errors)
+                trace_calls(result.task.automaton, result.episode.calls, result.episode.params, errors)
                 for result in self.counted
                 if result.task is not None
             ]

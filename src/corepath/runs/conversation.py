@@ -239,20 +239,21 @@ _RESPONSES: ContextVar[list[Any] | None] = ContextVar("corepath_responses", defa
 
 
 def listened_to(model: Model) -> Model:
-    """The model, with the responses of its service kept for `converse`."""
+    """The model, with the responses of its service kept for `converse`, and whether there ever was one."""
     api: Any = model.api
-    if getattr(api, "corepath_listens", False):
+    if hasattr(api, "corepath_reached"):
         return model
     plain = api.generate
 
     async def generate(*args: Any, **kwargs: Any) -> Any:
         found = await plain(*args, **kwargs)
+        api.corepath_reached = True
         kept = _RESPONSES.get()
         if kept is not None and isinstance(found, tuple) and found[1] is not None:
             kept.append(found[1].response)
         return found
 
-    api.generate, api.corepath_listens = generate, True
+    api.generate, api.corepath_reached = generate, False
     return model
 
 
@@ -271,7 +272,10 @@ async def _generated(
 
 REFUSED: Final = "refused by the service"
 NOT_ALLOWED: Final = "not allowed"
-_KINDS: Final = {401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: NOT_ALLOWED, 408: "timeout", 429: "rate limit"}
+CONNECTION: Final = "connection"
+TIMEOUT: Final = "timeout"
+SERVER_ERROR: Final = "server error"
+_KINDS: Final = {401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: NOT_ALLOWED, 408: TIMEOUT, 429: "rate limit"}
 
 
 def failure_of(error: BaseException) -> dict[str, Any]:
@@ -283,14 +287,22 @@ def failure_of(error: BaseException) -> dict[str, Any]:
     name = type(cause).__name__
     status = getattr(cause, "status_code", None) or getattr(cause, "code", None)
     if isinstance(status, int) and not isinstance(status, bool):
-        kind = _KINDS.get(status, "server error" if status >= 500 else REFUSED)
+        kind = _KINDS.get(status, SERVER_ERROR if status >= 500 else REFUSED)
     elif "Timeout" in name:
-        kind = "timeout"
+        kind = TIMEOUT
     elif "Connection" in name or isinstance(cause, OSError):
-        kind = "connection"
+        kind = CONNECTION
     else:
         kind = "unreadable answer"
-    return {"kind": kind, "message": _short(f"{name}: {cause}")}
+    return {"kind": kind, "message": _short(f"{name}: {cause}{_beneath(cause) if kind == CONNECTION else ''}")}
+
+
+def _beneath(error: BaseException) -> str:
+    """What the system said, which a client library's `Connection error.` leaves out."""
+    last = error
+    while (under := last.__cause__ or last.__context__) is not None:
+        last = under
+    return f" ({last})" if isinstance(last, OSError) and last is not error else ""
 
 
 def _short(text: str, most: int = 500) -> str:

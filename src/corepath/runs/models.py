@@ -12,12 +12,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from inspect_ai._util.registry import registry_find, registry_info
 from inspect_ai.model import GenerateConfig, Model, get_model
 from rich.text import Text
 
-from corepath.errors import RunError
+from corepath.errors import OptionError, RunError, nearest
 from corepath.playing import recorded, seed_of
-from corepath.runs.conversation import NOT_ALLOWED, Ending, converse, listened_to
+from corepath.runs.conversation import (
+    CONNECTION,
+    NOT_ALLOWED,
+    SERVER_ERROR,
+    TIMEOUT,
+    Ending,
+    converse,
+    failure_of,
+    listened_to,
+)
 from corepath.runs.folder import Key, RunFolder
 from corepath.runs.local import Told, engine, fetch, request_fields, serving
 from corepath.runs.plan import Plan
@@ -30,6 +40,10 @@ LOCAL_TURNS: Final = 6
 LOCAL_TOKENS: Final = 128
 """Turns of an episode, and tokens of a turn, of a local model."""
 CONNECTIONS: Final = 10
+FEW: Final = 3
+"""Episodes after which a model that was never reached is given up."""
+_DOWN: Final = (CONNECTION, TIMEOUT, SERVER_ERROR)
+"""How the episodes of a service that is down fail."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +55,11 @@ class Harness:
     connections: int
     config: Callable[[int], GenerateConfig]
     most_turns: int | None = None
+
+    @property
+    def reached(self) -> bool:
+        """Whether the model ever said anything."""
+        return bool(getattr(self.model.api, "corepath_reached", False))
 
     async def played(self, source: Source, epoch: int, plan: Plan) -> Episode:
         """One episode."""
@@ -64,7 +83,10 @@ def ready(models: Iterable[str], options: Mapping[str, Any], told: Told) -> None
 
 
 def play_models(plan: Plan, folder: RunFolder, done: set[Key], told: Callable[[Episode], None], fetched: Told) -> None:
-    """Play what is missing of a plan's models, and append each episode when it ends."""
+    """Play what is missing of a plan's models, and append each episode when it ends.
+
+    A model that is not reached at all is given up: the rest of its episodes is not tried.
+    """
     for name in plan.models:
         todo = [(source, epoch) for source, left in plan.missing(done, [name]) for _, epoch in left]
         if todo:
@@ -76,22 +98,26 @@ async def _play(
     harness: Harness, todo: list[tuple[Source, int]], plan: Plan, folder: RunFolder, told: Callable[[Episode], None]
 ) -> None:
     waiting = iter(todo)
+    failed = gone = 0
     reached = False
 
     async def worker() -> None:
-        nonlocal reached
+        nonlocal failed, gone, reached
         for source, epoch in waiting:
             # In a task of its own: what Inspect keeps of a conversation goes with it.
             episode = await asyncio.create_task(harness.played(source, epoch, plan))
             folder.append(episode)
             told(episode)
-            failure = episode.extra.get("failure")
-            reached = reached or failure is None
-            if failure and failure["kind"] == NOT_ALLOWED and not reached:
-                raise RunError(
-                    f"{harness.name}: {failure['message']}; nothing was reached, so the rest was not tried. "
-                    f"When that is mended, go on with: corepath run --resume {folder.path} --retry"
-                )
+            kind = (episode.extra.get("failure") or {}).get("kind")
+            failed += FEW if kind == NOT_ALLOWED else 1
+            reached = reached or harness.reached or kind not in (NOT_ALLOWED, *_DOWN)
+            if reached:  # what gave up too early comes back
+                for _ in range(gone):
+                    group.create_task(worker())
+                gone = 0
+            elif failed >= FEW:
+                gone += 1
+                return
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -149,7 +175,16 @@ def _remote(name: str, options: Mapping[str, Any]) -> Model:
             f"'{name}' is no model: write it as PROVIDER/NAME, such as openai/gpt-4o, or give --base-url; "
             "local runs a small one here"
         )
+    provider, known = name.partition("/")[0], _providers()
+    if provider not in known:
+        raise OptionError(f"no provider '{provider}'{nearest(provider, known)}")
     return _model(name, options, {"max_retries": 0} if name.startswith(("openai/", "openai-api/")) else {})
+
+
+def _providers() -> list[str]:
+    """The names of Inspect's providers, and of those that other packages give it."""
+    found = registry_find(lambda info: info.type == "modelapi")
+    return sorted(registry_info(one).name.removeprefix("inspect_ai/") for one in found)
 
 
 def _compatible(name: str, url: str, options: Mapping[str, Any]) -> Model:
@@ -160,9 +195,20 @@ def _compatible(name: str, url: str, options: Mapping[str, Any]) -> Model:
 
 def _model(name: str, options: Mapping[str, Any], arguments: Mapping[str, Any]) -> Model:
     try:
-        return listened_to(get_model(name, config=_config(options), memoize=False, **arguments))
+        model = listened_to(get_model(name, config=_config(options), memoize=False, **arguments))
     except Exception as error:  # noqa: BLE001  # a provider says in its own way what it lacks
-        raise RunError(f"model '{name}' cannot be used: {Text.from_markup(str(error)).plain.strip()}") from None
+        lines = Text.from_markup(str(error)).plain.removeprefix("ERROR:").splitlines()
+        message = "; ".join(line.strip() for line in lines if line.strip())
+        raise RunError(f"model '{name}' cannot be used: {message}") from None
+    api: Any = model.api
+    plain = api.should_retry
+
+    def should_retry(error: Exception) -> Any:
+        """As the provider says; but where there is no server, it is not waited for."""
+        return (api.corepath_reached or failure_of(error)["kind"] != CONNECTION) and plain(error)
+
+    api.should_retry = should_retry
+    return model
 
 
 def _config(options: Mapping[str, Any], **more: Any) -> GenerateConfig:

@@ -23,7 +23,8 @@ from corepath.task import Episode, Task
 class Plan:
     """Which agents act on which tasks, how often, from which seed, and how they are scored.
 
-    `agents` are built-in ones by name; `models` are live ones, with `options` for the harness that runs them.
+    `agents` are functions by name; of one's `own` the hash of the file is kept. `models` are live ones, with `options`
+    for the harness that runs them. `floor` are the agents that nobody asked for, and that run beside the models.
     """
 
     sources: tuple[Source, ...]
@@ -34,11 +35,23 @@ class Plan:
     scoring: Scoring = PAPER
     options: Mapping[str, Any] = field(default_factory=dict)
     redact: tuple[str, ...] = ()
+    floor: tuple[str, ...] = ()
+    own: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
         """How many episodes there are."""
-        return len(self.sources) * (len(self.agents) + len(self.models)) * self.epochs
+        return len(self.agents + self.models) * self.share
+
+    @property
+    def share(self) -> int:
+        """How many episodes each agent has."""
+        return len(self.sources) * self.epochs
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The agents and models that were asked for: what the run is about."""
+        return tuple(name for name in self.agents + self.models if name not in self.floor)
 
     def missing(self, done: Iterable[Key], who: Iterable[str]) -> Iterator[tuple[Source, list[tuple[str, int]]]]:
         """For each task the pairs of agent and epoch that are not done."""
@@ -58,6 +71,8 @@ class Plan:
             **versions(bool(self.models)),
             "agents": list(self.agents),
             "models": list(self.models),
+            "floor": list(self.floor),
+            "own_agents": dict(self.own),
             "epochs": self.epochs,
             "seed": self.seed,
             "profile": self.scoring.profile,
@@ -83,6 +98,8 @@ class Plan:
             scoring=Scoring.of(written["scoring"]),
             options=written["options"],
             redact=tuple(written["redact"]),
+            floor=tuple(written.get("floor", ())),
+            own=dict(written.get("own_agents", {})),
         )
 
 

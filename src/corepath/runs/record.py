@@ -48,6 +48,8 @@ class _Manifest(_Record):
     kind: Literal["serve"] | None = None
     agents: list[_Text]
     models: list[_Text]
+    floor: list[_Text] = []
+    own_agents: dict[_Text, str] = {}
     epochs: Annotated[int, Field(ge=1)]
     seed: int
     profile: Literal["paper", "recommended", "custom"]

@@ -1,4 +1,4 @@
-"""Many episodes of built-in agents: the same bytes whether one process plays them or several."""
+"""Many episodes of agents that are functions: the same bytes whether one process plays them or several."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import gc
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from itertools import takewhile
 from multiprocessing.synchronize import Event
 from typing import Final, NamedTuple
 
 from corepath.agents import built_in
+from corepath.agents.own import attempt, find_agent, is_own
 from corepath.errors import RunError
 from corepath.playing import play
 from corepath.runs.folder import RunFolder
@@ -48,7 +50,7 @@ def play_built_in(
     told: Callable[[Episode], None],
     jobs: int = 0,
 ) -> None:
-    """Play what is missing of a plan's built-in agents, and append it task by task, in the plan's order."""
+    """Play what is missing of a plan's agents but for models, and append it task by task, in the plan's order."""
     work = [_Job(source, todo, plan.seed, plan.scoring) for source, todo in plan.missing(done, plan.agents)]
     workers = min(jobs or os.cpu_count() or 1, len(work))
     if workers <= 1:
@@ -110,7 +112,14 @@ def _episodes(job: _Job) -> Iterator[Episode]:
     task = job.source.make(job.seed)
     with _seldom_collected():
         for agent, epoch in job.todo:
-            yield play(built_in(agent), task, name=agent, epoch=epoch, seed=job.seed, scoring=job.scoring)
+            if not is_own(agent):
+                yield play(built_in(agent), task, name=agent, epoch=epoch, seed=job.seed, scoring=job.scoring)
+                continue
+            with redirect_stdout(sys.stderr):  # what it prints is not what the command prints
+                made = attempt(
+                    find_agent(agent), task, name=agent, epoch=epoch, seed=job.seed, scoring=job.scoring
+                )  # fmt: skip
+            yield made
 
 
 @contextmanager
