@@ -22,6 +22,7 @@ from corepath.importers.conversation import RecordError
 from corepath.importers.expecting import SOURCES
 from corepath.importers.export import openai_record
 from corepath.importers.routing import Routing, read_table
+from corepath.runs.folder import RunFolder, is_run
 from corepath.task import Episode
 
 MOST_SAID = 20
@@ -69,6 +70,7 @@ def import_command(
         wrong_use("--task and --task-by exclude each other")
     if table is not None and task_by is None:
         wrong_use("--map belongs to --task-by: it says which task a name stands for")
+    _there(*(file for file in files if str(file) != "-"))
     if tools_file is not None and tasks_out is None:
         wrong_use("--tools belongs to --tasks-out: it says how the calls that are expected become tasks")
     route = Routing(task, task_by, read_table(table) if table else {})
@@ -82,11 +84,14 @@ def import_command(
                     continue
                 number += 1
                 try:
-                    write(_line(made, route, agent))
+                    routed = route(made)
                 except RecordError as error:
                     found.problem(_of_episode(file, number, str(error)))
                     continue
+                write(episode_json(replace(routed, agent=routed.agent or agent)))
                 found.good += 1
+                if made.task not in ("", routed.task) and made.fingerprint is not None:
+                    found.note(_of_episode(file, number, _of_another(made, routed)))
                 if any(call.malformed for call in made.calls):
                     found.note(_of_episode(file, number, _malformed(made)))
     source = format_ if format_ in SOURCES else "auto"
@@ -97,24 +102,50 @@ def import_command(
 
 
 def export_command(
-    files: Annotated[list[Path], typer.Argument(help="Episode files (JSON lines).")],
+    files: Annotated[list[Path], typer.Argument(help="Episode files (JSON lines), run folders.")],
     to: Annotated[To, typer.Option(help="The format.")] = To.OPENAI,
     out_file: OutOption = None,
 ) -> None:
     """Write episodes in a format of others: one JSON object with `messages` a line."""
+    _there(*files)
+    for file in files:
+        if file.is_dir() and not is_run(file):
+            wrong_use(f"{file} is a folder without a run; give episode files or run folders")
     found = _Counts()
     with _writing(out_file) as write:
         for file in files:
-            for line in read_episodes(file):
-                if line.problem is not None:
-                    found.problem(line.problem)
-                elif line.episode is not None:
+            for made in _episodes(file):
+                if isinstance(made, Problem):
+                    found.problem(made)
+                else:
                     found.good += 1
-                    write(json.dumps(_EXPORTS[to](line.episode)))
+                    write(json.dumps(_EXPORTS[to](made)))
     found.end("conversation", out_file)
 
 
 _EXPORTS = {To.OPENAI: openai_record}
+
+
+def _there(*files: Path) -> None:
+    """End the command where a file is missing, before anything is written."""
+    for file in files:
+        if not file.exists():
+            wrong_use(f"no such file: {file}")
+
+
+def _episodes(file: Path) -> Iterator[Episode | Problem]:
+    """The episodes of a file or of a run, and a problem for each bad line."""
+    if file.is_dir():
+        try:
+            yield from RunFolder.open(file).episodes()
+        except InputError as error:
+            yield from error.problems
+        return
+    for line in read_episodes(file):
+        if line.problem is not None:
+            yield line.problem
+        elif line.episode is not None:
+            yield line.episode
 
 
 def _read(file: Path, format_: str) -> Iterator[Episode | Problem]:
@@ -126,13 +157,15 @@ def _read(file: Path, format_: str) -> Iterator[Episode | Problem]:
         wrong_use(f"--from: {error}")
 
 
-def _line(episode: Episode, route: Routing, agent: str | None) -> str:
-    routed = route(episode)
-    return episode_json(replace(routed, agent=agent) if routed.agent is None else routed)
-
-
 def _of_episode(file: Path, number: int, message: str) -> Problem:
     return Problem("<stdin>" if str(file) == "-" else str(file), 1, 1, f"episode {number}: {message}")
+
+
+def _of_another(played: Episode, routed: Episode) -> str:
+    return (
+        f"played on '{played.task[:120]}' (seed {played.seed or 0}), and now of '{routed.task[:120]}': "
+        "its seed, fingerprint and scores are dropped"
+    )
 
 
 def _malformed(episode: Episode) -> str:
@@ -161,7 +194,7 @@ class _Counts:
 
     def end(self, what: str, out_file: Path | None) -> None:
         if self.odd > MOST_SAID:
-            say(f"and {self.odd - MOST_SAID:,} more with arguments that are no JSON object")
+            say(f"and {self.odd - MOST_SAID:,} more such notes")
         if self.bad > MOST_SAID:
             say(f"and {self.bad - MOST_SAID:,} more")
         where = f" in {out_file}" if out_file and self.good else ""
