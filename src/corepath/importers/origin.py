@@ -12,16 +12,25 @@ from io import BytesIO
 from typing import Any, Final, TypeGuard
 
 from corepath.files import episode_json, read_episodes
+from corepath.fingerprint import fingerprint
 from corepath.importers.conversation import RecordError
-from corepath.task import Episode
+from corepath.score import Scoring
+from corepath.task import Episode, Task
 
 KEY: Final = "corepath"
+EPISODE: Final = "episode"
+"""Where under it a log of Inspect has the whole episode, as text: of other values Inspect leaves out what is null."""
 
 
 def origin(episode: Episode) -> dict[str, Any]:
     """All that is recorded of an episode but its calls and messages, which stand where the format has them."""
     record: dict[str, Any] = json.loads(episode_json(episode))
     return {name: value for name, value in record.items() if name not in ("calls", "messages")}
+
+
+def identity(task: Task, seed: int, scoring: Scoring) -> dict[str, Any]:
+    """What is said of every episode of a task, before one is played."""
+    return {"task": task.id, "seed": seed, "fingerprint": fingerprint(task), "scoring": scoring.recorded}
 
 
 def origin_in(value: Any) -> Mapping[str, Any] | None:

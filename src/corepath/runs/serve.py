@@ -60,8 +60,7 @@ from corepath import __version__
 from corepath.action import Call
 from corepath.errors import InputError, Problem, StepLimitError
 from corepath.files import episode_json, read_episodes
-from corepath.fingerprint import fingerprint
-from corepath.importers.origin import KEY, origin
+from corepath.importers.origin import KEY, identity
 from corepath.json_values import parse_json, why_not_json
 from corepath.playing import ANSWERED, STEP_LIMIT, recorded
 from corepath.runs.folder import RunFolder, is_run
@@ -184,11 +183,8 @@ class Offer:
     def origin(self, name: str) -> dict[str, Any]:
         """What the answers say of an open episode, so that a log of the messages is imported as what was played."""
         agent = self._agent(self.open[name].client)
-        about = Episode(
-            self.task.id, (), agent, self._epochs[agent], seed=self.seed, fingerprint=fingerprint(self.task),
-            scoring=self._scoring.recorded, extra={"episode": name},
-        )  # fmt: skip
-        return origin(about)
+        of_task = identity(self.task, self.seed, self._scoring)
+        return {**of_task, "agent": agent, "epoch": self._epochs[agent], "episode": name}
 
     # How it ends
 
