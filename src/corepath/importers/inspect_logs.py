@@ -156,15 +156,18 @@ def _episode(sample: Any, log: Mapping[str, Any]) -> Episode:
         raise RecordError("a sample is an object with 'id', 'messages' and 'events'")
     sample = _Attached(sample)(sample)
     ours = origin_in(sample.get("metadata"))
-    return _recorded(sample, log, ours) or restore(_read_from(sample, log), ours)
+    if ours is None:
+        return _read_from(sample, log)
+    of_task = {name: one for name, one in ours.items() if name != EPISODE}
+    return _recorded(sample, log, ours.get(EPISODE)) or restore(_read_from(sample, log), of_task)
 
 
-def _recorded(sample: Mapping[str, Any], log: Mapping[str, Any], ours: Mapping[str, Any] | None) -> Episode | None:
-    """The episode that our scorer left in a sample; None where there is none, or none that can be read."""
-    kept = None if ours is None else result_value(ours.get(EPISODE))
+def _recorded(sample: Mapping[str, Any], log: Mapping[str, Any], kept: Any) -> Episode | None:
+    """The episode that our scorer left in a sample; None where there is none that can be read."""
+    record = result_value(kept)
     try:
         known = Episode("", (), extra={"metadata": _metadata(sample, log)})
-        return restore(known, kept) if isinstance(kept, Mapping) else None
+        return restore(known, record) if isinstance(record, Mapping) else None
     except RecordError:
         return None
 
