@@ -11,7 +11,11 @@ from typing import Any
 
 import pytest
 
-from corepath import installed_worlds, task
+from corepath import RECOMMENDED, Episode, Task, installed_worlds, load_episodes, score, task
+from corepath.faults import golden_runs
+from corepath.fingerprint import fingerprint
+from corepath.importers import imported
+from corepath.world import World
 from tests.bad_server import BadServer, Reply, Request, calls, echo_oracle, odd_replies, says, status
 from tests.conftest import PATIENCE
 from tests.test_models import plans
@@ -43,6 +47,60 @@ def test_inspect_eval_runs_a_world_and_scores_it(tmp_path):
     means = {score["name"]: score["metrics"]["mean"]["value"] for score in log["results"]["scores"]}
     assert means["pc"] == 1.0
     assert {"pc_ktc", "prefix_criticality", "harm_rate", "efficiency", "pc_hlr", "state_match"} <= means.keys()
+
+
+def test_a_log_of_ours_is_imported_as_what_was_scored(tmp_path, corepath):
+    """Without a word about tasks: the variant, the profile, the epochs, the very calls, and every score."""
+    ways = {task(id_, 4).prompt: [*(golden(task(id_, 4))), *odd] for id_, odd in PLAYED.items()}
+    options = ("-T", "seed=4", "-T", "tasks=dry_plants,threshold", "-T", "profile=recommended", "--epochs", "2")
+    with BadServer(echo_oracle(ways)) as server:
+        log = inspected(tmp_path, server.url, "corepath/farm", *options)
+    (file,) = (tmp_path / "logs").glob("*.json")
+    done = corepath("import", file, "--out", tmp_path / "e.jsonl")
+    assert (done.returncode, done.stderr) == (0, f"4 episodes in {tmp_path / 'e.jsonl'}\n")
+    episodes = load_episodes(tmp_path / "e.jsonl")
+    told = [sample["scores"]["core"]["metadata"] for sample in log["samples"]]
+    assert [(one.task, one.epoch) for one in episodes] == [(sample["id"], sample["epoch"]) for sample in log["samples"]]
+    for episode, metadata in zip(episodes, told, strict=True):
+        assert (episode.seed, episode.scoring, episode.extra["ended"]) == (4, "recommended", "answered")
+        assert list(map(str, episode.calls)) == metadata["calls"]
+        found = json.loads(json.dumps(score(task(episode.task, 4), episode, RECOMMENDED).to_dict()))
+        assert found == episode.extra["scores"]
+        assert {name: found[name] for name in metadata["scores"]} == metadata["scores"], "less what is null"
+        assert (found["pc"] == 1.0) is not bool(PLAYED[episode.task])
+    again = subprocess.run(
+        ["inspect", "score", file, "--scorer", "corepath/core", "-S", "profile=recommended", "--action", "overwrite",
+         "--overwrite", "--display", "none"],
+        cwd=tmp_path, env={**os.environ, **SHELL, "SERVER_API_KEY": "none", "SERVER_BASE_URL": "http://127.0.0.1:9"},
+        capture_output=True, text=True, check=False, timeout=180,
+    )  # fmt: skip
+    assert again.returncode == 0, again.stdout + again.stderr
+    scored = json.loads(file.read_text())["samples"]
+    assert [sample["scores"]["core"]["metadata"] for sample in scored] == told
+    assert episodes == load_imported(file)
+
+
+def test_a_sample_of_ours_that_was_not_scored_says_which_task_it_is_of(tmp_path):
+    with BadServer(lambda _: status(500)) as server:
+        inspected(tmp_path, server.url, "corepath/farm", "-T", "tasks=threshold", "-T", "seed=2", "--no-fail-on-error")
+    (file,) = (tmp_path / "logs").glob("*.json")
+    (episode,) = load_imported(file)
+    assert (episode.task, episode.seed, episode.scoring, episode.epoch) == ("farm/threshold", 2, "paper", 1)
+    assert episode.fingerprint == fingerprint(task("farm/threshold", 2))
+    assert episode.extra["ended"] == "failed outside"
+
+
+PLAYED: dict[str, list[Any]] = {"farm/dry_plants": [("move_to", {"place": None})], "farm/threshold": []}
+"""Tasks, and what is tried in them after a golden path."""
+
+
+def golden(played: Task) -> list[Any]:
+    assert isinstance(played.simulator, World)
+    return [(call.tool, dict(call.arguments)) for call in golden_runs(played, played.simulator, 1)[0].calls]
+
+
+def load_imported(file: Path) -> list[Episode]:
+    return [one for one in imported(file) if isinstance(one, Episode)]
 
 
 def wrong(request: Request) -> Reply:
@@ -146,10 +204,16 @@ def test_every_world_is_a_task_of_inspect():
     assert all(repr(name) in done.stdout for name in installed_worlds())
 
 
-@pytest.mark.parametrize("tasks", ["threshold,nowhere"])
-def test_a_task_that_there_is_not_is_told(tmp_path, tasks):
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("tasks=threshold,nowhere", "no task 'nowhere' in world 'farm'"),
+        ("profile=recomended", "no profile 'recomended'; did you mean 'recommended'?"),
+    ],
+)
+def test_a_task_or_a_profile_that_there_is_not_is_told(tmp_path, option, says):
     env = {**os.environ, **SHELL, "SERVER_API_KEY": "none", "SERVER_BASE_URL": "http://127.0.0.1:9"}
-    command = ["inspect", "eval", "corepath/farm", "--model", "openai-api/server/m", "-T", f"tasks={tasks}"]
+    command = ["inspect", "eval", "corepath/farm", "--model", "openai-api/server/m", "-T", option]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode != 0
-    assert "no task 'nowhere' in world 'farm'" in " ".join((done.stdout + done.stderr).split())
+    assert says in " ".join((done.stdout + done.stderr).split())

@@ -31,12 +31,14 @@ from corepath import task as world_task
 from corepath.cli import main
 from corepath.faults import golden_runs
 from corepath.files import episode_json
+from corepath.importers import imported
 from corepath.runs import serve
 from corepath.runs.folder import RunFolder
 from corepath.session import Session
 from corepath.sources import Source
 from corepath.world import World
 from tests.conftest import INTERRUPTIBLE, PATIENCE, Run
+from tests.importers import mcp_tee
 
 COMMAND = str(Path(sys.executable).with_name("corepath"))
 TASK = "farm/dry_plants"
@@ -90,7 +92,7 @@ def answer(result: Any) -> Answer:
 async def by_fastmcp(target: str | list[str], log: Path | None, mode: str) -> AsyncIterator[Player]:
     transport: Any = StreamableHttpTransport(target) if isinstance(target, str) else None
     if not isinstance(target, str):
-        transport = StdioTransport(target[0], target[1:], keep_alive=False, log_file=log)
+        transport = StdioTransport(target[0], target[1:], env=dict(os.environ), keep_alive=False, log_file=log)
     who = Implementation(name="ada", version="1")
     async with fastmcp.Client(transport, mode=mode, client_info=who, timeout=PATIENCE) as client:
 
@@ -115,7 +117,8 @@ async def by_sdk(target: str | list[str], log: Path | None, mode: str) -> AsyncI
     with (log or Path(os.devnull)).open("a") as errors:
         server: Any = target
         if not isinstance(target, str):
-            server = stdio_client(StdioServerParameters(command=target[0], args=target[1:]), errlog=errors)
+            command = StdioServerParameters(command=target[0], args=target[1:], env=dict(os.environ))
+            server = stdio_client(command, errlog=errors)
         who = Implementation(name="ada", version="1")
         async with mcp.Client(server, mode=mode, client_info=who, read_timeout_seconds=PATIENCE) as client:
 
@@ -250,6 +253,68 @@ def test_the_step_limit_is_an_answer_and_ends_the_episode(tmp_path: Path) -> Non
     (episode,) = wait_for(lambda: episodes(out))
     assert len(episode.calls) == 3
     assert episode.extra["ended"] == "step limit"
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+def test_a_log_of_the_messages_is_imported_as_what_was_played(kind: str, tmp_path: Path) -> None:
+    """Whatever the client and its protocol: task, seed, agent and every score, without a word by the user."""
+    client, mode = CLIENTS[kind]
+    out, wire = tmp_path / "run", tmp_path / "wire.jsonl"
+    command = [sys.executable, mcp_tee.__file__, "tee", str(wire), COMMAND, "serve", TASK, "--seed", "3"]
+
+    async def play() -> None:
+        async with client([*command, "--out", str(out)], tmp_path / "log", mode) as player:
+            await player.prompt()
+            for sent in (*golden, *WRONG):
+                await player.call(*sent)
+
+    variant = world_task(TASK, 3)
+    assert isinstance(variant.simulator, World)
+    golden = [(call.tool, dict(call.arguments)) for call in golden_runs(variant, variant.simulator, 1)[0].calls]
+    asyncio.run(play())
+    (played,) = wait_for(lambda: episodes(out))
+    (again,) = imported(wire)
+    assert isinstance(again, Episode)
+    assert again.seed == 3
+    assert same(again, played)
+
+
+def same(again: Episode, played: Episode) -> bool:
+    """Whether an imported episode is the one that was played."""
+
+    def told(one: Episode) -> Any:
+        calls = [(call.tool, call.arguments, call.result, call.failed) for call in one.calls]
+        return one.task, one.agent, one.epoch, one.seed, one.fingerprint, one.scoring, one.extra["episode"], calls
+
+    variant = world_task(played.task, played.seed or 0)
+    return told(again) == told(played) and score(variant, again).to_dict() == score(variant, played).to_dict()
+
+
+def test_calls_that_are_recorded_otherwise_than_they_were_sent_or_not_at_all_are_imported_so(tmp_path: Path) -> None:
+    file, out = tmp_path / "short.yaml", tmp_path / "run"
+    file.write_text(SHORT)
+    odd = [call_message(1, name="move_to", arguments={"place": float("nan")}), call_message(2, name=["x"])]
+    beyond = [call_message(n, name="rover_status") for n in (3, 4, 5)]
+    sent = lines(*first(), *odd, *beyond)
+    told = tmp_path / "told"
+    with started("serve", str(file), "--out", str(out), told=told, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(sent.encode())
+        process.stdin.flush()
+        wait_for(lambda: told.read_text().count('"jsonrpc"') == 6)
+        process.stdin.close()
+        process.wait(PATIENCE)
+    answers = [line for line in told.read_text().splitlines() if line.startswith("{")]
+    (tmp_path / "wire.jsonl").write_text(sent + "\n".join(answers))
+    (played,), (again,) = episodes(out), imported(tmp_path / "wire.jsonl")
+    assert isinstance(again, Episode)
+    assert [(call.tool, call.malformed) for call in played.calls] == [
+        ("move_to", True), ('["x"]', False), ("rover_status", False)
+    ]  # fmt: skip
+    assert [(call.tool, call.arguments) for call in again.calls] == [
+        (call.tool, call.arguments) for call in played.calls
+    ]
+    assert (again.task, again.fingerprint) == ("farm/short", played.fingerprint)
 
 
 def test_a_signal_stores_the_episode_over_stdio(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""A client and a server of MCP, and what stands between them and notes each message: `python mcp_tee.py talk LOG`."""
+"""A client and a server of MCP, and what stands between them and notes each message: `python mcp_tee.py talk LOG`.
+
+`python mcp_tee.py tee LOG COMMAND ...` stands before a server of another command.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +44,12 @@ async def talk(file: str) -> None:
             await session.call_tool(tool, arguments)
 
 
-def tee(file: str) -> None:
+def tee(file: str, *command: str) -> None:
     server = subprocess.Popen(
-        [sys.executable, __file__, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        command or [sys.executable, __file__, "serve"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
     lock = threading.Lock()
     with Path(file).open("a", buffering=1, encoding="utf-8") as log:
@@ -67,6 +73,6 @@ if __name__ == "__main__":
     if sys.argv[1] == "talk":
         asyncio.run(talk(sys.argv[2]))
     elif sys.argv[1] == "tee":
-        tee(sys.argv[2])
+        tee(*sys.argv[2:])
     else:
         serve()

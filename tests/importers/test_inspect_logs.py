@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corepath import Call, Episode
+from corepath import Call, Episode, episode_json
 from corepath.action import UNANSWERED
 from corepath.errors import InputError, Problem
 from corepath.importers import archive, imported, inspect_logs, recognised
@@ -232,6 +232,29 @@ def test_pending_failed_and_inner_tool_events_are_read() -> None:
 def test_metadata_that_have_the_name_of_something_else_are_kept_whole() -> None:
     told = only(metadata={"flow": "water", "model": "mine"}).extra["metadata"]
     assert (told["flow"], told["model"], told["sample_metadata"]["model"]) == ("water", "m/x", "mine")
+
+
+def test_a_seed_that_the_sample_of_another_has_is_not_ours() -> None:
+    metadata = {"task": "farm/a", "seed": 4, "episode": episode_json(Episode("farm/a", ())), "corepath": "0.1"}
+    episode = only(model(("1", "a", {})), ran("1", "a"), metadata=metadata)
+    assert (episode.task, episode.seed, [call.tool for call in episode.calls]) == ("", None, ["a"])
+    assert episode.extra["metadata"]["seed"] == 4
+
+
+@pytest.mark.parametrize("kept", [None, "{", "[1]", '{"task": 5}', 7])
+def test_a_recorded_episode_that_cannot_be_read_is_made_up_from_the_events(kept: Any) -> None:
+    said = {"task": "farm/a", "seed": 4, "fingerprint": "f", "scoring": "paper"}
+    events = (model(("1", "a", {})), ran("1", "a"))
+    whole = only(*events, metadata={"corepath": {**said, "episode": episode_json(RECORDED)}})
+    assert (whole.calls, whole.epoch, whole.extra["ended"]) == (RECORDED.calls, 3, "answered")
+    assert "corepath" not in whole.extra["metadata"]
+    again = only(*events, metadata={"corepath": {**said, "episode": kept}}, epoch=2)
+    assert [call.tool for call in again.calls] == ["a"]
+    assert "episode" not in again.extra
+    assert (again.task, again.seed, again.fingerprint, again.scoring, again.epoch) == ("farm/a", 4, "f", "paper", 2)
+
+
+RECORDED = Episode("farm/a", (Call("b", {"c": None}, None),), "m", 3, seed=4, extra={"ended": "answered"})
 
 
 def test_what_is_submitted_to_the_solver_is_the_answer_and_no_call() -> None:

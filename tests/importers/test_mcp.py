@@ -133,6 +133,35 @@ def test_what_the_server_asks_for_is_no_answer_to_a_call_with_the_same_id() -> N
     ]  # fmt: skip
 
 
+def ours(id_: Any, *said: str, task: str = "farm/a", episode: str = "e", **more: Any) -> dict[str, Any]:
+    """An answer of `corepath serve`."""
+    meta = {"corepath": {"version": 1, "task": task, "agent": "ada", "seed": 2, "episode": episode, **more}}
+    return gives(id_, content=text(*said), _meta=meta)
+
+
+def test_episodes_of_ours_that_share_a_session_are_told_apart(tmp_path: Path) -> None:
+    log = [calls(1, "a"), ours(1, "one"), calls(2, "b"), ours(2, "two", episode="f"), calls(3, "c"), ours(3, "three")]
+    first, second = mcp_logs.episodes(log)
+    assert [call.tool for call in first.calls] == ["a", "c"]
+    assert [call.tool for call in second.calls] == ["b"]
+    assert (second.task, second.agent, second.seed, second.extra["episode"]) == ("farm/a", "ada", 2, "f")
+    with pytest.raises(RecordError, match=r"2 episodes, and the call lost\(x=1\) could be of any"):
+        list(mcp_logs.episodes([*log, calls(4, "lost", x=1)]))
+    problem, *_ = imported(written(tmp_path, *log, calls(4, "lost", x=1)), "mcp")
+    assert "2 episodes" in str(problem)
+
+
+def test_an_episode_of_ours_without_a_call_says_whose_it_is() -> None:
+    episode = only(*BEGIN, asks(1, "tools/list"), ours(1))
+    assert (episode.task, episode.agent, episode.calls) == ("farm/a", "ada", ())
+
+
+def test_a_seed_that_another_server_says_is_not_ours() -> None:
+    meta = {"seed": 4, "task": "farm/a", "corepath": 1}
+    episode = only(calls(1, "a"), gives(1, content=text("one"), _meta=meta))
+    assert (episode.task, episode.seed) == ("", None)
+
+
 def test_contents_that_are_no_text_are_kept_as_they_are() -> None:
     image = [*text("See:"), {"type": "image", "data": "AA==", "mimeType": "image/png"}]
     assert [call.result for call in only(calls(1, "a"), gives(1, content=image)).calls] == [image]

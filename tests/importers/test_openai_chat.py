@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,12 @@ def calls(draw: st.DrawFn) -> Call:
     return Call(draw(tool_names), draw(ARGUMENTS), result, error, id_, draw(st.none() | st.integers(1, 3)))
 
 
+odd_calls = st.builds(
+    Call, tool_names, json_values | texts, RESULTS, st.none() | json_values | texts, st.none(), st.none()
+)
+"""Calls that messages cannot hold: arguments that are no object, errors that are no text or have a result beside."""
+
+
 @given(st.lists(calls(), max_size=6), st.none() | texts.filter(bool))
 def test_an_exported_episode_is_imported_as_it_was(made: list[Call], answer: str | None) -> None:
     episode = Episode("t", tuple(made), answer=answer)
@@ -203,6 +210,37 @@ def test_an_exported_episode_is_imported_as_it_was(made: list[Call], answer: str
 
 def _said(call: Call) -> tuple[Any, ...]:
     return call.tool, call.arguments, call.result, call.error
+
+
+@given(st.lists(calls() | odd_calls, max_size=4), st.integers(-3, 3) | st.none(), json_values, json_objects)
+def test_an_exported_record_is_imported_with_all_that_is_recorded(
+    made: list[Call], seed: int | None, answer: Any, params: dict[str, Any]
+) -> None:
+    scoring = {"lam": 0.25}
+    other = (Call("o", {"p": 1}, "q"),)
+    episode = Episode("t", tuple(made), "m", 2, params, answer, other, (), seed, "f" * 16, scoring, {"reward": 1})
+    (again,) = episodes(json.loads(json.dumps(openai_record(episode))))
+    assert [_said(call) for call in again.calls] == [_said(call) for call in made]
+    assert replace(again, calls=(), messages=(), extra={}) == replace(episode, calls=(), messages=(), extra={})
+    assert again.extra["reward"] == 1
+
+
+def test_what_others_say_of_a_trace_is_not_taken_for_ours() -> None:
+    told = {"seed": 4, "fingerprint": "f", "scoring": "recommended", "epoch": 3, "ended": "failed outside", "task": "t"}
+    for record in (
+        {"messages": [LOOKS, SEEN], **told},
+        {"messages": [LOOKS, SEEN], "metadata": told},
+        {"messages": [LOOKS, SEEN], "corepath": "0.1", "metadata": {"corepath": told, **told}},
+    ):
+        (episode,) = episodes(record)
+        assert (episode.task, episode.seed, episode.fingerprint, episode.scoring, episode.epoch) == ("", *[None] * 3, 0)
+        assert "ended" not in episode.extra
+        assert episode.extra["metadata"]["seed"] == 4
+
+
+def test_what_we_said_of_a_trace_must_be_readable() -> None:
+    with pytest.raises(RecordError, match=r"under 'corepath' cannot be read: 'seed'"):
+        list(episodes({"messages": [LOOKS, SEEN], "corepath": {"task": "t", "seed": "four"}}))
 
 
 def test_calls_of_one_turn_stand_in_one_message_and_keep_their_ids() -> None:
@@ -238,8 +276,7 @@ def test_an_episode_that_did_nothing_comes_back_as_it_was(ended: str | None, tmp
     episode = Episode("t", (), "gpt-x", epoch=3, extra={} if ended is None else {"ended": ended})
     (again,) = read(written(tmp_path, openai_record(episode)), "openai")
     assert (again.calls, again.answer, again.agent, again.epoch) == ((), None, "gpt-x", 3)
-    assert again.extra.get("ended") == (ended if ended == "failed outside" else None)
-    assert again.extra["metadata"].get("ended") == ended
+    assert again.extra.get("ended") == again.extra["metadata"].get("ended") == ended
 
 
 def test_no_messages_are_a_conversation_only_where_no_other_list_could_be_one() -> None:

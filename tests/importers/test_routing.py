@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from corepath import Call, Episode, load_episodes
 from corepath.importers.conversation import RecordError
+from corepath.importers.export import openai_record
 from corepath.importers.routing import Routing, read_table
 
 
@@ -134,7 +136,6 @@ def test_a_file_of_no_format_says_which_were_tried(tmp_path: Path, corepath: Any
     done = corepath("import", tmp_path / "x.json", "--task", "t")
     assert done.returncode == 1
     assert "openai: no list of messages" in done.stderr
-    assert "no such file" in corepath("import", tmp_path / "nix.json", "--task", "t").stderr
 
 
 def test_a_name_is_found_by_its_path() -> None:
@@ -179,7 +180,56 @@ def test_export_and_import_give_the_same_episodes(tmp_path: Path, corepath: Any)
 
     (tmp_path / "e.jsonl").write_text(episode_json(first) + "\n")
     assert corepath("export", tmp_path / "e.jsonl", "--out", tmp_path / "o.jsonl").returncode == 0
-    done = corepath("import", tmp_path / "o.jsonl", "--task-by", "metadata.task", "--out", tmp_path / "b.jsonl")
+    done = corepath("import", tmp_path / "o.jsonl", "--out", tmp_path / "b.jsonl")
     assert done.returncode == 0, done.stderr
     again = load_episodes(tmp_path / "b.jsonl")[0]
     assert (again.calls, again.answer, again.agent, again.task) == (calls, "Done.", "m", "w/t")
+
+
+def test_a_run_is_exported_and_imported_and_scores_as_it_did(tmp_path: Path, corepath: Any) -> None:
+    run, messages, back = (tmp_path / name for name in ("run", "messages.jsonl", "back.jsonl"))
+    agents = ("--agent", "oracle", "--agent", "swapped", "--seed", "4", "--epochs", "2", "--profile", "recommended")
+    assert corepath("run", "--task", "farm/dry_plants", *agents, "--out", run).returncode == 0
+    assert corepath("export", run, "--out", messages).stderr == f"4 conversations in {messages}\n"
+    done = corepath("import", messages, "--out", back)
+    assert (done.returncode, done.stderr) == (0, f"4 episodes in {back}\n")
+    before, after = load_episodes(run / "episodes.jsonl"), load_episodes(back)
+    assert [one.scoring for one in after] == ["recommended"] * 4
+    without: dict[str, Any] = {"calls": (), "messages": (), "extra": {}}
+    assert [replace(one, **without) for one in after] == [replace(one, **without) for one in before]
+    scored = [corepath("score", file, "--profile", "recommended", "--json") for file in (run / "episodes.jsonl", back)]
+    assert scored[0].returncode == 0, scored[0].stderr
+    assert scored[0].stdout == scored[1].stdout
+    rows = list(map(json.loads, scored[1].stdout.splitlines()))
+    assert [row["pc"] for row in rows if row["agent"] == "oracle"] == [1.0, 1.0]
+
+
+def test_another_task_than_the_one_that_was_played_takes_its_seed_and_says_so(tmp_path: Path, corepath: Any) -> None:
+    file = tmp_path / "o.jsonl"
+    episode = Episode("w/t", (), "m", seed=4, fingerprint="f" * 16, scoring="paper", extra={"scores": {"pc": 1.0}})
+    file.write_text(json.dumps(openai_record(episode)) + "\n")
+    for option in (("--task", "w/other"), ("--task-by", "metadata.task", "--map", tmp_path / "map.yaml")):
+        (tmp_path / "map.yaml").write_text("w/*: w/other\n")
+        done = corepath("import", file, *option)
+        assert done.returncode == 0
+        record = json.loads(done.stdout)
+        assert (record["task"], record["scoring"]) == ("w/other", "paper")
+        assert not record.keys() & {"seed", "fingerprint", "scores"}
+        assert "episode 1: played on 'w/t' (seed 4), and now of 'w/other': its seed, " in done.stderr
+    done = corepath("import", file, "--task", "w/t")
+    assert (json.loads(done.stdout)["seed"], done.stderr) == (4, "1 episode\n")
+
+
+@pytest.mark.parametrize("command", [("export",), ("import", "--task", "t")])
+def test_a_missing_file_is_wrong_use_and_nothing_is_written(
+    command: tuple[str, ...], traces: Path, tmp_path: Path, corepath: Any
+) -> None:
+    name, *options = command
+    done = corepath(name, traces, tmp_path / "nix.json", *options, "--out", tmp_path / "out.jsonl")
+    assert (done.returncode, done.stderr) == (2, f"corepath: no such file: {tmp_path / 'nix.json'}\n")
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_folder_that_is_no_run_is_not_exported(tmp_path: Path, corepath: Any) -> None:
+    done = corepath("export", tmp_path)
+    assert (done.returncode, "is a folder without a run" in done.stderr) == (2, True)

@@ -14,15 +14,17 @@ from typing import IO, Annotated
 import typer
 
 from corepath.cli.derive import ToolsOption, write_tasks
-from corepath.cli.options import present, present_episodes, present_path
+from corepath.cli.options import find_sources, present, present_episodes, present_path
 from corepath.cli.printing import report, say, wrong_use
 from corepath.errors import InputError, Problem, TaskError, count
-from corepath.files import episode_json, read_episodes
+from corepath.files import episode_json
 from corepath.importers import FORMATS, imported
 from corepath.importers.conversation import RecordError
 from corepath.importers.expecting import SOURCES
 from corepath.importers.export import openai_record
 from corepath.importers.routing import Routing, read_table
+from corepath.runs.reading import read_entries
+from corepath.sources import Tasks
 from corepath.task import Episode
 
 MOST_SAID = 20
@@ -50,7 +52,7 @@ def import_command(
         str, typer.Option("--from", metavar="FORMAT", help=f"auto, or one of: {', '.join(FORMATS)}.")
     ] = "auto",
     out_file: OutOption = None,
-    task: Annotated[str | None, typer.Option(help="The task that every trace is of.")] = None,
+    task: Annotated[str | None, typer.Option(help="The task that every trace is of: its id, or FILE::ID.")] = None,
     task_by: Annotated[
         str | None, typer.Option(metavar="ATTRIBUTE", help="What of a trace names its task: metadata.flow.")
     ] = None,
@@ -75,6 +77,8 @@ def import_command(
         wrong_use("--map belongs to --task-by: it says which task a name stands for")
     if tools_file is not None and tasks_out is None:
         wrong_use("--tools belongs to --tasks-out: it says how the calls that are expected become tasks")
+    if task is not None and "::" in task:
+        task = find_sources([task])[0].id
     route = Routing(task, task_by, read_table(table) if table else {})
     found = _Counts()
     with _writing(out_file) as write:
@@ -86,11 +90,14 @@ def import_command(
                     continue
                 number += 1
                 try:
-                    write(_line(made, route, agent))
+                    routed = route(made)
                 except RecordError as error:
                     found.problem(_of_episode(file, number, str(error)))
                     continue
+                write(episode_json(replace(routed, agent=routed.agent or agent)))
                 found.good += 1
+                if made.task not in ("", routed.task) and made.fingerprint is not None:
+                    found.note(_of_episode(file, number, _of_another(made, routed)))
                 if any(call.malformed for call in made.calls):
                     found.note(_of_episode(file, number, _malformed(made)))
     source = format_ if format_ in SOURCES else "auto"
@@ -111,10 +118,10 @@ def export_command(
     found = _Counts()
     with _writing(out_file) as write:
         for file in files:
-            for line in read_episodes(file):
-                if line.problem is not None:
-                    found.problem(line.problem)
-                elif line.episode is not None:
+            for line in read_entries(file, Tasks()):
+                if isinstance(line, Problem):
+                    found.problem(line)
+                else:
                     found.good += 1
                     write(json.dumps(_EXPORTS[to](line.episode)))
     found.end("conversation", out_file)
@@ -132,13 +139,15 @@ def _read(file: Path, format_: str) -> Iterator[Episode | Problem]:
         wrong_use(f"--from: {error}")
 
 
-def _line(episode: Episode, route: Routing, agent: str | None) -> str:
-    routed = route(episode)
-    return episode_json(replace(routed, agent=agent) if routed.agent is None else routed)
-
-
 def _of_episode(file: Path, number: int, message: str) -> Problem:
     return Problem("<stdin>" if str(file) == "-" else str(file), 1, 1, f"episode {number}: {message}")
+
+
+def _of_another(played: Episode, routed: Episode) -> str:
+    return (
+        f"played on '{played.task[:120]}' (seed {played.seed or 0}), and now of '{routed.task[:120]}': "
+        "its seed, fingerprint and scores are dropped"
+    )
 
 
 def _malformed(episode: Episode) -> str:
@@ -167,7 +176,7 @@ class _Counts:
 
     def end(self, what: str, out_file: Path | None) -> None:
         if self.odd > MOST_SAID:
-            say(f"and {self.odd - MOST_SAID:,} more with arguments that are no JSON object")
+            say(f"and {self.odd - MOST_SAID:,} more such notes")
         if self.bad > MOST_SAID:
             say(f"and {self.bad - MOST_SAID:,} more")
         where = f" in {out_file}" if out_file and self.good else ""

@@ -7,15 +7,24 @@ from itertools import groupby
 from typing import Any
 
 from corepath.action import UNANSWERED, Call
+from corepath.files import episode_json
+from corepath.importers import openai_chat
 from corepath.importers.conversation import result_value
+from corepath.importers.origin import KEY, origin
 from corepath.task import Episode
 
 
 def openai_record(episode: Episode) -> dict[str, Any]:
-    """The episode as one line of a file: its messages, and what corepath reads to find it again."""
+    """The episode as one line of a file: its messages, and under `corepath` whatever else is recorded of it.
+
+    The calls stand there too where messages cannot hold them as they were: an error with a result, say.
+    """
     ended = episode.extra.get("ended")
     about = {"task": episode.task, "epoch": episode.epoch} | ({} if ended is None else {"ended": ended})
-    return {"messages": openai_messages(episode), "model": episode.agent, "metadata": about}
+    record = {"messages": openai_messages(episode), "model": episode.agent, "metadata": about}
+    (again,) = openai_chat.episodes(record)
+    kept = {} if _sent(again) == _sent(episode) else {"calls": json.loads(episode_json(episode))["calls"]}
+    return {**record, KEY: {**origin(episode), **kept}}
 
 
 def openai_messages(episode: Episode, prompt: str | None = None) -> list[dict[str, Any]]:
@@ -40,6 +49,10 @@ def openai_messages(episode: Episode, prompt: str | None = None) -> list[dict[st
     if episode.answer is not None:
         messages.append({"role": "assistant", "content": _text(episode.answer)})
     return messages
+
+
+def _sent(episode: Episode) -> list[tuple[Any, ...]]:
+    return [(call.tool, call.arguments, call.result, call.error) for call in episode.calls]
 
 
 def _new_id(call: Call, number: int, waiting: set[str]) -> str:

@@ -5,7 +5,7 @@ results of the tool events; where there are none, those of its messages. An erro
 that has an `error`, or an event that is marked as `failed`. A sample that ended with an error of its own failed outside
 the agent. Models with a role, such as a grader, and whatever scorers do are not the agent's, unless every model has a
 role. What the agent gave to the submit tool that solvers of Inspect add, told by its description, is its answer and no
-call.
+call. A sample of corepath's own tasks holds the episode as it was scored, and is that.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from corepath.importers.archive import is_archive, member, members
 from corepath.importers.conversation import Conversation, RecordError, objects, result_value, text_of
 from corepath.importers.json_parts import PartError, parts
 from corepath.importers.json_parts import Path as PartPath
+from corepath.importers.origin import EPISODE, KEY, origin_in, restore
 from corepath.json_values import parse_json
 from corepath.task import Episode
 
@@ -154,6 +155,25 @@ def _episode(sample: Any, log: Mapping[str, Any]) -> Episode:
     if not isinstance(sample, Mapping) or "id" not in sample:
         raise RecordError("a sample is an object with 'id', 'messages' and 'events'")
     sample = _Attached(sample)(sample)
+    ours = origin_in(sample.get("metadata"))
+    if ours is None:
+        return _read_from(sample, log)
+    of_task = {name: one for name, one in ours.items() if name != EPISODE}
+    return _recorded(sample, log, ours.get(EPISODE)) or restore(_read_from(sample, log), of_task)
+
+
+def _recorded(sample: Mapping[str, Any], log: Mapping[str, Any], kept: Any) -> Episode | None:
+    """The episode that our scorer left in a sample; None where there is none that can be read."""
+    record = result_value(kept)
+    try:
+        known = Episode("", (), extra={"metadata": _metadata(sample, log)})
+        return restore(known, record) if isinstance(record, Mapping) else None
+    except RecordError:
+        return None
+
+
+def _read_from(sample: Mapping[str, Any], log: Mapping[str, Any]) -> Episode:
+    """What the messages and events of a sample tell."""
     events = [one for one in _flat(sample.get("events")) if one.get("event") in ("model", "tool", "span_begin")]
     made = Conversation()
     messages = list(objects(sample.get("messages"), "messages"))
@@ -342,6 +362,8 @@ def _metadata(sample: Mapping[str, Any], log: Mapping[str, Any]) -> dict[str, An
     own: dict[str, Any] = {}
     for given in (spec.get("metadata"), log.get("metadata"), sample.get("metadata")):
         own.update(given if isinstance(given, Mapping) else {})
+    if origin_in(own) is not None:
+        del own[KEY]
     return {**own, **told, **({"sample_metadata": own} if told.keys() & own.keys() else {})}
 
 

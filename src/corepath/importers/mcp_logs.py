@@ -3,7 +3,9 @@
 A line of text that holds a message after its words, as servers write it to their logs, is read too. A file is one
 session, unless its lines say of which one they are (`sessionId`), or it has several times `initialize`, each of which
 begins one. An error is a result with `isError`, or an error of JSON-RPC. A result is its `structuredContent`, else the
-text of its `content`. A call that is put off as a task, or that asks for input and is sent again, is one call.
+text of its `content`. A call that is put off as a task, or that asks for input and is sent again, is one call. What
+`corepath serve` says of its episodes in the `_meta` of its results is read back: task, seed and agent are known then,
+episodes that share a log are told apart, and a call beyond the step limit, which is not recorded, is none.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import Any, Final
 
 from corepath.errors import Problem
 from corepath.importers.conversation import Conversation, RecordError, result_value, text_of
+from corepath.importers.origin import origin_in, restore
 from corepath.importers.reading import Place, is_lines, records
 from corepath.json_values import arguments_of, canonical, parse_json
 from corepath.located import why_unread
@@ -50,7 +53,8 @@ def episodes(value: Any) -> Iterator[Episode]:
     sessions = _Sessions()
     for envelope, message in _messages(value):
         sessions.add(envelope, message)
-    yield from sessions.episodes()
+    for session in sessions.all:
+        yield from session.episodes()
 
 
 def fits_file(file: Path) -> str | None:
@@ -75,7 +79,11 @@ def stream(file: Path) -> Iterator[Episode | Problem]:
             yield place.problem(str(error))
     if not sessions.all:
         yield Problem(str(file), 1, 1, "no JSON-RPC messages in this file")
-    yield from sessions.episodes()
+    for session in sessions.all:
+        try:
+            yield from session.episodes()
+        except RecordError as error:
+            yield Problem(str(file), 1, 1, str(error))
 
 
 def _values(file: Path) -> Iterator[tuple[Place, Any]]:
@@ -162,11 +170,6 @@ class _Sessions:
             self.all.append(session)
         session.add(message, next((envelope[one] for one in _TIMES if envelope.get(one) is not None), None))
 
-    def episodes(self) -> Iterator[Episode]:
-        for session in self.all:
-            told = {name: one for name, one in session.told.items() if one is not None}
-            yield session.made.episode(metadata=told or None)
-
 
 @dataclass
 class _Session:
@@ -180,6 +183,8 @@ class _Session:
     _others: dict[str, str] = field(default_factory=dict)
     _tasks: dict[str, int] = field(default_factory=dict)
     _again: dict[str, int] = field(default_factory=dict)
+    _ours: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    _of: dict[int, str | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.name:
@@ -202,6 +207,31 @@ class _Session:
                 self.begun = True
                 self.told |= {"client": params.get("clientInfo"), "protocol": params.get("protocolVersion")}
             self._others[_key(message["id"])] = str(method)
+
+    def episodes(self) -> Iterator[Episode]:
+        """The episode of the session; of one with `corepath serve`, all that were played in it."""
+        told = {name: one for name, one in self.told.items() if one is not None}
+        whole = self.made.episode(metadata=told or None)
+        if len(self._ours) > 1 and (lost := [call for n, call in enumerate(whole.calls) if n not in self._of]):
+            raise RecordError(f"{len(self._ours)} episodes, and the call {lost[0].label} could be of any of them")
+        for which in self._ours or (None,):
+            calls = tuple(call for n, call in enumerate(whole.calls) if self._of.get(n, which) == which)
+            yield restore(replace(whole, calls=calls), self._ours.get(which or ""))
+
+    def _note(self, result: Any, place: int | None) -> None:
+        """Keep what a result of ours says of its episode, and of the call at a place."""
+        said = origin_in(result.get("_meta")) if isinstance(result, Mapping) else None
+        if said is None:
+            return
+        which = canonical([said.get(name) for name in ("task", "seed", "episode")])
+        self._ours[which] = {name: one for name, one in said.items() if name != "recorded"}
+        if place is None:
+            return
+        recorded = said.get("recorded")
+        self._of[place] = None if recorded is False else which
+        if isinstance(recorded, Mapping) and "tool" in recorded:
+            call = self.made.calls[place]
+            self.made.calls[place] = replace(call, tool=str(recorded["tool"]), arguments=recorded.get("arguments"))
 
     def _call(self, key: str, params: Mapping[str, Any], id_: Any, time: Any) -> None:
         if key in self._calls:
@@ -227,12 +257,14 @@ class _Session:
         key, result = _key(message.get("id")), message.get("result")
         is_call = key in self._calls and (key not in self._others or "error" in message or _is_of_a_call(result))
         if not is_call and key in self._others:
+            self._note(result, None)
             if self._others.pop(key) == "initialize" and isinstance(result, Mapping):
                 self.told["server"] = result.get("serverInfo")
             return
         if key not in self._calls:
             raise RecordError(f"a result for the id {key:.60}, and no request waits for it")
         place = self._calls.pop(key)
+        self._note(result, place)
         if isinstance(result, Mapping) and isinstance(result.get("task"), Mapping):
             self._tasks[str(result["task"].get("taskId"))] = place
         elif isinstance(result, Mapping) and result.get("resultType") == "input_required":

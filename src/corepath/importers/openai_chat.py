@@ -6,17 +6,15 @@ An error is a tool message whose `is_error` is true or whose `status` is "error"
 Calls to functions of the old form (`function_call`, role `function`) are read too, and answers without an id, which
 belong to the first call of their name that waits. The input of a custom tool, which is a text, is its argument `input`.
 Of several choices the first is read. Of requests and responses in one file, each of which repeats those before it, the
-last is read. Of what `corepath export` says of an episode, its epoch is read, and that it failed outside the agent.
+last is read. What `corepath export` wrote is the episode that it was.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from corepath.aggregate import FAILED_OUTSIDE
 from corepath.errors import Problem
 from corepath.importers.conversation import Conversation, RecordError, objects, result_value, text_of
 from corepath.importers.exchanges import (
@@ -29,6 +27,7 @@ from corepath.importers.exchanges import (
     why_no_record_fits,
     why_nothing,
 )
+from corepath.importers.origin import KEY, origin_in, restore
 from corepath.json_values import arguments_of
 from corepath.task import Episode
 
@@ -68,12 +67,9 @@ def episodes(value: Any) -> Iterator[Episode]:
             value_ = text_of(content) if isinstance(content, list) else content
             tool = message.get("name") or message.get("tool_name")
             made.result(message.get("tool_call_id"), value_ if error else result_value(value_), error=error, tool=tool)
-    metadata = around(value, "messages", "choices")
-    known = metadata or {}
-    ended = FAILED_OUTSIDE if known.get("ended") == FAILED_OUTSIDE else None
-    episode = made.episode(agent=said_of(value, "model"), metadata=metadata, ended=ended)
-    epoch = known.get("epoch")
-    yield replace(episode, epoch=epoch) if type(epoch) is int and epoch >= 0 else episode
+    ours = origin_in(value)
+    metadata = around(value, "messages", "choices", *(() if ours is None else (KEY,)))
+    yield restore(made.episode(agent=said_of(value, "model"), metadata=metadata), ours)
 
 
 def fits_file(path: Path) -> str | None:
@@ -113,8 +109,8 @@ def _answer(value: Mapping[str, Any]) -> Any:
 
 
 def _history(value: Any) -> list[tuple[bool, Any]] | None:
-    """The messages of a record: what was said, called and answered."""
-    if fits(value) is not None:
+    """The messages of a record: what was said, called and answered. An exported one is no part of another."""
+    if fits(value) is not None or origin_in(value) is not None:
         return None
     try:
         messages = objects(_messages(as_exchange(value)), "messages")

@@ -21,7 +21,8 @@ class Routing:
     """`task` is the task of every trace; `by` is the path of what names it, such as `metadata.flow`.
 
     `table` says which task a name stands for; its names may have `*`, and the first that fits counts. Without a table
-    the name itself is the task's id. An episode that has a task keeps it unless one of these says otherwise.
+    the name itself is the task's id. An episode that has a task keeps it unless one of these says otherwise; then it
+    loses what was recorded of the other task.
     """
 
     task: str | None = None
@@ -31,9 +32,9 @@ class Routing:
     def __call__(self, episode: Episode) -> Episode:
         """The episode with its task. Raises `RecordError` where none can be told."""
         if self.by is not None:
-            return replace(episode, task=self._named(episode))
+            return _of_task(self._named(episode), episode)
         if self.task is not None:
-            return replace(episode, task=self.task)
+            return _of_task(self.task, episode)
         if not episode.task:
             raise RecordError(
                 "the trace does not say which task it is of; say it with --task, or by what with --task-by"
@@ -51,6 +52,14 @@ class Routing:
             if fnmatchcase(str(value), pattern):
                 return task
         raise RecordError(f"the map has no task for '{str(value)[:120]}'")
+
+
+def _of_task(task: str, episode: Episode) -> Episode:
+    """The episode as one of this task: seed, fingerprint and scores are of the task that was played."""
+    if task == episode.task:
+        return episode
+    extra = {name: value for name, value in episode.extra.items() if name != "scores"}
+    return replace(episode, task=task, seed=None, fingerprint=None, extra=extra)
 
 
 def _inside(value: Any, path: str) -> Any:

@@ -29,11 +29,13 @@ from corepath.action import Call
 from corepath.aggregate import FAILED_OUTSIDE
 from corepath.errors import RunError, StepLimitError, count
 from corepath.files import episode_json, read_episodes
+from corepath.fingerprint import fingerprint
+from corepath.importers.origin import EPISODE, KEY, identity
 from corepath.runs.conversation import converse, listened_to, shown
-from corepath.score import PAPER, RECOMMENDED, Score, score
+from corepath.score import Score, Scoring, score
 from corepath.session import Session
 from corepath.sources import all_sources
-from corepath.task import Episode
+from corepath.task import Episode, Task
 from corepath.world import installed_worlds, task
 
 VALUES: Final = (
@@ -53,8 +55,10 @@ def _world_task(name: str) -> InspectTask:
         listed = tasks.split(",") if isinstance(tasks, str) else tasks or []
         wanted = [f"{name}/{one.strip()}" for one in listed]
         found = [source.make(seed) for source in all_sources(wanted or [name])]
+        scoring = Scoring.of(profile)
         samples = [
-            Sample(id=one.id, input=one.prompt, metadata={"task": one.id, "seed": seed}, target="") for one in found
+            Sample(id=one.id, input=one.prompt, metadata={KEY: identity(one, seed, scoring)}, target="")
+            for one in found
         ]
         return InspectTask(
             dataset=MemoryDataset(samples, name=name),
@@ -75,7 +79,7 @@ def in_world() -> Solver:
     """Give the sample a fresh copy of its world, and the world's tools."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
-        session = Session(task(state.metadata["task"], state.metadata["seed"]))
+        session = Session(_task(state))
         _SESSIONS[state.uuid] = session
         state.messages.insert(0, ChatMessageSystem(content=session.system))
         state.tools = [_tool(session, schema) for schema in session.tools]
@@ -139,40 +143,57 @@ def _described(parameters: dict[str, Any]) -> dict[str, Any]:
 @scorer(metrics={name: [mean(), stderr()] for name in VALUES})
 def core(profile: str = "paper") -> Scorer:
     """The scores of CORE: an undefined one is nan."""
-    scoring = RECOMMENDED if profile == "recommended" else PAPER
+    scoring = Scoring.of(profile)
 
     async def judge(state: TaskState, target: Target) -> InspectScore:  # noqa: ARG001
         session = _SESSIONS.pop(state.uuid, None)
-        judged = task(state.metadata["task"], state.metadata["seed"]) if session is None else session.task
-        answer = state.output.completion if state.output else None
-        if session is None:
-            calls = _kept_calls(state)
-        else:
-            events = [event for event in transcript().events if isinstance(event, ToolEvent)]
-            calls = tuple(calls_of(events, session, state)) if events else tuple(session.calls)
-            episode = Episode(judged.id, calls, str(state.model), state.epoch, answer=answer)
-            state.metadata["episode"] = episode_json(episode)
-        episode = Episode(judged.id, calls, str(state.model), state.epoch, answer=answer)
-        found = score(judged, episode, scoring)
+        episode = _kept(state) if session is None else _episode(session, state, scoring)
+        found = score(_task(state) if session is None else session.task, episode, scoring)
+        if session is not None:
+            episode = replace(episode, extra={**episode.extra, "scores": found.to_dict()})
+            state.metadata[KEY] = {**state.metadata[KEY], EPISODE: episode_json(episode)}
         return InspectScore(
             value={name: _number(getattr(found, name)) for name in VALUES},
-            answer=answer,
+            answer=episode.answer,
             explanation=explanation(found),
-            metadata={"scores": found.to_dict(), "calls": [str(call)[:1000] for call in calls]},
+            metadata={"scores": found.to_dict(), "calls": [str(call)[:1000] for call in episode.calls]},
         )
 
     return judge
 
 
-def _kept_calls(state: TaskState) -> tuple[Call, ...]:
-    """The calls of a sample that was scored before, from its log."""
-    kept = state.metadata.get("episode")
+def _task(state: TaskState) -> Task:
+    said = state.metadata[KEY]
+    return task(said["task"], said["seed"])
+
+
+def _episode(session: Session, state: TaskState, scoring: Scoring) -> Episode:
+    """What was played in a sample."""
+    events = [event for event in transcript().events if isinstance(event, ToolEvent)]
+    ended = {name: state.metadata[name] for name in ("ended",) if name in state.metadata}
+    return Episode(
+        session.task.id,
+        tuple(calls_of(events, session, state)) if events else tuple(session.calls),
+        str(state.model),
+        state.epoch,
+        answer=state.output.completion if state.output else None,
+        messages=tuple(session.messages),
+        seed=state.metadata[KEY]["seed"],
+        fingerprint=fingerprint(session.task),
+        scoring=scoring.recorded,
+        extra=ended,
+    )
+
+
+def _kept(state: TaskState) -> Episode:
+    """The episode of a sample that was scored before, from its log."""
+    kept = state.metadata[KEY].get(EPISODE)
     if not isinstance(kept, str):
         raise RunError("this sample has no calls to score: it was never scored when it was run")
     line = next(iter(read_episodes("the log", BytesIO(kept.encode()))))
     if line.episode is None:
         raise RunError(f"the calls of this sample cannot be read: {line.problem}")
-    return line.episode.calls
+    return line.episode
 
 
 _NOT_EXECUTED: Final = ("parsing", "approval", "limit", "cancelled", "timeout")

@@ -48,7 +48,7 @@ from mcp_types import (
     TextContent,
     Tool,
 )
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -60,6 +60,7 @@ from corepath import __version__
 from corepath.action import Call
 from corepath.errors import InputError, Problem, StepLimitError, count
 from corepath.files import episode_json, read_episodes
+from corepath.importers.origin import KEY, identity
 from corepath.json_values import is_number, parse_json, why_not_json
 from corepath.playing import ANSWERED, STEP_LIMIT, recorded
 from corepath.runs.folder import RunFolder, is_run
@@ -135,6 +136,7 @@ class Offer:
 
     def __post_init__(self) -> None:
         self._epochs: Counter[str] = Counter()
+        self._scoring = Scoring(**self.folder.manifest["scoring"])
         for episode in self.folder.episodes():
             self._count(episode)
         self._journals = self.folder.path / "open"
@@ -178,6 +180,12 @@ class Offer:
         self._note(served, call)
         return call
 
+    def origin(self, name: str) -> dict[str, Any]:
+        """What the answers say of an open episode, so that a log of the messages is imported as what was played."""
+        agent = self._agent(self.open[name].client)
+        of_task = identity(self.task, self.seed, self._scoring)
+        return {**of_task, "agent": agent, "epoch": self._epochs[agent], "episode": name}
+
     # How it ends
 
     def end(self, name: str, ended: str, answer: Any = None) -> Episode:
@@ -208,7 +216,7 @@ class Offer:
         said = {"client": client} if client else {}
         episode = recorded(
             session, agent, epoch=self._epochs[agent], seed=self.seed, answer=answer, ended=ended,
-            scoring=Scoring(**self.folder.manifest["scoring"]),
+            scoring=self._scoring,
             more={"episode": name, **said, **more},
         )  # fmt: skip
         self.folder.append(episode)
@@ -311,12 +319,14 @@ def mcp_server(offer: Offer, name_of: Callable[[_Context], str]) -> Server[Any]:
         if refused := offer.refusal(name):
             raise MCPError(code=INVALID_REQUEST, message=refused.message)
         offer.visit(name, _client(ctx))
+        said = offer.origin(name)
         try:
-            return await call_next(ctx)
+            result = await call_next(ctx)
         except ValidationError:
             if ctx.method != "tools/call":
                 raise
-            return _answered(offer, name, ctx.params)  # no name, or arguments that are no object: an attempt too
+            result = _answered(offer, name, ctx.params)  # no name, or arguments that are no object: an attempt too
+        return result if ctx.method == "ping" else _with_origin(result, said)
 
     server: Server[Any] = Server(
         "corepath",
@@ -332,22 +342,34 @@ def mcp_server(offer: Offer, name_of: Callable[[_Context], str]) -> Server[Any]:
     return server
 
 
+def _with_origin(result: HandlerResult, said: dict[str, Any]) -> dict[str, Any]:
+    """A result with what it says of its episode."""
+    sent = result.model_dump(by_alias=True, mode="json", exclude_none=True) if isinstance(result, BaseModel) else result
+    meta = (sent or {}).get("_meta") or {}
+    return {**(sent or {}), "_meta": {**meta, KEY: {**said, **meta.get(KEY, {})}}}
+
+
 def _answered(offer: Offer, name: str, params: Mapping[str, Any] | None) -> CallToolResult:
+    """The answer to a call; where the call is recorded otherwise than it was sent, or not at all, that says so."""
     sent = params or {}
-    tool = sent.get("name", "")
+    tool, arguments = sent.get("name", ""), sent.get("arguments")
+    as_text = _utf8(tool if isinstance(tool, str) else json.dumps(tool))
+    as_json = kept(arguments)
     try:
-        call = offer.call(name, _utf8(tool if isinstance(tool, str) else json.dumps(tool)), kept(sent.get("arguments")))
+        call = offer.call(name, as_text, as_json)
     except StepLimitError as error:
-        return _failure(str(error))
+        return _failure(str(error), {KEY: {"recorded": False}})
+    as_sent = as_text == tool and as_json is arguments
+    meta = None if as_sent else {KEY: {"recorded": {"tool": call.tool, "arguments": call.arguments}}}
     if call.failed:
-        return _failure(str(call.error))
+        return _failure(str(call.error), meta)
     text = _utf8(json.dumps(call.result, ensure_ascii=False))
     structured = json.loads(text) if isinstance(call.result, dict) else None
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured)
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured, _meta=meta)
 
 
-def _failure(message: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=_utf8(message))], is_error=True)
+def _failure(message: str, meta: dict[str, Any] | None) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=_utf8(message))], is_error=True, _meta=meta)
 
 
 def kept(arguments: Any) -> Any:
