@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import corepath
+from tests.conftest import Run
+from tests.lowest import TOOLS, declared, lowest, tools
 
 ROOT = Path(__file__).parent.parent
 
@@ -49,6 +54,42 @@ def test_constraints_pin_versions_and_name_no_address() -> None:
     lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
     assert lines
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]+==[\w.+!]+", line) for line in lines)
+
+
+def test_every_direct_dependency_has_a_lower_bound() -> None:
+    names = {lowest(requirement).partition("==")[0] for part in ("core", "extras") for requirement in declared(part)}
+    assert names >= {"google-re2", "pydantic", "PyYAML", "rich", "typer", "inspect-ai", "openai", "mcp", "pandas"}
+    with pytest.raises(SystemExit, match="'rich' has no lower bound"):
+        lowest("rich")
+
+
+@pytest.mark.parametrize("part", ["core", "extras"])
+def test_the_lowest_versions_are_those_of_pyproject(part: str) -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    done = subprocess.run(
+        [sys.executable, "tests/lowest.py", part], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    pins = [line for line in done.stdout.splitlines() if line not in tools()]
+    assert len(pins) == len(declared(part))
+    assert all(f'"{pin.replace("==", ">=")}"' in text for pin in pins), pins
+    assert len(tools()) == len(TOOLS), "every tool of the tests is pinned in constraints.txt"
+
+
+def test_a_typer_that_misreads_options_lets_no_gate_pass(tmp_path: Path, corepath: Run) -> None:
+    """As typer 0.12 does with click 8.5: what takes a value is read as a flag."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import typer.core\n"
+        "init = typer.core.TyperOption.__init__\n"
+        "def misread(self, *names, **options):\n"
+        "    init(self, *names, **{**options, 'is_flag': True, 'type': None})\n"
+        "typer.core.TyperOption.__init__ = misread\n"
+    )
+    bank = ROOT / "examples" / "bank"
+    gate = ("score", "--tasks", bank / "tasks", bank / "episodes.jsonl", "--max-harm", "0")
+    assert corepath(*gate).returncode == 1
+    done = corepath(*gate, env={"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "this typer misreads options; install one that does not" in done.stderr
 
 
 def test_the_version_is_one_and_the_same(corepath: object) -> None:

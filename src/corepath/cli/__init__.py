@@ -20,6 +20,7 @@ from corepath import __version__
 from corepath.aggregate import LEFT_OUT, left_out
 from corepath.cli import derive, explain, importing, run, serve, worlds
 from corepath.cli import report as reports
+from corepath.cli.options import refuse_a_parser_that_misreads
 from corepath.cli.printing import print_table, report, safe, safe_lines, say, table, wrong_use
 from corepath.cli.profile import Profile
 from corepath.drawing import draw
@@ -80,6 +81,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    refuse_a_parser_that_misreads()
     try:
         app()
     except InputError as error:
