@@ -7,15 +7,19 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
+from email import message_from_string
 from pathlib import Path
 
 import pytest
 
 import corepath
 from tests.conftest import Run
+from tests.documentation import PAGES
 from tests.lowest import TOOLS, declared, lowest, tools
 
 ROOT = Path(__file__).parent.parent
+RELATIVE = re.compile(r"\]\((?!https?:|#)([^)#]+)")  # the target of a link or a picture that is no address
 
 
 def test_public_names_are_sorted_and_complete() -> None:
@@ -109,3 +113,42 @@ def test_nothing_of_the_package_is_left_out_of_what_is_built() -> None:
     ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text().splitlines() if line.endswith("/")]
     names = {path.name for path in (ROOT / "src").rglob("*") if path.is_dir()} - {"__pycache__"}
     assert not names & {line for line in ignored if not line.startswith("/")}
+
+
+def build(hook: str, into: Path) -> Path:
+    """Call one of the build backend's hooks, as pip and index uploads do; gives what it made."""
+    code = f"import sys, hatchling.build; print(hatchling.build.{hook}(sys.argv[1]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(into)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return into / done.stdout.split()[-1]
+
+
+def test_the_description_on_an_index_has_no_link_or_picture_that_leads_nowhere(tmp_path: Path) -> None:
+    metadata = build("prepare_metadata_for_build_wheel", tmp_path) / "METADATA"
+    described = message_from_string(metadata.read_text(encoding="utf-8"))
+    text = described.get_payload()
+    assert isinstance(text, str)
+    assert described["Description-Content-Type"] == "text/markdown"
+    assert RELATIVE.search((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert not RELATIVE.findall(text)
+    assert "![" not in text
+    assert "<img" not in text
+    assert text.count("```") == (ROOT / "README.md").read_text(encoding="utf-8").count("```")
+
+
+def test_the_source_archive_holds_what_the_pages_name_and_make_needs(tmp_path: Path) -> None:
+    with tarfile.open(build("build_sdist", tmp_path)) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    linked = {
+        (page.parent / target).resolve().relative_to(ROOT)
+        for page in PAGES
+        for target in RELATIVE.findall(page.read_text(encoding="utf-8"))
+    }
+    assert {str(path) for path in linked if (ROOT / path).is_file()} <= held
+    named = {"Makefile", "constraints.txt", "pyproject.toml", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md"}
+    assert named | {"LICENSE", "README.md", ".gitignore", "tests/bfcl.txt"} <= held
+    for folder in ("src", "tests", "benchmarks", "docs", "examples"):
+        files = {path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+        assert {str(path.relative_to(ROOT)) for path in files} <= held
