@@ -2,8 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 ready := .venv/.ready
+LOWEST := .venv-lowest
+LOWEST_CORE := cli cli_worlds bad_input files notation paper acceptance against_brute_force matchers procedure
+LOWEST_EXTRAS := models inspect serve report
 
-.PHONY: run about-run test about-test browser bench clean
+.PHONY: run about-run test about-test browser bench lowest clean
 
 # Where the local model cannot be fetched, corepath says so and ends with 3: the rest is run and shown all the same.
 run: about-run $(ready)
@@ -27,9 +30,22 @@ about-test:
 	@echo "Checks format, lint, types and layers, then runs all tests; pages are looked at in chromium where it is there."
 	@echo "About 10 minutes on two cores; the first time it also fetches packages."
 
-bench: $(ready)
+bench: $(ready) lowest
 	$(BIN)/python -m benchmarks
 	$(BIN)/pytest -n 2 --long
+
+# The tests of the command line and the kernel with the lowest versions that pyproject.toml allows, then those of the
+# extras with theirs. They stand apart: an extra may ask for a newer version than the package itself does. With Python
+# 3.11, the lowest: old versions have no wheels for new Pythons.
+lowest: $(LOWEST)/core/.ready $(LOWEST)/extras/.ready
+	$(LOWEST)/core/bin/python -m pytest -n 2 $(LOWEST_CORE:%=tests/test_%.py)
+	$(LOWEST)/extras/bin/python -m pytest -n 2 $(LOWEST_EXTRAS:%=tests/test_%.py)
+
+$(LOWEST)/%/.ready: pyproject.toml constraints.txt tests/lowest.py
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(PYTHON) tests/lowest.py $* > $(@D)/requirements.txt
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(@D)/requirements.txt --editable .
+	@touch $@
 
 # Tests look at pages in Debian's chromium: CI installs it and requires it, elsewhere they say that they are skipped.
 browser:
@@ -52,4 +68,4 @@ $(ready): pyproject.toml constraints.txt tests/bfcl.txt
 	@touch $(ready)
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf .venv .venv-lowest .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
+import tarfile
+from email import message_from_string
 from pathlib import Path
 
 import pytest
 
 import corepath
+from tests.conftest import Run
+from tests.documentation import PAGES
+from tests.lowest import TOOLS, declared, lowest, tools
 
 ROOT = Path(__file__).parent.parent
+RELATIVE = re.compile(r"\]\((?!https?:|#)([^)#]+)")  # the target of a link or a picture that is no address
 
 
 def test_public_names_are_sorted_and_complete() -> None:
@@ -53,6 +60,42 @@ def test_constraints_pin_versions_and_name_no_address() -> None:
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]+==[\w.+!]+", line) for line in lines)
 
 
+def test_every_direct_dependency_has_a_lower_bound() -> None:
+    names = {lowest(requirement).partition("==")[0] for part in ("core", "extras") for requirement in declared(part)}
+    assert names >= {"google-re2", "pydantic", "PyYAML", "rich", "typer", "inspect-ai", "openai", "mcp", "pandas"}
+    with pytest.raises(SystemExit, match="'rich' has no lower bound"):
+        lowest("rich")
+
+
+@pytest.mark.parametrize("part", ["core", "extras"])
+def test_the_lowest_versions_are_those_of_pyproject(part: str) -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    done = subprocess.run(
+        [sys.executable, "tests/lowest.py", part], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    pins = [line for line in done.stdout.splitlines() if line not in tools()]
+    assert len(pins) == len(declared(part))
+    assert all(f'"{pin.replace("==", ">=")}"' in text for pin in pins), pins
+    assert len(tools()) == len(TOOLS), "every tool of the tests is pinned in constraints.txt"
+
+
+def test_a_typer_that_misreads_options_lets_no_gate_pass(tmp_path: Path, corepath: Run) -> None:
+    """As typer 0.12 does with click 8.5: what takes a value is read as a flag."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import typer.core\n"
+        "init = typer.core.TyperOption.__init__\n"
+        "def misread(self, *names, **options):\n"
+        "    init(self, *names, **{**options, 'is_flag': True, 'type': None})\n"
+        "typer.core.TyperOption.__init__ = misread\n"
+    )
+    bank = ROOT / "examples" / "bank"
+    gate = ("score", "--tasks", bank / "tasks", bank / "episodes.jsonl", "--max-harm", "0")
+    assert corepath(*gate).returncode == 1
+    done = corepath(*gate, env={"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "this typer misreads options; install one that does not" in done.stderr
+
+
 def test_the_version_is_one_and_the_same(corepath: object) -> None:
     from importlib.metadata import version
 
@@ -78,3 +121,42 @@ def test_make_says_first_what_it_will_do_and_how_long_it_takes(target: str) -> N
     lines = [line for line in done.stdout.splitlines() if not line.startswith("make")]
     assert [line.startswith("echo ") for line in lines[:3]] == [True, True, False]
     assert "minutes" in lines[1]
+
+
+def build(hook: str, into: Path) -> Path:
+    """Call one of the build backend's hooks, as pip and index uploads do; gives what it made."""
+    code = f"import sys, hatchling.build; print(hatchling.build.{hook}(sys.argv[1]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(into)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return into / done.stdout.split()[-1]
+
+
+def test_the_description_on_an_index_has_no_link_or_picture_that_leads_nowhere(tmp_path: Path) -> None:
+    metadata = build("prepare_metadata_for_build_wheel", tmp_path) / "METADATA"
+    described = message_from_string(metadata.read_text(encoding="utf-8"))
+    text = described.get_payload()
+    assert isinstance(text, str)
+    assert described["Description-Content-Type"] == "text/markdown"
+    assert RELATIVE.search((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert not RELATIVE.findall(text)
+    assert "![" not in text
+    assert "<img" not in text
+    assert text.count("```") == (ROOT / "README.md").read_text(encoding="utf-8").count("```")
+
+
+def test_the_source_archive_holds_what_the_pages_name_and_make_needs(tmp_path: Path) -> None:
+    with tarfile.open(build("build_sdist", tmp_path)) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    linked = {
+        (page.parent / target).resolve().relative_to(ROOT)
+        for page in PAGES
+        for target in RELATIVE.findall(page.read_text(encoding="utf-8"))
+    }
+    assert {str(path) for path in linked if (ROOT / path).is_file()} <= held
+    named = {"Makefile", "constraints.txt", "pyproject.toml", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md"}
+    assert named | {"LICENSE", "README.md", ".gitignore", "tests/bfcl.txt"} <= held
+    for folder in ("src", "tests", "benchmarks", "docs", "examples"):
+        files = {path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+        assert {str(path.relative_to(ROOT)) for path in files} <= held

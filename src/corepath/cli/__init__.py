@@ -11,6 +11,7 @@ import typer
 from corepath import __version__
 from corepath.cli import derive, explain, importing, run, score, serve, tasks, worlds
 from corepath.cli import report as reports
+from corepath.cli.parser_check import refuse_a_parser_that_misreads
 from corepath.cli.printing import report, say
 from corepath.errors import InputError
 
@@ -29,6 +30,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    refuse_a_parser_that_misreads()
     try:
         app()
     except InputError as error:

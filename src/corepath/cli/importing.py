@@ -69,17 +69,9 @@ def import_command(
     tools_file: ToolsOption = None,
 ) -> None:
     """Turn stored traces into episodes; good records are kept, bad ones are told."""
-    if task == "":
-        wrong_use("--task is empty; give the id of a task")
-    if task is not None and task_by is not None:
-        wrong_use("--task and --task-by exclude each other")
-    if table is not None and task_by is None:
-        wrong_use("--map belongs to --task-by: it says which task a name stands for")
     if tools_file is not None and tasks_out is None:
         wrong_use("--tools belongs to --tasks-out: it says how the calls that are expected become tasks")
-    if task is not None and "::" in task:
-        task = find_sources([task])[0].id
-    route = Routing(task, task_by, read_table(table) if table else {})
+    route = _routing(task, task_by, table)
     found = _Counts()
     with _writing(out_file) as write:
         for file in files:
@@ -105,6 +97,18 @@ def import_command(
     found.end("episode", out_file)
     if not whole:
         raise typer.Exit(1)
+
+
+def _routing(task: str | None, task_by: str | None, table: Path | None) -> Routing:
+    """How the tasks of traces are told, as the options say."""
+    if task == "":
+        wrong_use("--task is empty; give the id of a task")
+    if task is not None and task_by is not None:
+        wrong_use("--task and --task-by exclude each other")
+    if table is not None and task_by is None:
+        wrong_use("--map belongs to --task-by: it says which task a name stands for")
+    named = find_sources([task])[0].id if task is not None and "::" in task else task
+    return Routing(named, task_by, read_table(table) if table else {})
 
 
 def export_command(
