@@ -214,6 +214,16 @@ def _other_version(data: Mapping[str, Any]) -> str | None:
     return None
 
 
+_ENTRIES: Mapping[Any, type[BaseModel]] = {"forbid": ForbidEntry, "policies": PolicyEntry, "decoys": DecoyEntry}
+_OTHER_FIELDS = {
+    **dict.fromkeys(("steps", "workflow", "plan", "path", "sequence"), "procedure"),
+    **dict.fromkeys(("name", "task", "task_id"), "id"),
+    **dict.fromkeys(("description", "instruction", "question"), "prompt"),
+    **dict.fromkeys(("forbidden", "never"), "forbid"),
+}
+"""What the fields of a task are called elsewhere."""
+
+
 def _model_problem(document: Located, error: Any) -> Problem:
     where = error["loc"]
     if where[0] == "forbid":  # the third part says which of its two forms an entry has
@@ -228,8 +238,10 @@ def _model_problem(document: Located, error: Any) -> Problem:
         case "missing":
             return document.problem(f"'{name}' is missing", where)
         case "extra_forbidden":
-            known = TaskFile.model_fields if len(where) == 1 else ForbidEntry.model_fields
-            return document.problem(f"no field '{name}'{nearest(name, known)}", where, at_key=True)
+            known = TaskFile if len(where) == 1 else _ENTRIES[where[0]]
+            meant = _OTHER_FIELDS.get(name) if known is TaskFile else None
+            hint = f"; write '{meant}'" if meant else nearest(name, known.model_fields)
+            return document.problem(f"no field '{name}'{hint}", where, at_key=True)
         case "string_type" if where == ("procedure",) and isinstance(error["input"], list):
             message = "expected text, not a list; write the steps as a >> b"
         case "string_type" if isinstance(error["input"], (dict, list)):
@@ -251,12 +263,19 @@ def _expected(error: Any) -> str:
         "int_type": "a whole number",
         "int_parsing": "a whole number",
         "string_too_short": "a text that is not empty",
+        "greater_than_equal": f"a number of {error.get('ctx', {}).get('ge')} or more",
+        "too_short": "two calls",
+        "too_long": "two calls",
         "literal_error": error.get("ctx", {}).get("expected"),
     }.get(error["type"])
     given = error["input"]
     if wanted and given is None:
         return f"expected {wanted}, but nothing is there"
     shown = f"'{given[:60]}'" if isinstance(given, str) and error["type"] != "list_type" else _kind(given)
+    if error["type"] == "list_type" and isinstance(given, str):
+        return f"expected a list, not text; write ['{given[:60]}']"
+    if error["type"] in ("too_short", "too_long"):
+        shown = str(len(given))
     return f"expected {wanted}, not {shown}" if wanted else f"{error['msg'][0].lower()}{error['msg'][1:]}"
 
 
