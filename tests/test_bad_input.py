@@ -85,6 +85,14 @@ WRONG_YAML = {
         "id: a\nactions: {b: 'b()'}\nprocedure: b >> ¦look\nreads: ['look(...)']\n",
         ["to call the tool look write look()"],
     ),
+    "a setup of other types": (
+        "id: a\nworld: farm\nprocedure: refill_tank()\nsetup:\n  tank: ¦full\n  at: B\n  tnk: ¦1\n",
+        ["'tank' must be like 20.0, not \"full\"", "has no field 'tnk'; did you mean 'tank'?"],
+    ),
+    "a number in quotes in setup": (
+        "id: a\nworld: farm\nprocedure: refill_tank()\nsetup: {tank: ¦'5'}\n",
+        ["'tank' must be like 20.0, not \"5\""],
+    ),
     "a field under another name": ("id: a\n¦steps: a()\nprocedure: a()\n", ["no field 'steps'; write 'procedure'"]),
     "an argument with a colon": ("id: a\nprocedure: 'f(x¦: 1)'\n", ["an argument is written with '=', as in f(x=…)"]),
     "one call for a list": (

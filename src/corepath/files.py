@@ -358,10 +358,7 @@ class _Builder:
             if given:
                 raise TaskError.of(f"'{given[0]}' belongs to a task of a world; name it in 'world'", given[0])
             return {}
-        try:
-            start = self.world.starting(file.setup or {})
-        except TaskError as error:
-            raise TaskError.of(str(error), "setup") from None
+        start = self._start(self.world)
         goal = None if file.goal is None else self._text(("goal",), file.goal, notation.matcher)
         policies = [self._policy(place, entry) for place, entry in enumerate(file.policies)]
         decoys = {name: self._decoy(name, entry) for name, entry in file.decoys.items()}
@@ -374,6 +371,17 @@ class _Builder:
             "decoys": decoys,
             "says": file.says,
         }
+
+    def _start(self, world: World[Any]) -> Any:
+        setup = self.file.setup or {}
+        for name, value in setup.items():
+            try:
+                world.starting({name: value})
+            except TaskError as error:
+                self.faults.append(Fault(str(error), ("setup", name)))
+        if self.faults:
+            raise TaskError(self.faults)
+        return world.starting(setup)
 
     def _policy(self, place: int, entry: PolicyEntry) -> Policy | None:
         kinds: dict[str, Any] = {"before": before, "after": after, "needed": needed, "never": never}
