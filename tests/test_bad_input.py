@@ -85,6 +85,33 @@ WRONG_YAML = {
         "id: a\nactions: {b: 'b()'}\nprocedure: b >> ¦look\nreads: ['look(...)']\n",
         ["to call the tool look write look()"],
     ),
+    "a setup of other types": (
+        "id: a\nworld: farm\nprocedure: refill_tank()\nsetup:\n  tank: ¦full\n  at: B\n  tnk: ¦1\n",
+        ["'tank' must be like 20.0, not \"full\"", "has no field 'tnk'; did you mean 'tank'?"],
+    ),
+    "a number in quotes in setup": (
+        "id: a\nworld: farm\nprocedure: refill_tank()\nsetup: {tank: ¦'5'}\n",
+        ["'tank' must be like 20.0, not \"5\""],
+    ),
+    "a field under another name": ("id: a\n¦steps: a()\nprocedure: a()\n", ["no field 'steps'; write 'procedure'"]),
+    "an argument with a colon": ("id: a\nprocedure: 'f(x¦: 1)'\n", ["an argument is written with '=', as in f(x=…)"]),
+    "one call for a list": (
+        "id: a\nprocedure: a()\nforbid: ¦c()\n",
+        ["expected a list, not text; write ['c()']"],
+    ),
+    "one call for a pair": (
+        "id: a\nprocedure: a()\npolicies: [{¦before: ['a()'], because: x}]\n",
+        ["expected two calls, not 1"],
+    ),
+    "a field of a decoy by a wrong name": (
+        "id: a\nprocedure: a()\ndecoys: {¦x: {¦call: ['a()'], harm: null}}\n",
+        ["'calls' is missing", "no field 'call'; did you mean 'calls'?"],
+    ),
+    "no calls at all": ("id: a\nprocedure: a()\nmost_calls: ¦0\n", ["expected a number of 1 or more, not 0"]),
+    "a condition in a procedure": (
+        "id: a\nprocedure: ¦if a() then b()\n",
+        ["there is no 'if' in a procedure; a choice is written (a >> b) | c"],
+    ),
     "a procedure as a list": (
         "id: a\n¦procedure: [a(), b()]\n",
         ["expected text, not a list; write the steps as a >> b"],

@@ -289,7 +289,7 @@ def test_pairs_are_permuted_once_each_and_steps_stay_one_step(tmp_path: Path) ->
 
 def test_pairs_that_do_not_pair_or_are_too_many_are_told() -> None:
     tools = Tools(arguments={"swap": {"old": "paired with new"}})
-    with pytest.raises(TaskError, match="task 't': 'old' and 'new' are paired, but have 2 and 1 items"):
+    with pytest.raises(TaskError, match="task 't': 'old' and 'new' are paired, but have 2 and 1 item"):
         derive(expected("swap(old=[1, 2], new=[1])"), tools)
     seven = list(range(7))
     with pytest.raises(TaskError, match="have 7 pairs; at most 6 can be permuted"):

@@ -404,7 +404,7 @@ def test_an_empty_run_and_one_of_failures_only_have_tables(run: Path, tmp_path: 
     assert corepath("table", tmp_path / "empty").returncode == 0
     done = corepath("table", tmp_path / "failed")
     assert done.returncode == 0
-    assert "1 episodes failed outside the agent" in done.stdout
+    assert "1 episode failed outside the agent" in done.stdout
     assert "–" in done.stdout
 
 

@@ -215,6 +215,16 @@ def _other_version(data: Mapping[str, Any]) -> str | None:
     return None
 
 
+_ENTRIES: Mapping[Any, type[BaseModel]] = {"forbid": ForbidEntry, "policies": PolicyEntry, "decoys": DecoyEntry}
+_OTHER_FIELDS = {
+    **dict.fromkeys(("steps", "workflow", "plan", "path", "sequence"), "procedure"),
+    **dict.fromkeys(("name", "task", "task_id"), "id"),
+    **dict.fromkeys(("description", "instruction", "question"), "prompt"),
+    **dict.fromkeys(("forbidden", "never"), "forbid"),
+}
+"""What the fields of a task are called elsewhere."""
+
+
 def _model_problem(document: Located, error: Any) -> Problem:
     where = error["loc"]
     if where[0] == "forbid":  # the third part says which of its two forms an entry has
@@ -229,8 +239,10 @@ def _model_problem(document: Located, error: Any) -> Problem:
         case "missing":
             return document.problem(f"'{name}' is missing", where)
         case "extra_forbidden":
-            known = TaskFile.model_fields if len(where) == 1 else ForbidEntry.model_fields
-            return document.problem(f"no field '{name}'{nearest(name, known)}", where, at_key=True)
+            known = TaskFile if len(where) == 1 else _ENTRIES[where[0]]
+            meant = _OTHER_FIELDS.get(name) if known is TaskFile else None
+            hint = f"; write '{meant}'" if meant else nearest(name, known.model_fields)
+            return document.problem(f"no field '{name}'{hint}", where, at_key=True)
         case "string_type" if where == ("procedure",) and isinstance(error["input"], list):
             message = "expected text, not a list; write the steps as a >> b"
         case "string_type" if isinstance(error["input"], (dict, list)):
@@ -252,12 +264,19 @@ def _expected(error: Any) -> str:
         "int_type": "a whole number",
         "int_parsing": "a whole number",
         "string_too_short": "a text that is not empty",
+        "greater_than_equal": f"a number of {error.get('ctx', {}).get('ge')} or more",
+        "too_short": "two calls",
+        "too_long": "two calls",
         "literal_error": error.get("ctx", {}).get("expected"),
     }.get(error["type"])
     given = error["input"]
     if wanted and given is None:
         return f"expected {wanted}, but nothing is there"
     shown = f"'{given[:60]}'" if isinstance(given, str) and error["type"] != "list_type" else _kind(given)
+    if error["type"] == "list_type" and isinstance(given, str):
+        return f"expected a list, not text; write ['{given[:60]}']"
+    if error["type"] in ("too_short", "too_long"):
+        shown = str(len(given))
     return f"expected {wanted}, not {shown}" if wanted else f"{error['msg'][0].lower()}{error['msg'][1:]}"
 
 
@@ -340,10 +359,7 @@ class _Builder:
             if given:
                 raise TaskError.of(f"'{given[0]}' belongs to a task of a world; name it in 'world'", given[0])
             return {}
-        try:
-            start = self.world.starting(file.setup or {})
-        except TaskError as error:
-            raise TaskError.of(str(error), "setup") from None
+        start = self._start(self.world)
         goal = None if file.goal is None else self._text(("goal",), file.goal, notation.matcher)
         policies = [self._policy(place, entry) for place, entry in enumerate(file.policies)]
         decoys = {name: self._decoy(name, entry) for name, entry in file.decoys.items()}
@@ -356,6 +372,17 @@ class _Builder:
             "decoys": decoys,
             "says": file.says,
         }
+
+    def _start(self, world: World[Any]) -> Any:
+        setup = self.file.setup or {}
+        for name, value in setup.items():
+            try:
+                world.starting({name: value})
+            except TaskError as error:
+                self.faults.append(Fault(str(error), ("setup", name)))
+        if self.faults:
+            raise TaskError(self.faults)
+        return world.starting(setup)
 
     def _policy(self, place: int, entry: PolicyEntry) -> Policy | None:
         kinds: dict[str, Any] = {"before": before, "after": after, "needed": needed, "never": never}

@@ -260,6 +260,8 @@ class _Reader:
             key = self.next()
             if key.kind == "end":
                 raise self.wrong(f"the arguments of {tool.text} have no closing ')'", key)
+            if key.kind in ("name", "text") and self.peek().text == ":":
+                raise self.wrong(f"an argument is written with '=', as in {tool.text}({key.text}=…)")
             if key.kind not in ("name", "text") or self.peek().text != "=":
                 raise self.wrong(self._positional(tool), key)
             self.place += 1
@@ -402,6 +404,8 @@ class _Reader:
             return f"'{name}' is no action; write {{{times[2]}}} to repeat a step, as in {times[1]}{{{times[2]}}}"
         if name in self.tools or self._called(name):
             return f"no action '{name}'; to call the tool {name} write {token.text}()"
+        if self.of_steps and name in ("if", "else", "not", "while", "for"):
+            return f"there is no '{name}' in a procedure; a choice is written (a >> b) | c, a repeated step a{{2,4}}"
         if self.of_steps and not self.names:
             return f"no action '{name}'; name it under 'actions', or write {token.text}() to call a tool of that name"
         return f"no action '{name}'{nearest(name, self.names)}"

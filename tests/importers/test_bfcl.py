@@ -252,7 +252,7 @@ def test_a_step_with_more_answers_than_calls_is_a_bad_record_and_the_others_are_
     assert mixed(imported(file)) == [
         4,
         f"{file}:2:1: 3 answers to a step of the model with 2 calls",
-        f"{file}:3:1: 1 answers to a step of the model that called nothing",
+        f"{file}:3:1: 1 answer to a step of the model that called nothing",
         4,
     ]
 
