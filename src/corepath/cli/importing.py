@@ -70,7 +70,9 @@ def import_command(
         wrong_use("--task and --task-by exclude each other")
     if table is not None and task_by is None:
         wrong_use("--map belongs to --task-by: it says which task a name stands for")
-    _there(*(file for file in files if str(file) != "-"))
+    given_map = format_.removeprefix("generic:") if format_.startswith("generic:") else None
+    beside = [Path(one) for one in (table, tools_file, given_map) if one]
+    _there(*(file for file in (*files, *beside) if str(file) != "-"))
     if tools_file is not None and tasks_out is None:
         wrong_use("--tools belongs to --tasks-out: it says how the calls that are expected become tasks")
     route = Routing(task, task_by, read_table(table) if table else {})
