@@ -230,6 +230,20 @@ def test_a_missing_file_is_wrong_use_and_nothing_is_written(
     assert not (tmp_path / "out.jsonl").exists()
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--task-by", "a", "--map", "nix.yaml"), ("--task", "t", "--from", "generic:nix.yaml"),
+        ("--task", "t", "--tasks-out", "tasks.yaml", "--tools", "nix.yaml"),
+    ],
+)  # fmt: skip
+def test_a_missing_map_or_file_of_tools_is_wrong_use_too(
+    options: Any, traces: Path, tmp_path: Path, corepath: Any
+) -> None:
+    done = corepath("import", traces, *options, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "corepath: no such file: nix.yaml\n")
+
+
 def test_a_folder_that_is_no_run_is_not_exported(tmp_path: Path, corepath: Any) -> None:
     done = corepath("export", tmp_path)
     assert (done.returncode, "is a folder without a run" in done.stderr) == (2, True)

@@ -71,6 +71,8 @@ def import_command(
     """Turn stored traces into episodes; good records are kept, bad ones are told."""
     if tools_file is not None and tasks_out is None:
         wrong_use("--tools belongs to --tasks-out: it says how the calls that are expected become tasks")
+    if format_.startswith("generic:"):
+        present([Path(format_.removeprefix("generic:"))])
     route = _routing(task, task_by, table)
     found = _Counts()
     with _writing(out_file) as write:
