@@ -239,6 +239,7 @@ def _expected(error: Any) -> str:
         "model_type": "a mapping",
         "int_type": "a whole number",
         "int_parsing": "a whole number",
+        "float_type": "a number",
         "string_too_short": "a text that is not empty",
         "literal_error": error.get("ctx", {}).get("expected"),
     }.get(error["type"])
