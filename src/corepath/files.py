@@ -263,6 +263,7 @@ def _expected(error: Any) -> str:
         "model_type": "a mapping",
         "int_type": "a whole number",
         "int_parsing": "a whole number",
+        "float_type": "a number",
         "string_too_short": "a text that is not empty",
         "greater_than_equal": f"a number of {error.get('ctx', {}).get('ge')} or more",
         "too_short": "two calls",
