@@ -226,7 +226,7 @@ def test_a_missing_file_is_wrong_use_and_nothing_is_written(
 ) -> None:
     name, *options = command
     done = corepath(name, traces, tmp_path / "nix.json", *options, "--out", tmp_path / "out.jsonl")
-    assert (done.returncode, done.stderr) == (2, f"corepath: no such file: {tmp_path / 'nix.json'}\n")
+    assert (done.returncode, done.stderr) == (2, f"corepath: no such file or folder: {tmp_path / 'nix.json'}\n")
     assert not (tmp_path / "out.jsonl").exists()
 
 
@@ -241,7 +241,7 @@ def test_a_missing_map_or_file_of_tools_is_wrong_use_too(
     options: Any, traces: Path, tmp_path: Path, corepath: Any
 ) -> None:
     done = corepath("import", traces, *options, cwd=tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", "corepath: no such file: nix.yaml\n")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "corepath: no such file or folder: nix.yaml\n")
 
 
 def test_a_folder_that_is_no_run_is_not_exported(tmp_path: Path, corepath: Any) -> None:

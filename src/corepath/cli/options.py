@@ -37,16 +37,9 @@ def present_path(path: Path | None) -> Path | None:
 
 def present_run(path: Path | None) -> Path | None:
     """The same for the folder of a run."""
-    return None if path is None else present_runs([path])[0]
-
-
-def present_runs(paths: Iterable[Path]) -> list[Path]:
-    """The same for folders of runs."""
-    listed = present(paths)
-    for path in listed:
-        if not is_run(path):
-            wrong_use(f"{path} holds no run, as it has no {MANIFEST}")
-    return listed
+    if path is not None and not is_run(present([path])[0]):
+        wrong_use(f"{path} holds no run, as it has no {MANIFEST}")
+    return path
 
 
 def present_episodes(paths: Iterable[Path]) -> list[Path]:

@@ -15,20 +15,21 @@ import typer
 from corepath.agents import BUILT_IN, FLOOR
 from corepath.agents.own import RAISED, digest, find_agent, is_own
 from corepath.aggregate import FAILED_OUTSIDE, agent_of, summaries, world_of
-from corepath.cli.options import MISSING_EXTRA, JsonOption, present_run, present_runs
+from corepath.cli.options import MISSING_EXTRA, JsonOption, RunsArgument, TasksOption, find_tasks, present_run
 from corepath.cli.printing import out, print_table, report, safe, say, table, tell_damage, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import Watch, fetching, waiting
-from corepath.errors import CorepathError, InputError, OptionError, TaskError
+from corepath.errors import CorepathError, InputError, OptionError, Problem, TaskError, count
 from corepath.files import episode_json
 from corepath.fingerprint import fingerprint
 from corepath.playing import rescored
 from corepath.report.tables import MORE_COLUMNS, Means, summary_table
-from corepath.runs.folder import MANIFEST, SET_ASIDE, RunFolder, key_of, new_folder
+from corepath.runs.folder import MANIFEST, SET_ASIDE, RunFolder, key_of, new_folder, replace_file
 from corepath.runs.plan import Plan, Played, changed, scored_again
+from corepath.runs.reading import read_entries
 from corepath.runs.redact import redaction_of, values_in
 from corepath.runs.suite import play_built_in
-from corepath.sources import Source, all_sources
+from corepath.sources import Source, Tasks, all_sources
 from corepath.task import Episode
 
 
@@ -341,18 +342,20 @@ def _live() -> Any:
 
 
 def rescore_command(
-    folders: Annotated[list[Path], typer.Argument(metavar="RUNS...", help="Folders of runs.", callback=present_runs)],
+    places: RunsArgument,
+    tasks: TasksOption = None,
     profile: Annotated[Profile | None, typer.Option(help="How to score; as before unless given.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and write nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Score the episodes of runs again with the tasks as they are now; nothing is run."""
-    opened = [RunFolder.open(path) for path in {path.resolve(): path for path in folders}.values()]
+    """Score episodes again with the tasks as they are now, and write their scores; nothing is run."""
+    each = {path.resolve(): path for path in places}.values()
+    damaged = any([_rescore_file(path, find_tasks(tasks), profile, dry_run=dry_run) for path in each if path.is_file()])
+    opened = [RunFolder.open(path) for path in each if path.is_dir()]
     ways = sorted({_plan_of(folder).scoring.profile for folder in opened})
     if profile is None and len(ways) > 1:
         _refuse(f"these runs were scored in different ways ({', '.join(ways)}), and are not put into one table. "
                 "Score them alike with --profile")  # fmt: skip
-    damaged = False
     for folder in opened:
         plan = _plan_of(folder)
         if plan.redact:
@@ -369,11 +372,41 @@ def rescore_command(
             if not dry_run:
                 folder.set_aside(aside)
                 folder.replace(after, manifest)
-        changes = f"{moved} of {len(before)} episodes {'would have' if dry_run else 'have'} other scores"
-        say(f"{folder.path}: {changes}")
-    if not dry_run:
+        _say_moved(folder.path, moved, len(before), dry_run=dry_run)
+    if opened and not dry_run:
         _print_run([RunFolder.open(folder.path) for folder in opened], as_json=as_json)
     raise typer.Exit(int(damaged))
+
+
+def _say_moved(path: Path, moved: int, of: int, *, dry_run: bool) -> None:
+    have = "would have" if dry_run else "has" if moved == 1 else "have"
+    say(f"{path}: {moved:,} of {count(of, 'episode')} {have} other scores")
+
+
+def _rescore_file(path: Path, tasks: Tasks, profile: Profile | None, *, dry_run: bool) -> bool:
+    """Score the episodes of a file again; whether one could not be, which then stays as it is."""
+    lines = path.read_bytes().split(b"\n")
+    problems: list[Problem] = []
+    moved = of = 0
+    for entry in read_entries(path, tasks):
+        if isinstance(entry, Problem):
+            problems.append(entry)
+            continue
+        of += 1
+        try:
+            task = entry.task
+            scoring = entry.scoring if profile is None else profile.scoring
+            after = episode_json(rescored(task, replace(entry.episode, fingerprint=fingerprint(task)), scoring))
+        except CorepathError as error:
+            problems.append(entry.problem(str(error)))
+            continue
+        moved += after != episode_json(entry.episode)
+        lines[entry.line - 1] = after.encode()
+    report(problems)
+    if not dry_run and moved:
+        replace_file(path, b"\n".join(lines).decode())
+    _say_moved(path, moved, of, dry_run=dry_run)
+    return bool(problems)
 
 
 def _scored_again(

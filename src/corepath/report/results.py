@@ -115,7 +115,12 @@ class Results:
 
     def to_pandas(self) -> pd.DataFrame:
         """One row an episode: agent, world, task, epoch, how it ended, and every score that is a number."""
-        import pandas as pd  # noqa: PLC0415  # an extra
+        try:
+            import pandas as pd  # noqa: PLC0415  # an extra
+        except ImportError as error:
+            raise CorepathError(
+                f"data frames need one more package ({error}): pip install 'corepath[pandas]'"
+            ) from None
 
         return pd.DataFrame([_row(result) for result in self.results])
 
