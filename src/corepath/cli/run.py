@@ -19,7 +19,6 @@ from corepath.cli.printing import out, print_table, report, safe, say, table, wr
 from corepath.cli.profile import Profile
 from corepath.cli.progress import Watch, fetching, waiting
 from corepath.errors import CorepathError, InputError, OptionError, TaskError
-from corepath.files import episode_json
 from corepath.fingerprint import fingerprint
 from corepath.playing import rescored
 from corepath.report.tables import MORE_COLUMNS, Means, summary_table
@@ -344,13 +343,17 @@ def rescore_command(
         with folder.writing():
             before = list(folder.episodes())
             after = _scored_again(folder, before, plan, scoring)
-            moved = sum(episode_json(old) != episode_json(new) for old, new in zip(before, after, strict=True))
+            moved = sum(_scores_json(old) != _scores_json(new) for old, new in zip(before, after, strict=True))
             if not dry_run:
                 folder.replace(after, scored_again(folder, replace(plan, scoring=scoring)))
         changes = f"{moved} of {len(before)} episodes {'would have' if dry_run else 'have'} other scores"
         say(f"{folder.path}: {changes}")
     if not dry_run:
         _print_run([RunFolder.open(folder.path) for folder in opened], as_json=as_json)
+
+
+def _scores_json(episode: Episode) -> str:
+    return json.dumps(episode.extra.get("scores"))
 
 
 def _scored_again(folder: RunFolder, episodes: Sequence[Episode], plan: Plan, scoring: Scoring) -> list[Episode]:
