@@ -417,8 +417,9 @@ def test_rescoring_with_another_profile_changes_scores_and_nothing_else(corepath
     after = lines(copy)
     assert {row["scores"]["profile"] for row in after} == {"recommended"}
     assert json.loads((copy / MANIFEST).read_text())["profile"] == "recommended"
-    strip = [{name: value for name, value in row.items() if name != "scores"} for row in before]
-    assert strip == [{name: value for name, value in row.items() if name != "scores"} for row in after]
+    strip = [{name: value for name, value in row.items() if name not in ("scores", "scoring")} for row in before]
+    assert strip == [{name: row[name] for name in row if name not in ("scores", "scoring")} for row in after]
+    assert {row["scoring"] for row in after} == {"recommended"}
     assert corepath("rescore", copy, "--profile", "paper").returncode == 0
     assert (copy / EPISODES).read_bytes() == (folder / EPISODES).read_bytes()
 

@@ -350,7 +350,10 @@ def rescore_command(
 ) -> None:
     """Score episodes again with the tasks as they are now, and write their scores; nothing is run."""
     each = {path.resolve(): path for path in places}.values()
-    damaged = any([_rescore_file(path, find_tasks(tasks), profile, dry_run=dry_run) for path in each if path.is_file()])
+    known = find_tasks(tasks)
+    damaged = False
+    for path in (path for path in each if path.is_file()):
+        damaged |= _rescore_file(path, known, profile, dry_run=dry_run)
     opened = [RunFolder.open(path) for path in each if path.is_dir()]
     ways = sorted({_plan_of(folder).scoring.profile for folder in opened})
     if profile is None and len(ways) > 1:
@@ -368,7 +371,7 @@ def rescore_command(
             damaged = damaged or bool(aside)
             before = list(folder.episodes())
             after, manifest = _scored_again(folder, before, replace(plan, scoring=scoring))
-            moved = sum(episode_json(old) != episode_json(new) for old, new in zip(before, after, strict=True))
+            moved = sum(_scores_json(old) != _scores_json(new) for old, new in zip(before, after, strict=True))
             if not dry_run:
                 folder.set_aside(aside)
                 folder.replace(after, manifest)
@@ -396,17 +399,21 @@ def _rescore_file(path: Path, tasks: Tasks, profile: Profile | None, *, dry_run:
         try:
             task = entry.task
             scoring = entry.scoring if profile is None else profile.scoring
-            after = episode_json(rescored(task, replace(entry.episode, fingerprint=fingerprint(task)), scoring))
+            after = rescored(task, replace(entry.episode, fingerprint=fingerprint(task)), scoring)
         except CorepathError as error:
             problems.append(entry.problem(str(error)))
             continue
-        moved += after != episode_json(entry.episode)
-        lines[entry.line - 1] = after.encode()
+        moved += _scores_json(after) != _scores_json(entry.episode)
+        lines[entry.line - 1] = episode_json(after).encode()
     report(problems)
-    if not dry_run and moved:
-        replace_file(path, b"\n".join(lines).decode())
+    if not dry_run:
+        replace_file(path, b"\n".join(lines))
     _say_moved(path, moved, of, dry_run=dry_run)
     return bool(problems)
+
+
+def _scores_json(episode: Episode) -> str:
+    return json.dumps(episode.extra.get("scores"))
 
 
 def _scored_again(

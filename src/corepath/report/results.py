@@ -118,9 +118,7 @@ class Results:
         try:
             import pandas as pd  # noqa: PLC0415  # an extra
         except ImportError as error:
-            raise CorepathError(
-                f"data frames need one more package ({error}): pip install 'corepath[pandas]'"
-            ) from None
+            raise CorepathError(f"a data frame needs pandas ({error}): pip install 'corepath[pandas]'") from None
 
         return pd.DataFrame([_row(result) for result in self.results])
 
