@@ -206,7 +206,9 @@ def test_an_episode_is_scored_on_the_variant_that_was_played_and_on_no_other(whe
     for command in ("score", "explain"):
         code, out, err = run(command, where, "-t", "lamp.py", "--json")
         assert (code, out) == (1, "")
-        assert "episodes.jsonl:1:1: the episode was played on another variant of 'lamp/dim_it'" in err
+        assert "r/episodes.jsonl:1:1: " in err
+        wanted = "it was played with the seed 0, and the run has 4" if where == "r" else "played on another variant of"
+        assert wanted in err
 
 
 def test_a_task_that_changed_is_not_what_was_played(place, run) -> None:
@@ -421,3 +423,19 @@ def test_shells_complete_worlds_and_tasks(shell, corepath) -> None:
                  "COMP_WORDS": "corepath verify farm/dry", "COMP_CWORD": "2"}  # fmt: skip
     assert "farm/dry_plants" in corepath(env=variables).stdout
     assert "install-completion" in corepath("--help").stdout
+
+
+def test_an_episode_file_is_scored_again_on_the_task_as_it_is_now(place, run) -> None:
+    run("run", "--world", "lamp.py", "--agent", "oracle", "--out", "r")
+    text = (place / "r" / "episodes.jsonl").read_bytes()
+    (place / "e.jsonl").write_bytes(text + b"\xff\n")
+    (place / "lamp.py").rename(place / "old.py")
+    (place / "new.py").write_text(WORLD.replace("pick(3, 2, 5)", "pick(4, 2, 5)"))
+    assert run("score", "e.jsonl", "-t", "new.py")[0] == 1
+    code, out, err = run("rescore", "e.jsonl", "-t", "new.py", "--dry-run")
+    assert (code, out, (place / "e.jsonl").read_bytes()) == (1, "", text + b"\xff\n")
+    assert "e.jsonl: 1 of 1 episode would have other scores" in err
+    assert run("rescore", "e.jsonl", "-t", "new.py")[0] == 1
+    assert (place / "e.jsonl").read_bytes().endswith(b"\n\xff\n")
+    code, out, _ = run("score", "e.jsonl", "-t", "new.py", "--json")
+    assert (code, lines(out)[0]["pc"]) == (1, 0.5)
