@@ -438,4 +438,4 @@ def test_an_episode_file_is_scored_again_on_the_task_as_it_is_now(place, run) ->
     assert run("rescore", "e.jsonl", "-t", "new.py")[0] == 1
     assert (place / "e.jsonl").read_bytes().endswith(b"\n\xff\n")
     code, out, _ = run("score", "e.jsonl", "-t", "new.py", "--json")
-    assert (code, lines(out)[0]["pc"]) == (1, 0.5)
+    assert (code, lines(out)[0]["pc"]) == (1, 0.6)

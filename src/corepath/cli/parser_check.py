@@ -23,7 +23,7 @@ def refuse_a_parser_that_misreads() -> None:
         return flag, number, name
 
     try:
-        found = app(["--number", "0", "--name", "a=1"], standalone_mode=False)
+        found = app(["--number", "0", "--name", "a=1"], prog_name="check", standalone_mode=False)
     except Exception as error:  # noqa: BLE001  # whatever a broken parser raises
         found = error
     if found != (False, 0, ["a=1"]):
