@@ -126,11 +126,11 @@ def test_a_run_of_an_own_agent_goes_on_unless_its_file_changed_or_is_gone(corepa
     )
     (folder / "mine.py").unlink()
     gone = corepath(*options, cwd=folder)
-    assert (gone.returncode, "no such file: mine.py; it is an agent of this run" in gone.stderr) == (2, True)
+    assert (gone.returncode, "no such file or folder: mine.py; it is an agent of this run" in gone.stderr) == (2, True)
 
 
 WRONG = {
-    "nowhere.py:act": "no such file: nowhere.py",
+    "nowhere.py:act": "no such file or folder: nowhere.py",
     "mine.py:akt": "no function 'akt' in mine.py; did you mean 'act'?",
     "mine.py": "which function of mine.py is the agent? Write it as FILE.py:FUNCTION",
     "mine.py:": "which function of mine.py is the agent? Write it as FILE.py:FUNCTION",
@@ -138,9 +138,9 @@ WRONG = {
     "mine.py:number": "'number' in mine.py is an int, and an agent is a function of a session",
     "mine.py:Agent": "'Agent' in mine.py is a class, and an agent is a function of a session; make an object of it",
     "mine.py:later": "'later' in mine.py is async; write a function around it",
-    "unclosed.py:x": "unclosed.py cannot be imported: SyntaxError: '(' was never closed, at unclosed.py:2",
-    "raises.py:act": "raises.py cannot be imported: ZeroDivisionError: division by zero, at raises.py:3",
-    "lacks.py:act": "lacks.py cannot be imported: ModuleNotFoundError: No module named 'not_there', at lacks.py:1",
+    "unclosed.py:x": "unclosed.py:2:1: cannot be imported: SyntaxError: '(' was never closed",
+    "raises.py:act": "raises.py:3:1: cannot be imported: ZeroDivisionError: division by zero",
+    "lacks.py:act": "lacks.py:1:1: cannot be imported: ModuleNotFoundError: No module named 'not_there'",
     "not_there:act": "no module 'not_there'; an agent is a built-in one, FILE.py:FUNCTION or MODULE:FUNCTION",
     "swaped:0.3": "no agent 'swaped'; did you mean 'swapped'?",
     "swapped:x": "the rate of agent 'swapped:x' is no number from 0 to 1; write it as swapped:0.3",
@@ -154,10 +154,10 @@ def test_an_agent_that_is_none_is_told_why(folder, monkeypatch, name):
         find_agent(name)
 
 
-@pytest.mark.parametrize("name", ["nowhere.py:act", "mine.py:akt", "raises.py:act"])
-def test_a_wrong_agent_on_the_command_line_is_wrong_use(corepath, folder, name):
+@pytest.mark.parametrize(("name", "code"), [("nowhere.py:act", 2), ("mine.py:akt", 2), ("raises.py:act", 1)])
+def test_a_wrong_agent_on_the_command_line_is_wrong_use_and_a_wrong_file_bad_input(corepath, folder, name, code):
     done = corepath("run", "--agent", name, "--world", "farm", "--out", "run", cwd=folder)
-    assert (done.returncode, done.stderr.strip()) == (2, f"corepath: {WRONG[name]}")
+    assert (done.returncode, done.stderr.strip().removeprefix("corepath: ")) == (code, WRONG[name])
     assert not (folder / "run").exists()
 
 

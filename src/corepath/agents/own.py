@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from corepath.agents import BUILT_IN, built_in
 from corepath.aggregate import FAILED_OUTSIDE
-from corepath.errors import OptionError, StepLimitError, nearest
+from corepath.errors import InputError, OptionError, Problem, StepLimitError, nearest
 from corepath.json_values import why_not_json
 from corepath.playing import ANSWERED, STEP_LIMIT, recorded, seed_of
 from corepath.score import Scoring
@@ -36,7 +36,10 @@ def is_own(name: str) -> bool:
 
 
 def find_agent(name: str) -> Agent:
-    """The agent of that name, built-in or one's own. Raises `OptionError` or `TaskError` where there is none."""
+    """The agent of that name, built-in or one's own. Raises `OptionError` or `TaskError` where there is none.
+
+    A file that cannot be imported raises `InputError` with its place.
+    """
     if is_own(name):
         where, _, function = name.rpartition(":")
         return _function(where, function)
@@ -105,7 +108,7 @@ def _function(where: str, function: str) -> Agent:
 def _module(where: str) -> ModuleType:
     is_file = where.endswith(".py") or os.sep in where
     if is_file and not Path(where).is_file():
-        raise OptionError(f"no such file: {where}")
+        raise OptionError(f"no such file or folder: {where}")
     return _loaded(where, str(Path(where).resolve()) if is_file else "")
 
 
@@ -136,12 +139,14 @@ def _run_file(path: str) -> ModuleType:
     return module
 
 
-def _not_imported(where: str, path: str, error: BaseException) -> OptionError:
+def _not_imported(where: str, path: str, error: BaseException) -> InputError:
     if isinstance(error, SyntaxError) and error.filename:
         message, place = error.msg, f"{_shown(error.filename)}:{error.lineno}"
     else:
         message, place = str(error), _place(error, lambda file: file == path if path else "importlib" not in file)
-    return OptionError(f"{where} cannot be imported: {type(error).__name__}: {message}, at {place}")
+    file, _, line = (place or f"{where}:1").rpartition(":")
+    what = "" if file == where else f"{where} "
+    return InputError([Problem(file, int(line), 1, f"{what}cannot be imported: {type(error).__name__}: {message}")])
 
 
 def _place_in(agent: Agent, error: BaseException) -> str:

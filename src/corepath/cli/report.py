@@ -19,7 +19,7 @@ from corepath.cli.options import JsonOption, ProfileOption, RunsArgument, TasksO
 from corepath.cli.printing import out, report, say, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import waiting
-from corepath.errors import CorepathError, InputError, TaskError, nearest
+from corepath.errors import CorepathError, InputError, TaskError, count, nearest
 from corepath.report.comparison import NEITHER, Difference, compared, fewest_tasks, worse
 from corepath.report.results import Results, load_results
 from corepath.report.sensitivity import Shift, sensitivity
@@ -155,8 +155,8 @@ def compare_command(
     if lost and not as_json:
         out.print(f"B is worse in {', '.join(one.score for one in lost)}, more than by chance", soft_wrap=True)
     if fail_if_worse and tasks_in_common < needed:
-        wrong_use(f"--fail-if-worse cannot tell: {tasks_in_common} tasks are too few to tell a difference in "
-                  f"{len(judged)} scores from chance; it takes {needed}, or fewer scores (--scores pc)")  # fmt: skip
+        wrong_use(f"--fail-if-worse cannot tell a difference in {count(len(judged), 'score')} from chance with "
+                  f"{count(tasks_in_common, 'task')}; it takes {needed}, or fewer scores (--scores pc)")  # fmt: skip
     if lost and fail_if_worse:
         raise typer.Exit(1)
 
@@ -176,7 +176,7 @@ def sensitivity_command(
     if not any(shift.pairs for shift in shifts):
         _refuse("fewer than two agents have an episode that counts")
     if silent:
-        say(f"{silent:,} of {len(results.results):,} episodes have no say: their task cannot be had")
+        say(f"{silent:,} of {count(len(results.results), 'episode')} have no say: their task cannot be had")
     if as_json:
         for shift in shifts:
             typer.echo(json.dumps(shift.to_dict()))
@@ -227,7 +227,7 @@ def end(results: Results, line: str | None = None) -> None:
     for note in results.notes:
         say(note)
     if results.problems:
-        say(f"{len(results.problems):,} bad {'line' if len(results.problems) == 1 else 'lines'} left out")
+        say(f"{count(len(results.problems), 'bad line')} left out")
         raise typer.Exit(1)
 
 
@@ -274,12 +274,14 @@ def _one_agent(text: str, tasks: list[str] | None, profile: Profile | None) -> R
     agents = list(results.by_agent)
     if agent:
         if agent not in agents:
-            _refuse(f"{path}: no agent '{agent}'{nearest(agent, agents)}")
+            wrong_use(f"{path}: no agent '{agent}'{nearest(agent, agents)}")
         return results.only([agent])
     able = [name for name in agents if name not in FLOOR] or agents
     if len(able) != 1:
         some = ", ".join(f"{path}@{name}" for name in able[:4]) + (", …" if len(able) > 4 else "")
-        _refuse(f"{path} has {len(able)} agents; say which: {some}" if able else f"{path} has no episodes")
+        if not able:
+            _refuse(f"{path} has no episodes")
+        wrong_use(f"{path} has {count(len(able), 'agent')}; say which: {some}")
     return results.only(able)
 
 

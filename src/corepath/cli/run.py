@@ -303,20 +303,16 @@ def _why(name: str, failed: Sequence[Episode], played: int, plan: Plan) -> str:
     """Why episodes of an agent failed outside it, in a line."""
     failure = failed[0].extra.get("failure") or {}
     if failure.get("kind") == RAISED:
-        where = f"{len(failed)} of {played} episodes" if len(failed) < played else "every episode"
+        where = f"{len(failed)} of {count(played, 'episode')}" if len(failed) < played else "every episode"
         return f"{name} raised in {where}, which are in no mean; first at {failure.get('at')}: {failure['message']}"
     reason = f"{failure.get('kind')}: {failure.get('message')}"
     if len(failed) < played:
-        return f"{len(failed)} of {played} episodes of {name} failed outside it, the first by {reason}"
+        return f"{len(failed)} of {count(played, 'episode')} of {name} failed outside it, the first by {reason}"
     address = f" at {plan.options['base_url']}" if plan.options.get("base_url") else ""
     rest = plan.share - played
-    return f"{name} was not reached{address}: {reason} ({_episodes(played)} failed" + (
+    return f"{name} was not reached{address}: {reason} ({count(played, 'episode')} failed" + (
         f"; the other {rest} were not tried)" if rest else ")"
     )
-
-
-def _episodes(count: int) -> str:
-    return "1 episode" if count == 1 else f"{count} episodes"
 
 
 def _checked(plan: Plan) -> None:
@@ -467,8 +463,11 @@ def _print_dry_run(plan: Plan, folder: RunFolder | None, *, as_json: bool) -> No
     from corepath.runs.estimate import estimate  # noqa: PLC0415
 
     if folder is not None:
-        done = sum(1 for _ in folder.episodes())
-        out.print(f"{plan.size - done:,} of {plan.size:,} episodes are missing and would be played; nothing was run")
+        left = plan.size - sum(1 for _ in folder.episodes())
+        if as_json:
+            typer.echo(json.dumps({"run": str(folder.path), "episodes": plan.size, "missing": left}))
+        else:
+            out.print(f"{left:,} of {count(plan.size, 'episode')} are missing and would be played; nothing was run")
         return
     rows = [estimate(source.make(plan.seed)) for source in plan.sources]
     agents = len(plan.agents) + len(plan.models)
@@ -487,6 +486,7 @@ def _print_dry_run(plan: Plan, folder: RunFolder | None, *, as_json: bool) -> No
         )  # fmt: skip
     print_table(made)
     who = ", ".join((*plan.agents, *plan.models))
-    out.print(f"{plan.size:,} episodes: {len(plan.sources)} tasks × {agents} agents × {plan.epochs} epochs ({who})")
+    sizes = (count(len(plan.sources), "task"), count(agents, "agent"), count(plan.epochs, "epoch"))
+    out.print(f"{count(plan.size, 'episode')}: {' × '.join(sizes)} ({who})")
     if plan.models:
         out.print(f"about {tokens[0]:,} tokens in and {tokens[1]:,} out, if each takes a shortest way; nothing was run")

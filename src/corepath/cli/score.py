@@ -344,13 +344,13 @@ def _print_notes(rows: list[_Row], counted: list[_Row], undefined: int, ways: se
     """What a reader of the table must know."""
     if undefined and len(ways) == 1:
         how = "counted as 0" if zero else "left out"
-        say(f"efficiency undefined in {undefined:,} of {len(counted):,} episodes ({how} in the mean)")
+        say(f"efficiency undefined in {undefined:,} of {count(len(counted), 'episode')} ({how} in the mean)")
     if len(ways) > 1:
         named = ", ".join(sorted({way.profile for way in ways}))
         say(f"no mean: these were scored in different ways ({named}); score them alike with --profile")
     for why, words in LEFT_OUT.items():
         if left := sum(row.left_out == why for row in rows):
-            say(f"{left:,} of {len(rows):,} episodes {words}: in no mean")
+            say(f"{left:,} of {count(len(rows), 'episode')} {words}: in no mean")
     if any(row.left_out is None and row.scoring == PAPER and row.values[2] == 1.0 != row.values[3] for row in rows):
         say("a perfect path of fewer than two steps has PC-KTC 0.750: there is no order to judge, and the paper's "
             "profile counts that as half; --profile recommended lets PC stand alone")  # fmt: skip
