@@ -333,7 +333,7 @@ COMMANDS: dict[str, Callable[[Path], Sequence[object]]] = {
     "explain of the file": lambda run: ("explain", run / EPISODES),
     "report of the file": lambda run: ("report", run / EPISODES, "--out", run.with_name("report")),
 }
-SAMPLE = 60
+SAMPLE = 45
 """Commands of each kind of damage, unless all are run."""
 KINDS = {"manifests": of_manifests, "episodes": of_episodes, "bytes": of_bytes, "files": of_files}
 

@@ -167,7 +167,11 @@ def sensitivity_command(
     """Show how the ranking of agents moves over λ, β and the other options, and which pairs change places."""
     results = loaded(runs, tasks, profile)
     if len(results.by_agent) < 2:
-        _refuse("a ranking takes two agents or more; there is one" if results.by_agent else "no episodes")
+        _refuse(
+            "a ranking takes two agents or more; there is one"
+            if results.by_agent
+            else f"no episodes in {', '.join(map(str, runs))}"
+        )
     silent = sum(result.task is None for result in results.results)
     if silent == len(results.results):
         _refuse(f"no episode can be scored in other ways: {results.results[0].why}")
