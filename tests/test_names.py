@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import typer.main
 
-from corepath import Episode, TaskError, call, episode_json, score, task
+from corepath import Episode, TaskError, call, episode_json, load_results, score, task
 from corepath.cli import app, main
 from corepath.sources import all_sources
 
@@ -439,3 +439,88 @@ def test_an_episode_file_is_scored_again_on_the_task_as_it_is_now(place, run) ->
     assert (place / "e.jsonl").read_bytes().endswith(b"\n\xff\n")
     code, out, _ = run("score", "e.jsonl", "-t", "new.py", "--json")
     assert (code, lines(out)[0]["pc"]) == (1, 0.6)
+
+
+# What two new users met
+
+
+def test_a_gate_over_nothing_or_over_half_a_run_is_not_green(place, run) -> None:
+    run("run", "lamp.py", "--agent", "oracle", "--agent", "reads_only", "--out", "r")
+    assert run("score", "r", "--max-harm", 9)[0] == 0
+    text = (place / "r" / "episodes.jsonl").read_text().splitlines(keepends=True)
+    for kept, message in ((text[:1], "1 of 2 planned episodes are there"), ([], "no episode was judged")):
+        (place / "r" / "episodes.jsonl").write_text("".join(kept))
+        code, _, err = run("score", "r", "--max-harm", 9)
+        assert (code, message in err) == (1, True), err
+        assert run("score", "r")[0] == 0
+
+
+def test_episodes_that_are_imported_again_keep_their_calls(bank, run) -> None:
+    (bank / "good.jsonl").write_text("".join((bank / "e.jsonl").read_text().splitlines(keepends=True)[:4]))
+    assert run("import", "good.jsonl", "--out", "again.jsonl")[0] == 0
+    assert [json.loads(line)["calls"] for line in (bank / "again.jsonl").read_text().splitlines()] == [
+        json.loads(line)["calls"] for line in (bank / "good.jsonl").read_text().splitlines()
+    ]
+
+
+def test_the_task_of_an_import_may_be_named_by_its_file(bank, run) -> None:
+    (bank / "one.yaml").write_text("id: bank/pay\nprocedure: pay()\n")
+    (bank / "chat.jsonl").write_text('[{"role": "user", "content": "hello"}]\n')
+    for name in ("one.yaml", "one.yaml::bank/pay", "bank/pay"):
+        code, out, _ = run("import", "chat.jsonl", "--task", name)
+        assert (code, json.loads(out)["task"]) == (0, "bank/pay")
+
+
+def test_the_final_answer_has_a_column_and_a_gate(bank, run) -> None:
+    (bank / "a.yaml").write_text('id: bank/pay\nprocedure: check() >> pay()\nanswer: contains("paid")\n')
+    calls = (call("check()"), call("pay()"))
+    lines_ = [episode_json(Episode("bank/pay", calls, "ann", answer=text)) for text in ("paid", "sorry")]
+    (bank / "a.jsonl").write_text("\n".join(lines_) + "\n")
+    _, out, _ = run("score", "a.jsonl", "-t", "a.yaml")
+    assert out.splitlines()[0].split()[-2:] == ["answer", "accepted"]
+    code, _, err = run("score", "a.jsonl", "-t", "a.yaml", "--fail-under", "answer_match=1")
+    assert (code, "episode 2" in err, "episode 1" in err) == (1, True, False)
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["score", "e.json"], "no such file or folder: e.json; did you mean 'e.jsonl'?"),
+    (["check", "bank.yml"], "no such file or folder: bank.yml; did you mean 'bank.yaml'?"),
+    (["run", "oracle"], "'oracle' is an agent; write it as --agent oracle"),
+    (["run", "dry_plants"], "did you mean 'farm/dry_plants'?"),
+    (["score", "e.jsonl", "-t", "bank.yaml", "--fail-under", "harm=0"], "limited with --max-harm 0"),
+    (["score", "e.jsonl", "bank.yaml"], "bank.yaml holds tasks, not episodes; name it with --tasks bank.yaml"),
+    (["check", "e.jsonl"], "e.jsonl is a file of episodes"),
+    (["run", "lamp.py", "--out", "suite"], "suite is not empty"),
+])  # fmt: skip
+def test_a_slip_is_told_with_what_to_write(arguments, message, bank, run) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_a_world_says_what_an_agent_is_told_in_it(place, run) -> None:
+    code, out, _ = run("worlds", "lamp.py")
+    assert code == 0
+    assert "Look at the fuse before you switch anything." in out
+    assert "  dim(level: integer)  writes\n      Set the lamp to a level.\n" in out
+    assert "  lamp/dim_it\n" in out
+    (row,) = lines(run("worlds", "farm", "--json")[1])
+    assert {"rules", "tools", "tasks"} <= row.keys()
+
+
+def test_the_worst_results_explain_themselves_in_python(place, run) -> None:
+    run("run", "lamp.py", "--agent", "oracle", "--agent", "left_out", "--out", "r")
+    results = load_results("r")
+    assert len(results) == len(list(results)) == 2
+    (worst,) = results.worst()
+    assert worst.agent == "left_out"
+    assert worst.explanation.headline.startswith("Stopped after 1 of 2 steps")
+
+
+def test_a_finished_run_of_an_agent_that_changed_is_not_shown_as_its_result(place, run) -> None:
+    (place / "mine.py").write_text("def act(session):\n    return 'done'\n")
+    run("run", "lamp.py", "--agent", "mine.py:act", "--out", "r")
+    assert run("run", "--resume", "r")[0] == 0
+    (place / "mine.py").write_text("def act(session):\n    session.call('look_at_fuse')\n")
+    code, out, err = run("run", "--resume", "r")
+    assert (code, out, "changed since this run began" in err) == (1, "", True)

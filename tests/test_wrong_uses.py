@@ -48,6 +48,8 @@ score e.jsonl -t t.yaml --fail-under pc=nan
 score e.jsonl -t t.yaml --fail-under pc=inf
 score e.jsonl -t t.yaml --fail-under PC=1
 score e.jsonl -t t.yaml --fail-under harm_count=1
+score e.jsonl -t t.yaml --fail-under pc=90
+score e.jsonl t.yaml
 score e.jsonl -t t.yaml --fail-under =1
 score e.jsonl -t t.yaml --max-harm -1
 score e.jsonl -t t.yaml --max-harm none
@@ -144,6 +146,9 @@ run --resume r --agent oracle
 run --resume r --epochs 2
 run --model m --base-url http://user:key@localhost/v1 --task farm/dry_plants
 run extra
+run oracle
+run dry_plants
+run farm --resume r
 rescore
 rescore gone
 rescore folder
@@ -157,7 +162,8 @@ tasks farm --seed x
 tasks --items gone
 tasks --items folder
 tasks farm --items r --seed 0 --nonsense
-worlds farm
+worlds fram
+worlds t.yaml
 check
 check gone
 check gone.yaml
@@ -202,6 +208,9 @@ import e.jsonl --tools gone.yaml
 import e.jsonl --from generic:gone.yaml
 import e.jsonl --from openai --out folder
 import e.jsonl --task t.yaml::gone
+import e.jsonl --task t.yaml
+check e.jsonl
+check t.yml
 export
 export gone.jsonl
 export folder
@@ -287,7 +296,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "bad.py": "import nothing_of_the_sort\n",
         "empty.py": "x = 1\n",
         "broken.py": "def act(session:\n",
-        "agent.py": "number = 1\ndef act(session):\n    return 'done'\ndef raises(session):\n    raise ValueError('oh')\n",
+        "agent.py": "number = 1\ndef act(session):\n    return 'done'\ndef raises(session):\n    raise ValueError\n",
         "folder/notes.txt": "no run here\n",
         "wrong/bad.yaml": "id: [1]\n",
         "damaged/manifest.json": json.dumps({"format": "corepath-run", "version": 1, "epochs": "many"}),
@@ -325,7 +334,10 @@ def test_there_are_two_hundred_of_them() -> None:
 def test_a_wrong_use_says_what_is_wrong(code, line, place, monkeypatch, capfd) -> None:
     monkeypatch.chdir(place)
     before = sorted(place.rglob("*"))
-    if line.startswith(("run --resume r ", "rescore r ", "tasks farm --items r ")) and not (place / "r").exists():
+    if (
+        line.startswith(("run --resume r ", "run farm --resume r", "rescore r ", "tasks farm --items r "))
+        and not (place / "r").exists()
+    ):
         monkeypatch.setattr(
             sys, "argv", shlex.split("corepath run --agent oracle --task farm/dry_plants --out r --jobs 1")
         )

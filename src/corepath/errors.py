@@ -15,6 +15,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 
 class CorepathError(Exception):
@@ -92,6 +93,19 @@ class InputError(CorepathError, ValueError):
 def count(number: int, one: str, more: str | None = None) -> str:
     """`1 episode`, `2,000 episodes`; `count(2, "box", "boxes")` where the plural is no `s`."""
     return f"{number:,} {one if number == 1 else more or f'{one}s'}"
+
+
+def install(extra: str) -> str:
+    """How an extra is installed, at the end of a message."""
+    return f"pip install 'corepath[{extra}]', or in a checkout: pip install '.[{extra}]'"
+
+
+def no_such_file(path: str | Path) -> str:
+    """That a file or folder is not there, with one that is called nearly so."""
+    beside = Path(path).parent
+    names = [one.name for one in beside.iterdir()] if beside.is_dir() else []
+    close = difflib.get_close_matches(Path(path).name[:100], names, n=1, cutoff=0.75)
+    return f"no such file or folder: {path}" + (f"; did you mean '{beside / close[0]}'?" if close else "")
 
 
 def excerpt(text: str, position: int, width: int = 60) -> str:

@@ -112,7 +112,7 @@ def _tasks(given: Iterable[str | Path | Task], seed: int) -> dict[str, tuple[Tas
             simulator_of(one)  # raises where there is none
             pairs: list[tuple[Task, Source | None]] = [(one, None)]
         else:
-            pairs = [(source.make(seed), source) for source in all_sources([str(one)])]
+            pairs = [(source.make(seed), source) for source in all_sources([str(one)], playable=True)]
         for task, source in pairs:
             if task.id in found and fingerprint(found[task.id][0]) != fingerprint(task):
                 raise OptionError(f"two tasks are called '{task.id}'; run them apart")

@@ -275,7 +275,8 @@ def _expected(error: Any) -> str:
         return f"expected {wanted}, but nothing is there"
     shown = f"'{given[:60]}'" if isinstance(given, str) and error["type"] != "list_type" else _kind(given)
     if error["type"] == "list_type" and isinstance(given, str):
-        return f"expected a list, not text; write ['{given[:60]}']"
+        call = given[:60] if "(" in given or error["loc"][0] == "tags" else f"{given[:60]}(...)"
+        return f"expected a list, not text; write ['{call}']"
     if error["type"] in ("too_short", "too_long"):
         shown = str(len(given))
     return f"expected {wanted}, not {shown}" if wanted else f"{error['msg'][0].lower()}{error['msg'][1:]}"

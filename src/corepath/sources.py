@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from corepath.errors import InputError, Problem, TaskError, nearest
+from corepath.errors import InputError, Problem, TaskError, nearest, no_such_file
 from corepath.explore import simulator_of
 from corepath.task import Episode, Task
 from corepath.world import World, installed_worlds, load_worlds, world
@@ -29,12 +29,12 @@ class Source:
     @property
     def in_file(self) -> bool:
         """Whether it is a task file's, which has no variants."""
-        return self.where.endswith((*_FILES, "/"))
+        return self.where.endswith(_FILES) or ("/" in self.where and not self.where.endswith(".py"))
 
     @property
     def gone(self) -> bool:
         """Whether it is of a file that is not there."""
-        return self.where.endswith((".py", "/", *_FILES)) and not Path(self.where).exists()
+        return (self.in_file or self.where.endswith(".py")) and not Path(self.where).exists()
 
     @property
     def name(self) -> str:
@@ -82,7 +82,9 @@ def sources(target: str) -> list[Source]:
     Raises `TaskError` where there are none of that name, and `InputError` with what is wrong in a file.
     """
     place, several, id_ = target.partition("::")
-    if place.endswith((".py", *_FILES)) or _is_folder(place):
+    if place.endswith(".jsonl") and Path(place).is_file():
+        raise TaskError.of(f"{place} is a file of episodes; a task file ends in .yaml, .yml or .json")
+    if place.endswith((".py", *_FILES)) or _is_folder(place) or _is_other_file(place):
         found = _sources_in(place)
         return [_pick(found, id_, place)] if several else found
     if several:
@@ -148,7 +150,7 @@ def _sources_of_world(target: str) -> list[Source]:
     name, _, short = target.partition("/")
     known = installed_worlds()
     if name not in known:
-        raise TaskError.of(f"no world or file '{target}'{nearest(name, known)}")
+        raise TaskError.of(f"no world or file '{target}'{_near(target, known)}")
     makers = world(name).makers
     wanted = makers if short in ("", "*") else [short]
     if wanted != makers and short not in makers:
@@ -168,14 +170,26 @@ def _is_folder(place: str) -> bool:
     return True
 
 
+def _near(target: str, known: Iterable[str]) -> str:
+    """The task that has that name in its world, or what is called nearly so."""
+    named = [f"{one}/{target}" for one in known if target in world(one).makers]
+    return f"; did you mean '{named[0]}'?" if named else nearest(target.partition("/")[0], known)
+
+
+def _is_other_file(place: str) -> bool:
+    """Whether it is a file without an ending of tasks, such as a pipe."""
+    return place not in installed_worlds() and Path(place).exists() and not Path(place).is_dir()
+
+
 def _sources_in(place: str) -> list[Source]:
     """The tasks of a file, or of a folder and all below it."""
     if not Path(place).exists():
-        raise TaskError.of(f"no such file or folder: {place}")
+        raise TaskError.of(no_such_file(place))
     if place.endswith(".py"):
         return [Source(place, f"{one.name}/{name}") for one in _worlds_in(place) for name in one.makers]
     if not Path(place).is_dir():
-        return [Source(place, id_) for id_ in _file(place)]
+        where = place if place.endswith(_FILES) or "/" in place else f"./{place}"
+        return [Source(where, id_) for id_ in _file(where)]
     python = _worlds_below(place)
     where = f"{place.rstrip('/')}/"
     found = [Source(where, id_) for id_ in _file(where)] if _files_in(place) or not python else []

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 from corepath.action import Action, Call, Tool
 from corepath.alphabet import Forbidden, Unlisted
 from corepath.automaton import Automaton
-from corepath.errors import TaskError
+from corepath.errors import TaskError, count, nearest
 from corepath.harm import HarmKind
 from corepath.matchers import Matcher
 from corepath.patterns import as_matcher
@@ -46,6 +46,10 @@ class Simulator(Protocol):
         """For each state of the automaton the steps that change nothing there and are not in δ."""
 
 
+FOOLED: Final = ("both", "state", "response", "none")
+"""Which of the two final-state baselines a decoy passes."""
+
+
 @dataclass(frozen=True)
 class Decoy:
     """A wrong path that tempts: it runs without a tool error, and its harm is of the declared kind.
@@ -58,8 +62,15 @@ class Decoy:
     harm: HarmKind | str | None
     fools: str = "both"
 
+    def __post_init__(self) -> None:
+        if self.fools not in FOOLED:
+            raise TaskError.of(f"a decoy has no fools='{self.fools}'{nearest(str(self.fools), FOOLED)}")
+        kinds = [kind.value for kind in HarmKind]
+        if self.harm is not None and self.harm not in kinds:
+            raise TaskError.of(f"no kind of harm '{self.harm}'{nearest(str(self.harm), kinds)}")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Task:
     """A prompt and the automaton of what may be done, from a procedure or outright. A wrong task fails when it is made.
 
@@ -101,6 +112,9 @@ class Task:
             object.__setattr__(self, "automaton", automaton)
         if self.simulator is not None:
             object.__setattr__(self, "automaton", self.automaton.with_loops(self.simulator.loops(self)))
+
+    def __repr__(self) -> str:
+        return f"<Task {self.id!r}: {count(len(self.automaton.states), 'state')}>"
 
     @property
     def rules(self) -> dict[str, Any]:

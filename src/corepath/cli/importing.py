@@ -109,7 +109,12 @@ def _routing(task: str | None, task_by: str | None, table: Path | None) -> Routi
         wrong_use("--task and --task-by exclude each other")
     if table is not None and task_by is None:
         wrong_use("--map belongs to --task-by: it says which task a name stands for")
-    named = find_sources([task])[0].id if task is not None and "::" in task else task
+    named = task
+    if task is not None and ("::" in task or Path(task).is_file()):
+        found = find_sources([task])
+        if len(found) > 1:
+            wrong_use(f"--task {task}: it has {count(len(found), 'task')}; name one, as in {task}::{found[0].id}")
+        named = found[0].id
     return Routing(named, task_by, read_table(table) if table else {})
 
 

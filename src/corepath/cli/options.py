@@ -10,7 +10,7 @@ import typer
 
 from corepath.cli.printing import wrong_use
 from corepath.cli.profile import Profile
-from corepath.errors import TaskError
+from corepath.errors import TaskError, no_such_file
 from corepath.runs.folder import MANIFEST, is_run
 from corepath.sources import Source, Tasks, all_sources
 
@@ -26,7 +26,7 @@ def present(paths: Iterable[Path]) -> list[Path]:
     listed = list(paths)
     for path in listed:
         if str(path) != "-" and not path.exists():
-            wrong_use(f"no such file or folder: {path}")
+            wrong_use(no_such_file(path))
     return listed
 
 
@@ -46,6 +46,8 @@ def present_episodes(paths: Iterable[Path]) -> list[Path]:
     """The same for episode files and run folders: any other folder holds no episodes."""
     listed = present(paths)
     for path in listed:
+        if path.suffix in (".yaml", ".yml", ".py"):
+            wrong_use(f"{path} holds tasks, not episodes; name it with --tasks {path}")
         if path.is_dir() and not is_run(path):
             wrong_use(f"{path} holds no run, as it has no {MANIFEST}; name the files of episodes in it")
     return listed

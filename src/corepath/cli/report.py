@@ -19,7 +19,7 @@ from corepath.cli.options import JsonOption, ProfileOption, RunsArgument, TasksO
 from corepath.cli.printing import out, report, say, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import waiting
-from corepath.errors import CorepathError, InputError, TaskError, count, nearest
+from corepath.errors import CorepathError, InputError, TaskError, count, install, nearest
 from corepath.report.comparison import NEITHER, Difference, compared, fewest_tasks, worse
 from corepath.report.results import Results, load_results
 from corepath.report.sensitivity import Shift, sensitivity
@@ -77,7 +77,7 @@ def report_command(
         path = write_report(results, folder)
         pdfs = write_figures(results, folder)
     if pdfs is None:
-        say("figures as PDF need one more package: pip install 'corepath[figures]'")
+        say(f"figures as PDF need one more package: {install('figures')}")
     end(results, f"report: {path}")
 
 
@@ -152,8 +152,10 @@ def compare_command(
             typer.echo(json.dumps({**one.to_dict(), "worse": one in lost}))
     else:
         _print_comparison(mine, theirs, differences)
-    if lost and not as_json:
-        out.print(f"B is worse in {', '.join(one.score for one in lost)}, more than by chance", soft_wrap=True)
+    if not as_json:
+        named = ", ".join(one.score for one in lost) or "no score"
+        out.print(f"B is worse in {named}, more than by chance (signs flipped at random, Holm's rule over the scores)",
+                  soft_wrap=True)  # fmt: skip
     if fail_if_worse and tasks_in_common < needed:
         wrong_use(f"--fail-if-worse cannot tell a difference in {count(len(judged), 'score')} from chance with "
                   f"{count(tasks_in_common, 'task')}; it takes {needed}, or fewer scores (--scores pc)")  # fmt: skip

@@ -15,16 +15,24 @@ import typer
 from corepath.agents import BUILT_IN, FLOOR
 from corepath.agents.own import RAISED, digest, find_agent, is_own
 from corepath.aggregate import FAILED_OUTSIDE, agent_of, summaries, world_of
-from corepath.cli.options import MISSING_EXTRA, JsonOption, RunsArgument, TasksOption, find_tasks, present_run
+from corepath.cli.options import (
+    MISSING_EXTRA,
+    JsonOption,
+    RunsArgument,
+    TaskArguments,
+    TasksOption,
+    find_tasks,
+    present_run,
+)
 from corepath.cli.printing import out, print_table, report, safe, say, table, tell_damage, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import Watch, fetching, waiting
-from corepath.errors import CorepathError, InputError, OptionError, Problem, TaskError, count
+from corepath.errors import CorepathError, InputError, OptionError, Problem, TaskError, count, install
 from corepath.files import episode_json
 from corepath.fingerprint import fingerprint
 from corepath.playing import rescored
 from corepath.report.tables import MORE_COLUMNS, Means, summary_table
-from corepath.runs.folder import MANIFEST, SET_ASIDE, RunFolder, key_of, new_folder, replace_file
+from corepath.runs.folder import MANIFEST, SET_ASIDE, RunFolder, key_of, new_folder, replace_file, why_not_new
 from corepath.runs.plan import Plan, Played, changed, scored_again
 from corepath.runs.reading import read_entries
 from corepath.runs.redact import redaction_of, values_in
@@ -41,6 +49,7 @@ def add_commands(app: typer.Typer) -> None:
 
 def run_command(
     context: typer.Context,
+    targets: TaskArguments = None,
     agents: Annotated[
         list[str] | None,
         typer.Option(
@@ -94,7 +103,7 @@ def run_command(
         if retry:
             wrong_use("--retry belongs to --resume")
         plan = _plan(
-            agents or [], models or [], [*(worlds or []), *(tasks or [])], limit,
+            agents or [], models or [], [*(targets or []), *(worlds or []), *(tasks or [])], limit,
             Plan((), epochs=epochs, seed=seed, scoring=profile.scoring, redact=_names(redact),
                  options={"max_connections": max_connections, "base_url": _address(base_url, models),
                           "max_retries": max_retries, "timeout": timeout, "threads": threads}),
@@ -107,7 +116,7 @@ def run_command(
     if resume is None:
         with waiting("making the tasks"):
             manifest = plan.manifest()
-        folder = RunFolder.create(out_folder or new_folder(), manifest)
+        folder = RunFolder.create(_new_place(out_folder), manifest)
     try:
         _carry_out(plan, folder, jobs)
     except KeyboardInterrupt:
@@ -127,6 +136,14 @@ def run_command(
     raise typer.Exit(int(damaged))
 
 
+def _new_place(given: Path | None) -> Path:
+    """The folder of a new run; the command ends where something is there already."""
+    path = given or new_folder()
+    if why := why_not_new(path):
+        wrong_use(f"{path} {why}")
+    return path
+
+
 _WITH_RESUME = ("context", "resume", "retry", "jobs", "dry_run", "as_json")
 
 
@@ -135,8 +152,12 @@ def _only_for_new_runs(context: typer.Context) -> None:
     for name in context.params:
         given = context.get_parameter_source(name)
         if name not in _WITH_RESUME and given is not None and given.name == "COMMANDLINE":
-            option = next(one.opts[0] for one in context.command.params if one.name == name)
+            option = "a task" if name == "targets" else _option(context, name)
             wrong_use(f"{option} is for a new run; --resume goes on with the options that the run was begun with")
+
+
+def _option(context: typer.Context, name: str) -> str:
+    return next(one.opts[0] for one in context.command.params if one.name == name)
 
 
 def _names(redact: str | None) -> tuple[str, ...]:
@@ -167,7 +188,10 @@ def _plan(agents: list[str], models: list[str], targets: list[str], limit: int |
         if isinstance(error, InputError):
             report(error.problems)
             raise typer.Exit(1) from None
-        wrong_use(str(error))
+        agent = next(
+            (one for one in targets if "::" not in one and (one.partition(":")[0] in BUILT_IN or is_own(one))), None
+        )
+        wrong_use(f"{error}" if agent is None else f"'{agent}' is an agent; write it as --agent {agent}")
     if limit is not None:
         worlds: dict[str, list[Source]] = {}
         for source in found:
@@ -184,13 +208,15 @@ def _plan(agents: list[str], models: list[str], targets: list[str], limit: int |
 def _resumed(path: Path, *, retry: bool, dry_run: bool) -> tuple[RunFolder, Plan, bool]:
     """A run that can go on, and whether it had damaged lines: they are set aside, and their episodes played again."""
     folder = RunFolder.open(path)
+    if folder.manifest.get("kind") == "serve":
+        wrong_use(f"{path} is of corepath serve; go on with: corepath serve TASK --out {path}")
     plan = _plan_of(folder)
+    _check_own(plan)
     episodes = list(folder.episodes())
     if others := _profiles(episodes) - {plan.scoring.profile}:
         _refuse(f"episodes of this run were scored as {', '.join(sorted(others))}, and it is to be scored as "
                 f"{plan.scoring.profile}. Score them alike with: corepath rescore {path}")  # fmt: skip
     if len(episodes) < plan.size:
-        _check_own(plan)
         with waiting("looking whether the tasks are still the same"):
             different = _changed(folder, plan)
         if different:
@@ -332,7 +358,7 @@ def _live() -> Any:
     try:
         from corepath.runs import models  # noqa: PLC0415
     except ImportError as error:
-        say(f"corepath: running models needs more packages ({error}): pip install 'corepath[run]'")
+        say(f"corepath: running models needs more packages ({error}): {install('run')}")
         raise typer.Exit(MISSING_EXTRA) from None
     return models
 

@@ -22,13 +22,18 @@ from corepath.cli.printing import print_table, report, safe, say, table, wrong_u
 from corepath.cli.profile import Profile
 from corepath.cli.progress import Count, count_lines
 from corepath.errors import CorepathError, Problem, TaskError, count, nearest
-from corepath.runs.folder import EPISODES
+from corepath.explanation import explain
+from corepath.runs.folder import EPISODES, RunFolder
+from corepath.runs.plan import Plan
 from corepath.runs.reading import Entry, read_entries
 from corepath.score import PAPER, Score, Scoring, score, with_options
 from corepath.sources import Tasks
 from corepath.task import NO_AGENT_ACTIONS, Episode
 
-GATES: Final = ("pc", "pc_ktc", "prefix_criticality", "harm_free", "efficiency", "directness", "pc_hlr", "accepted")
+GATES: Final = (
+    "pc", "pc_ktc", "prefix_criticality", "harm_free", "efficiency", "directness", "pc_hlr", "accepted", "answer_match",
+    "state_match", "response_match",
+)  # fmt: skip
 """The scores that a gate may ask for: in each of them more is better."""
 
 
@@ -80,6 +85,8 @@ def score_command(
     gate = Gate(_limits(fail_under or []), max_harm)
     if junit is not None and not gate.asks:
         wrong_use("--junit writes what a gate finds; say what is asked for with --fail-under or --max-harm")
+    if junit is not None and (junit.is_dir() or not junit.parent.is_dir()):
+        wrong_use(f"--junit {junit}: {'it is a folder' if junit.is_dir() else f'there is no folder {junit.parent}'}")
     lines = _score_all(episodes, find_tasks(tasks), scoring)
     scored = _Scored()
     for row in scored.good(lines, gate, as_json=as_json, keep_cases=junit is not None):
@@ -96,6 +103,7 @@ def score_command(
             _print_scores(scored.rows, shown)
     if junit is not None:
         write_junit(junit, scored.cases)
+    gate.failures += list(_missing(gate, scored, episodes))
     _end(gate, scored, episodes, tasks)
 
 
@@ -108,6 +116,20 @@ def _scoring(profile: Profile | None, options: dict[str, Any]) -> Scoring | None
     except TaskError as error:
         name, _, rest = str(error).removeprefix("Scoring: ").partition(" ")
         wrong_use(f"--{'lambda' if name == 'lam' else name.replace('_', '-')} {rest}")
+
+
+def _missing(gate: Gate, scored: _Scored, episodes: list[Path]) -> Iterator[str]:
+    """Where a gate would be green over too little: nothing was judged, or a run is not finished."""
+    if not gate.asks:
+        return
+    if not scored.judged:
+        yield "no episode was judged"
+    for path in (path for path in episodes if path.is_dir()):
+        folder = RunFolder.open(path)
+        plan, there = Plan.of(folder), sum(1 for _ in folder.episodes())
+        if there < plan.size and folder.manifest.get("kind") != "serve":
+            yield (f"{path}: {there:,} of {count(plan.size, 'planned episode')} are there; "
+                   f"go on with: corepath run --resume {path}")  # fmt: skip
 
 
 def _end(gate: Gate, scored: _Scored, episodes: list[Path], tasks: list[str] | None) -> None:
@@ -131,6 +153,7 @@ class _Scored:
     rows: list[_Row] = field(default_factory=list)
     cases: list[Case] = field(default_factory=list)
     problems: int = 0
+    judged: int = 0
 
     def good(
         self, lines: Iterable[tuple[int, Entry, Score] | Problem], gate: Gate, *, as_json: bool, keep_cases: bool
@@ -144,9 +167,12 @@ class _Scored:
                     self.cases.append(Case(f"{line.file}:{line.line}", line.file, error=line.message))
                 continue
             number, entry, found = line
+            self.judged += 1
             failures = gate.hold(number, entry.episode, found)
             if keep_cases:
-                self.cases.append(Case(_name(entry.episode), entry.file, failures=tuple(failures)))
+                why = (explain(entry.task, entry.episode, scored=found).headline,) if failures else ()
+                name = f"episode {number}: {_name(entry.episode)}"
+                self.cases.append(Case(name, entry.file, failures=(*failures, *why)))
             yield _Row.of(number, entry, found, as_json=as_json)
 
 
@@ -214,13 +240,16 @@ def _limits(texts: list[str]) -> dict[str, float]:
     for text in texts:
         name, _, number = text.partition("=")
         if name not in GATES:
-            wrong_use(f"--fail-under {text}: no score '{name}'{nearest(name, GATES)}")
+            harm = "; harmful calls are limited with --max-harm 0" if "harm" in name else nearest(name, GATES)
+            wrong_use(f"--fail-under {text}: no score '{name}'{harm}")
         try:
             limits[name] = float(number)
         except ValueError:
             limits[name] = nan
         if not isfinite(limits[name]):
             wrong_use(f"--fail-under {text}: write it as {name}=0.9")
+        if not 0 <= limits[name] <= 1:
+            wrong_use(f"--fail-under {text}: a score is a number from 0 to 1")
     return limits
 
 
@@ -247,6 +276,7 @@ class _Row:
     accepted: bool
     missing: int
     matches: tuple[bool | None, bool | None]
+    answer: bool | None
     reward: float | None
     left_out: str | None
     scoring: Scoring
@@ -265,6 +295,7 @@ class _Row:
             accepted=scored.accepted,
             missing=scored.missing_steps,
             matches=(scored.state_match, scored.response_match),
+            answer=scored.answer_match,
             reward=float(given) if isinstance(given, (bool, int, float)) else None,
             left_out=left_out(episode),
             scoring=scored.scoring,
@@ -306,7 +337,9 @@ def _print_scores(rows: list[_Row], listed: list[_Row]) -> None:
     """The table of those that are listed, with the means of all."""
     in_world = any(match is not None for row in rows for match in row.matches)
     rewarded = any(row.reward is not None for row in rows)
-    beside = (*(("State", "Resp.") if in_world else ()), *(("reward",) if rewarded else ()))
+    answered = any(row.answer is not None for row in rows)
+    columns_beside = {"State": in_world, "Resp.": in_world, "answer": answered, "reward": rewarded}
+    beside = [name for name, is_there in columns_beside.items() if is_there]
     made = table("#", "episode", *_COLUMNS.values(), *beside, "accepted")
     for row in listed:
         shown = [
@@ -314,7 +347,9 @@ def _print_scores(rows: list[_Row], listed: list[_Row]) -> None:
         ]
         shown[list(_COLUMNS).index("pc_ktc")] = row.ktc
         if in_world:
-            shown += ["–" if match is None else "yes" if match else "no" for match in row.matches]
+            shown += list(map(_yes_or_no, row.matches))
+        if answered:
+            shown.append(_yes_or_no(row.answer))
         if rewarded:
             shown.append("–" if row.reward is None else f"{row.reward:g}")
         made.add_row(str(row.number), safe(row.name), *shown, "yes" if row.accepted else f"no (−{row.missing})")
@@ -332,6 +367,8 @@ def _print_scores(rows: list[_Row], listed: list[_Row]) -> None:
         ]
         if in_world:
             means += [_share(row.matches[place] for row in counted) for place in range(2)]
+        if answered:
+            means.append(_share(row.answer for row in counted))
         if rewarded:
             means.append(_shown(_mean(row.reward for row in counted)))
         accepted = _share(row.accepted for row in counted)
@@ -354,6 +391,10 @@ def _print_notes(rows: list[_Row], counted: list[_Row], undefined: int, ways: se
     if any(row.left_out is None and row.scoring == PAPER and row.values[2] == 1.0 != row.values[3] for row in rows):
         say("a perfect path of fewer than two steps has PC-KTC 0.750: there is no order to judge, and the paper's "
             "profile counts that as half; --profile recommended lets PC stand alone")  # fmt: skip
+
+
+def _yes_or_no(match: bool | None) -> str:  # noqa: FBT001
+    return "–" if match is None else "yes" if match else "no"
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

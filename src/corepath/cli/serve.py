@@ -10,6 +10,7 @@ import typer
 
 from corepath.cli.options import MISSING_EXTRA, find_sources
 from corepath.cli.printing import say, tell_damage, wrong_use
+from corepath.errors import install
 from corepath.runs.folder import SET_ASIDE, new_folder
 from corepath.show import visible
 from corepath.sources import Source
@@ -43,7 +44,7 @@ def serve_command(
     try:
         from corepath.runs import serve  # noqa: PLC0415  # it needs the extra
     except ImportError as error:
-        say(f"corepath: serving needs more packages ({error}): pip install 'corepath[mcp]'")
+        say(f"corepath: serving needs more packages ({error}): {install('mcp')}")
         raise typer.Exit(MISSING_EXTRA) from None
     door = None
     if http:

@@ -68,8 +68,16 @@ def verify_command(
         raise typer.Exit(1)
 
 
-def worlds_command(as_json: JsonOption = False) -> None:
-    """List the installed worlds."""
+def worlds_command(
+    named: Annotated[
+        str | None, typer.Argument(metavar="[WORLD]", help="Show the rules, the tools and the tasks of this one.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the installed worlds; or show one: what an agent is told in it, and its tasks."""
+    if named is not None:
+        _show_world(find_sources([named], playable=True), as_json=as_json)
+        return
     made = table("world", "tools", "tasks", "golden paths", "lengths", "about")
     for name in installed_worlds():
         found = world(name)
@@ -84,6 +92,34 @@ def worlds_command(as_json: JsonOption = False) -> None:
             made.add_row(name, *counts, span(lengths), safe(found.about))
     if not as_json:
         print_table(made)
+
+
+def _show_world(sources: list[Source], *, as_json: bool) -> None:
+    """What an agent is told in the worlds of these tasks."""
+    for found in {id(one): one for one in (source.world() for source in sources)}.values():
+        tools = [tool.schema | {"writes": tool.writes} for tool in found.tools.values()]
+        if as_json:
+            row = {"world": found.name, "about": found.about, "rules": found.rules, "tools": tools}
+            typer.echo(json.dumps({**row, "tasks": list(found.makers)}))
+            continue
+        typer.echo(f"{found.name}: {found.about}\n\n{found.rules.strip()}\n\ntools")
+        for tool in found.tools.values():
+            typer.echo(f"  {tool.name}({_parameters(tool.schema)})  {'writes' if tool.writes else 'reads'}")
+            typer.echo("".join(f"      {line}\n" for line in tool.description.splitlines()), nl=False)
+        typer.echo("\ntasks")
+        for name in found.makers:
+            typer.echo(f"  {found.name}/{name}")
+
+
+def _parameters(schema: dict[str, Any]) -> str:
+    """The parameters of a tool as they are written in a call, each with its type."""
+    shown = []
+    for name, of in schema["parameters"]["properties"].items():
+        kind = " | ".join(map(json.dumps, of["enum"])) if "enum" in of else of.get("type")
+        kind = kind or " or ".join(str(one.get("type")) for one in of.get("anyOf", []))
+        default = f" = {json.dumps(of['default'])}" if "default" in of else ""
+        shown.append(f"{name}: {kind or 'any'}{default}")
+    return ", ".join(shown)
 
 
 def new_command(

@@ -54,6 +54,10 @@ class Facts:
         failure = self.extra.get("failure")
         said = [failure.get(name) for name in ("kind", "message")] if isinstance(failure, Mapping) else []
         told = ": ".join(message_text(one) for one in said if one)
+        if isinstance(failure, Mapping) and failure.get("kind") == "raised in the agent":
+            return f"the agent's own code raised {message_text(failure.get('message'))}" + (
+                f" at {message_text(failure['at'])}" if failure.get("at") else ""
+            )
         return f"failed outside the agent ({told})" if told else "failed outside the agent"
 
     @property

@@ -20,6 +20,7 @@ from corepath.importers.reading import Place, readable, records
 from corepath.task import Episode
 
 FORMATS: Final = {
+    "corepath": "episodes",
     "openinference": "openinference",
     "otel": "otel",
     "inspect": "inspect_logs",

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corepath.agents import BUILT_IN
-from corepath.aggregate import Summary, agent_of, summaries, variant_name, variant_of, world_of
-from corepath.errors import CorepathError, Problem, count
+from corepath.aggregate import Summary, agent_of, left_out, summaries, variant_name, variant_of, world_of
+from corepath.errors import CorepathError, Problem, count, install
 from corepath.files import read_episodes
 from corepath.playing import rescored
 from corepath.runs.folder import RunFolder, is_run
@@ -22,6 +22,8 @@ from corepath.task import Episode, Task
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from corepath.explanation import Explanation
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,16 @@ class Result:
         scores: Mapping[str, Any] = self.episode.extra["scores"]
         return scores
 
+    @property
+    def explanation(self) -> Explanation:
+        """Why it scores as it does. Raises `CorepathError` where its task cannot be had."""
+        from corepath.explanation import explain  # noqa: PLC0415  # tables need none
+
+        if self.task is None:
+            raise CorepathError(f"{self.episode.task[:120]}: {self.why}")
+        recorded = self.episode.scoring
+        return explain(self.task, self.episode, PAPER if recorded is None else Scoring.of(recorded))
+
 
 @dataclass(frozen=True)
 class Results:
@@ -79,6 +91,17 @@ class Results:
     places: tuple[str, ...] = field(default=(), compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
     """What a reader must know: that a run is not complete."""
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def worst(self, number: int = 1) -> list[Result]:
+        """The worst of them: lowest PC first, then most harm; none that failed outside the agent."""
+        counted = [result for result in self.results if left_out(result.episode) is None]
+        return sorted(counted, key=lambda one: (one.scores["pc"], -one.scores["harm_count"]))[:number]
 
     @property
     def episodes(self) -> list[Episode]:
@@ -118,7 +141,7 @@ class Results:
         try:
             import pandas as pd  # noqa: PLC0415  # an extra
         except ImportError as error:
-            raise CorepathError(f"a data frame needs pandas ({error}): pip install 'corepath[pandas]'") from None
+            raise CorepathError(f"a data frame needs pandas ({error}): {install('pandas')}") from None
 
         return pd.DataFrame([_row(result) for result in self.results])
 

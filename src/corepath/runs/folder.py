@@ -48,12 +48,8 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path, manifest: Mapping[str, Any]) -> RunFolder:
         """A new run; its folder must be empty or not there yet."""
-        if path.exists() and not path.is_dir():
-            raise _wrong(path, "is a file; give another place with --out")
-        if is_run(path):
-            raise _wrong(path, f"holds a run; go on with it: corepath run --resume {path}; or give another with --out")
-        if path.exists() and any(not one.name.startswith((".lock", f".{MANIFEST}")) for one in path.iterdir()):
-            raise _wrong(path, "is not empty; give another folder with --out")
+        if why := why_not_new(path):
+            raise _wrong(path, why)
         path.mkdir(parents=True, exist_ok=True)
         made = cls(path, {"format": FORMAT, "version": VERSION, **manifest})
         replace_file(path / MANIFEST, json.dumps(made.manifest, indent=1) + "\n")
@@ -159,6 +155,17 @@ def new_folder(begins: str = "") -> Path:
     base = Path("runs") / (begins + time.strftime("%Y-%m-%d-%H%M%S"))
     also = (base.with_name(f"{base.name}-{number}") for number in count(2))
     return next(path for path in chain([base], also) if not path.exists())
+
+
+def why_not_new(path: Path) -> str | None:
+    """Why a run cannot begin in a folder; None where it can."""
+    if path.exists() and not path.is_dir():
+        return "is a file; give another place with --out"
+    if is_run(path):
+        return f"holds a run; go on with it: corepath run --resume {path}; or give another with --out"
+    if path.exists() and any(not one.name.startswith((".lock", f".{MANIFEST}")) for one in path.iterdir()):
+        return "is not empty; give another folder with --out"
+    return None
 
 
 def is_run(path: Path) -> bool:

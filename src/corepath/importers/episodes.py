@@ -1,0 +1,31 @@
+"""corepath's own episodes: a file of them passes through as it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from io import BytesIO
+from typing import Any
+
+from corepath.files import read_episodes
+from corepath.importers.conversation import RecordError
+from corepath.task import Episode
+
+
+def fits(value: Any) -> str | None:
+    """Why a record is not of this format; None where it is."""
+    if not isinstance(value, Mapping):
+        return "no object with 'task' and 'calls'"
+    if not isinstance(value.get("task"), str) or not isinstance(value.get("calls"), list):
+        return "an episode has a 'task' and a list of 'calls'"
+    if not all(isinstance(call, Mapping) and {"tool", "arguments"} <= call.keys() for call in value["calls"]):
+        return "the calls of an episode have 'tool' and 'arguments'"
+    return None
+
+
+def episodes(value: Any) -> Iterator[Episode]:
+    """The episode of a record."""
+    for line in read_episodes("episode", BytesIO(json.dumps(value).encode())):
+        if line.episode is None:
+            raise RecordError(line.problem.message if line.problem else "no episode")
+        yield line.episode
