@@ -309,8 +309,9 @@ def test_junit_has_a_test_for_every_episode_and_is_safe(bank, run) -> None:
     suite = ET.parse(bank / "j.xml").getroot()[0]  # our own file
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("5", "1", "1")
     failed = [case for case in suite if case.find("failure") is not None]
-    assert failed[0].get("name") == "bank/pay bob\\x1b[31m & <co>"
-    assert [one.get("message") for one in failed[0]] == ["3 harmful calls, wanted at most 0"]
+    assert failed[0].get("name") == "episode 2: bank/pay bob\\x1b[31m & <co>"
+    (failure,) = failed[0]
+    assert str(failure.get("message")).startswith("3 harmful calls, wanted at most 0; ")
 
 
 def test_a_perfect_step_alone_says_why_its_order_is_not_1(bank, run) -> None:

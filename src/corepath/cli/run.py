@@ -188,9 +188,7 @@ def _plan(agents: list[str], models: list[str], targets: list[str], limit: int |
         if isinstance(error, InputError):
             report(error.problems)
             raise typer.Exit(1) from None
-        agent = next(
-            (one for one in targets if "::" not in one and (one.partition(":")[0] in BUILT_IN or is_own(one))), None
-        )
+        agent = next((one for one in targets if one.partition(":")[0] in BUILT_IN), None)
         wrong_use(f"{error}" if agent is None else f"'{agent}' is an agent; write it as --agent {agent}")
     if limit is not None:
         worlds: dict[str, list[Source]] = {}
