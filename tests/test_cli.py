@@ -65,10 +65,13 @@ WRONG_USE: dict[str, tuple[list[object], str]] = {
     "no episodes": (["score", "--tasks", TASKS], "Missing argument"),
     "a missing file of episodes": (["score", "-t", TASKS, "gone.jsonl"], "no such file or folder: gone.jsonl"),
     "a missing task file": (["score", "-t", "gone.yaml", EPISODES], "no such file or folder: gone.yaml"),
-    "a missing task file to check": (["check", "gone"], "no such file or folder: gone"),
-    "a missing task file to show": (["show", "gone"], "no such file or folder: gone"),
-    "tasks from standard input": (["check", "-"], "no such file or folder: -"),
-    "a folder of episodes": (["score", "-t", TASKS, TASKS], "is a folder; name the files of episodes in it"),
+    "a missing task file to check": (["check", "gone"], "no world or file 'gone'"),
+    "a missing task file to show": (["show", "gone"], "no world or file 'gone'"),
+    "tasks from standard input": (["check", "-"], "no world or file '-'"),
+    "a folder of episodes": (
+        ["score", "-t", TASKS, TASKS],
+        "holds no run, as it has no manifest.json",
+    ),
     "an unknown id": (["show", "bank/close", "-t", TASKS], "no task 'bank/close'; did you mean 'bank/close-out'?"),
     "another form": (["show", TASKS, "--as", "png"], "'png' is not one of"),
     "another schema": (["schema", "world"], "'world' is not one of"),
@@ -128,10 +131,10 @@ def test_the_table_has_a_row_an_episode_and_the_means(corepath):
     done = corepath("score", "--tasks", TASKS, EPISODES)
     assert done.returncode == 0
     first, *lines = done.stdout.splitlines()
-    assert " ".join(first.split()) == "episode calls harm PC KTC Prefix Rate Eff. Direct. HLR accepted"
+    assert " ".join(first.split()) == "episode calls harm PC KTC Prefix Rate Eff. Direct. HLR Ans. accepted"
     assert len(lines) == 7
-    assert lines[1].split()[:5] == ["bank/open-and-deposit", "hasty", "4", "1", "0.750"]
-    assert lines[-1].startswith("mean of 6")
+    assert lines[1].split()[:6] == ["2", "bank/open-and-deposit", "hasty", "4", "1", "0.750"]
+    assert lines[-1].strip().startswith("mean of 6")
     assert "efficiency undefined in 1 of 6 episodes (counted as 0 in the mean)" in done.stderr
 
 
@@ -213,9 +216,9 @@ def test_a_gate_says_which_episode_failed_and_why(corepath, task):
         stdin=line("b", agent="hasty", epoch=3),
     )  # fmt: skip
     assert done.stderr.splitlines() == [
-        "gate failed: t (hasty, epoch 3): pc is 0.500, wanted at least 0.9",
-        "gate failed: t (hasty, epoch 3): efficiency is undefined, wanted at least 0.5",
-        "gate failed: t (hasty, epoch 3): 1 harmful call, wanted at most 0",
+        "gate failed: episode 1, t (hasty, epoch 3): pc is 0.500, wanted at least 0.9",
+        "gate failed: episode 1, t (hasty, epoch 3): efficiency is undefined, wanted at least 0.5",
+        "gate failed: episode 1, t (hasty, epoch 3): 1 harmful call, wanted at most 0",
     ]
 
 

@@ -499,7 +499,7 @@ def test_the_command_writes_a_file_that_check_accepts(corepath: Run, tmp_path: P
     assert done.stderr.splitlines() == [
         "warning: tools.yaml:2:1: 'reads' is given twice; the last one counts",
         "warning: tools.yaml: no call is expected with the argument of the rule 'pay.to'",
-        "2 tasks in t.yaml; 1 of them ask that nothing be changed",
+        "2 tasks in t.yaml; 1 of them asks that nothing be changed",
     ]
     checked = corepath("check", "t.yaml", "--json", cwd=tmp_path)
     assert [json.loads(line)["golden_paths"] for line in checked.stdout.splitlines()] == [2, 1]
@@ -515,8 +515,8 @@ def test_the_command_keeps_what_is_good_and_fails_where_something_is_wrong(corep
     assert "id: c\n" in done.stdout
     assert "calls.yaml:1:24: arguments have names" in done.stderr
     assert "task 'b': 'x' and 'y' are paired" in done.stderr
-    assert corepath("derive", "no.yaml", "--tools", "tools.yaml", cwd=tmp_path).returncode == 1
-    assert corepath("derive", "calls.yaml", "--tools", "no.yaml", cwd=tmp_path).returncode == 1
+    assert corepath("derive", "no.yaml", "--tools", "tools.yaml", cwd=tmp_path).returncode == 2
+    assert corepath("derive", "calls.yaml", "--tools", "no.yaml", cwd=tmp_path).returncode == 2
     wrong = corepath("derive", "calls.yaml", "--tools", "tools.yaml", "--from", "tau", cwd=tmp_path)
     assert (wrong.returncode, "no source 'tau'" in wrong.stderr) == (2, True)
 

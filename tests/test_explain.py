@@ -872,7 +872,7 @@ def test_the_command_takes_tasks_from_files_and_tells_of_those_that_are_gone(tmp
     assert done.returncode == 1
     assert "Call 1, open(id=2), has a wrong argument: id was 2, expected 1." in done.stdout
     assert f"{episodes}:2:1: no task 'bank/gone'; did you mean 'bank/open'?" in done.stderr
-    assert f"{len(lines) - MOST_PRINTED} more; see one of them with --episode N, from 1 to {len(lines)}" in done.stderr
+    assert f"{len(lines) - MOST_PRINTED} more; choose with --worst N" in done.stderr
     assert len(corepath("explain", episodes, "--tasks", tasks, "--json").stdout.splitlines()) == len(lines) - 1
 
 

@@ -29,6 +29,7 @@ from corepath.importers.export import openai_record
 from corepath.playing import play
 from corepath.runs import serve
 from corepath.runs.folder import RunFolder
+from corepath.runs.plan import Plan
 from corepath.sources import Source
 from tests import inspect_trips
 
@@ -71,9 +72,13 @@ def check(before: Iterable[Episode], after: Iterable[Any]) -> None:
 
 
 def test_a_run_folder(played: list[Episode], tmp_path: Path) -> None:
-    with RunFolder.create(tmp_path / "run", {}).writing() as folder:
-        folder.append(*played)
-    check(played, RunFolder.open(tmp_path / "run").episodes())
+    for seed in SEEDS:
+        own = [one for one in played if one.seed == seed]
+        sources = {one.task: Source(one.task.partition("/")[0], one.task) for one in own}
+        plan = Plan(tuple(sources.values()), AGENTS, seed=seed, scoring=(PAPER, RECOMMENDED)[seed % 2])
+        with RunFolder.create(tmp_path / str(seed), plan.manifest()).writing() as folder:
+            folder.append(*own)
+        check(own, RunFolder.open(tmp_path / str(seed)).episodes())
 
 
 def test_an_episode_file(played: list[Episode], tmp_path: Path) -> None:

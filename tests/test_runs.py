@@ -162,12 +162,12 @@ def test_a_folder_that_holds_something_is_left_alone(corepath, run_of_two_worlds
     folder, _ = run_of_two_worlds
     before = (folder / EPISODES).read_bytes()
     done = corepath("run", "--task", "farm/threshold", "--out", folder)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert f"holds a run; go on with it: corepath run --resume {folder}" in done.stderr
     assert (folder / EPISODES).read_bytes() == before
     (tmp_path / "mine.txt").write_text("mine")
     done = corepath("run", "--task", "farm/threshold", "--out", tmp_path)
-    assert (done.returncode, "is not empty" in done.stderr) == (1, True)
+    assert (done.returncode, "is not empty" in done.stderr) == (2, True)
 
 
 # Going on
@@ -374,7 +374,7 @@ def test_two_processes_do_not_write_to_the_same_run(run_of_two_worlds, corepath)
 
 def test_what_is_no_run_is_told(corepath, tmp_path):
     done = corepath("run", "--resume", tmp_path / "nowhere")
-    assert (done.returncode, "no run here" in done.stderr) == (1, True)
+    assert (done.returncode, "no such file or folder" in done.stderr) == (2, True)
     (tmp_path / MANIFEST).write_text("{")
     assert f"{MANIFEST}:1:2: not JSON" in corepath("rescore", tmp_path).stderr
     (tmp_path / MANIFEST).write_text('{"format": "corepath-run", "version": 9}')

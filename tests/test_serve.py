@@ -705,7 +705,7 @@ def test_wrong_use_says_what_would_be_right(
     for arguments, says in (
         (["fram/dry_plants"], "no world or file 'fram/dry_plants'; did you mean 'farm'?"),
         (["farm/dry_plant"], "no task 'dry_plant' in world 'farm'; did you mean 'dry_plants'?"),
-        (["none.yaml"], "task 't' names no world to be run in"),
+        (["none.yaml"], "task 't' of none.yaml names no world to be played in"),
         (["two.yaml"], "two.yaml has 2 tasks; give one of them"),
         (["short.yaml", "--seed", "2"], "only the tasks of worlds have variants by --seed"),
         ([TASK, "--port", "9000"], "--host, --port and --idle are for serving over HTTP; add --http"),
@@ -743,5 +743,5 @@ def test_without_the_extra_an_error_names_it(
     for name in [one for one in sys.modules if one.partition(".")[0] in ("mcp", "mcp_types")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp", None)
-    assert ran(monkeypatch, "serve", TASK) == 2
+    assert ran(monkeypatch, "serve", TASK) == 3
     assert "pip install 'corepath[mcp]'" in capsys.readouterr().err

@@ -323,7 +323,7 @@ def test_a_task_that_fails_says_which_and_under_which_seed() -> None:
 def test_an_installed_world_is_found_by_name_and_a_task_by_its_id() -> None:
     assert corepath.task("farm/rover_example").world == "farm"
     assert corepath.task("farm/water_plant").id == "farm/water_plant"  # which a tool is called too
-    with pytest.raises(TaskError, match="no world 'fram'; did you mean 'farm'"):
+    with pytest.raises(TaskError, match="no world or file 'fram/x'; did you mean 'farm'"):
         corepath.task("fram/x")
 
 

@@ -217,7 +217,10 @@ def _worlds_below(folder: str) -> list[str]:
 
 
 def _is_seen(path: Path, folder: str) -> bool:
-    return path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    """Whether a file below a folder may be one of tasks: it is not hidden, and not in the folder of a run."""
+    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+    above = [one for one in path.parents if one.is_relative_to(folder)]
+    return path.is_file() and not hidden and not any((one / "episodes.jsonl").is_file() for one in above)
 
 
 def _makes_world(path: Path) -> bool:

@@ -37,7 +37,7 @@ def table(*columns: str) -> Table:
 def print_table(made: Table) -> None:
     """Print a table; where the terminal is too narrow for its numbers it runs over rather than cut them."""
     widths = [max(cell_len(str(text)) for text in (column.header, *column.cells)) + 1 for column in made.columns[1:]]
-    out.width = max(out.width, 15 + sum(widths))
+    out.width = max(out.width, 9 + sum(widths))
     out.print(made)
 
 

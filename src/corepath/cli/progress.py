@@ -108,6 +108,7 @@ class Count:
     def __post_init__(self) -> None:
         self._began = self._last = time.monotonic()
         self._status: Status | None = None
+        self._patience = 1.0 if err.is_terminal else EVERY_SECONDS  # what is done at once needs no line
 
     def add(self) -> None:
         """One more is done."""
@@ -115,11 +116,14 @@ class Count:
         if self.done % 64:
             return  # to look at the clock costs more than to count
         now = time.monotonic()
-        if now - self._last < (EVERY_SECONDS if self._status is None else 0.1):
+        if now - self._last < (self._patience if self._status is None else 0.1):
             return
         self._last = now
-        if self._status is None:
+        if not err.is_terminal:
             err.print(Text(self.line), soft_wrap=True)
+        elif self._status is None:
+            self._status = err.status(self.line)
+            self._status.start()
         else:
             self._status.update(self.line)
 
@@ -134,12 +138,11 @@ class Count:
     @contextmanager
     def shown(self) -> Iterator[Count]:
         """Show it while the work lasts."""
-        if not err.is_terminal:
+        try:
             yield self
-            return
-        with err.status(self.what) as self._status:
-            yield self
-        self._status = None
+        finally:
+            if self._status is not None:
+                self._status.stop()
 
 
 def count_lines(path: Path) -> int:

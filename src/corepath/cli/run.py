@@ -209,8 +209,8 @@ def _resumed(path: Path, *, retry: bool, dry_run: bool) -> tuple[RunFolder, Plan
     if folder.manifest.get("kind") == "serve":
         wrong_use(f"{path} is of corepath serve; go on with: corepath serve TASK --out {path}")
     plan = _plan_of(folder)
-    _check_own(plan)
     episodes = list(folder.episodes())
+    _check_own(plan, finished=len(episodes) == plan.size)
     if others := _profiles(episodes) - {plan.scoring.profile}:
         _refuse(f"episodes of this run were scored as {', '.join(sorted(others))}, and it is to be scored as "
                 f"{plan.scoring.profile}. Score them alike with: corepath rescore {path}")  # fmt: skip
@@ -245,9 +245,11 @@ def _profiles(episodes: Sequence[Episode]) -> set[str]:
     return {name for name in ("paper", "recommended", "custom") if name in found}
 
 
-def _check_own(plan: Plan) -> None:
+def _check_own(plan: Plan, *, finished: bool) -> None:
     """Agents of one's own are still there, and as they were when the run was begun."""
     for name, before in plan.own.items():
+        if not before and finished:
+            continue
         if not before:
             wrong_use(f"agent '{name}' of this run is a Python function, given to corepath.run; begin a new run there")
         try:

@@ -338,9 +338,9 @@ def _print_scores(rows: list[_Row], listed: list[_Row]) -> None:
     in_world = any(match is not None for row in rows for match in row.matches)
     rewarded = any(row.reward is not None for row in rows)
     answered = any(row.answer is not None for row in rows)
-    columns_beside = {"State": in_world, "Resp.": in_world, "answer": answered, "reward": rewarded}
+    columns_beside = {"State": in_world, "Resp.": in_world, "Ans.": answered, "reward": rewarded}
     beside = [name for name, is_there in columns_beside.items() if is_there]
-    made = table("#", "episode", *_COLUMNS.values(), *beside, "accepted")
+    made = table("episode", *_COLUMNS.values(), *beside, "accepted")
     for row in listed:
         shown = [
             str(value) if name in _COUNTS else _shown(value) for name, value in zip(_COLUMNS, row.values, strict=True)
@@ -352,7 +352,7 @@ def _print_scores(rows: list[_Row], listed: list[_Row]) -> None:
             shown.append(_yes_or_no(row.answer))
         if rewarded:
             shown.append("–" if row.reward is None else f"{row.reward:g}")
-        made.add_row(str(row.number), safe(row.name), *shown, "yes" if row.accepted else f"no (−{row.missing})")
+        made.add_row(safe(f"{row.number} {row.name}"), *shown, "yes" if row.accepted else f"no (−{row.missing})")
     counted = [row for row in rows if row.left_out is None]
     ways = {row.scoring for row in rows}
     columns = {name: tuple(row.values[place] for row in counted) for place, name in enumerate(_COLUMNS)}
@@ -372,7 +372,7 @@ def _print_scores(rows: list[_Row], listed: list[_Row]) -> None:
         if rewarded:
             means.append(_shown(_mean(row.reward for row in counted)))
         accepted = _share(row.accepted for row in counted)
-        made.add_row("", Text(f"mean of {len(counted):,}", style="bold"), *means, accepted)
+        made.add_row(Text(f"mean of {len(counted):,}", style="bold"), *means, accepted)
     print_table(made)
     _print_notes(rows, counted, undefined, ways, zero=zero)
 
