@@ -37,7 +37,8 @@ def table(*columns: str) -> Table:
 def print_table(made: Table) -> None:
     """Print a table; where the terminal is too narrow for its numbers it runs over rather than cut them."""
     widths = [max(cell_len(str(text)) for text in (column.header, *column.cells)) + 1 for column in made.columns[1:]]
-    out.width = max(out.width, 9 + sum(widths))
+    least = 9 if out.is_terminal else 15  # of the column with the names
+    out.width = max(out.width, least + sum(widths))
     out.print(made)
 
 
