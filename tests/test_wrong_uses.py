@@ -312,6 +312,11 @@ def uses(text: str) -> list[str]:
     return [line for line in text.splitlines() if line]
 
 
+def files(place: Path) -> list[Path]:
+    """Everything in a folder but what Python keeps of the files that it ran."""
+    return sorted(path for path in place.rglob("*") if "__pycache__" not in path.parts)
+
+
 def ends(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, line: str) -> tuple[int, str]:
     """The exit code of the command, and all that it said."""
     monkeypatch.setattr(sys, "argv", ["corepath", *shlex.split(line)])
@@ -333,7 +338,7 @@ def test_there_are_two_hundred_of_them() -> None:
 )
 def test_a_wrong_use_says_what_is_wrong(code, line, place, monkeypatch, capfd) -> None:
     monkeypatch.chdir(place)
-    before = sorted(place.rglob("*"))
+    before = files(place)
     if any(part in f" {line} " for part in ("--resume r ", "rescore r ", "--items r ")) and not (place / "r").exists():
         monkeypatch.setattr(
             sys, "argv", shlex.split("corepath run --agent oracle --task farm/dry_plants --out r --jobs 1")
@@ -341,11 +346,11 @@ def test_a_wrong_use_says_what_is_wrong(code, line, place, monkeypatch, capfd) -
         with pytest.raises(SystemExit):
             main()
         capfd.readouterr()
-        before = sorted(place.rglob("*"))
+        before = files(place)
     found, said = ends(capfd, monkeypatch, line)
     assert found == code, said
     assert said.strip()
     assert "Traceback" not in said
     assert "\\n" not in said
     if code == 2:
-        assert sorted(place.rglob("*")) == before, "something was written"
+        assert files(place) == before, "something was written"
