@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ready := .venv/.ready
 LOWEST := .venv-lowest
-LOWEST_CORE := cli cli_worlds bad_input files notation paper acceptance against_brute_force matchers procedure
+LOWEST_CORE := cli cli_worlds names wrong_uses bad_input files notation paper acceptance against_brute_force matchers procedure
 LOWEST_EXTRAS := models inspect serve report
 
 .PHONY: run about-run test about-test browser bench lowest clean
@@ -17,7 +17,7 @@ run: about-run $(ready)
 
 about-run:
 	@echo "Runs the built-in agents on all tasks, then a small model on this machine, and writes a report into runs/."
-	@echo "About 3 minutes on two cores; the first time it also fetches packages and the model (93 MB)."
+	@echo "About 4 minutes on two cores; the first time it also fetches packages and the model (93 MB)."
 
 test: about-test $(ready) browser
 	$(BIN)/ruff format --check .
