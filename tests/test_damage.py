@@ -24,7 +24,9 @@ from corepath.cli.options import MISSING_EXTRA
 from corepath.playing import recorded
 from corepath.runs.folder import EPISODES, MANIFEST, RunFolder
 from corepath.runs.plan import Plan
+from corepath.runs.record import wrong_scores
 from corepath.runs.serve import Offer, folder_for
+from corepath.score import PAPER
 from corepath.session import Session
 from corepath.sources import Source
 
@@ -388,3 +390,11 @@ def _is_usual(done: Done, whole: Path, command: str, folder: Path) -> bool:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(whole, folder)
     return run(*COMMANDS[command](folder)) == done
+
+
+@pytest.mark.parametrize("name", ["efficiency", "directness", "state_match", "pc"])
+def test_scores_that_lack_one_cannot_stand_in_a_table(name: str, runs: dict[str, Path]) -> None:
+    line = json.loads((runs["plain"] / EPISODES).read_text().splitlines()[0])
+    assert wrong_scores(line["scores"], PAPER) is None
+    del line["scores"][name]
+    assert wrong_scores(line["scores"], PAPER) == f"it has no score '{name}'"

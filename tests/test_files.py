@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from corepath import (
@@ -140,6 +140,7 @@ _TextsQuoted.add_representer(
 )
 
 
+@example({"\ue000": None, "\U00010000": "\U0001f600"}, False)
 @given(st.dictionaries(yaml_texts, yaml_values, max_size=3), st.booleans())
 def test_the_same_values_in_yaml_and_in_json_are_the_same(tmp_path_factory, says, flow):
     content = {"id": "a", "prompt": "a", "world": "farm", "procedure": "unlock_safety()", "says": says}

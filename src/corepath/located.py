@@ -250,7 +250,7 @@ class _Reader:
             return self._mapping(node, depth)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, depth + 1) for item in node.value]
-        kind, text = node.tag.removeprefix(_TAG), node.value
+        kind, text = node.tag.removeprefix(_TAG), _joined(node.value)
         if kind in _CORE and not re.match(_CORE[kind][0], text):  # only a tag can say so
             return self.wrong(node, f"'{text[:60]}' is no !!{kind}")
         if not self.typed:
@@ -275,8 +275,15 @@ class _Reader:
                 continue
             if key.value in read:
                 self.warnings.append(self.at(key, f"'{key.value}' is given twice; the last one counts"))
-            read[key.value] = self.value(value, depth + 1)
+            read[_joined(key.value)] = self.value(value, depth + 1)
         return read
+
+
+def _joined(text: str) -> str:
+    """Text in which two escapes, as JSON writes one character beyond the first 65,536, are that character."""
+    if not any("\ud800" <= sign <= "\udfff" for sign in text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def _scalar_value(kind: str, text: str) -> Any:

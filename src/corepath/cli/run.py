@@ -151,7 +151,8 @@ def _only_for_new_runs(context: typer.Context) -> None:
     """A run goes on as it was begun: other options would be silently without effect."""
     for name in context.params:
         given = context.get_parameter_source(name)
-        if name not in _WITH_RESUME and given is not None and given.name == "COMMANDLINE":
+        is_given = given is not None and given.name == "COMMANDLINE" and context.params[name] not in (None, [], ())
+        if name not in _WITH_RESUME and is_given:
             option = "a task" if name == "targets" else _option(context, name)
             wrong_use(f"{option} is for a new run; --resume goes on with the options that the run was begun with")
 

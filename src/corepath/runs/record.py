@@ -167,7 +167,9 @@ def wrong_scores(scores: Any, scoring: Scoring) -> str | None:
     if scores.get("profile") != scoring.profile:
         return f"its scores are of the profile {_short(scores.get('profile'))}"
     for name in _NUMBERS:
-        value = scores.get(name)
+        if name not in scores:
+            return f"it has no score '{name}'"
+        value = scores[name]
         if not isinstance(value, (bool, int, float)) and not (value is None and name in _MAY_BE_UNDEFINED):
             return f"its score '{name}' is no number"
         if value is not None and not 0 <= value <= (LARGEST if name in ("harm_count", "length") else 1):
