@@ -3,8 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 ready := .venv/.ready
 LOWEST := .venv-lowest
-LOWEST_CORE := cli cli_worlds names wrong_uses bad_input files notation paper acceptance against_brute_force matchers procedure
-LOWEST_EXTRAS := models inspect serve report
+LOWEST_CORE := tests/cli tests/files tests/notation tests/scoring/test_paper.py tests/scoring/test_acceptance.py tests/scoring/test_against_brute_force.py
+LOWEST_EXTRAS := tests/runs/test_models.py tests/runs/test_inspect.py tests/runs/test_serve.py tests/report/test_report.py
 
 .PHONY: run about-run test about-test browser bench lowest clean
 
@@ -38,8 +38,8 @@ bench: $(ready) lowest
 # extras with theirs. They stand apart: an extra may ask for a newer version than the package itself does. With Python
 # 3.11, the lowest: old versions have no wheels for new Pythons.
 lowest: $(LOWEST)/core/.ready $(LOWEST)/extras/.ready
-	$(LOWEST)/core/bin/python -m pytest -n 2 $(LOWEST_CORE:%=tests/test_%.py)
-	$(LOWEST)/extras/bin/python -m pytest -n 2 $(LOWEST_EXTRAS:%=tests/test_%.py)
+	$(LOWEST)/core/bin/python -m pytest -n 2 $(LOWEST_CORE)
+	$(LOWEST)/extras/bin/python -m pytest -n 2 $(LOWEST_EXTRAS)
 
 $(LOWEST)/%/.ready: pyproject.toml constraints.txt tests/lowest.py
 	@$(PYTHON) -m venv --clear $(@D)

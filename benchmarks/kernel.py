@@ -29,8 +29,8 @@ from corepath import (
     tool,
     trace_calls,
 )
-from corepath.metrics.alignment import similarity
-from corepath.metrics.path_correctness import path_correctness
+from corepath.scoring.alignment import similarity
+from corepath.scoring.path_correctness import path_correctness
 
 
 def free_steps(k: int) -> Task:

@@ -10,14 +10,14 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.claims import Claim, seconds
 from corepath import Task, any_order, explain, score, tool
-from corepath.agents import BUILT_IN
-from corepath.drawing import draw
+from corepath.drawing.draw import draw
+from corepath.files.lookup import all_sources
+from corepath.play.built_in import BUILT_IN
 from corepath.report.page import page
 from corepath.report.results import Results, load_results
 from corepath.runs.folder import RunFolder
 from corepath.runs.plan import Plan
 from corepath.runs.suite import play_built_in
-from corepath.sources import all_sources
 
 AGENTS = tuple(name for name in BUILT_IN if name != "random")
 

@@ -12,15 +12,15 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from tests.bad_server import BadServer, echo_oracle
+from tests.runs.bad_server import BadServer, echo_oracle
 
 from benchmarks.claims import Claim
-from corepath.agents import BUILT_IN
-from corepath.faults import golden_runs
+from corepath.files.lookup import Source, all_sources
+from corepath.play.built_in import BUILT_IN
+from corepath.play.mistakes import golden_runs
 from corepath.runs.folder import RunFolder
 from corepath.runs.plan import Plan
 from corepath.runs.suite import play_built_in
-from corepath.sources import Source, all_sources
 
 ROUNDS = 6
 

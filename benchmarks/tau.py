@@ -15,12 +15,12 @@ from pathlib import Path
 from statistics import fmean
 
 from corepath import Episode, Score, score
-from corepath.derive import Derived, Expected, GoldenReads, Writes, derive
+from corepath.authoring.derive import Derived, Expected, GoldenReads, Writes, derive
+from corepath.episode import NO_AGENT_ACTIONS
 from corepath.errors import Problem
+from corepath.files.tool_file import Tools, load_tools
 from corepath.importers import imported
 from corepath.importers.expecting import expected_in, own_tools
-from corepath.task import NO_AGENT_ACTIONS
-from corepath.tool_file import Tools, load_tools
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT.parent / "shared" / "data"

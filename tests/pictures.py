@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from corepath.agents import BUILT_IN
+from corepath.files.lookup import all_sources
+from corepath.play.built_in import BUILT_IN
 from corepath.report.page import page
 from corepath.report.results import load_results
 from corepath.runs.folder import RunFolder
 from corepath.runs.plan import Plan
 from corepath.runs.suite import play_built_in
-from corepath.sources import all_sources
 from tests.browser import Window, chromium, window
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"

@@ -28,8 +28,8 @@ from corepath import (
     unordered,
     var,
 )
-from corepath.matchers import Matcher, Scope
-from corepath.patterns import as_matcher
+from corepath.notation.matchers import Matcher, Scope
+from corepath.notation.patterns import as_matcher
 
 Fitting = tuple[Matcher, Any]
 """A matcher, and a value that it takes."""

@@ -9,16 +9,20 @@
 
 from typing import TYPE_CHECKING, Any
 
-from corepath.action import UNANSWERED, Action, Call, Tool
-from corepath.alphabet import Forbidden
-from corepath.automaton import Automaton
+from corepath.automaton.alphabet import Forbidden
+from corepath.automaton.automaton import Automaton
+from corepath.automaton.condensation import Trace, trace_calls
+from corepath.automaton.harm import HarmKind
+from corepath.automaton.step import Kind, Position, Step, begin, step
+from corepath.decoy import Decoy
+from corepath.episode import Episode
 from corepath.errors import CorepathError, InputError, NotationError, Problem, StepLimitError, TaskError, ToolError
-from corepath.explore import Replay, replay
-from corepath.harm import HarmKind
-from corepath.loop import Loop, episode
-from corepath.matchers import Matcher
-from corepath.notation import action, call, tool
-from corepath.patterns import (
+from corepath.files.lookup import task
+from corepath.notation.action import Action, Tool
+from corepath.notation.call import UNANSWERED, Call
+from corepath.notation.matchers import Matcher
+from corepath.notation.parser import action, call, tool
+from corepath.notation.patterns import (
     ANY,
     approx,
     between,
@@ -32,30 +36,30 @@ from corepath.patterns import (
     unordered,
     var,
 )
-from corepath.playing import play
-from corepath.policy import Policy, after, before, needed, never
-from corepath.procedure import Procedure, any_order, choice, one_by_one, optional, repeat, seq
-from corepath.score import PAPER, RECOMMENDED, Harm, Reference, Score, Scoring, score
-from corepath.session import Agent, Session
-from corepath.sources import task
-from corepath.task import Decoy, Episode, Task
-from corepath.trace import Kind, Position, Step, Trace, begin, step, trace_calls
-from corepath.world import Pick, World, WorldTool, installed_worlds, world
+from corepath.notation.procedure import Procedure, any_order, choice, one_by_one, optional, repeat, seq
+from corepath.play.play import play
+from corepath.play.recorder import Loop, episode
+from corepath.play.session import Agent, Session
+from corepath.rules.policy import Policy, after, before, needed, never
+from corepath.scoring.score import PAPER, RECOMMENDED, Harm, Reference, Score, Scoring, score
+from corepath.task import Task
+from corepath.world.exploring import Replay, replay
+from corepath.world.world import Pick, World, WorldTool, installed_worlds, world
 
 if TYPE_CHECKING:
-    from corepath.assertion import assert_path
     from corepath.evaluation import run
     from corepath.explanation import Explanation, Finding, FindingKind, Note, explain
-    from corepath.files import episode_json, load_episodes, load_task, load_tasks
+    from corepath.files.tasks import episode_json, load_episodes, load_task, load_tasks
     from corepath.report.results import Results, load_results
+    from corepath.testing.assertion import assert_path
 
 __version__ = "0.1.0"
 
 _LATER = {
-    "assert_path": "corepath.assertion",
+    "assert_path": "corepath.testing.assertion",
     "run": "corepath.evaluation",
     **dict.fromkeys(("Explanation", "Finding", "FindingKind", "Note", "explain"), "corepath.explanation"),
-    **dict.fromkeys(("episode_json", "load_episodes", "load_task", "load_tasks"), "corepath.files"),
+    **dict.fromkeys(("episode_json", "load_episodes", "load_task", "load_tasks"), "corepath.files.tasks"),
     **dict.fromkeys(("Results", "load_results"), "corepath.report.results"),
 }
 

@@ -90,6 +90,10 @@ class InputError(CorepathError, ValueError):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+class RecordError(Exception):
+    """A record that an importer cannot read; the caller turns it into a `Problem` with its place."""
+
+
 def count(number: int, one: str, more: str | None = None) -> str:
     """`1 episode`, `2,000 episodes`; `count(2, "box", "boxes")` where the plural is no `s`."""
     return f"{number:,} {one if number == 1 else more or f'{one}s'}"

@@ -10,19 +10,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from corepath.agents import BUILT_IN
-from corepath.agents.own import RAISED, attempt, check_agent, digest, find_agent, is_own
+from corepath.episode import Episode
 from corepath.errors import CorepathError, OptionError, RunError
-from corepath.explore import simulator_of
-from corepath.fingerprint import fingerprint
+from corepath.files.fingerprint import fingerprint
+from corepath.files.lookup import Source, all_sources
+from corepath.play.built_in import BUILT_IN
+from corepath.play.own_agents import RAISED, attempt, check_agent, digest, find_agent, is_own
+from corepath.play.session import Agent
 from corepath.report.results import Result, Results, load_results
 from corepath.runs.folder import RunFolder
 from corepath.runs.plan import Plan
-from corepath.score import PAPER, Scoring
-from corepath.session import Agent
-from corepath.sources import Source, all_sources
-from corepath.task import Episode, Task
-from corepath.world import task as world_task
+from corepath.scoring.score import PAPER, Scoring
+from corepath.task import Task
+from corepath.world.exploring import simulator_of
+from corepath.world.world import task as world_task
 
 IN_PYTHON: Final = ""
 """In place of the hash of an agent's file, where the agent is a function that was given in Python."""

@@ -1,28 +1,33 @@
-"""Tasks and episodes: what is asked, and what one agent did once."""
+"""A task: a prompt, and the automaton of what may be done."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
-from corepath.action import Action, Call, Tool
-from corepath.alphabet import Forbidden, Unlisted
-from corepath.automaton import Automaton
-from corepath.errors import TaskError, count, nearest
-from corepath.harm import HarmKind
-from corepath.matchers import Matcher
-from corepath.patterns import as_matcher
-from corepath.policy import Policy
-from corepath.procedure import Procedure
-
-NO_AGENT_ACTIONS: Final = "no_agent_actions"
-"""Marks a task that asks nothing of the agent, only of a simulated user, and its episodes."""
+from corepath.automaton.alphabet import Forbidden, Unlisted
+from corepath.automaton.automaton import Automaton
+from corepath.decoy import Decoy
+from corepath.errors import TaskError, count
+from corepath.notation.action import Action, Tool
+from corepath.notation.call import Call
+from corepath.notation.matchers import Matcher
+from corepath.notation.patterns import as_matcher
+from corepath.notation.procedure import Procedure
+from corepath.rules.policy import Policy
 
 
 class Simulator(Protocol):
     """What executes calls. A state is a value: a call gives the next one and leaves the one before as it was."""
+
+    rules: str
+    """What holds in every task, in words for the agent."""
+
+    @property
+    def schemas(self) -> list[dict[str, Any]]:
+        """The tools as models are told of them: name, description, and JSON Schema of the parameters."""
 
     def answer(self, state: Any, call: Call) -> tuple[Call, Any]:
         """The call with its result or its error, and the state after it."""
@@ -44,30 +49,6 @@ class Simulator(Protocol):
 
     def loops(self, task: Task) -> Mapping[int, Iterable[int]]:
         """For each state of the automaton the steps that change nothing there and are not in δ."""
-
-
-FOOLED: Final = ("both", "state", "response", "none")
-"""Which of the two final-state baselines a decoy passes."""
-
-
-@dataclass(frozen=True)
-class Decoy:
-    """A wrong path that tempts: it runs without a tool error, and its harm is of the declared kind.
-
-    `fools` says which of the two final-state baselines it passes all the same: both, unless said otherwise. Where
-    the harm is None, nothing that is done is wrong and something is left out.
-    """
-
-    calls: Sequence[Action | Call | str]
-    harm: HarmKind | str | None
-    fools: str = "both"
-
-    def __post_init__(self) -> None:
-        if self.fools not in FOOLED:
-            raise TaskError.of(f"a decoy has no fools='{self.fools}'{nearest(str(self.fools), FOOLED)}")
-        kinds = [kind.value for kind in HarmKind]
-        if self.harm is not None and self.harm not in kinds:
-            raise TaskError.of(f"no kind of harm '{self.harm}'{nearest(str(self.harm), kinds)}")
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,25 +117,3 @@ class Task:
     def answer_matcher(self) -> Matcher | None:
         """The condition on the agent's final answer."""
         return None if self.answer is None else as_matcher(self.answer)
-
-
-@dataclass(frozen=True)
-class Episode:
-    """One agent on one task, once.
-
-    `seed` is the variant of the task that was played, `fingerprint` says which task that was to the letter, and
-    `scoring` how it was scored: a profile's name, or every option. They are None where nobody recorded them.
-    """
-
-    task: str
-    calls: tuple[Call, ...]
-    agent: str | None = None
-    epoch: int = 0
-    params: Mapping[str, Any] = field(default_factory=dict)
-    answer: Any = None
-    other_calls: tuple[Call, ...] = ()
-    messages: tuple[Any, ...] = ()
-    seed: int | None = None
-    fingerprint: str | None = None
-    scoring: str | Mapping[str, Any] | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)

@@ -12,10 +12,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from corepath import Episode
-from corepath.errors import Problem
-from corepath.files import episode_json, read_episodes
+from corepath.errors import Problem, RecordError
+from corepath.files.tasks import episode_json, read_episodes
 from corepath.importers import imported, recognised
-from corepath.importers.conversation import RecordError
 
 JUNK: list[Any] = [
     None,

@@ -10,9 +10,9 @@ from anthropic.types import Message
 from anthropic.types.beta import BetaMessage
 
 from corepath import Call
+from corepath.errors import RecordError
 from corepath.importers import imported, recognised
 from corepath.importers.anthropic_messages import episodes, fits
-from corepath.importers.conversation import RecordError
 
 from .conversations import ANTHROPIC
 from .damage import good, mixed, read, written

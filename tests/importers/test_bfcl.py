@@ -16,13 +16,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from corepath import UNANSWERED, Call
-from corepath.aggregate import FAILED_OUTSIDE
-from corepath.derive import Expected, ExpectedCall, derive
+from corepath.authoring.derive import Expected, ExpectedCall, derive
+from corepath.episode import FAILED_OUTSIDE
 from corepath.errors import Problem, TaskError
+from corepath.files.tool_file import Tools
 from corepath.importers import bfcl, imported
 from corepath.importers.expecting import expected_in
-from corepath.notation import tool
-from corepath.tool_file import Tools
+from corepath.notation.parser import tool
 
 from .conversations import ALL
 from .damage import damaged, mixed, read, survives, written

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import pytest
 
 from corepath import Call, Episode
-from corepath.action import UNANSWERED
+from corepath.errors import RecordError
 from corepath.importers import imported
-from corepath.importers.conversation import RecordError
 from corepath.importers.gemini import episodes, fits
+from corepath.notation.call import UNANSWERED
 
 from .damage import mixed, read, written
 

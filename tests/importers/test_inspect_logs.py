@@ -16,10 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corepath import Call, Episode, episode_json
-from corepath.action import UNANSWERED
-from corepath.errors import InputError, Problem
+from corepath.errors import InputError, Problem, RecordError
 from corepath.importers import archive, imported, inspect_logs, recognised
-from corepath.importers.conversation import RecordError
+from corepath.notation.call import UNANSWERED
 from tests.conftest import PATIENCE
 
 from . import inspect_eval

@@ -25,9 +25,9 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 
 from corepath import Call
-from corepath.action import UNANSWERED
-from corepath.importers.conversation import RecordError
+from corepath.errors import RecordError
 from corepath.importers.langchain import episodes
+from corepath.notation.call import UNANSWERED
 
 from .damage import read, written
 

@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corepath import Call, Episode
-from corepath.action import UNANSWERED
-from corepath.errors import Problem
+from corepath.errors import Problem, RecordError
 from corepath.importers import imported, mcp_logs
-from corepath.importers.conversation import RecordError
+from corepath.notation.call import UNANSWERED
 from tests.conftest import PATIENCE
 
 from . import mcp_tee

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corepath import Call
-from corepath.errors import InputError
+from corepath.errors import InputError, RecordError
 from corepath.importers import imported, recognised
-from corepath.importers.conversation import Conversation, RecordError
+from corepath.importers.messages import Conversation
 
 from .conversations import ALL, ANTHROPIC, CALLS, GEMINI, OPENAI, RESPONSES, bare
 from .damage import damaged, good, mixed, read, survives, written

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion
 
 from corepath import Call, Episode
-from corepath.action import UNANSWERED
-from corepath.importers.conversation import RecordError
+from corepath.errors import RecordError
 from corepath.importers.export import openai_messages, openai_record
 from corepath.importers.openai_chat import episodes, fits
-from corepath.json_values import arguments_of
+from corepath.notation.call import UNANSWERED
+from corepath.values import arguments_of
 from tests.strategies import json_objects, json_values, texts, tool_names
 
 from .conversations import CALLS, OPENAI

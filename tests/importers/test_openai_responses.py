@@ -10,10 +10,10 @@ from openai.types.responses import Response, ResponseInputItem
 from pydantic import TypeAdapter
 
 from corepath import Call
-from corepath.action import UNANSWERED
+from corepath.errors import RecordError
 from corepath.importers import imported
-from corepath.importers.conversation import RecordError
 from corepath.importers.openai_responses import episodes
+from corepath.notation.call import UNANSWERED
 
 from .conversations import RESPONSES
 from .damage import mixed, read, written

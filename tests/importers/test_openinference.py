@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corepath import Call, Episode
-from corepath.action import UNANSWERED
+from corepath.errors import RecordError
 from corepath.importers import openinference, otel
-from corepath.importers.conversation import RecordError
+from corepath.notation.call import UNANSWERED
 
 from .damage import damaged, read, survives, written
 from .spans_by_hand import TRACE, sent, span

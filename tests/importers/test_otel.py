@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corepath import Call, Episode
-from corepath.action import UNANSWERED
-from corepath.errors import InputError, Problem
+from corepath.errors import InputError, Problem, RecordError
 from corepath.importers import imported, openinference, otel, recognised
-from corepath.importers.conversation import RecordError
+from corepath.notation.call import UNANSWERED
 
 from .damage import damaged, good, mixed, read, survives, written
 from .spans_by_hand import TRACE, answers, asks, chat, ran, says, sent, span

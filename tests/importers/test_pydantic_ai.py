@@ -13,9 +13,9 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from corepath import Call
-from corepath.action import UNANSWERED
-from corepath.importers.conversation import RecordError
+from corepath.errors import RecordError
 from corepath.importers.pydantic_ai import episodes
+from corepath.notation.call import UNANSWERED
 
 from .damage import read
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from corepath import Call, Episode, load_episodes
-from corepath.importers.conversation import RecordError
+from corepath.errors import RecordError
 from corepath.importers.export import openai_record
 from corepath.importers.routing import Routing, read_table
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corepath import UNANSWERED, Call, Episode
-from corepath.aggregate import FAILED_OUTSIDE
-from corepath.derive import Expected, ExpectedCall
+from corepath.authoring.derive import Expected, ExpectedCall
+from corepath.episode import FAILED_OUTSIDE
 from corepath.errors import Problem
 from corepath.importers import imported, recognised, tau2_bench, tau_bench
 from corepath.importers.expecting import expected_in

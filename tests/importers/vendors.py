@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.bad_server import BadServer, Reply, Request, call, calls, says
+from tests.runs.bad_server import BadServer, Reply, Request, call, calls, says
 
 
 def talk_to_openai(instrumentor: Any, exporter: Any) -> None:

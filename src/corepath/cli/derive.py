@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
+from corepath.authoring.derive import Derived, Expected, derive, likely_mistakes
 from corepath.cli.options import present, present_path
 from corepath.cli.printing import report, say, wrong_use
-from corepath.derive import Derived, Expected, derive, likely_mistakes
+from corepath.episode import NO_AGENT_ACTIONS
 from corepath.errors import InputError, Problem, TaskError, count
+from corepath.files.tool_file import Tools, load_tools
 from corepath.importers.expecting import SOURCES, expected_in, own_tools, source_of
-from corepath.task import NO_AGENT_ACTIONS
-from corepath.tool_file import Tools, load_tools
 
 
 class Writes(StrEnum):

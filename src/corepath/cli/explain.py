@@ -16,8 +16,8 @@ from corepath.cli.score import badness
 from corepath.errors import CorepathError, Problem, nearest
 from corepath.explanation import explain
 from corepath.runs.reading import Entry, read_entries
-from corepath.score import score
-from corepath.show import visible
+from corepath.scoring.score import score
+from corepath.values import visible
 
 MOST_PRINTED: Final = 20
 """Episodes that are explained where none is named."""

@@ -16,16 +16,15 @@ import typer
 from corepath.cli.derive import ToolsOption, write_tasks
 from corepath.cli.options import find_sources, present, present_episodes, present_path
 from corepath.cli.printing import report, say, wrong_use
-from corepath.errors import InputError, Problem, TaskError, count
-from corepath.files import episode_json
+from corepath.episode import Episode
+from corepath.errors import InputError, Problem, RecordError, TaskError, count
+from corepath.files.lookup import Tasks
+from corepath.files.tasks import episode_json
 from corepath.importers import FORMATS, imported
-from corepath.importers.conversation import RecordError
 from corepath.importers.expecting import SOURCES
 from corepath.importers.export import openai_record
 from corepath.importers.routing import Routing, read_table
 from corepath.runs.reading import read_entries
-from corepath.sources import Tasks
-from corepath.task import Episode
 
 MOST_SAID = 20
 """Problems that are told one by one."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from corepath.cli.printing import wrong_use
-from corepath.show import visible
+from corepath.values import visible
 
 
 @dataclass(frozen=True)

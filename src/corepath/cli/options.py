@@ -11,8 +11,8 @@ import typer
 from corepath.cli.printing import wrong_use
 from corepath.cli.profile import Profile
 from corepath.errors import TaskError, no_such_file
+from corepath.files.lookup import Source, Tasks, all_sources
 from corepath.runs.folder import MANIFEST, is_run
-from corepath.sources import Source, Tasks, all_sources
 
 MISSING_EXTRA = 3
 """The exit code where packages, or a model, cannot be had."""
@@ -71,7 +71,7 @@ def find_tasks(targets: list[str] | None) -> Tasks:
 
 def _complete_task(incomplete: str) -> list[str]:
     """For shells: the worlds, or the tasks of a world that is written already."""
-    from corepath.world import installed_worlds, world  # noqa: PLC0415
+    from corepath.world.world import installed_worlds, world  # noqa: PLC0415
 
     name, slash, _ = incomplete.partition("/")
     known = installed_worlds()

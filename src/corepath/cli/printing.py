@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from corepath.errors import Problem
-from corepath.files import EpisodeLine
-from corepath.show import visible
+from corepath.files.tasks import EpisodeLine
+from corepath.values import visible
 
 out = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
 err = Console(highlight=False, stderr=True)

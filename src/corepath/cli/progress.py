@@ -16,11 +16,11 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from corepath.aggregate import Summary
 from corepath.cli.printing import err
+from corepath.episode import Episode
 from corepath.errors import count
-from corepath.show import visible
-from corepath.task import Episode
+from corepath.scoring.summary import Summary
+from corepath.values import visible
 
 EVERY_SECONDS: Final = 10.0
 """Between two plain lines."""

@@ -13,17 +13,19 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from corepath.agents import FLOOR
-from corepath.aggregate import MEANS, VECTOR, checked_weights
 from corepath.cli.options import JsonOption, ProfileOption, RunsArgument, TasksOption, find_tasks, present_episodes
 from corepath.cli.printing import out, report, say, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import waiting
 from corepath.errors import CorepathError, InputError, TaskError, count, install, nearest
+from corepath.play.built_in import FLOOR
 from corepath.report.comparison import NEITHER, Difference, compared, fewest_tasks, worse
 from corepath.report.results import Results, load_results
 from corepath.report.sensitivity import Shift, sensitivity
-from corepath.report.tables import BY, MORE_COLUMNS, PAPER_COLUMNS, Column, Means, Table, faults_table, harms_table
+from corepath.report.summary_table import MORE_COLUMNS, PAPER_COLUMNS, Means
+from corepath.report.table import Column, Table
+from corepath.report.tables import BY, faults_table, harms_table
+from corepath.scoring.summary import MEANS, VECTOR, checked_weights
 
 
 class By(StrEnum):

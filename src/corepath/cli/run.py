@@ -12,9 +12,6 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from corepath.agents import BUILT_IN, FLOOR
-from corepath.agents.own import RAISED, digest, find_agent, is_own
-from corepath.aggregate import FAILED_OUTSIDE, agent_of, summaries, world_of
 from corepath.cli.options import (
     MISSING_EXTRA,
     JsonOption,
@@ -27,18 +24,21 @@ from corepath.cli.options import (
 from corepath.cli.printing import out, print_table, report, safe, say, table, tell_damage, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import Watch, fetching, waiting
+from corepath.episode import FAILED_OUTSIDE, Episode, agent_of, world_of
 from corepath.errors import CorepathError, InputError, OptionError, Problem, TaskError, count, install
-from corepath.files import episode_json
-from corepath.fingerprint import fingerprint
-from corepath.playing import rescored
-from corepath.report.tables import MORE_COLUMNS, Means, summary_table
+from corepath.files.fingerprint import fingerprint
+from corepath.files.lookup import Source, Tasks, all_sources
+from corepath.files.tasks import episode_json
+from corepath.play.built_in import BUILT_IN, FLOOR
+from corepath.play.own_agents import RAISED, digest, find_agent, is_own
+from corepath.play.play import rescored
+from corepath.report.summary_table import MORE_COLUMNS, Means, summary_table
 from corepath.runs.folder import MANIFEST, SET_ASIDE, RunFolder, key_of, new_folder, replace_file, why_not_new
 from corepath.runs.plan import Plan, Played, changed, scored_again
 from corepath.runs.reading import read_entries
 from corepath.runs.redact import redaction_of, values_in
 from corepath.runs.suite import play_built_in
-from corepath.sources import Source, Tasks, all_sources
-from corepath.task import Episode
+from corepath.scoring.summary import summaries
 
 
 def add_commands(app: typer.Typer) -> None:

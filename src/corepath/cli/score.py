@@ -15,20 +15,19 @@ from typing import Annotated, Any, Final
 import typer
 from rich.text import Text
 
-from corepath.aggregate import LEFT_OUT, left_out
 from corepath.cli.junit import Case, write_junit
 from corepath.cli.options import EpisodesArgument, JsonOption, TasksOption, find_tasks
 from corepath.cli.printing import print_table, report, safe, say, table, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import Count, count_lines
+from corepath.episode import EXCLUSIONS, NO_AGENT_ACTIONS, Episode, exclusion
 from corepath.errors import CorepathError, Problem, TaskError, count, nearest
 from corepath.explanation import explain
+from corepath.files.lookup import Tasks
 from corepath.runs.folder import EPISODES, RunFolder
 from corepath.runs.plan import Plan
 from corepath.runs.reading import Entry, read_entries
-from corepath.score import PAPER, Score, Scoring, score, with_options
-from corepath.sources import Tasks
-from corepath.task import NO_AGENT_ACTIONS, Episode
+from corepath.scoring.score import PAPER, Score, Scoring, score, with_options
 
 GATES: Final = (
     "pc", "pc_ktc", "prefix_criticality", "harm_free", "efficiency", "directness", "pc_hlr", "accepted", "answer_match",
@@ -218,7 +217,7 @@ class Gate:
 
     def hold(self, number: int, episode: Episode, scored: Score) -> list[str]:
         """Where an episode is outside the limits; an undefined score is. One that asks nothing of the agent is not."""
-        if left_out(episode) == "unasked":
+        if exclusion(episode) == "unasked":
             return []
         found: list[str] = []
         for key, limit in self.least.items():
@@ -278,7 +277,7 @@ class _Row:
     matches: tuple[bool | None, bool | None]
     answer: bool | None
     reward: float | None
-    left_out: str | None
+    exclusion: str | None
     scoring: Scoring
     badness: tuple[float, int, int]
     json: str
@@ -297,7 +296,7 @@ class _Row:
             matches=(scored.state_match, scored.response_match),
             answer=scored.answer_match,
             reward=float(given) if isinstance(given, (bool, int, float)) else None,
-            left_out=left_out(episode),
+            exclusion=exclusion(episode),
             scoring=scored.scoring,
             badness=badness(number, scored),
             json=_line(number, entry, scored) if as_json else "",
@@ -353,7 +352,7 @@ def _print_scores(rows: list[_Row], listed: list[_Row]) -> None:
         if rewarded:
             shown.append("–" if row.reward is None else f"{row.reward:g}")
         made.add_row(safe(f"{row.number} {row.name}"), *shown, "yes" if row.accepted else f"no (−{row.missing})")
-    counted = [row for row in rows if row.left_out is None]
+    counted = [row for row in rows if row.exclusion is None]
     ways = {row.scoring for row in rows}
     columns = {name: tuple(row.values[place] for row in counted) for place, name in enumerate(_COLUMNS)}
     undefined = columns["efficiency"].count(None)
@@ -385,10 +384,10 @@ def _print_notes(rows: list[_Row], counted: list[_Row], undefined: int, ways: se
     if len(ways) > 1:
         named = ", ".join(sorted({way.profile for way in ways}))
         say(f"no mean: these were scored in different ways ({named}); score them alike with --profile")
-    for why, words in LEFT_OUT.items():
-        if left := sum(row.left_out == why for row in rows):
+    for why, words in EXCLUSIONS.items():
+        if left := sum(row.exclusion == why for row in rows):
             say(f"{left:,} of {count(len(rows), 'episode')} {words}: in no mean")
-    if any(row.left_out is None and row.scoring == PAPER and row.values[2] == 1.0 != row.values[3] for row in rows):
+    if any(row.exclusion is None and row.scoring == PAPER and row.values[2] == 1.0 != row.values[3] for row in rows):
         say("a perfect path of fewer than two steps has PC-KTC 0.750: there is no order to judge, and the paper's "
             "profile counts that as half; --profile recommended lets PC stand alone")  # fmt: skip
 

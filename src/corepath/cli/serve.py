@@ -11,9 +11,9 @@ import typer
 from corepath.cli.options import MISSING_EXTRA, find_sources
 from corepath.cli.printing import say, tell_damage, wrong_use
 from corepath.errors import install
+from corepath.files.lookup import Source
 from corepath.runs.folder import SET_ASIDE, new_folder
-from corepath.show import visible
-from corepath.sources import Source
+from corepath.values import visible
 
 _HOST, _PORT, _IDLE = "127.0.0.1", 8765, 600.0
 

@@ -19,14 +19,14 @@ from corepath.cli.options import (
     present_episodes,
 )
 from corepath.cli.printing import print_table, report, safe, safe_lines, say, table, wrong_use
-from corepath.drawing import draw
+from corepath.drawing.draw import draw
+from corepath.drawing.export import as_dot, as_mermaid, as_text, count_text, span
 from corepath.errors import InputError, nearest
-from corepath.formats import schema as format_schema
-from corepath.show import as_dot, as_mermaid, as_text, count_text, span
-from corepath.show import as_json as task_json
-from corepath.sources import Source
+from corepath.files.lookup import Source
+from corepath.files.schema import schema as format_schema
+from corepath.files.task_writer import as_json as task_json
 from corepath.task import Task
-from corepath.world import traits
+from corepath.world.world import traits
 
 
 class Format(StrEnum):
@@ -131,8 +131,8 @@ _MOST_STATES: Final = 60
 def _show_drawing(task: Task) -> None:
     made = draw(task.automaton, collapsed=len(task.automaton.states) > _MOST_STATES, name=task.id)
     typer.echo(made.svg, nl=False)
-    if made.left_out:
-        say(made.left_out)
+    if made.hidden:
+        say(made.hidden)
 
 
 def _named(name: str, tasks: list[str] | None) -> list[Source]:

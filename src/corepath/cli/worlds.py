@@ -12,15 +12,15 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from corepath.authoring.templates import TASK_STARTER, WORLD_STARTER
 from corepath.cli.options import JsonOption, TaskArguments, find_sources
 from corepath.cli.printing import out, print_table, safe, say, table, wrong_use
+from corepath.drawing.export import count_text, span
 from corepath.errors import CorepathError, count
-from corepath.mutants import Tally, mutate, total
-from corepath.show import count_text, span
-from corepath.sources import Source
-from corepath.starters import TASK_STARTER, WORLD_STARTER
-from corepath.verify import Verdict, verify_seeds, verify_task
-from corepath.world import installed_worlds, world
+from corepath.files.lookup import Source
+from corepath.verification.mutation import Tally, mutate, total
+from corepath.verification.verify import Verdict, verify_seeds, verify_task
+from corepath.world.world import installed_worlds, world
 
 
 class Kind(StrEnum):

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from corepath import notation
-from corepath.action import UNANSWERED, Call
+from corepath.episode import Episode
 from corepath.explanation.ends import answer, outside, state
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Explanation, Finding, FindingKind, Note
@@ -27,10 +26,12 @@ from corepath.explanation.turns import unseen
 from corepath.explanation.undone import pairs, undone
 from corepath.explanation.waste import idle, waste
 from corepath.explanation.words import cut
-from corepath.explore import replay
-from corepath.score import PAPER, Score, Scoring, score
-from corepath.show import visible
-from corepath.task import Episode, Task
+from corepath.notation import parser
+from corepath.notation.call import UNANSWERED, Call
+from corepath.scoring.score import PAPER, Score, Scoring, score
+from corepath.task import Task
+from corepath.values import visible
+from corepath.world.exploring import replay
 
 LONGEST_HEADLINE: Final = 300
 
@@ -46,7 +47,7 @@ def explain(
 ) -> Explanation:
     """Why the calls (or an episode) score as they do on a task. `scored` is their score, where that is known."""
     if not isinstance(calls, Episode):
-        made = tuple(notation.call(call) if isinstance(call, str) else call for call in calls)
+        made = tuple(parser.call(call) if isinstance(call, str) else call for call in calls)
         calls = Episode(task.id, made, answer=UNANSWERED)
     run = None if task.simulator is None else replay(task, calls.calls)
     found = score(task, calls, scoring, replayed=run) if scored is None else scored

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from corepath.action import Action
+from corepath.automaton.step import Kind
 from corepath.explanation.facts import Facts
 from corepath.explanation.values import LONGEST_NAME, given_beside, value_text, wanted_text
 from corepath.explanation.words import MOST_LISTED, cut
-from corepath.json_values import key_text
-from corepath.matchers import ResultOf, Scope, every
-from corepath.trace import Kind
+from corepath.notation.action import Action
+from corepath.notation.matchers import ResultOf, Scope, every
+from corepath.values import key_text
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from corepath.automaton.harm import HarmKind
+from corepath.automaton.step import Kind
 from corepath.errors import count
 from corepath.explanation.arguments import meant
 from corepath.explanation.facts import Facts
@@ -11,8 +13,6 @@ from corepath.explanation.groups import Group, done_later, refused, returned_els
 from corepath.explanation.harms import not_done, repeated_at_once, why
 from corepath.explanation.values import step_text, tool_name
 from corepath.explanation.words import MOST_LISTED, calls_text, capital, listed, times
-from corepath.harm import HarmKind
-from corepath.trace import Kind
 
 _NO_STEP: Final = (HarmKind.WRONG_ARGUMENT, HarmKind.UNLISTED)
 """Kinds of calls that are no step, whenever they come."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from corepath.automaton.step import Kind, Position, step
 from corepath.explanation.facts import Facts
-from corepath.trace import Kind, Position, step
 
 Row = tuple[int | None, int | None]
 """A call of the old path and a step of the changed one, by number; None where one of them has nothing there."""

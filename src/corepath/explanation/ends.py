@@ -10,7 +10,7 @@ from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.path import missing
 from corepath.explanation.values import value_text, wanted_text
 from corepath.explanation.words import listed, sentence
-from corepath.matchers import Scope
+from corepath.notation.matchers import Scope
 
 
 def outside(facts: Facts) -> Iterator[Finding]:

@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from corepath.action import UNANSWERED
-from corepath.aggregate import FAILED_OUTSIDE
-from corepath.automaton import Automaton
+from corepath.automaton.automaton import Automaton
+from corepath.automaton.step import Kind, Position, Step, advance
+from corepath.episode import FAILED_OUTSIDE
 from corepath.explanation.pairing import laid_out
 from corepath.explanation.values import call_text, message_text, step_text
 from corepath.explanation.words import MOST_LISTED, listed, times
-from corepath.explore import Replay
-from corepath.matchers import Scope
-from corepath.metrics.alignment import Pair
-from corepath.score import Reference, Score
+from corepath.notation.call import UNANSWERED
+from corepath.notation.matchers import Scope
+from corepath.scoring.alignment import Pair
+from corepath.scoring.score import Reference, Score
 from corepath.task import Task
-from corepath.trace import Kind, Position, Step, moved
-from corepath.world import same_public
+from corepath.world.exploring import Replay
+from corepath.world.world import same_public
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Facts:
         """Where the run stood before each call."""
         positions = [self.score.trace.begin]
         for step in self.steps:
-            positions.append(moved(positions[-1], step))
+            positions.append(advance(positions[-1], step))
         return tuple(positions)
 
     def scope(self, index: int) -> Scope:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from corepath.automaton.harm import HarmKind
+from corepath.automaton.step import Kind
 from corepath.explanation.words import cut
-from corepath.harm import HarmKind
-from corepath.trace import Kind
 
 WIDEST_CALL: Final = 70
 """Signs of a call that a line of the step list has room for."""

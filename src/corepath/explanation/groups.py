@@ -6,13 +6,13 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from corepath.automaton.harm import HarmKind
+from corepath.automaton.step import Kind, Position, Step
+from corepath.automaton.step import step as run_step
 from corepath.explanation.edits import with_step
 from corepath.explanation.facts import Facts
 from corepath.explanation.undone import Pair
-from corepath.harm import HarmKind
-from corepath.score import Harm
-from corepath.trace import Kind, Position, Step
-from corepath.trace import step as run_step
+from corepath.scoring.score import Harm
 
 _OTHER_CALLS: Final = (HarmKind.WRONG_ARGUMENT, HarmKind.UNLISTED, HarmKind.OUT_OF_ORDER, HarmKind.FORBIDDEN)
 """Kinds of calls that may stand in the place of a step."""

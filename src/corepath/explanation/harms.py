@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from corepath.action import UNANSWERED, Action
+from corepath.automaton.harm import HarmKind
+from corepath.automaton.step import Kind, Step
 from corepath.errors import count, nearest
 from corepath.explanation.arguments import meant
 from corepath.explanation.facts import Facts
@@ -14,11 +15,11 @@ from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.groups import Group, done_later, is_enough
 from corepath.explanation.values import message_text, step_text, tool_name, value_text
 from corepath.explanation.words import calls_text, capital, listed, sentence, stopped_text
-from corepath.harm import HarmKind
-from corepath.json_values import parse_json
-from corepath.policy import breaks
-from corepath.score import Harm
-from corepath.trace import Kind, Step
+from corepath.notation.action import Action
+from corepath.notation.call import UNANSWERED
+from corepath.rules.policy import breaks
+from corepath.scoring.score import Harm
+from corepath.values import parse_json
 
 MOST_GROUPS: Final = 12
 """Groups of harmful calls that are told one by one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from corepath.automaton.harm import HarmKind
 from corepath.errors import count
 from corepath.explanation.cause import cause
 from corepath.explanation.facts import Facts
@@ -11,7 +12,6 @@ from corepath.explanation.groups import Group
 from corepath.explanation.path import called_early, divergence, limit_text, missing, refused_at_the_end
 from corepath.explanation.turns import pairs as unseen_pairs
 from corepath.explanation.words import calls_text, sentence, stopped_text
-from corepath.harm import HarmKind
 
 
 def headline(facts: Facts, found: tuple[Group, ...], idle: Mapping[int, object]) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from corepath.automaton.step import Kind, Step
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Note
 from corepath.explanation.harms import effect, why
-from corepath.show import visible
-from corepath.trace import Kind, Step
+from corepath.values import visible
 
 
 def notes(facts: Facts, idle: Mapping[int, tuple[object, str]]) -> Iterator[Note]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from corepath.metrics.alignment import Pair
+from corepath.scoring.alignment import Pair
 
 Names = tuple[str, str | None]
 """The name of a call or a step, and its tool."""

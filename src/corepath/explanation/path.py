@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from corepath.automaton.step import Kind
+from corepath.episode import CONTEXT_LIMIT, STEP_LIMIT, TURN_LIMIT
 from corepath.errors import count
 from corepath.explanation.arguments import near_misses
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.words import calls_text, listed, sentence
-from corepath.playing import CONTEXT_LIMIT, STEP_LIMIT, TURN_LIMIT
-from corepath.trace import Kind
 
 MOST_STEPS: Final = 6
 """Steps that are listed one by one."""

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from corepath.automaton.step import Kind
 from corepath.explanation.edits import Edits, Row, changed, kept, refused_after_harm, with_step
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.words import calls_text, listed, sentence
-from corepath.metrics.alignment import Pair
-from corepath.score import Reference
-from corepath.trace import Kind
+from corepath.scoring.alignment import Pair
+from corepath.scoring.score import Reference
 
 MOST_EDITS: Final = 4
 """Steps to be put in that are told one by one; a path that lacks more is repaired at its end."""
@@ -119,9 +119,9 @@ def _beside_the_repaired(facts: Facts) -> Iterator[Edits]:
         yield Edits(tuple(out), replaced, added={slot.before: _symbols(facts, slot) for slot in slots})
 
 
-def _shorter(facts: Facts, left_out: list[int], put: dict[int, int], slots: list[_Slot]) -> Edits:
+def _shorter(facts: Facts, dropped: list[int], put: dict[int, int], slots: list[_Slot]) -> Edits:
     """The same with calls moved rather than left out and made again, and with what is there already."""
-    out, replaced, moved, added = list(left_out), dict(put), dict[int, int](), dict[int, tuple[int, ...]]()
+    out, replaced, moved, added = list(dropped), dict(put), dict[int, int](), dict[int, tuple[int, ...]]()
     for slot in slots:
         if _there_already(facts, slot):
             continue

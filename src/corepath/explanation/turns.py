@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
-from corepath.automaton import Automaton
+from corepath.automaton.automaton import Automaton
+from corepath.automaton.step import Kind, Step
 from corepath.errors import count
 from corepath.explanation.arguments import meant
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.words import calls_text, sentence
-from corepath.matchers import ResultOf, every
-from corepath.trace import Kind, Step
+from corepath.notation.matchers import ResultOf, every
 
 MOST_LOOKED_AT: Final = 2_000
 """States that are looked at to see whether one step needs another."""

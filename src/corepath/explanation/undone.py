@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from corepath.automaton.step import Kind
 from corepath.errors import count
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.values import value_text
 from corepath.explanation.words import cut, listed, sentence
-from corepath.json_values import canonical, equal
-from corepath.trace import Kind
+from corepath.values import canonical, equal
 
 MOST_PAIRS: Final = 5
 """Pairs that are told one by one."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from corepath.action import Action, Call
 from corepath.explanation.words import cut, listed
-from corepath.json_values import key_text, written
-from corepath.matchers import (
+from corepath.notation.action import Action
+from corepath.notation.call import Call
+from corepath.notation.matchers import (
     Anything,
     Approx,
     Between,
@@ -26,6 +26,7 @@ from corepath.matchers import (
     Unordered,
     Variable,
 )
+from corepath.values import key_text, written
 
 LONGEST_NAME: Final = 60
 LONGEST_VALUE: Final = 50

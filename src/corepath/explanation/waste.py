@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from enum import StrEnum
 
-from corepath.action import unknown_token
+from corepath.automaton.step import Kind, Step
 from corepath.errors import count
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.undone import Pair
 from corepath.explanation.values import message_text, tool_name, value_text
 from corepath.explanation.words import calls_text, sentence, tallied
-from corepath.trace import Kind, Step
+from corepath.notation.call import unknown_token
 
 
 class Idle(StrEnum):

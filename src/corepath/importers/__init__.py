@@ -13,11 +13,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from corepath.errors import InputError, Problem, TaskError, nearest
-from corepath.importers.conversation import RecordError
+from corepath.episode import Episode
+from corepath.errors import InputError, Problem, RecordError, TaskError, nearest
 from corepath.importers.exchanges import why_no_record_fits
 from corepath.importers.reading import Place, readable, records
-from corepath.task import Episode
 
 FORMATS: Final = {
     "corepath": "episodes",

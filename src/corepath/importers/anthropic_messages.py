@@ -16,8 +16,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
-from corepath.errors import Problem
-from corepath.importers.conversation import Conversation, RecordError, objects, result_value
+from corepath.episode import Episode
+from corepath.errors import Problem, RecordError
 from corepath.importers.exchanges import (
     around,
     as_exchange,
@@ -28,7 +28,7 @@ from corepath.importers.exchanges import (
     why_no_record_fits,
     why_nothing,
 )
-from corepath.task import Episode
+from corepath.importers.messages import Conversation, objects, result_value
 
 CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
 RESULT: Final = "tool_result"

@@ -10,7 +10,7 @@ from importlib import import_module
 from io import SEEK_CUR, SEEK_END
 from typing import IO, Any, Final
 
-from corepath.importers.conversation import RecordError
+from corepath.errors import RecordError
 
 _ZSTANDARD: Final = 93
 _SIZES_COME_LATER: Final = 8

@@ -19,13 +19,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from corepath.aggregate import FAILED_OUTSIDE
-from corepath.derive import Expected, ExpectedCall
-from corepath.errors import Problem, count
-from corepath.importers.conversation import Conversation, RecordError, metadata_of, objects, result_value
+from corepath.authoring.derive import Expected, ExpectedCall
+from corepath.episode import FAILED_OUTSIDE, Episode
+from corepath.errors import Problem, RecordError, count
+from corepath.importers.messages import Conversation, metadata_of, objects, result_value
 from corepath.importers.reading import records
-from corepath.json_values import parse_json
-from corepath.task import Episode
+from corepath.values import parse_json
 
 _BROKE_OFF: Final = "Error during inference"
 _NOT_RUN: Final = "Error during execution"

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from io import BytesIO
 from typing import Any
 
-from corepath.files import read_episodes
-from corepath.importers.conversation import RecordError
-from corepath.task import Episode
+from corepath.episode import Episode
+from corepath.errors import RecordError
+from corepath.files.tasks import read_episodes
 
 
 def fits(value: Any) -> str | None:

@@ -15,11 +15,11 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
-from corepath.errors import Problem
-from corepath.importers.conversation import RecordError, metadata_of
+from corepath.episode import Episode
+from corepath.errors import Problem, RecordError
+from corepath.importers.messages import metadata_of
 from corepath.importers.reading import Place, records
-from corepath.json_values import canonical
-from corepath.task import Episode
+from corepath.values import canonical
 
 Fits = Callable[[Any], str | None]
 """Why a record is not of a format; None where it is."""

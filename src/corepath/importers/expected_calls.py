@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from corepath import notation
-from corepath.derive import Expected, ExpectedCall
+from corepath.authoring.derive import Expected, ExpectedCall
 from corepath.errors import InputError, NotationError, Problem, nearest
-from corepath.files import TASK_ENDINGS
-from corepath.located import Located, read_json, read_yaml
+from corepath.files.tasks import TASK_ENDINGS
+from corepath.files.yaml import Located, read_json, read_yaml
+from corepath.notation import parser
 
 _FIELDS: Final = ("id", "prompt", "tags", "calls")
 
@@ -85,7 +85,7 @@ def _call(document: Located, place: int, call: Any, problems: list[Problem]) -> 
     where = ("calls", place)
     if isinstance(call, str):
         try:
-            read = notation.call(call)
+            read = parser.call(call)
         except NotationError as error:
             problems.append(document.problem(error.message, where, error.position))
             return None

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from corepath.derive import Expected
+from corepath.authoring.derive import Expected
 from corepath.errors import InputError, Problem, TaskError, nearest
 
 SOURCES: Final = {"tau-bench": "tau_bench", "tau2": "tau2_bench", "bfcl": "bfcl", "calls": "expected_calls"}

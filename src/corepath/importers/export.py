@@ -6,12 +6,12 @@ import json
 from itertools import groupby
 from typing import Any
 
-from corepath.action import UNANSWERED, Call
-from corepath.files import episode_json
+from corepath.episode import Episode
+from corepath.files.tasks import episode_json
 from corepath.importers import openai_chat
-from corepath.importers.conversation import result_value
-from corepath.importers.origin import KEY, origin
-from corepath.task import Episode
+from corepath.importers.messages import result_value
+from corepath.notation.call import UNANSWERED, Call
+from corepath.play.origin import KEY, origin
 
 
 def openai_record(episode: Episode) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from corepath.errors import Problem
-from corepath.importers.conversation import Conversation, RecordError, metadata_of, objects
+from corepath.episode import Episode
+from corepath.errors import Problem, RecordError
 from corepath.importers.exchanges import around, as_exchange, plain, said_of, streamed, why_no_record_fits, why_nothing
-from corepath.task import Episode
+from corepath.importers.messages import Conversation, metadata_of, objects
 
 CALL: Final = ("functionCall", "function_call")
 ANSWER: Final = ("functionResponse", "function_response")

@@ -34,12 +34,11 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from corepath.action import UNANSWERED, Call
-from corepath.errors import InputError, Problem, nearest
-from corepath.importers.conversation import RecordError
-from corepath.json_values import arguments_of
-from corepath.located import read_mapping
-from corepath.task import Episode
+from corepath.episode import Episode
+from corepath.errors import InputError, Problem, RecordError, nearest
+from corepath.files.yaml import read_mapping
+from corepath.notation.call import UNANSWERED, Call
+from corepath.values import arguments_of
 
 Keys = tuple[str, ...]
 """A path, name by name."""

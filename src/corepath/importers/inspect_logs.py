@@ -16,15 +16,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Final
 
-from corepath.aggregate import FAILED_OUTSIDE
-from corepath.errors import Problem
+from corepath.episode import FAILED_OUTSIDE, Episode
+from corepath.errors import Problem, RecordError
 from corepath.importers.archive import is_archive, member, members
-from corepath.importers.conversation import Conversation, RecordError, objects, result_value, text_of
 from corepath.importers.json_parts import PartError, parts
 from corepath.importers.json_parts import Path as PartPath
-from corepath.importers.origin import EPISODE, KEY, origin_in, restore
-from corepath.json_values import parse_json
-from corepath.task import Episode
+from corepath.importers.messages import Conversation, objects, result_value, text_of
+from corepath.play.origin import EPISODE, KEY, origin_in, restore
+from corepath.values import parse_json
 
 _ATTACHED: Final = "attachment://"
 _HEADERS: Final = ("header.json", "_journal/start.json")

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from corepath.action import UNANSWERED, Call
-from corepath.importers.conversation import Conversation, result_value
+from corepath.episode import Episode
+from corepath.importers.messages import Conversation, result_value
 from corepath.importers.otlp import Span
 from corepath.importers.span_messages import Answered, Asked, Chat, Message, Ran
-from corepath.json_values import arguments_of, canonical, equal
-from corepath.task import Episode
+from corepath.notation.call import UNANSWERED, Call
+from corepath.values import arguments_of, canonical, equal
 
 Family = Mapping[str, tuple[str | None, str | None]]
 """The parent and the kind of each span by its id."""

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
-from corepath.json_values import parse_json
-from corepath.located import why_unread
+from corepath.files.yaml import why_unread
+from corepath.values import parse_json
 
 Path = tuple[str | int, ...]
 """Where a part stands: the number of the value in the file, then keys and numbers in lists."""

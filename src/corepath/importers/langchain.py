@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from corepath.episode import Episode
+from corepath.errors import RecordError
 from corepath.importers.anthropic_messages import read_blocks
-from corepath.importers.conversation import Conversation, RecordError, metadata_of, objects, result_value
+from corepath.importers.messages import Conversation, metadata_of, objects, result_value
 from corepath.importers.openai_responses import ANSWERED_WITHIN, read_item
-from corepath.task import Episode
 
 KINDS: Final = ("ai", "human", "tool", "system", "function", "chat", "remove")
 

@@ -18,13 +18,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from corepath.errors import Problem
-from corepath.importers.conversation import Conversation, RecordError, result_value, text_of
-from corepath.importers.origin import origin_in, restore
+from corepath.episode import Episode
+from corepath.errors import Problem, RecordError
+from corepath.files.yaml import why_unread
+from corepath.importers.messages import Conversation, result_value, text_of
 from corepath.importers.reading import Place, is_lines, records
-from corepath.json_values import arguments_of, canonical, parse_json
-from corepath.located import why_unread
-from corepath.task import Episode
+from corepath.play.origin import origin_in, restore
+from corepath.values import arguments_of, canonical, parse_json
 
 _BODIES: Final = ("message", "data", "payload", "body", "msg", "raw")
 _TIMES: Final = ("timestamp", "time", "ts", "@timestamp")

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from corepath.errors import Problem
-from corepath.importers.conversation import Conversation, RecordError, objects, result_value, text_of
+from corepath.episode import Episode
+from corepath.errors import Problem, RecordError
 from corepath.importers.exchanges import (
     around,
     as_exchange,
@@ -27,9 +27,9 @@ from corepath.importers.exchanges import (
     why_no_record_fits,
     why_nothing,
 )
-from corepath.importers.origin import KEY, origin_in, restore
-from corepath.json_values import arguments_of
-from corepath.task import Episode
+from corepath.importers.messages import Conversation, objects, result_value, text_of
+from corepath.play.origin import KEY, origin_in, restore
+from corepath.values import arguments_of
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 

@@ -19,8 +19,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from corepath.errors import Problem
-from corepath.importers.conversation import Conversation, RecordError, objects, result_value
+from corepath.episode import Episode
+from corepath.errors import Problem, RecordError
 from corepath.importers.exchanges import (
     around,
     as_exchange,
@@ -31,8 +31,8 @@ from corepath.importers.exchanges import (
     why_no_record_fits,
     why_nothing,
 )
-from corepath.json_values import arguments_of
-from corepath.task import Episode
+from corepath.importers.messages import Conversation, objects, result_value
+from corepath.values import arguments_of
 
 ANSWERED_APART: Final = ("function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call",
                          "apply_patch_call", "tool_search_call", "program")  # fmt: skip

@@ -13,15 +13,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from corepath.action import UNANSWERED
-from corepath.errors import Problem
-from corepath.importers.conversation import RecordError, result_value
+from corepath.episode import Episode
+from corepath.errors import Problem, RecordError
 from corepath.importers.flat_attributes import tree
+from corepath.importers.messages import result_value
 from corepath.importers.otlp import Span
 from corepath.importers.span_files import read_spans
 from corepath.importers.span_messages import Answered, Asked, Chat, Message, Ran
 from corepath.importers.spans import Convention, episodes_of, found_in, stream_of, why_not
-from corepath.task import Episode
+from corepath.notation.call import UNANSWERED
 
 _KINDS: Final = {"LLM": "chat", "TOOL": "tool", "AGENT": "agent"}
 _HIDDEN: Final = "__REDACTED__"

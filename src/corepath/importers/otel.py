@@ -17,15 +17,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from corepath.action import UNANSWERED
-from corepath.errors import Problem
-from corepath.importers.conversation import RecordError, result_value, text_of
+from corepath.episode import Episode
+from corepath.errors import Problem, RecordError
 from corepath.importers.flat_attributes import tree
+from corepath.importers.messages import result_value, text_of
 from corepath.importers.otlp import Span
 from corepath.importers.span_files import read_spans
 from corepath.importers.span_messages import Answered, Asked, Chat, Message, Ran, read_json
 from corepath.importers.spans import Convention, episodes_of, found_in, stream_of, why_not
-from corepath.task import Episode
+from corepath.notation.call import UNANSWERED
 
 _KINDS: Final = {
     "chat": "chat", "generate_content": "chat", "text_completion": "chat", "execute_tool": "tool",

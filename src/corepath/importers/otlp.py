@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from corepath.importers.conversation import RecordError
+from corepath.errors import RecordError
 
 _HEX: Final = re.compile(r"(?:0x)?([0-9a-fA-F]{32}|[0-9a-fA-F]{16})")
 _LARGEST: Final = 2**63 - 1

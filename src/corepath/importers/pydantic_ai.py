@@ -14,10 +14,11 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any, Final
 
-from corepath.action import UNANSWERED
-from corepath.importers.conversation import Conversation, RecordError, metadata_of, objects, result_value
-from corepath.json_values import arguments_of
-from corepath.task import Episode
+from corepath.episode import Episode
+from corepath.errors import RecordError
+from corepath.importers.messages import Conversation, metadata_of, objects, result_value
+from corepath.notation.call import UNANSWERED
+from corepath.values import arguments_of
 
 CALL: Final = "tool-call"
 RETURN: Final = "tool-return"

@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from corepath.errors import InputError, Problem
+from corepath.files.yaml import why_unread
 from corepath.importers.json_parts import PartError, parts
-from corepath.json_values import parse_json
-from corepath.located import why_unread
+from corepath.values import parse_json
 
 _LOOKED_AT: Final = 4096
 """Bytes at the start of a file that tell what it is."""

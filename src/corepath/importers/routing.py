@@ -8,12 +8,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from corepath.errors import InputError
-from corepath.files import episode_json
-from corepath.importers.conversation import RecordError
-from corepath.json_values import parse_json
-from corepath.located import read_mapping
-from corepath.task import Episode
+from corepath.episode import Episode
+from corepath.errors import InputError, RecordError
+from corepath.files.tasks import episode_json
+from corepath.files.yaml import read_mapping
+from corepath.values import parse_json
 
 
 @dataclass(frozen=True)

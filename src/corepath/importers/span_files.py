@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from corepath.errors import Problem
-from corepath.importers.conversation import RecordError
+from corepath.errors import Problem, RecordError
+from corepath.files.yaml import why_unread
 from corepath.importers.json_parts import PartError, Text, parts
 from corepath.importers.json_parts import Path as PartPath
 from corepath.importers.otlp import GROUPS, SCOPES, Resource, Span, attributes_of, kind_of, span_of, spans_of
-from corepath.json_values import parse_json
-from corepath.located import why_unread
+from corepath.values import parse_json
 
 LONGEST_LINE: Final = 8 * 2**20
 """Bytes of a line that is read at once; a longer one is read part by part."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from corepath.action import UNANSWERED
-from corepath.importers.conversation import RecordError, result_value
+from corepath.errors import RecordError
+from corepath.importers.messages import result_value
+from corepath.notation.call import UNANSWERED
 
 
 @dataclass(frozen=True)

@@ -18,14 +18,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Self
 
-from corepath.errors import Problem
-from corepath.importers.conversation import RecordError
+from corepath.episode import Episode
+from corepath.errors import Problem, RecordError
 from corepath.importers.joining import Family, Joining
 from corepath.importers.otlp import Resource, Span, span_of, spans_of
 from corepath.importers.span_files import Found, read_spans
 from corepath.importers.span_messages import Chat, Ran
-from corepath.json_values import equal
-from corepath.task import Episode
+from corepath.values import equal
 
 LOOKED_AT: Final = 3_000
 """Spans at the beginning of a file among which one must be of a convention for the file to be recognised."""

@@ -15,12 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from corepath.aggregate import FAILED_OUTSIDE
-from corepath.derive import Expected, ExpectedCall
-from corepath.errors import Problem
-from corepath.importers.conversation import Conversation, RecordError, objects, result_value, text_of
+from corepath.authoring.derive import Expected, ExpectedCall
+from corepath.episode import FAILED_OUTSIDE, NO_AGENT_ACTIONS, Episode
+from corepath.errors import Problem, RecordError
+from corepath.importers.messages import Conversation, objects, result_value, text_of
 from corepath.importers.reading import Place, before_the_fault, records
-from corepath.task import NO_AGENT_ACTIONS, Episode
 
 _FOLDER: Final = "simulations"
 _OUTSIDE: Final = ("user_error", "infrastructure_error", "unexpected_error")

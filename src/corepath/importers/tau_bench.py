@@ -15,14 +15,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from corepath.aggregate import FAILED_OUTSIDE
-from corepath.derive import Expected, ExpectedCall
-from corepath.errors import Problem
-from corepath.importers.conversation import Conversation, RecordError, objects, result_value, text_of
+from corepath.authoring.derive import Expected, ExpectedCall
+from corepath.episode import FAILED_OUTSIDE, Episode
+from corepath.errors import Problem, RecordError
 from corepath.importers.exchanges import why_no_record_fits
+from corepath.importers.messages import Conversation, objects, result_value, text_of
 from corepath.importers.reading import records
-from corepath.json_values import parse_json
-from corepath.task import Episode
+from corepath.values import parse_json
 
 _FIELDS: Final = ("task_id", "reward", "info", "traj")
 _POLICY: Final = re.compile(r"^#\s*(\w+) agent policy\b", re.IGNORECASE)

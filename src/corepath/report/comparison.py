@@ -10,7 +10,7 @@ from random import Random
 from statistics import fmean, stdev
 from typing import Any, Final
 
-from corepath.aggregate import LEVEL, VECTOR, Interval, Summary, detectable, resampled
+from corepath.scoring.summary import LEVEL, VECTOR, Interval, Summary, detectable, resampled
 
 LESS_IS_BETTER: Final = ("harm_count", "harm_rate")
 NEITHER: Final = ("length",)

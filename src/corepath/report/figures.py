@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from corepath.aggregate import Summary, pareto
 from corepath.report.comparison import difference
 from corepath.report.plot import scatter_svg, short, text_of
 from corepath.report.results import Results
+from corepath.scoring.summary import Summary, pareto
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,15 @@ from html import escape
 from importlib.resources import files
 from typing import Final, NamedTuple
 
-from corepath.drawing import STYLE
+from corepath.drawing.draw import STYLE
 from corepath.errors import Problem, count
 from corepath.report.figures import Scatter, core_versus_bfcl, heat_map, pareto_view
 from corepath.report.records import records
 from corepath.report.results import Results
-from corepath.report.tables import MORE_COLUMNS, Means, Table, agents_table, faults_table, harms_table, worlds_table
-from corepath.show import visible
+from corepath.report.summary_table import MORE_COLUMNS, Means
+from corepath.report.table import Table
+from corepath.report.tables import agents_table, faults_table, harms_table, worlds_table
+from corepath.values import visible
 
 MOST_PROBLEMS: Final = 100
 """Problems that are listed; of more, it is said how many there are."""

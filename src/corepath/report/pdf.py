@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from corepath.report.figures import HeatMap, Scatter, core_versus_bfcl, heat_map, pareto_view
 from corepath.report.plot import COLOURS, shape_of, short
 from corepath.report.results import Results
-from corepath.show import visible
+from corepath.values import visible
 
 
 def write_pdfs(results: Results, folder: Path) -> list[Path]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from corepath.show import visible
+from corepath.values import visible
 
 if TYPE_CHECKING:
     from corepath.report.figures import Point, Scatter

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Final
 
-from corepath.action import UNANSWERED, Call
-from corepath.aggregate import FAILED_OUTSIDE
-from corepath.drawing import STYLE, draw
+from corepath.automaton.harm import HarmKind
+from corepath.automaton.step import Kind
+from corepath.drawing.draw import STYLE, draw
+from corepath.drawing.export import counted
+from corepath.episode import FAILED_OUTSIDE, Episode
 from corepath.explanation import Explanation, explain
-from corepath.harm import HarmKind
+from corepath.notation.call import UNANSWERED, Call
 from corepath.report.packing import packed
 from corepath.report.results import Result, Results
-from corepath.score import Reference, Score, Scoring, score
-from corepath.show import counted
-from corepath.task import Episode, Task
-from corepath.trace import Kind
+from corepath.scoring.score import Reference, Score, Scoring, score
+from corepath.task import Task
 
 SMALL: Final = 30
 """Automata of more states are also drawn folded, and shown so first."""
@@ -176,7 +176,7 @@ def _about(task: Task, wrong: Mapping[int, Counter[str]]) -> dict[str, Any]:
     size = len(automaton.states)
     full = draw(automaton, harms, name=task.id) if size <= MOST_STATES else None
     folded = draw(automaton, harms, collapsed=True, name=task.id) if size > SMALL else None
-    if full is not None and folded is not None and not folded.left_out:
+    if full is not None and folded is not None and not folded.hidden:
         folded = None
     return {
         "prompt": task.prompt,
@@ -194,7 +194,7 @@ def _about(task: Task, wrong: Mapping[int, Counter[str]]) -> dict[str, Any]:
         "counted": counted(automaton),
         "start": automaton.start,
         "drawings": [
-            {"svg": drawing.svg.replace(f"<style>{STYLE}</style>", "", 1), "left_out": drawing.left_out}
+            {"svg": drawing.svg.replace(f"<style>{STYLE}</style>", "", 1), "left_out": drawing.hidden}
             for drawing in (folded, full)
             if drawing is not None
         ],

@@ -8,17 +8,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corepath.agents import BUILT_IN
-from corepath.aggregate import Summary, agent_of, left_out, summaries, variant_name, variant_of, world_of
+from corepath.episode import Episode, agent_of, exclusion, variant_name, variant_of, world_of
 from corepath.errors import CorepathError, Problem, count, install
-from corepath.files import read_episodes
-from corepath.playing import rescored
+from corepath.files.lookup import Tasks
+from corepath.files.tasks import read_episodes
+from corepath.play.built_in import BUILT_IN
+from corepath.play.play import rescored
+from corepath.report.summary_table import AGENTS, summary_table
 from corepath.runs.folder import RunFolder, is_run
 from corepath.runs.plan import Found, Plan, Played
 from corepath.runs.record import wrong_scores
-from corepath.score import PAPER, Scoring
-from corepath.sources import Tasks
-from corepath.task import Episode, Task
+from corepath.scoring.score import PAPER, Scoring
+from corepath.scoring.summary import Summary, summaries
+from corepath.task import Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,7 +102,7 @@ class Results:
 
     def worst(self, number: int = 1) -> list[Result]:
         """The worst of them: lowest PC first, then most harm; none that failed outside the agent."""
-        counted = [result for result in self.results if left_out(result.episode) is None]
+        counted = [result for result in self.results if exclusion(result.episode) is None]
         return sorted(counted, key=lambda one: (one.scores["pc"], -one.scores["harm_count"]))[:number]
 
     @property
@@ -150,9 +152,7 @@ class Results:
         return f"<Results: {episodes} of {agents}, {self.scoring.profile}>"
 
     def _repr_html_(self) -> str:
-        from corepath.report.tables import agents_table  # noqa: PLC0415  # tables are made of results
-
-        return agents_table(self).html()
+        return summary_table(AGENTS, "agent", self.by_agent.values()).html()
 
 
 def _row(result: Result) -> dict[str, Any]:

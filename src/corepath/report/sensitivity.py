@@ -8,18 +8,19 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any, Final
 
-from corepath.aggregate import left_out
-from corepath.metrics.alignment import Closest
-from corepath.metrics.efficiency import efficiency
-from corepath.metrics.harm_rate import harm_rate
-from corepath.metrics.hlr import hlr
-from corepath.metrics.kendall import path_correctness_ktc
-from corepath.metrics.path_correctness import path_correctness
-from corepath.metrics.prefix_criticality import prefix_criticality
+from corepath.automaton.condensation import Trace, trace_calls
+from corepath.automaton.step import Errors
+from corepath.episode import exclusion
 from corepath.report.comparison import difference
 from corepath.report.results import Result, Results
-from corepath.score import Scoring
-from corepath.trace import Errors, Trace, trace_calls
+from corepath.scoring.alignment import Closest
+from corepath.scoring.efficiency import efficiency
+from corepath.scoring.harm_rate import harm_rate
+from corepath.scoring.hlr import hlr
+from corepath.scoring.path_correctness import path_correctness
+from corepath.scoring.pc_ktc import path_correctness_ktc
+from corepath.scoring.prefix_criticality import prefix_criticality
+from corepath.scoring.score import Scoring
 
 OPTIONS: Final[Mapping[str, tuple[Any, ...]]] = {
     "lam": (0.0, 0.25, 0.5, 0.75, 1.0),
@@ -74,7 +75,7 @@ class Shift:
 
 def sensitivity(results: Results) -> list[Shift]:
     """Every value of every option but the one in use. Episodes whose task is gone have no say."""
-    scored = _Scored([one for one in results.results if one.task is not None and left_out(one.episode) is None])
+    scored = _Scored([one for one in results.results if one.task is not None and exclusion(one.episode) is None])
     shifts = []
     for option, values in OPTIONS.items():
         for value in values:

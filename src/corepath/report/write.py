@@ -7,17 +7,9 @@ from pathlib import Path
 from corepath.report.figures import core_versus_bfcl, pareto_view
 from corepath.report.page import page
 from corepath.report.results import Results
-from corepath.report.tables import (
-    MORE_COLUMNS,
-    Means,
-    Table,
-    agents_table,
-    faults_table,
-    harms_table,
-    pairs_table,
-    tasks_table,
-    worlds_table,
-)
+from corepath.report.summary_table import MORE_COLUMNS, Means
+from corepath.report.table import Table
+from corepath.report.tables import agents_table, faults_table, harms_table, pairs_table, tasks_table, worlds_table
 from corepath.runs.folder import replace_file
 
 PAGE = "index.html"

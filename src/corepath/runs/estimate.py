@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
-from corepath.session import Session
+from corepath.play.session import Session
 from corepath.task import Task
 
 SIGNS_A_TOKEN: Final = 3.6

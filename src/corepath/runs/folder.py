@@ -17,11 +17,11 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
 
+from corepath.episode import Episode
 from corepath.errors import InputError, Problem
-from corepath.files import EpisodeLine, episode_json, read_episodes
+from corepath.files.tasks import EpisodeLine, episode_json, read_episodes
 from corepath.runs.record import FORMAT, VERSION, read_manifest, wrong_episode
 from corepath.runs.redact import Redaction
-from corepath.task import Episode
 
 MANIFEST: Final = "manifest.json"
 EPISODES: Final = "episodes.jsonl"

@@ -25,18 +25,18 @@ from inspect_ai.scorer import Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import Tool, ToolDef, ToolError, ToolParams
 
-from corepath.action import Call
-from corepath.aggregate import FAILED_OUTSIDE
+from corepath.episode import FAILED_OUTSIDE, Episode
 from corepath.errors import RunError, StepLimitError, count
-from corepath.files import episode_json, read_episodes
-from corepath.fingerprint import fingerprint
-from corepath.importers.origin import EPISODE, KEY, identity
-from corepath.runs.conversation import converse, listened_to, shown
-from corepath.score import Score, Scoring, score
-from corepath.session import Session
-from corepath.sources import all_sources
-from corepath.task import Episode, Task
-from corepath.world import installed_worlds, task
+from corepath.files.fingerprint import fingerprint
+from corepath.files.lookup import all_sources
+from corepath.files.tasks import episode_json, read_episodes
+from corepath.notation.call import Call
+from corepath.play.origin import EPISODE, KEY, identity
+from corepath.play.session import Session
+from corepath.runs.model_loop import converse, listened_to, shown
+from corepath.scoring.score import Score, Scoring, score
+from corepath.task import Task
+from corepath.world.world import installed_worlds, task
 
 VALUES: Final = (
     "pc", "pc_ktc", "prefix_criticality", "harm_rate", "efficiency", "directness", "pc_hlr", "harm_count", "accepted",

@@ -16,9 +16,14 @@ from inspect_ai._util.registry import registry_find, registry_info
 from inspect_ai.model import GenerateConfig, Model, get_model
 from rich.text import Text
 
+from corepath.episode import Episode
 from corepath.errors import OptionError, RunError, nearest
-from corepath.playing import recorded, seed_of
-from corepath.runs.conversation import (
+from corepath.files.lookup import Source
+from corepath.play.play import recorded, seed_of
+from corepath.play.session import Session
+from corepath.runs.folder import Key, RunFolder
+from corepath.runs.local import Told, engine, fetch, request_fields, serving
+from corepath.runs.model_loop import (
     CONNECTION,
     NOT_ALLOWED,
     SERVER_ERROR,
@@ -28,12 +33,7 @@ from corepath.runs.conversation import (
     failure_of,
     listened_to,
 )
-from corepath.runs.folder import Key, RunFolder
-from corepath.runs.local import Told, engine, fetch, request_fields, serving
 from corepath.runs.plan import Plan
-from corepath.session import Session
-from corepath.sources import Source
-from corepath.task import Episode
 
 LOCAL: Final = "local"
 LOCAL_TURNS: Final = 6

@@ -8,15 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import corepath
+from corepath.episode import Episode
 from corepath.errors import CorepathError, Problem
-from corepath.files import EpisodeLine
-from corepath.fingerprint import fingerprint
-from corepath.playing import rescored
+from corepath.files.fingerprint import fingerprint
+from corepath.files.lookup import Source
+from corepath.files.tasks import EpisodeLine
+from corepath.play.play import rescored
 from corepath.runs.folder import EPISODES, Key, RunFolder
 from corepath.runs.record import wrong_scores
-from corepath.score import PAPER, Scoring
-from corepath.sources import Source
-from corepath.task import Episode, Task
+from corepath.scoring.score import PAPER, Scoring
+from corepath.task import Task
 
 
 @dataclass(frozen=True)

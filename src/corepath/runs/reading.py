@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from corepath.episode import Episode
 from corepath.errors import Problem, TaskError
-from corepath.files import read_episodes
+from corepath.files.lookup import Tasks
+from corepath.files.tasks import read_episodes
 from corepath.runs.folder import EPISODES, RunFolder
 from corepath.runs.plan import Plan, Played
-from corepath.score import PAPER, Scoring
-from corepath.sources import Tasks
-from corepath.task import Episode, Task
+from corepath.scoring.score import PAPER, Scoring
+from corepath.task import Task
 
 
 @dataclass(frozen=True)

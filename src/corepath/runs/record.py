@@ -8,13 +8,13 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from corepath.aggregate import MEANS
+from corepath.automaton.harm import HarmKind
+from corepath.episode import Episode
 from corepath.errors import InputError, Problem, TaskError, nearest
-from corepath.files import record_problems
-from corepath.harm import HarmKind
-from corepath.located import Located, read_json
-from corepath.score import Scoring
-from corepath.task import Episode
+from corepath.files.tasks import record_problems
+from corepath.files.yaml import Located, read_json
+from corepath.scoring.score import Scoring
+from corepath.scoring.summary import MEANS
 
 FORMAT: Final = "corepath-run"
 VERSION: Final = 1

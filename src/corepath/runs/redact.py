@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from corepath.errors import InputError, Problem
-from corepath.explore import as_call, simulator_of
-from corepath.json_values import canonical, is_number, parse_json, written
-from corepath.matchers import Literal
+from corepath.notation.matchers import Literal
 from corepath.task import Task
+from corepath.values import canonical, is_number, parse_json, written
+from corepath.world.exploring import as_call, simulator_of
 
 SALT: Final = "salt"
 """The file of a run's folder that has the salt. Who has it can test guesses: do not pass it on."""

@@ -57,18 +57,19 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from corepath import __version__
-from corepath.action import Call
+from corepath.episode import ANSWERED, STEP_LIMIT, Episode
 from corepath.errors import InputError, Problem, StepLimitError, count
-from corepath.files import episode_json, read_episodes
-from corepath.importers.origin import KEY, identity
-from corepath.json_values import is_number, parse_json, why_not_json
-from corepath.playing import ANSWERED, STEP_LIMIT, recorded
+from corepath.files.lookup import Source
+from corepath.files.tasks import episode_json, read_episodes
+from corepath.notation.call import Call
+from corepath.play.origin import KEY, identity
+from corepath.play.play import recorded
+from corepath.play.session import Session
 from corepath.runs.folder import RunFolder, is_run
 from corepath.runs.plan import Plan
-from corepath.score import Scoring
-from corepath.session import Session
-from corepath.sources import Source
-from corepath.task import Episode, Task
+from corepath.scoring.score import Scoring
+from corepath.task import Task
+from corepath.values import is_number, parse_json, why_not_json
 
 STOPPED: Final = "stopped"
 IDLE: Final = "idle"

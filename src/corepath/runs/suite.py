@@ -17,15 +17,15 @@ from itertools import takewhile
 from multiprocessing.synchronize import Event
 from typing import Final, NamedTuple
 
-from corepath.agents import built_in
-from corepath.agents.own import attempt, find_agent, is_own
+from corepath.episode import Episode
 from corepath.errors import RunError
-from corepath.playing import play
+from corepath.files.lookup import Source
+from corepath.play.built_in import built_in
+from corepath.play.own_agents import attempt, find_agent, is_own
+from corepath.play.play import play
 from corepath.runs.folder import RunFolder
 from corepath.runs.plan import Plan
-from corepath.score import Scoring
-from corepath.sources import Source
-from corepath.task import Episode
+from corepath.scoring.score import Scoring
 
 PATIENCE: Final = 10.0
 """Seconds that processes have to finish the episode they are at."""

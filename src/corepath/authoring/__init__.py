@@ -1,0 +1,1 @@
+"""Writing tasks: derived from expected calls, or from a template."""

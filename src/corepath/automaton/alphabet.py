@@ -1,0 +1,297 @@
+"""From a call to a symbol: the actions of a task, and what every other call is.
+
+The steps of the procedure are tried in order and the first whose call and result both fit wins. What is no step
+is forbidden, a read, neutral, or unlisted, in this order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Literal
+
+from corepath.errors import Fault, TaskError, nearest
+from corepath.notation.action import Action, Tool
+from corepath.notation.call import Call
+from corepath.notation.matchers import ResultOf, Scope, every
+
+Severity = Literal["low", "medium", "high"]
+Unlisted = Literal["harm", "ignore"]
+
+
+@dataclass(frozen=True)
+class Forbidden:
+    """Calls that are harmful in every state."""
+
+    call: Action
+    severity: Severity = "medium"
+    why: str | None = None
+
+
+class Role(StrEnum):
+    """What a call is to the task, before its state is looked at."""
+
+    STEP = "step"
+    FORBIDDEN = "forbidden"
+    LOOP = "loop"
+    """A read, or neutral."""
+    UNLISTED = "unlisted"
+    MALFORMED = "malformed"
+    UNKNOWN_TOOL = "unknown_tool"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A call as the alphabet reads it.
+
+    `symbol` is the action whose call and result both fit. `fits` are the actions tried up to there whose call fits:
+    those besides `symbol` want another result. `loops` says that a read or neutral pattern fits, `variables` are those
+    that are bound if the call is progress.
+    """
+
+    role: Role
+    symbol: int | None = None
+    fits: tuple[int, ...] = ()
+    loops: bool = False
+    forbidden: Forbidden | None = None
+    variables: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """The letters of a task's automaton, and the rules for calls that are none of its steps.
+
+    `steps` are the actions that the procedure uses, by number; an action may be declared and not be a step.
+    """
+
+    actions: tuple[Action, ...]
+    steps: frozenset[int]
+    reads: tuple[Action, ...] = ()
+    neutral: tuple[Action, ...] = ()
+    forbid: tuple[Forbidden, ...] = ()
+    unlisted: Unlisted = "harm"
+    tools: Mapping[str, Tool] | None = None
+
+    def __post_init__(self) -> None:
+        if faults := [*self._globs(), *self._unknown_tools(), *self._unknown_results()] or list(self._shadowed()):
+            raise TaskError(faults)
+
+    def read(self, call: Call, variables: Mapping[str, Any], results: Mapping[Any, Any], *, failed: bool) -> Reading:
+        """What the call is, given what is bound so far. The result of a failed call fits no pattern."""
+        if call.malformed:
+            return Reading(Role.MALFORMED)
+        if self.tools is not None:
+            if call.tool not in self.tools:
+                return Reading(Role.UNKNOWN_TOOL)
+            completed = self.tools[call.tool].completed(call.arguments)
+            call = call if completed is call.arguments else replace(call, arguments=completed)
+        fits: list[int] = []
+        symbol: int | None = None
+        bound = variables
+        for number in self._by_tool.get(call.tool, ()):
+            if number not in self.steps and fits:
+                break
+            action, scope = self.patterns[number], Scope(dict(variables) if variables else {}, results)
+            if action.arguments.matches(call.arguments, scope):
+                fits.append(number)
+                if action.result is None or (not failed and action.fits_result(call.result, scope)):
+                    symbol, bound = number, scope.variables
+                    break
+
+        def fits_call(pattern: Action) -> bool:
+            return _fits(pattern, call, Scope(dict(variables), results))
+
+        loops = any(map(fits_call, self._loops_of(call.tool)))
+        if symbol in self.steps:
+            return Reading(Role.STEP, symbol, tuple(fits), loops, variables=bound)
+        forbidden = next((one for one in self._forbid if one.call.fits_tool(call.tool) and fits_call(one.call)), None)
+        role = Role.FORBIDDEN if forbidden else Role.LOOP if loops else Role.UNLISTED
+        return Reading(role, symbol, tuple(fits), loops, forbidden, variables)
+
+    def is_read(self, number: int) -> bool:
+        """Whether the action is a read or neutral: a self-loop wherever it is not progress."""
+        return any(pattern.covers(self.patterns[number]) for pattern in (*self._reads, *self._neutral))
+
+    @cached_property
+    def other_loops(self) -> tuple[Action, ...]:
+        """The reads and neutral patterns that are more than a step under another name, and not all forbidden."""
+        covering = [self.patterns[number] for number in self.steps] + [one.call for one in self._forbid]
+        patterns = (*self._reads, *self._neutral)
+        return tuple(pattern for pattern in patterns if not any(one.covers(pattern) for one in covering))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """A name for each action: its own, else its tool's where that tells it apart, else its notation."""
+        tools = Counter(action.tool for action in self.actions)
+        named = {action.name for action in self.actions}
+        return tuple(
+            action.name or (action.tool if tools[action.tool] == 1 and action.tool not in named else action.notation)
+            for action in self.actions
+        )
+
+    @cached_property
+    def patterns(self) -> tuple[Action, ...]:
+        """The actions, completed with the defaults of their tools."""
+        if self.tools is None:
+            return self.actions
+        return tuple(self.tools[action.tool].complete(action) for action in self.actions)
+
+    @cached_property
+    def _reads(self) -> tuple[Action, ...]:
+        return tuple(spelled for pattern in self.reads for spelled in self._spelled(pattern))
+
+    @cached_property
+    def overlaps(self) -> tuple[Fault, ...]:
+        """Calls that the task speaks of twice, with what such a call is.
+
+        A step wins over forbid, and forbid over reads and neutral: told where forbid takes every call of the other
+        one, or where reads and neutral are the same. A read that is a step too is both, each in its place.
+        """
+        return tuple(self._overlaps())
+
+    def _overlaps(self) -> Iterator[Fault]:
+        steps = sorted(self.steps)
+        for place, one in enumerate(self.forbid):
+            for number in steps:
+                # A step that wants a result leaves calls with other results to forbid.
+                wins = self.actions[number].result is None or one.call.result is not None
+                if wins and self._covers(one.call, self.actions[number]):
+                    message = f"'{one.call.notation}' also fits the step '{self.names[number]}'; the step wins, "
+                    yield Fault(message + "so that such a call is never forbidden", ("forbid", place))
+        for key, patterns in (("reads", self.reads), ("neutral", self.neutral)):
+            for place, pattern in enumerate(patterns):
+                if message := self._said_elsewhere(pattern, in_neutral=key == "neutral"):
+                    yield Fault(f"'{pattern.notation}' {message}", (key, place))
+
+    def _said_elsewhere(self, pattern: Action, *, in_neutral: bool) -> str:
+        """What else the task says of the calls of reads or neutral, and what wins."""
+        if any(_same(pattern, self.actions[number]) for number in self.steps):
+            return ""
+        forbidden = next((one.call for one in self.forbid if self._covers(one.call, pattern)), None)
+        if forbidden is not None:
+            by = "" if _same(forbidden, pattern) else f" by '{forbidden.notation}'"
+            return f"is forbidden too{by}; forbid wins, so that the call is harmful"
+        if in_neutral and any(_same(pattern, one) for one in self.reads):
+            return "is in reads too; both make the call a self-loop, so one is enough"
+        return ""
+
+    def _covers(self, wide: Action, narrow: Action) -> bool:
+        """Whether one pattern takes every call that the other takes, the defaults of tools considered."""
+        others = list(self._spelled(narrow))
+        return bool(others) and all(any(one.covers(other) for one in self._spelled(wide)) for other in others)
+
+    def _loops_of(self, tool: str) -> tuple[Action, ...]:
+        """The reads and neutral patterns that a call of the tool may fit."""
+        if self.tools is None:
+            return (*self._reads, *self._neutral)
+        return self._loops_by_tool.get(tool, ())
+
+    @cached_property
+    def _loops_by_tool(self) -> dict[str, tuple[Action, ...]]:
+        by_tool: dict[str, list[Action]] = defaultdict(list)
+        for pattern in (*self._reads, *self._neutral):
+            by_tool[pattern.tool].append(pattern)
+        return {tool: tuple(patterns) for tool, patterns in by_tool.items()}
+
+    @cached_property
+    def _neutral(self) -> tuple[Action, ...]:
+        return tuple(spelled for pattern in self.neutral for spelled in self._spelled(pattern))
+
+    @cached_property
+    def _forbid(self) -> tuple[Forbidden, ...]:
+        return tuple(replace(one, call=spelled) for one in self.forbid for spelled in self._spelled(one.call))
+
+    def _spelled(self, pattern: Action) -> Iterable[Action]:
+        """The pattern for each tool that it is about, completed with that tool's defaults."""
+        if self.tools is None:
+            return [pattern]
+        found: list[Action] = []
+        for tool in filter(pattern.fits_tool, self.tools):
+            try:
+                found.append(self.tools[tool].complete(replace(pattern, tool=tool)))
+            except TaskError:
+                if tool == pattern.tool:
+                    raise
+                # A glob may be about tools that lack the argument it names; it takes no call of theirs.
+        return found
+
+    @cached_property
+    def _by_tool(self) -> dict[str, tuple[int, ...]]:
+        by_tool: dict[str, list[int]] = defaultdict(list)
+        # A declared action that is no step is tried after every step.
+        for number in sorted(range(len(self.actions)), key=lambda number: (number not in self.steps, number)):
+            by_tool[self.actions[number].tool].append(number)
+        return {tool: tuple(numbers) for tool, numbers in by_tool.items()}
+
+    def _globs(self) -> Iterable[Fault]:
+        for number, action in enumerate(self.actions):
+            if action.is_glob:
+                message = f"a step is about one tool; the glob '{action.tool}' belongs in reads, neutral or forbid"
+                yield Fault(message, ("actions", action.name or number))
+
+    def _unknown_tools(self) -> Iterable[Fault]:
+        if self.tools is None:
+            return
+        for number, action in enumerate(self.actions):
+            if action.tool not in self.tools:
+                message = f"no tool '{action.tool}'{nearest(action.tool, self.tools)}"
+                yield Fault(message, ("actions", action.name or number))
+            else:
+                try:
+                    self.tools[action.tool].complete(action)
+                except TaskError as error:
+                    yield Fault(str(error), ("actions", action.name or number))
+        others = [("reads", self.reads), ("neutral", self.neutral), ("forbid", [one.call for one in self.forbid])]
+        for key, patterns in others:
+            for number, pattern in enumerate(patterns):
+                try:
+                    fits_some = bool(self._spelled(pattern))
+                except TaskError as error:
+                    yield Fault(str(error), (key, number))
+                else:
+                    if not fits_some:
+                        message = f"no tool fits '{pattern.notation}'{nearest(pattern.tool, self.tools)}"
+                        yield Fault(message, (key, number))
+
+    def _unknown_results(self) -> Iterable[Fault]:
+        for number, action in enumerate(self.actions):
+            patterns = [action.arguments] if action.result is None else [action.arguments, action.result]
+            for one in (one for pattern in patterns for one in every(pattern)):
+                if isinstance(one, ResultOf) and one.action not in self.actions:
+                    message = f"'{one}' speaks of an action that is no step of the procedure"
+                    yield Fault(message, ("actions", action.name or number))
+
+    def _shadowed(self) -> Iterable[Fault]:
+        for numbers in self._by_tool.values():
+            literal: dict[Action, int] = {}
+            wide: list[int] = []
+            for number in numbers:
+                pattern = self.patterns[number]
+                first = literal.get(pattern)
+                if first is None:
+                    first = next((one for one in wide if self.patterns[one].covers(pattern)), None)
+                if first is not None:
+                    yield Fault(
+                        f"action '{self.names[number]}' is shadowed: every call it takes, "
+                        f"'{self.names[first]}' ({self.actions[first].notation}) takes before it",
+                        ("actions", self.actions[number].name or number),
+                    )
+                elif pattern.is_literal:
+                    literal[pattern] = number
+                else:
+                    wide.append(number)
+
+
+def _same(one: Action, other: Action) -> bool:
+    return (one.tool, one.arguments, one.result) == (other.tool, other.arguments, other.result)
+
+
+def _fits(pattern: Action, call: Call, scope: Scope) -> bool:
+    return (
+        pattern.fits_tool(call.tool)
+        and pattern.arguments.matches(call.arguments, scope)
+        and pattern.fits_result(call.result, scope)
+    )

@@ -1,0 +1,210 @@
+"""What is known of a benchmark's tools: which only read, which are neutral, and how their arguments are compared.
+
+A tool file is YAML:
+
+    version: 1
+    reads: [get_*, calculate]                 # names of tools, or globs; they change nothing
+    neutral: [transfer_to_human_agents]       # never held against the agent
+    arguments:                                # a tool or a glob, its arguments, and how each is compared
+      send_message: {text: any}               # free text: any value will do
+      pay: {amount: approx 0.01}              # a number, within 0.01; `approx` alone is within a millionth of it
+      book: {guests: unordered, guests.age: approx}          # a list in any order; a field of its items
+      exchange: {items: paired with new_items}               # two lists that are permuted together
+    tools: ['pay(to, amount, currency="EUR")']               # optional: all the tools there are, with their defaults
+
+A tool that is neither a read nor neutral writes; where globs make it both, it is neutral.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from corepath.errors import Fault, InputError, NotationError, Problem, TaskError, nearest
+from corepath.files import VERSION
+from corepath.files.yaml import Located, read_mapping
+from corepath.notation import parser
+from corepath.notation.action import Tool
+
+_RULE: Final = re.compile(r"(?P<kind>any|approx|unordered|paired with)(?: +(?P<what>\S.*))?", re.DOTALL)
+_RULES: Final = "any, approx, approx 0.01, unordered, or paired with another argument"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How an argument is compared; `tol` goes with approx, `other` is the argument that a list is paired with."""
+
+    kind: Literal["any", "approx", "unordered", "paired with"]
+    tol: float | None = None
+    other: str | None = None
+
+    def __str__(self) -> str:
+        parts = (self.kind, None if self.tol is None else f"{self.tol:.15g}", self.other)
+        return " ".join(part for part in parts if part is not None)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What is known of a benchmark's tools. `arguments` has the rules as a tool file writes them.
+
+    What cannot be right in it is a `TaskError`; `warnings` are what was odd in the file.
+    """
+
+    reads: Sequence[str] = ()
+    neutral: Sequence[str] = ()
+    arguments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    tools: Sequence[Tool] | None = None
+    warnings: Sequence[str] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        if faults := [*self._wrong_names(), *self._wrong_rules()]:
+            raise TaskError(faults)
+
+    def kind(self, tool: str) -> Literal["neutral", "read", "write"]:
+        """What the tool does."""
+        if any(fnmatchcase(tool, glob) for glob in self.neutral):
+            return "neutral"
+        return "read" if any(fnmatchcase(tool, glob) for glob in self.reads) else "write"
+
+    def rules(self, tool: str) -> dict[str, Rule]:
+        """How the tool's arguments are compared, by path; what is said of the tool itself outdoes a glob."""
+        found: dict[str, Rule] = {}
+        for name in sorted(self.arguments, key=lambda name: name == tool):
+            if fnmatchcase(tool, name):
+                found |= {argument: read_rule(text) for argument, text in self.arguments[name].items()}
+        return found
+
+    def parameters(self, tool: str) -> list[str] | None:
+        """The names of the tool's parameters, where they are known."""
+        known = next((one for one in self.tools or () if one.name == tool), None)
+        return None if known is None or known.parameters is None else list(known.parameters)
+
+    def _wrong_names(self) -> Iterable[Fault]:
+        for place, name in enumerate(self.neutral):
+            if name in self.reads:
+                yield Fault(f"'{name}' is in reads and in neutral; it can be one of them", ("neutral", place))
+        if self.tools is None:
+            return
+        signatures: dict[str, Tool] = {}
+        for place, tool in enumerate(self.tools):
+            if signatures.setdefault(tool.name, tool) != tool:
+                yield Fault(f"tool '{tool.name}' is there twice, with other parameters", ("tools", place))
+        for key, names in (("reads", self.reads), ("neutral", self.neutral), ("arguments", self.arguments)):
+            for place, name in enumerate(names):
+                if not is_glob(name) and name not in signatures:
+                    where = (key, name if key == "arguments" else place)
+                    yield Fault(f"no tool '{name}'{nearest(name, signatures)}", where)
+
+    def _wrong_rules(self) -> Iterable[Fault]:
+        for tool, rules in self.arguments.items():
+            for path, text in rules.items():
+                try:
+                    rule = read_rule(text)
+                except TaskError as error:
+                    why: str | None = str(error)
+                else:
+                    why = self._why_not(tool, path, rule.other)
+                if why is not None:
+                    yield Fault(why, ("arguments", tool, path))
+
+    def _why_not(self, tool: str, path: str, other: str | None) -> str | None:
+        """Why there can be no such rule."""
+        if other == path:
+            return f"'{path}' is paired with itself; name the other list"
+        if other is not None and other.rpartition(".")[0] != path.rpartition(".")[0]:
+            return f"'{path}' cannot be paired with '{other}': paired lists are in the same object"
+        known = self.parameters(tool)
+        for name in (path, other or path):
+            if known is not None and not {name, name.partition(".")[0]} & set(known):
+                return f"tool '{tool}' has no argument '{name}'{nearest(name, known)}"
+        return None
+
+
+def load_tools(path: str | Path) -> Tools:
+    """What a tool file says. Raises `InputError` with all that is wrong in it."""
+    document = read_mapping(path, "a tool file is one mapping, as in reads: [get_*]")
+    try:
+        read = _ToolFile.model_validate(document.data)
+        warnings = tuple(map(str, document.warnings))
+        return Tools(read.reads, read.neutral, read.arguments, _signatures(read.tools), warnings)
+    except ValidationError as error:
+        raise InputError([_wrong(document, one) for one in error.errors()]) from None
+    except TaskError as error:
+        raise InputError([document.problem(one.message, one.where) for one in error.problems]) from None
+
+
+class _ToolFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    version: Literal["1"] = "1"
+    reads: list[str] = []
+    neutral: list[str] = []
+    arguments: dict[str, dict[str, str]] = {}
+    tools: list[str] | None = None
+
+
+def _wrong(document: Located, error: Any) -> Problem:
+    where = tuple(part for part in error["loc"] if part != "[key]")
+    match error["type"]:
+        case "extra_forbidden":
+            name = str(where[-1])
+            return document.problem(f"no field '{name}'{nearest(name, _ToolFile.model_fields)}", where, at_key=True)
+        case "literal_error":
+            return document.problem(f"this corepath reads version {VERSION} of tool files", where)
+    wanted = {"string_type": "text", "list_type": "a list", "dict_type": "a mapping"}.get(
+        error["type"], "something else"
+    )
+    return document.problem(f"expected {wanted} here", where)
+
+
+def _signatures(texts: list[str] | None) -> tuple[Tool, ...] | None:
+    if texts is None:
+        return None
+    found: list[Tool] = []
+    faults: list[Fault] = []
+    for place, text in enumerate(texts):
+        try:
+            found.append(parser.tool(text))
+        except NotationError as error:
+            faults.append(Fault(error.message, ("tools", place)))
+    if faults:
+        raise TaskError(faults)
+    return tuple(found)
+
+
+def is_glob(name: str) -> bool:
+    """Whether a name stands for many tools."""
+    return any(sign in name for sign in "*?[")
+
+
+def read_rule(text: str) -> Rule:
+    """A rule as a tool file writes it."""
+    found = _RULE.fullmatch(text.strip())
+    if found is None:
+        raise TaskError.of(f"no rule '{text[:60]}' for an argument; there is {_RULES}")
+    kind, what = found["kind"], found["what"]
+    match kind:
+        case "approx":
+            return Rule("approx", None if what is None else _tolerance(what))
+        case "paired with" if what is not None:
+            return Rule("paired with", other=what.strip())
+        case "any" | "unordered" if what is None:
+            return Rule(kind)
+    raise TaskError.of(f"no rule '{text[:60]}' for an argument; there is {_RULES}")
+
+
+def _tolerance(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1
+    if not isfinite(number) or number < 0:
+        raise TaskError.of(f"the tolerance of approx is a number of 0 or more, not '{text[:40]}'")
+    return number

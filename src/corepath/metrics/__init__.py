@@ -1,1 +1,0 @@
-"""The metrics of the CORE paper, one file an idea."""

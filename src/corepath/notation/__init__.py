@@ -1,0 +1,1 @@
+"""How calls, actions, matchers and procedures are written."""

@@ -1,0 +1,1 @@
+"""Agents on tasks: sessions, recording, built-in agents and their planted mistakes."""

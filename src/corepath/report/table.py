@@ -1,0 +1,223 @@
+"""A table: rows of values under columns, and the many ways to write it down."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.cells import cell_len
+
+from corepath.values import visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LONGEST_NAME: Final = 120
+"""Longer names are cut where they are shown; CSV and `to_pandas` have them in full."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean and its interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Column:
+    """What stands in a column: its key for programs, its title for people, and how its numbers are written.
+
+    A title may have two lines. It says that a number is a percentage; the number itself stands without the sign.
+    """
+
+    key: str
+    title: str
+    form: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds names rather than numbers."""
+        return not self.form
+
+    def cell(self, value: Any) -> str:
+        """A value as people read it; – where it is undefined."""
+        if value is None:
+            return "–"
+        if self.is_text or isinstance(value, str):
+            text = visible(str(value))
+            return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+        if isinstance(value, Estimate):
+            return f"{self.cell(value.mean)} [{self.cell(value.low)}, {self.cell(value.high)}]"
+        shown = format(value, self.form).removesuffix("%")
+        return shown.removeprefix("-") if not float(shown.replace(",", "")) else shown
+
+    @property
+    def line(self) -> str:
+        """The title in one line."""
+        return self.title.replace("\n", " ")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of values under columns, with a title and notes that say what is not in it."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # Names of agents stand in titles too.
+        object.__setattr__(self, "title", _lines(self.title))
+        object.__setattr__(self, "notes", tuple(map(_lines, self.notes)))
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """What stands in each row."""
+        return [
+            [column.cell(value) for column, value in zip(self.columns, row, strict=True)] for row in self.rows
+        ]  # fmt: skip
+
+    def text(self) -> str:
+        """As lines for a terminal."""
+        titles = [column.title.split("\n") for column in self.columns]
+        high = max(map(len, titles))
+        heads = [list(line) for line in zip(*([""] * (high - len(title)) + title for title in titles), strict=True)]
+        lines = [*heads, *self.cells]
+        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join([self.title, *(self._line(line, widths) for line in lines), *self.notes])
+
+    def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
+        padded = []
+        for column, cell, width in zip(self.columns, cells, widths, strict=True):
+            space = " " * (width - cell_len(cell))
+            padded.append(cell + space if column.is_text else space + cell)
+        return " ".join(padded).rstrip()
+
+    def markdown(self) -> str:
+        """As a table in Markdown."""
+        rows = [[column.line for column in self.columns], *self.cells]
+        lines = [f"| {' | '.join(map(_markdown, row))} |" for row in rows]
+        rule = "".join("|---" if column.is_text else "|---:" for column in self.columns) + "|"
+        notes = ["", "  \n".join(map(_markdown, self.notes))] if self.notes else []
+        return "\n".join([f"**{_markdown(self.title)}**", "", lines[0], rule, *lines[1:], *notes])
+
+    def csv(self) -> str:
+        """As comma-separated values, numbers in full; an undefined one is empty."""
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        keys, rows = self._flat
+        writer.writerow(keys)
+        for row in rows:
+            writer.writerow(["" if value is None else _harmless(value) for value in row])
+        return file.getvalue().rstrip("\n")
+
+    def latex(self) -> str:
+        """As a LaTeX table with the rules of booktabs."""
+        align = "".join("l" if column.is_text else "r" for column in self.columns)
+        rows = [" & ".join(map(_latex, row)) + r" \\" for row in self.cells]
+        head = " & ".join(_latex(column.line) for column in self.columns) + r" \\"
+        notes = [rf"\\[2pt] \footnotesize {' '.join(map(_latex, self.notes))}"] if self.notes else []
+        return "\n".join([
+            r"\begin{table}[t]", r"\centering", rf"\caption{{{_latex(self.title)}}}",
+            rf"\begin{{tabular}}{{{align}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}",
+            *notes, r"\end{table}",
+        ])  # fmt: skip
+
+    def html(self) -> str:
+        """As HTML; `data-value` has a number for sorting."""
+        head = "".join(
+            f'<th scope="col" data-key="{escape(column.key)}"{_kind(column)}>{escape(column.line)}</th>'
+            for column in self.columns
+        )
+        body = "".join(
+            f"<tr>{''.join(map(_html_cell, self.columns, row, range(len(row))))}</tr>" for row in self.rows
+        )  # fmt: skip
+        notes = "".join(f'<p class="note">{escape(note)}</p>' for note in self.notes)
+        return (
+            f'<table class="scores"><caption>{escape(self.title)}</caption>'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """As a data frame, numbers in full."""
+        import pandas as pd  # noqa: PLC0415  # an extra
+
+        keys, rows = self._flat
+        return pd.DataFrame(rows, columns=keys)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows as JSON objects."""
+        keys, rows = self._flat
+        return [dict(zip(keys, row, strict=True)) for row in rows]
+
+    @cached_property
+    def _flat(self) -> tuple[list[str], list[list[Any]]]:
+        """Keys and rows for programs: an estimate is three values."""
+        wide = [any(isinstance(row[place], Estimate) for row in self.rows) for place in range(len(self.columns))]
+        keys: list[str] = []
+        for column, is_wide in zip(self.columns, wide, strict=True):
+            keys += [column.key, f"{column.key}_low", f"{column.key}_high"] if is_wide else [column.key]
+        return keys, [[one for value, is_wide in zip(row, wide, strict=True) for one in _spread(value, is_wide)]
+                      for row in self.rows]  # fmt: skip
+
+
+# How values are written
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(visible, text.split("\n")))
+
+
+def _spread(value: Any, is_wide: bool) -> list[Any]:  # noqa: FBT001
+    if isinstance(value, Estimate):
+        return [value.mean, value.low, value.high]
+    return [value, None, None] if is_wide else [value]
+
+
+def _markdown(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", text).replace("\n", " ")
+
+
+_LATEX: Final = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "−": "$-$", "…": r"\dots{}", "<": r"\textless{}",
+    ">": r"\textgreater{}", "\n": " ",
+}  # fmt: skip
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def _harmless(value: Any) -> Any:
+    """A name without signs that hide or steer; one that a spreadsheet would take for a formula is marked as text."""
+    if not isinstance(value, str):
+        return value
+    return f"'{visible(value)}" if value[:1] in ("=", "+", "-", "@", "\t", "\r") else visible(value)
+
+
+def _kind(column: Column) -> str:
+    return "" if column.is_text else ' class="number"'
+
+
+def _html_cell(column: Column, value: Any, place: int) -> str:
+    text = escape(column.cell(value))
+    if place == 0:
+        return f'<th scope="row"><bdi>{text}</bdi></th>'
+    if column.is_text:
+        return f"<td>{text}</td>"
+    number = value.mean if isinstance(value, Estimate) else value
+    full = f' data-value="{round(number, 6)}"' if isinstance(number, (int, float)) else ""
+    return f'<td class="number"{full}>{text}</td>'

@@ -1,0 +1,1 @@
+"""Policies: why a way to the goal is wrong."""

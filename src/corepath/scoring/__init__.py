@@ -1,0 +1,1 @@
+"""The scores of the CORE paper, one file a metric."""

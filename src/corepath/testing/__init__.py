@@ -1,0 +1,1 @@
+"""Path assertions in tests, and the pytest plugin."""

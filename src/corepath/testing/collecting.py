@@ -1,0 +1,139 @@
+"""Episodes of tests on their way into a report: written down as they end, also by several processes, and put together.
+
+Each process writes to a file of its own, so that what a killed one has seen is not lost.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field, replace
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import Any, Final
+
+from corepath.episode import Episode
+from corepath.errors import CorepathError, Problem, count
+from corepath.files.task_writer import as_json
+from corepath.files.tasks import episode_json, load_task, read_episodes
+from corepath.notation.call import UNANSWERED
+from corepath.report.results import Result, Results
+from corepath.report.write import write_report
+from corepath.runs.folder import EPISODES, replace_file
+from corepath.scoring.score import PAPER, Score, score
+from corepath.task import Task
+from corepath.values import parse_json
+from corepath.world.world import task as world_task
+
+_PIECES: Final = ".episodes-*.jsonl"
+_NO_NAME: Final = "agent"
+
+Found = tuple[Task | None, str | None]
+"""A task, or why there is none."""
+
+
+@dataclass
+class Collected:
+    """The episodes that tests end with; `worker` is the name of a process that only collects."""
+
+    folder: Path
+    worker: str | None
+    summary: str = ""
+    _tasks: dict[str, Found] = field(default_factory=dict)
+    _episodes: list[tuple[str, str, Episode]] = field(default_factory=list)
+    _problems: list[Problem] = field(default_factory=list)
+    _lock: Lock = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        if self.worker is None:
+            for piece in self.folder.glob(_PIECES):  # of tests that were killed
+                piece.unlink()
+
+    def add(self, test: str, task: Task, episode: Episode, found: Score) -> None:
+        """Write down an episode of a test, scored the paper's way."""
+        text = as_json(task)
+        self._tasks[text] = (task, None)
+        scored = found if found.scoring == PAPER else score(task, episode)
+        made = replace(
+            episode,
+            task=task.id or test.rpartition("::")[2],
+            agent=episode.agent or _NO_NAME,
+            answer=None if episode.answer is UNANSWERED else episode.answer,
+            extra={**episode.extra, "test": test, "scores": scored.to_dict()},
+        )
+        try:
+            line = {"test": test, "task": text, "episode": episode_json(made)}
+        except (TypeError, ValueError, RecursionError) as error:
+            line = {"test": test, "problem": f"an episode of '{made.task[:120]}' is no JSON: {error}"}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        name = _PIECES.replace("*", f"{self.worker or 'main'}-{os.getpid()}")
+        with self._lock, (self.folder / name).open("a", encoding="utf-8") as piece:
+            piece.write(json.dumps(line) + "\n")
+
+    def finish(self) -> None:
+        """Put together what all processes wrote, and write the report."""
+        if self.worker is not None:
+            return
+        pieces = sorted(self.folder.glob(_PIECES))
+        for piece in pieces:
+            self._read(piece)
+        self._episodes.sort(key=lambda one: one[0])
+        results = tuple(self._result(text, episode) for _, text, episode in self._episodes)
+        page = write_report(Results(results, problems=tuple(self._problems)), self.folder)
+        lines = "".join(episode_json(episode) + "\n" for _, _, episode in self._episodes)
+        replace_file(self.folder / EPISODES, lines)
+        for piece in pieces:
+            piece.unlink()
+        lost = f"; could not be kept: {len(self._problems)}, see there" if self._problems else ""
+        self.summary = f"report of {count(len(self._episodes), 'episode')}: {page}{lost}"
+
+    def _read(self, piece: Path) -> None:
+        """The lines of one process; the last one may be cut short where it was killed."""
+        for line in piece.read_text(encoding="utf-8").splitlines(keepends=True):
+            if not line.endswith("\n"):
+                self._problems.append(Problem(piece.name, 1, 1, "the last episode of a process that was killed"))
+                continue
+            record: dict[str, Any] = parse_json(line)
+            test = record["test"]
+            if "problem" in record:
+                self._problems.append(Problem(test, 1, 1, record["problem"]))
+                continue
+            for read in read_episodes(test, BytesIO(record["episode"].encode())):
+                if read.episode is not None:
+                    self._episodes.append((test, record["task"], read.episode))
+                elif read.problem is not None:
+                    self._problems.append(read.problem)
+
+    def _result(self, text: str, episode: Episode) -> Result:
+        if text not in self._tasks:
+            self._tasks[text] = _task(text, episode)
+        task = self._tasks[text][0]
+        if task is not None and task.simulator is None:  # the automaton of a task whose world another process had
+            episode = replace(episode, fingerprint=None)
+        return Result(episode, partial(_found, self._tasks[text]))
+
+
+def _found(found: Found, _: str) -> Found:
+    return found
+
+
+def _task(text: str, episode: Episode) -> Found:
+    """A task that another process had: that of an installed world where it is the same, else its automaton."""
+    seed = episode.seed or 0
+    try:
+        known = world_task(episode.task, seed)
+    except CorepathError:
+        known = None
+    if known is not None and as_json(known) == text:
+        return known, None
+    outright = {name: value for name, value in json.loads(text).items() if name != "world"}
+    with TemporaryDirectory() as place:
+        file = Path(place) / "task.json"
+        file.write_text(json.dumps({**outright, "id": episode.task}), encoding="utf-8")
+        try:
+            return load_task(file), None
+        except CorepathError as error:
+            return None, str(error).replace(str(file), episode.task)

@@ -1,0 +1,227 @@
+"""The pytest plugin: a fixture that plays and judges, scores in junit XML, and a page of every episode.
+
+def test_my_agent(corepath):
+    with corepath.episode("farm/threshold") as ep:
+        my_agent(ep.system, ep.prompt, ep.tools("openai"), ep.reply)
+    corepath.assert_path(ep.task, ep)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from corepath.episode import Episode
+from corepath.errors import CorepathError, count
+from corepath.notation.call import Call
+from corepath.play.recorder import Loop, episode, task_of, watched
+from corepath.scoring.score import Score
+from corepath.task import Task
+from corepath.testing.assertion import Limits, assert_path, judged, shortened
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from corepath.testing.collecting import Collected
+
+Calls = Episode | Loop | Iterable[Call | str]
+
+MOST_TOLD: Final = 5
+"""Episodes of one failed test that are explained."""
+
+_PROPERTIES: Final = (
+    "pc", "pc_ktc", "prefix_criticality", "harm_count", "harm_rate", "efficiency", "directness", "pc_hlr", "accepted",
+    "missing_steps", "state_match", "response_match", "answer_match", "length",
+)  # fmt: skip
+"""The scores that junit XML has of each episode."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option for the report."""
+    parser.getgroup("corepath").addoption(
+        "--corepath-report",
+        metavar="DIR",
+        help="Write a page that explains every episode of the tests, the tables, and the episodes to this folder.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known, and the folder of the report ready."""
+    config.addinivalue_line(
+        "markers", "corepath(task): the task of the fixture `corepath`: a Task, a world's such as 'farm/x', or a file."
+    )
+    folder = config.getoption("corepath_report")
+    if folder is None:
+        return
+    place = config.invocation_params.dir / folder
+    if place.exists() and not place.is_dir():
+        raise pytest.UsageError(f"--corepath-report: {place} is a file; name a folder")
+    config.option.corepath_report = str(place)  # so that workers find the same one, wherever they run
+
+    from corepath.runs.folder import MANIFEST  # noqa: PLC0415  # only a report needs these
+    from corepath.testing.collecting import Collected  # noqa: PLC0415
+
+    if (place / MANIFEST).exists():
+        raise pytest.UsageError(
+            f"--corepath-report: {place} is the folder of a run, which stays as it is; name another"
+        )
+    worker = getattr(config, "workerinput", {}).get("workerid")
+    config.stash[_COLLECTED] = Collected(place, worker)
+
+
+_COLLECTED: Final[pytest.StashKey[Collected]] = pytest.StashKey()
+_SEEN: Final[pytest.StashKey[Seen]] = pytest.StashKey()
+_MARKED: Final[pytest.StashKey[Task]] = pytest.StashKey()
+
+
+@dataclass
+class Seen:
+    """The episodes of one test, each once, however often it was looked at."""
+
+    item: pytest.Item
+    episodes: list[tuple[Task, Episode, Score]] = field(default_factory=list)
+
+    def add(self, task: Task, episode: Episode, found: Score) -> None:
+        """One more episode: its scores go into junit XML, and all of it into the report."""
+        if any(known is episode for _, known, _ in self.episodes):
+            return
+        self.episodes.append((task, episode, found))
+        values = {"task": task.id, "agent": episode.agent, **{name: getattr(found, name) for name in _PROPERTIES}}
+        self.item.user_properties += [
+            (f"corepath.{name}", value) for name, value in values.items() if value is not None
+        ]  # fmt: skip
+        collected = self.item.config.stash.get(_COLLECTED, None)
+        if collected is not None:
+            collected.add(self.item.nodeid, task, episode, found)
+
+    def explained(self, but: str) -> str:
+        """Why each scores as it does, but for those of which that is said already."""
+        from corepath.explanation import explain  # noqa: PLC0415  # only a failure needs it
+
+        texts: list[str] = []
+        for task, one, found in self.episodes[:MOST_TOLD]:
+            told = explain(task, one, found.scoring, scored=found)
+            if told.headline not in but:
+                texts.append(f"{task.id}: {shortened(str(told))}")
+        rest = len(self.episodes) - MOST_TOLD
+        return "\n\n".join([*texts, *([f"and {count(rest, 'more episode')}"] if rest > 0 else [])])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """See every episode that ends, and every path that is asserted, while a test runs."""
+    seen = item.stash[_SEEN] = Seen(item)
+    with watched(seen.add):
+        return (yield)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Find the task that a marker names, also where the test does not ask for it: a typing mistake is told at once."""
+    marker = item.get_closest_marker("corepath")
+    if marker is None:
+        return
+    given = [*marker.args, *marker.kwargs.values()]
+    if len(given) != 1 or marker.kwargs.keys() - {"task"}:
+        pytest.fail("the marker has one argument, the task: @pytest.mark.corepath(task=...)", pytrace=False)
+    try:
+        item.stash[_MARKED] = task_of(_found(item, given[0]))
+    except CorepathError as error:
+        pytest.fail(f"@pytest.mark.corepath: {error}", pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let a failed test tell what its episodes were like."""
+    report = yield
+    seen = item.stash.get(_SEEN, None)
+    if report.failed and call.when == "call" and seen is not None:
+        text = seen.explained(but=str(call.excinfo.value) if call.excinfo else "")
+        if text:
+            report.sections.append(("corepath", text))
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the report, once, where the tests were started."""
+    collected = session.config.stash.get(_COLLECTED, None)
+    if collected is None or session.config.option.collectonly:
+        return
+    try:
+        collected.finish()
+    except OSError as error:
+        collected.summary = f"the report could not be written: {error}"
+        session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say where the report is."""
+    collected = config.stash.get(_COLLECTED, None)
+    if collected is not None and collected.summary:
+        terminalreporter.write_sep("-", "corepath")
+        terminalreporter.write_line(collected.summary)
+
+
+@dataclass(frozen=True)
+class Corepath:
+    """What a test has of corepath; every episode of it stands in the report. Its own task is the marker's."""
+
+    seen: Seen
+
+    def __repr__(self) -> str:
+        return f"<corepath: episodes {len(self.seen.episodes)}>"
+
+    @property
+    def task(self) -> Task:
+        """The task that `@pytest.mark.corepath(task=...)` names."""
+        marked = self.seen.item.stash.get(_MARKED, None)
+        if marked is None:
+            pytest.fail("no task: name it in the call, or with @pytest.mark.corepath(task=...)", pytrace=False)
+        return marked
+
+    def episode(self, task: Task | str | Path | None = None, **options: Any) -> Loop:
+        """An episode for a loop of your own, as `corepath.episode`; it is of the marker's task unless one is given."""
+        with watched(self.seen.add):
+            return episode(self.task if task is None else _found(self.seen.item, task), **options)
+
+    def assert_path(self, *task_and_calls: Any, **limits: Unpack[Limits]) -> Score:
+        """As `corepath.assert_path`: of a task and calls, or of calls alone, which are of the marker's task."""
+        __tracebackhide__ = True
+        task, calls = self._both(task_and_calls)
+        with watched(self.seen.add):
+            return assert_path(task, calls, **limits)
+
+    def score(self, *task_and_calls: Any) -> Score:
+        """The score of calls: of a task and calls, or of calls alone, which are of the marker's task."""
+        task, made, found = judged(*self._both(task_and_calls))
+        self.seen.add(task, made, found)
+        return found
+
+    def _both(self, given: tuple[Any, ...]) -> tuple[Task | str | Path, Calls]:
+        if not 1 <= len(given) <= 2:
+            raise TypeError("give a task and calls, or calls alone where the marker names the task")
+        if len(given) == 1 and isinstance(given[0], Loop):
+            return given[0].task, given[0]
+        return self.task if len(given) == 1 else _found(self.seen.item, given[0]), given[-1]
+
+
+def _found(item: pytest.Item, task: Task | str | Path) -> Task | str | Path:
+    """What names a task: of a file, where it is, beside the test or in the root of the tests."""
+    if isinstance(task, Task):
+        return task
+    file, mark, id_ = str(task).partition("::")
+    for folder in (item.path.parent, item.config.rootpath):
+        if file.endswith((".yaml", ".yml", ".json", ".py")) and (folder / file).exists():
+            return f"{folder / file}{mark}{id_}"
+    return task
+
+
+@pytest.fixture
+def corepath(request: pytest.FixtureRequest) -> Corepath:
+    """Plays and judges episodes: `corepath.episode`, `corepath.assert_path`, `corepath.score`, `corepath.task`."""
+    return Corepath(request.node.stash[_SEEN])

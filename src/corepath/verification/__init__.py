@@ -1,0 +1,1 @@
+"""Proving a task sound against its simulator."""

@@ -1,0 +1,1 @@
+"""Simulated worlds: state, tools, tasks, and exploring them."""

@@ -1,0 +1,205 @@
+"""What a tool of a world takes: its parameters by name, type and default, and what models are told of them."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+
+from corepath.errors import TaskError, ToolError, nearest
+from corepath.notation.call import REQUIRED
+from corepath.values import equal, written
+
+LARGEST: Final = 10**18
+"""Whole numbers beyond it are refused: what a tool makes of them might not be written any more."""
+_NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
+_SCHEMAS = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+_SAMPLES: dict[Any, tuple[Any, ...]] = {
+    str: ("anything", "something else", "x"),
+    int: (1, 2, 0),
+    float: (1.0, 2.5, 0.0),
+    bool: (True, False),
+    type(None): (None,),
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a tool: `str`, `int`, `float`, `bool`, `Literal[...]`, `list[...]`, or one of several."""
+
+    name: str
+    type: Any
+    default: Any = REQUIRED
+    description: str = ""
+
+    def taken(self, value: Any) -> Any:
+        """The value as the tool gets it. Raises `ToolError` where it is of another type."""
+        try:
+            return _taken(self.type, value)
+        except ValueError:
+            try:
+                shown = written(value)
+            except (ValueError, RecursionError):
+                shown = f"this {type(value).__name__}"
+            cut = shown if len(shown) <= 80 else f"{shown[:79]}…"
+            raise ToolError(f"argument '{self.name}' must be {_described(self.type)}, not {cut}") from None
+
+    def admits(self, value: Any) -> bool:
+        """Whether the value is of its type."""
+        try:
+            _taken(self.type, value)
+        except ValueError:
+            return False
+        return True
+
+    @property
+    def samples(self) -> tuple[Any, ...]:
+        """Values of its type."""
+        return _samples(self.type)
+
+    @property
+    def options(self) -> tuple[Any, ...] | None:
+        """All values of its type, where they are few enough to list."""
+        if get_origin(self.type) is Literal:
+            return get_args(self.type)
+        return (True, False) if self.type is bool else None
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Its JSON Schema."""
+        schema = _schema(self.type)
+        if self.description:
+            schema["description"] = self.description
+        if self.default is not REQUIRED:
+            schema["default"] = self.default
+        return schema
+
+
+def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
+    """The parameters of a tool's function, without the state that it gets first."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    listed = list(inspect.signature(function).parameters.values())
+    if not listed:
+        raise TaskError.of(f"tool '{function.__name__}' needs the state as its first parameter")
+    found: dict[str, Parameter] = {}
+    for parameter in listed[1:]:
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise TaskError.of(f"tool '{function.__name__}': '{parameter}' must be a plain parameter")
+        if parameter.name not in hints:
+            raise TaskError.of(f"tool '{function.__name__}': say of what type '{parameter.name}' is")
+        kind, description = hints[parameter.name], ""
+        if get_origin(kind) is Annotated:
+            kind, description = get_args(kind)[0], str(get_args(kind)[1])
+        if not _known(kind):
+            raise TaskError.of(f"tool '{function.__name__}': '{parameter.name}' is {kind}, which is no type of JSON")
+        default = REQUIRED if parameter.default is parameter.empty else parameter.default
+        found[parameter.name] = Parameter(parameter.name, kind, default, description)
+    return found
+
+
+def taken(tool: str, parameters: Mapping[str, Parameter], arguments: Any) -> dict[str, Any]:
+    """The arguments as the function gets them, defaults included. Raises `ToolError` where any is wrong."""
+    if not isinstance(arguments, Mapping):
+        raise ToolError(f"the arguments of '{tool}' must be a JSON object")
+    for name in arguments:
+        if name not in parameters:
+            has = f"it takes {', '.join(parameters)}" if parameters else "it takes none"
+            close = nearest(str(name), parameters)
+            raise ToolError(f"'{tool}' has no argument '{str(name)[:80]}'{close if 'mean' in close else f'; {has}'}")
+    found: dict[str, Any] = {}
+    for name, parameter in parameters.items():
+        if name in arguments:
+            found[name] = parameter.taken(arguments[name])
+        elif parameter.default is REQUIRED:
+            raise ToolError(f"'{tool}' needs the argument '{name}', {_described(parameter.type)}")
+        else:
+            found[name] = parameter.default
+    return found
+
+
+def _options(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+
+
+def _known(kind: Any) -> bool:
+    if get_origin(kind) is Literal:
+        return True
+    if get_origin(kind) is list:
+        return all(map(_known, get_args(kind)))
+    options = _options(kind)
+    return all(map(_known, options)) if len(options) > 1 else kind in _NAMES
+
+
+def _taken(kind: Any, value: Any) -> Any:
+    """The value as that type; raises ValueError where it is of another. A whole number may be written 25.0."""
+    origin = get_origin(kind)
+    if origin is Literal:
+        return _option(kind, value)
+    if origin is list:
+        if not isinstance(value, (list, tuple)):
+            raise ValueError
+        return [_taken(get_args(kind)[0], item) for item in value]
+    options = _options(kind)
+    if len(options) > 1:
+        for option in options:
+            try:
+                return _taken(option, value)
+            except ValueError:
+                continue
+        raise ValueError
+    if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return _finite(value)
+    if kind is int and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if kind is int and not isinstance(value, bool) and isinstance(value, int) and abs(value) > LARGEST:
+        raise ValueError
+    if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+        return value
+    raise ValueError
+
+
+def _finite(value: float) -> float:
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError from None
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
+def _option(kind: Any, value: Any) -> Any:
+    for option in get_args(kind):
+        if equal(option, value):
+            return option
+    raise ValueError
+
+
+def _described(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(map(written, get_args(kind)))}"
+    if get_origin(kind) is list:
+        return f"a list, each item {_described(get_args(kind)[0])}"
+    return " or ".join(_described(option) if len(_options(kind)) > 1 else _NAMES[option] for option in _options(kind))
+
+
+def _schema(kind: Any) -> dict[str, Any]:
+    if get_origin(kind) is Literal:
+        return {"enum": list(get_args(kind))}
+    if get_origin(kind) is list:
+        return {"type": "array", "items": _schema(get_args(kind)[0])}
+    options = _options(kind)
+    return {"anyOf": [_schema(option) for option in options]} if len(options) > 1 else {"type": _SCHEMAS[kind]}
+
+
+def _samples(kind: Any) -> tuple[Any, ...]:
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    if get_origin(kind) is list:
+        return tuple([item] for item in _samples(get_args(kind)[0]))
+    options = _options(kind)
+    return tuple(one for option in options for one in _samples(option)) if len(options) > 1 else _SAMPLES[kind]

@@ -1,0 +1,168 @@
+"""Every format that we write, there and back: each score is the same to the last bit.
+
+In the ordinary suite one task of each world, each with another seed; with --long all tasks with the seeds 0 to 4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
+
+import mcp
+import pytest
+from mcp.client._memory import InMemoryTransport  # the SDK's own, between a client and a server in one process
+from mcp.shared.message import SessionMessage
+
+from corepath import PAPER, RECOMMENDED, Episode, Scoring, Task, installed_worlds, load_episodes, score, task, world
+from corepath.files.lookup import Source
+from corepath.files.tasks import episode_json
+from corepath.importers import imported
+from corepath.importers.export import openai_record
+from corepath.play.built_in import built_in
+from corepath.play.play import play
+from corepath.runs import serve
+from corepath.runs.folder import RunFolder
+from corepath.runs.plan import Plan
+from tests.runs import inspect_trips
+
+AGENTS = ("oracle", "harmful_early")
+SEEDS = range(5)
+
+
+@cache
+def variant(id_: str, seed: int) -> Task:
+    return task(id_, seed)
+
+
+@pytest.fixture(scope="module")
+def played(times: int) -> list[Episode]:
+    """A golden path and one with a harm in it for each task; every second seed is scored as recommended."""
+    names = {one: [f"{one}/{name}" for name in world(one).makers] for one in installed_worlds()}
+    few = [(tasks[place % len(tasks)], place % len(SEEDS)) for place, tasks in enumerate(names.values())]
+    chosen = few if times == 1 else [(id_, seed) for tasks in names.values() for id_ in tasks for seed in SEEDS]
+    return [
+        play(built_in(agent), variant(id_, seed), name=agent, seed=seed, scoring=(PAPER, RECOMMENDED)[seed % 2])
+        for id_, seed in chosen
+        for agent in AGENTS
+    ]
+
+
+def scores(episode: Episode) -> dict[str, Any]:
+    """The scores of an episode by nothing but what it says itself."""
+    assert episode.seed is not None
+    assert episode.fingerprint is not None
+    assert episode.scoring is not None
+    return score(variant(episode.task, episode.seed), episode, Scoring.of(episode.scoring)).to_dict()
+
+
+def check(before: Iterable[Episode], after: Iterable[Any]) -> None:
+    before, after = list(before), list(after)
+    assert [one.task for one in after] == [one.task for one in before]
+    for one, other in zip(before, after, strict=True):
+        assert (other.seed, other.fingerprint, other.scoring) == (one.seed, one.fingerprint, one.scoring)
+        assert repr(scores(other)) == repr(scores(one)), (one.task, one.seed, one.agent)
+
+
+def test_a_run_folder(played: list[Episode], tmp_path: Path) -> None:
+    for seed in SEEDS:
+        own = [one for one in played if one.seed == seed]
+        sources = {one.task: Source(one.task.partition("/")[0], one.task) for one in own}
+        plan = Plan(tuple(sources.values()), AGENTS, seed=seed, scoring=(PAPER, RECOMMENDED)[seed % 2])
+        with RunFolder.create(tmp_path / str(seed), plan.manifest()).writing() as folder:
+            folder.append(*own)
+        check(own, RunFolder.open(tmp_path / str(seed)).episodes())
+
+
+def test_an_episode_file(played: list[Episode], tmp_path: Path) -> None:
+    file = tmp_path / "episodes.jsonl"
+    file.write_text("".join(episode_json(one) + "\n" for one in played))
+    check(played, load_episodes(file))
+
+
+def test_an_export_as_openai_messages(played: list[Episode], tmp_path: Path) -> None:
+    file = tmp_path / "messages.jsonl"
+    file.write_text("".join(json.dumps(openai_record(one)) + "\n" for one in played))
+    check(played, imported(file))
+
+
+def test_logs_of_inspect(played: list[Episode], tmp_path: Path) -> None:
+    """The answer is what the model says in the end, which is a text."""
+    told = [
+        replace(one, answer=one.answer if isinstance(one.answer, str) else json.dumps(one.answer)) for one in played
+    ]
+    plays = [[one.task, one.seed, one.scoring, [(call.tool, call.arguments) for call in one.calls], one.answer]
+             for one in told]  # fmt: skip
+    (tmp_path / "plays.json").write_text(json.dumps(plays))
+    command = [sys.executable, inspect_trips.__file__, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    again = [one for log in (tmp_path / "logs").iterdir() for one in imported(log) if isinstance(one, Episode)]
+    check(told, sorted(again, key=lambda one: int(one.extra["metadata"]["sample_id"])))
+
+
+def test_logs_of_mcp(played: list[Episode], tmp_path: Path) -> None:
+    """What a server kept of an episode, and the messages that went to and fro; the protocol knows no answer."""
+    for number, episode in enumerate(played):
+        wire = tmp_path / f"{number}.jsonl"
+        kept = asyncio.run(_serve(episode, tmp_path / f"{number}", wire, ("auto", "legacy")[number % 2]))
+        assert [call.result for call in kept.calls] == [call.result for call in episode.calls]
+        check([kept], imported(wire))
+
+
+async def _serve(episode: Episode, out: Path, wire: Path, mode: str) -> Episode:
+    assert episode.seed is not None
+    source = Source(episode.task.partition("/")[0], episode.task)
+    with serve.folder_for(out, source, episode.seed).writing() as folder:
+        offer = serve.Offer(variant(episode.task, episode.seed), folder, lambda _: None, episode.seed)
+        async with mcp.Client(_noted(serve.mcp_server(offer, lambda _: "e"), wire), mode=mode) as client:
+            for call in episode.calls:
+                await client.call_tool(call.tool, dict(call.arguments))
+        return offer.end("e", "answered")
+
+
+@asynccontextmanager
+async def _noted(server: Any, wire: Path) -> AsyncIterator[Any]:
+    """The streams between a client and a server; each message is noted as it is written over stdio."""
+    with wire.open("w") as log:
+        async with InMemoryTransport(server) as (read, write):
+            yield _Noted(read, log), _Noted(write, log)
+
+
+@dataclass
+class _Noted:
+    inner: Any
+    log: Any
+
+    def _note(self, sent: Any) -> Any:
+        if isinstance(sent, SessionMessage):
+            self.log.write(sent.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n")
+        return sent
+
+    async def send(self, sent: Any) -> None:
+        await self.inner.send(self._note(sent))
+
+    async def receive(self) -> Any:
+        return self._note(await self.inner.receive())
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        return self._note(await self.inner.__anext__())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.inner.aclose()
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()

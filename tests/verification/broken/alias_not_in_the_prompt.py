@@ -1,0 +1,12 @@
+"""says: 'a dozen' stands neither in the prompt"""
+
+from corepath import Pick, Task
+from tests.verification.broken.shop import Tools
+
+tools = Tools()
+world = tools.world
+
+
+@world.task
+def buy(pick: Pick) -> Task:
+    return tools.sound(says={"a dozen": 12})

@@ -1,0 +1,12 @@
+"""the task asks for more, and no policy says why"""
+
+from corepath import Pick, Task
+from tests.verification.broken.shop import Tools
+
+tools = Tools()
+world = tools.world
+
+
+@world.task
+def buy(pick: Pick) -> Task:
+    return tools.sound(goal=lambda shop: bool(shop.basket))

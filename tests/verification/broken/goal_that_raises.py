@@ -1,0 +1,12 @@
+"""cannot be verified: AttributeError: 'Shop' object has no attribute 'payed'"""
+
+from corepath import Pick, Task
+from tests.verification.broken.shop import Tools
+
+tools = Tools()
+world = tools.world
+
+
+@world.task
+def buy(pick: Pick) -> Task:
+    return tools.sound(goal=lambda shop: shop.payed)

@@ -1,0 +1,12 @@
+"""a golden path breaks 'pay() before take(item=\"apple\", count=2)' (Take 2 of)"""
+
+from corepath import Pick, Task, before
+from tests.verification.broken.shop import Tools
+
+tools = Tools()
+world = tools.world
+
+
+@world.task
+def buy(pick: Pick) -> Task:
+    return tools.sound(policies=[before(tools.pay(), tools.take("apple", 2), because="Take 2 of")])

@@ -1,0 +1,12 @@
+"""lacks the argument 'count' of tool 'take'"""
+
+from corepath import Pick, Task
+from tests.verification.broken.shop import Tools
+
+tools = Tools()
+world = tools.world
+
+
+@world.task
+def buy(pick: Pick) -> Task:
+    return tools.sound(procedure=tools.take(item="apple"))  # type: ignore[call-arg]

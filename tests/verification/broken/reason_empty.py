@@ -1,0 +1,12 @@
+"""no reason; quote the prompt"""
+
+from corepath import Pick, Task, before
+from tests.verification.broken.shop import Tools
+
+tools = Tools()
+world = tools.world
+
+
+@world.task
+def buy(pick: Pick) -> Task:
+    return tools.sound(policies=[before(tools.look("apple"), tools.take("apple", 2), because="")])

@@ -1,0 +1,12 @@
+"""seed 0: KeyError: 'melon'"""
+
+from corepath import Pick, Task
+from tests.verification.broken.shop import Tools
+
+tools = Tools()
+world = tools.world
+
+
+@world.task
+def buy(pick: Pick) -> Task:
+    return tools.sound(prompt={"apple": "Take 2."}["melon"])

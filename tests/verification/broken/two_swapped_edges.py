@@ -1,0 +1,18 @@
+"""a golden path does not run: after look(item=\"apple\"), 'pay()' fails"""
+
+from corepath import Automaton, Pick, Task
+from tests.verification.broken.shop import Tools
+
+tools = Tools()
+world = tools.world
+
+
+@world.task
+def buy(pick: Pick) -> Task:
+    automaton = Automaton.from_transitions(
+        {"look": tools.look("apple"), "take": tools.take("apple", 2), "pay": tools.pay()},
+        start="a",
+        accept=["d"],
+        transitions={"a": {"look": "b"}, "b": {"pay": "c"}, "c": {"take": "d"}},
+    )
+    return tools.sound(procedure=None, automaton=automaton)
