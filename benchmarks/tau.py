@@ -76,7 +76,7 @@ class Scored:
     @property
     def rewarded(self) -> bool:
         """Whether the benchmark gave its full reward."""
-        return bool(self.episode.extra["reward"] == 1)
+        return bool(self.episode.reward == 1)
 
     @property
     def took_effect(self) -> bool:

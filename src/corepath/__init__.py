@@ -49,7 +49,8 @@ from corepath.world.world import Pick, World, WorldTool, installed_worlds, world
 if TYPE_CHECKING:
     from corepath.evaluation import run
     from corepath.explanation import Explanation, Finding, FindingKind, Note, explain
-    from corepath.files.tasks import episode_json, load_episodes, load_task, load_tasks
+    from corepath.files.episodes import episode_json, load_episodes
+    from corepath.files.tasks import load_task, load_tasks
     from corepath.report.results import Results, load_results
     from corepath.testing.assertion import assert_path
 
@@ -59,7 +60,8 @@ _LATER = {
     "assert_path": "corepath.testing.assertion",
     "run": "corepath.evaluation",
     **dict.fromkeys(("Explanation", "Finding", "FindingKind", "Note", "explain"), "corepath.explanation"),
-    **dict.fromkeys(("episode_json", "load_episodes", "load_task", "load_tasks"), "corepath.files.tasks"),
+    **dict.fromkeys(("episode_json", "load_episodes"), "corepath.files.episodes"),
+    **dict.fromkeys(("load_task", "load_tasks"), "corepath.files.tasks"),
     **dict.fromkeys(("Results", "load_results"), "corepath.report.results"),
 }
 

@@ -29,8 +29,11 @@ Variant = tuple[str, int]
 class Episode:
     """One agent on one task, once.
 
-    `seed` is the variant of the task that was played, `fingerprint` says which task that was to the letter, and
-    `scoring` how it was scored: a profile's name, or every option. They are None where nobody recorded them.
+    `seed` is the variant of the task that was played, `fingerprint` identifies the exact task, and `scoring` is how it
+    was scored: a profile's name, or every option. `outcome` says how the episode ended, `failure` why it failed outside
+    the agent, `reward` what its source gave it, and `mistake` whether a built-in agent's planted mistake is in it. A
+    field is None or empty if nobody recorded it. `unasked` marks an episode that asks nothing of the agent. `extra`
+    keeps everything else in the record.
     """
 
     task: str
@@ -44,7 +47,48 @@ class Episode:
     seed: int | None = None
     fingerprint: str | None = None
     scoring: str | Mapping[str, Any] | None = None
+    outcome: str | None = None
+    failure: Mapping[str, Any] = field(default_factory=dict)
+    reward: Any = None
+    mistake: str | None = None
+    unasked: bool = False
+    scores: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+_RECORDED: Final[Mapping[str, tuple[str, type | tuple[type, ...]]]] = {
+    "ended": ("outcome", str),
+    "failure": ("failure", dict),
+    "reward": ("reward", (bool, int, float, str)),
+    "fault": ("mistake", str),
+    NO_AGENT_ACTIONS: ("unasked", bool),
+    "scores": ("scores", dict),
+}
+"""The keys of a record that are fields of an episode under another name, or of a type that must be checked."""
+
+
+def typed_fields(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments of `Episode` from the free part of a record: typed fields, and the rest as `extra`.
+
+    A value of an unexpected type is not understood, so it stays in `extra`.
+    """
+    fields: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+    for key, value in record.items():
+        name, kind = _RECORDED.get(key, (key, ()))
+        if isinstance(value, kind) and value not in (False, {}):
+            fields[name] = value
+        else:
+            extra[key] = value
+    return {**fields, "extra": extra}
+
+
+def free_record(episode: Episode) -> dict[str, Any]:
+    """The inverse of `typed_fields`: what a record of the episode holds beside the fields that the format defines."""
+    typed = {key: getattr(episode, name) for key, (name, _) in _RECORDED.items()}
+    record = {key: value for key, value in typed.items() if value is not None and value is not False and value != {}}
+    scores = {"scores": record.pop("scores")} if "scores" in record else {}
+    return {**record, **episode.extra, **scores}
 
 
 EXCLUSIONS: Final = {
@@ -57,11 +101,11 @@ EXCLUSIONS: Final = {
 
 def exclusion(episode: Episode) -> str | None:
     """Which of these reasons an episode has."""
-    if episode.extra.get("ended") == FAILED_OUTSIDE:
+    if episode.outcome == FAILED_OUTSIDE:
         return "outside"
-    if episode.extra.get("fault") == IMPOSSIBLE:
+    if episode.mistake == IMPOSSIBLE:
         return "unplanted"
-    return "unasked" if episode.extra.get(NO_AGENT_ACTIONS) else None
+    return "unasked" if episode.unasked else None
 
 
 def agent_of(episode: Episode) -> str:

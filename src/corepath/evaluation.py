@@ -138,7 +138,7 @@ def _source(task: Task, source: Source | None, seed: int) -> Source:
 
 
 def _say_what_raised(name: str, episodes: list[Episode]) -> None:
-    raised = [one.extra["failure"] for one in episodes if (one.extra.get("failure") or {}).get("kind") == RAISED]
+    raised = [one.failure for one in episodes if one.failure.get("kind") == RAISED]
     if not raised:
         return
     message = (

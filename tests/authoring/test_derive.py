@@ -21,9 +21,8 @@ from corepath.importers import imported
 from corepath.importers.expecting import expected_in
 from corepath.notation.parser import call as read_call
 from corepath.notation.parser import tool
-
-from .brute_force import Machine, brute_score
-from .importers.tau_runs import REAL, real
+from tests.brute_force import Machine, brute_score
+from tests.importers.tau_runs import REAL, real
 
 ROOT = Path(__file__).parents[2]
 TAU_TOOLS = ROOT / "src" / "corepath" / "importers" / "tau_tools.yaml"

@@ -224,19 +224,19 @@ def test_a_read_of_something_else_came_near():
 
 def test_limits_that_ended_the_episode_are_named():
     task = replace(ABC, procedure=None, most_calls=1, reads=())
-    found = explain(task, Episode("abc", (Call("a"),), extra={"ended": "step limit"}))
+    found = explain(task, Episode("abc", (Call("a"),), outcome="step limit"))
     assert found.headline == "Ran into the step limit of 1 call after 1 of 3 steps: b(x=1) and c() were never done."
-    turns = explain(ABC, Episode("abc", (Call("a"), Call("z")), extra={"ended": "turn limit"}))
+    turns = explain(ABC, Episode("abc", (Call("a"), Call("z")), outcome="turn limit"))
     assert turns.headline == "Call 2, z(), is no step of this task; 2 steps never tried; ran into the turn limit."
 
 
 def test_what_failed_outside_the_agent_is_not_blamed_on_it():
     failure = {"kind": "timeout", "message": "no reply\nfor 60 s"}
-    episode = Episode("abc", (Call("a"),), extra={"ended": FAILED_OUTSIDE, "failure": failure})
+    episode = Episode("abc", (Call("a"),), outcome=FAILED_OUTSIDE, failure=failure)
     found = explain(ABC, episode)
     assert found.headline == "Failed outside the agent (timeout: no reply for 60 s) after 1 call."
     assert kinds(found) == [FindingKind.OUTSIDE]
-    bare = explain(ABC, Episode("abc", (), extra={"ended": FAILED_OUTSIDE}))
+    bare = explain(ABC, Episode("abc", (), outcome=FAILED_OUTSIDE))
     assert bare.headline == "Failed outside the agent before any call."
 
 
@@ -742,7 +742,7 @@ def every_task() -> list[Task]:
 def explained(tasks: list[Task], agent: str) -> list[tuple[Task, Episode, Explanation]]:
     """The episodes of an agent in which its fault is planted, explained."""
     episodes = [(task, play(built_in(agent), task, name=agent)) for task in tasks]
-    planted = [(task, episode) for task, episode in episodes if episode.extra["fault"] == "planted"]
+    planted = [(task, episode) for task, episode in episodes if episode.mistake == "planted"]
     assert len(planted) > 130
     return [(task, episode, explain(task, episode)) for task, episode in planted]
 

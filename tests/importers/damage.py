@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from corepath import Episode
 from corepath.errors import Problem, RecordError
-from corepath.files.tasks import episode_json, read_episodes
+from corepath.files.episodes import episode_json, read_episodes
 from corepath.importers import imported, recognised
 
 JUNK: list[Any] = [

@@ -137,7 +137,7 @@ def test_calls_in_words_are_taken_apart_and_never_run(text: str, calls: list[tup
 def test_an_entry_that_broke_off_failed_outside(tmp_path: Path) -> None:
     entry = {"id": "multi_turn_base_3", "result": "Error during inference: timeout", "traceback": "..."}
     (episode,) = read(written(tmp_path, entry), "bfcl")
-    assert (episode.calls, episode.extra["ended"]) == ((), FAILED_OUTSIDE)
+    assert (episode.calls, episode.outcome) == ((), FAILED_OUTSIDE)
 
 
 # What is expected

@@ -60,8 +60,8 @@ def test_the_logs_of_a_real_run_are_read(logs: dict[str, Path], suffix: str) -> 
     assert found["submits"].answer == "So:\n\n3", "what the agent submitted"
     assert found["is cut"].extra["metadata"]["limit"]["type"] == "message"
     broken = found["breaks"]
-    assert broken.extra["ended"] == "failed outside"
-    assert "on fire" in broken.extra["failure"]["message"]
+    assert broken.outcome == "failed outside"
+    assert "on fire" in broken.failure["message"]
     assert [call.failed for call in broken.calls] == [False, True]
 
 
@@ -245,7 +245,7 @@ def test_a_recorded_episode_that_cannot_be_read_is_made_up_from_the_events(kept:
     said = {"task": "farm/a", "seed": 4, "fingerprint": "f", "scoring": "paper"}
     events = (model(("1", "a", {})), ran("1", "a"))
     whole = only(*events, metadata={"corepath": {**said, "episode": episode_json(RECORDED)}})
-    assert (whole.calls, whole.epoch, whole.extra["ended"]) == (RECORDED.calls, 3, "answered")
+    assert (whole.calls, whole.epoch, whole.outcome) == (RECORDED.calls, 3, "answered")
     assert "corepath" not in whole.extra["metadata"]
     again = only(*events, metadata={"corepath": {**said, "episode": kept}}, epoch=2)
     assert [call.tool for call in again.calls] == ["a"]
@@ -253,7 +253,7 @@ def test_a_recorded_episode_that_cannot_be_read_is_made_up_from_the_events(kept:
     assert (again.task, again.seed, again.fingerprint, again.scoring, again.epoch) == ("farm/a", 4, "f", "paper", 2)
 
 
-RECORDED = Episode("farm/a", (Call("b", {"c": None}, None),), "m", 3, seed=4, extra={"ended": "answered"})
+RECORDED = Episode("farm/a", (Call("b", {"c": None}, None),), "m", 3, seed=4, outcome="answered")
 
 
 def test_what_is_submitted_to_the_solver_is_the_answer_and_no_call() -> None:

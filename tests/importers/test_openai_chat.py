@@ -218,11 +218,11 @@ def test_an_exported_record_is_imported_with_all_that_is_recorded(
 ) -> None:
     scoring = {"lam": 0.25}
     other = (Call("o", {"p": 1}, "q"),)
-    episode = Episode("t", tuple(made), "m", 2, params, answer, other, (), seed, "f" * 16, scoring, {"reward": 1})
+    episode = Episode("t", tuple(made), "m", 2, params, answer, other, (), seed, "f" * 16, scoring, reward=1)
     (again,) = episodes(json.loads(json.dumps(openai_record(episode))))
     assert [_said(call) for call in again.calls] == [_said(call) for call in made]
     assert replace(again, calls=(), messages=(), extra={}) == replace(episode, calls=(), messages=(), extra={})
-    assert again.extra["reward"] == 1
+    assert again.reward == 1
 
 
 def test_what_others_say_of_a_trace_is_not_taken_for_ours() -> None:
@@ -234,7 +234,7 @@ def test_what_others_say_of_a_trace_is_not_taken_for_ours() -> None:
     ):
         (episode,) = episodes(record)
         assert (episode.task, episode.seed, episode.fingerprint, episode.scoring, episode.epoch) == ("", *[None] * 3, 0)
-        assert "ended" not in episode.extra
+        assert not episode.outcome
         assert episode.extra["metadata"]["seed"] == 4
 
 
@@ -273,10 +273,10 @@ def test_the_package_of_openai_takes_what_is_exported() -> None:
 
 @pytest.mark.parametrize("ended", [None, "failed outside", "step limit"])
 def test_an_episode_that_did_nothing_comes_back_as_it_was(ended: str | None, tmp_path: Path) -> None:
-    episode = Episode("t", (), "gpt-x", epoch=3, extra={} if ended is None else {"ended": ended})
+    episode = Episode("t", (), "gpt-x", epoch=3, outcome=ended)
     (again,) = read(written(tmp_path, openai_record(episode)), "openai")
     assert (again.calls, again.answer, again.agent, again.epoch) == ((), None, "gpt-x", 3)
-    assert again.extra.get("ended") == again.extra["metadata"].get("ended") == ended
+    assert again.outcome == again.extra["metadata"].get("ended") == ended
 
 
 def test_no_messages_are_a_conversation_only_where_no_other_list_could_be_one() -> None:

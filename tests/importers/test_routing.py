@@ -206,7 +206,7 @@ def test_a_run_is_exported_and_imported_and_scores_as_it_did(tmp_path: Path, cor
 
 def test_another_task_than_the_one_that_was_played_takes_its_seed_and_says_so(tmp_path: Path, corepath: Any) -> None:
     file = tmp_path / "o.jsonl"
-    episode = Episode("w/t", (), "m", seed=4, fingerprint="f" * 16, scoring="paper", extra={"scores": {"pc": 1.0}})
+    episode = Episode("w/t", (), "m", seed=4, fingerprint="f" * 16, scoring="paper", scores={"pc": 1.0})
     file.write_text(json.dumps(openai_record(episode)) + "\n")
     for option in (("--task", "w/other"), ("--task-by", "metadata.task", "--map", tmp_path / "map.yaml")):
         (tmp_path / "map.yaml").write_text("w/*: w/other\n")

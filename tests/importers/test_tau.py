@@ -41,7 +41,7 @@ def test_a_run_of_tau_bench(tmp_path: Path) -> None:
     ]
     assert (episode.task, episode.epoch, episode.agent) == ("tau-bench/airline/7", 2, None)
     assert episode.answer == "I could not; it costs 100."
-    assert episode.extra["reward"] == 1.0
+    assert episode.reward == 1.0
     assert episode.extra["metadata"] == {
         "task_id": 7, "trial": 2, "domain": "airline", "user_id": "mia_1", "outputs": ["100"], "user_cost": 0.01,
     }  # fmt: skip
@@ -71,8 +71,8 @@ def test_calls_that_are_written_as_text_are_read(tmp_path: Path) -> None:
 def test_a_run_that_broke_off_failed_outside_and_is_of_the_domain_of_the_others(tmp_path: Path) -> None:
     episode, _ = read(written(tmp_path, [BROKEN_OFF, TAU], name="runs.json"), "tau-bench")
     assert (episode.task, episode.calls) == ("tau-bench/airline/8", ())
-    assert episode.extra["ended"] == FAILED_OUTSIDE
-    assert episode.extra["failure"]["message"] == "timeout"
+    assert episode.outcome == FAILED_OUTSIDE
+    assert episode.failure["message"] == "timeout"
     assert [one.id for one in expected_in(tmp_path / "runs.json") if isinstance(one, Expected)] == [
         "tau-bench/airline/7"
     ]
@@ -88,15 +88,15 @@ def test_a_simulation_of_tau2(tmp_path: Path) -> None:
     assert [all_of(call) for call in episode.other_calls] == [("toggle_roaming", {}, "Roaming is on", None, "a1", 2)]
     assert (episode.task, episode.epoch, episode.agent) == ("tau2/telecom/roaming", 1, "gpt-x")
     assert episode.answer == "Bye."
-    assert episode.extra["reward"] == 1.0
-    assert "no_agent_actions" not in episode.extra
+    assert episode.reward == 1.0
+    assert not episode.unasked
     assert episode.extra["metadata"] == {
         "id": "s1", "task_id": "roaming", "trial": 1, "seed": 5, "termination_reason": "user_stop",
         "domain": "telecom", "user": "gpt-4.1", "git_commit": "b02b509",
     }  # fmt: skip
-    assert other.extra["no_agent_actions"] is True
-    assert other.extra["ended"] == FAILED_OUTSIDE
-    assert "reward" not in other.extra
+    assert other.unasked is True
+    assert other.outcome == FAILED_OUTSIDE
+    assert not other.reward
 
 
 def test_what_tau2_expects_of_the_user_is_left_out_and_flagged_where_nothing_remains(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_an_agent_that_is_alone_is_asked_for_what_else_the_user_does(tmp_path: P
     assert [[call.tool for call in one.calls] for one in expected] == [
         ["toggle_roaming", "enable_roaming", "transfer_to_human_agents"], ["toggle_airplane_mode"], [],
     ]  # fmt: skip
-    assert not any("no_agent_actions" in one.extra for one in good(imported(file)))
+    assert not any(one.unasked for one in good(imported(file)))
 
 
 def test_the_folder_form_of_tau2_is_read_from_the_files_beside_it(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_every_real_run_is_imported_with_all_of_the_agents_calls(file: str) -> N
     data = read_json(path)
     runs = data["simulations"] if isinstance(data, dict) else data
     rewards = [run["reward"] if "reward" in run else run["reward_info"]["reward"] for run in runs]
-    assert [one.extra["reward"] for one in episodes] == rewards
+    assert [one.reward for one in episodes] == rewards
     assert [one.epoch for one in episodes] == [run["trial"] for run in runs]
     answers = sum(message["role"] == "tool" for run in runs for message in run.get("messages") or run.get("traj"))
     answered = [call for one in episodes for call in (*one.calls, *one.other_calls) if call.result is not UNANSWERED]
@@ -186,7 +186,7 @@ def test_the_tasks_of_real_runs_are_those_of_their_episodes(file: str) -> None:
     episodes = good(imported(path))
     assert {one.task for one in episodes} == set(expected)
     for one in episodes:
-        assert ("no_agent_actions" in one.extra) is ("no_agent_actions" in expected[one.task].tags)
+        assert one.unasked is ("no_agent_actions" in expected[one.task].tags)
 
 
 # What is wrong
@@ -260,7 +260,7 @@ def test_odd_runs_at_the_start_do_not_hide_what_a_file_is(tmp_path: Path) -> Non
 
 def test_a_number_that_is_none_does_not_cost_the_file(tmp_path: Path) -> None:
     runs = written(tmp_path, [{**TAU, "reward": float("nan")}, TAU], name="runs.json")
-    assert [one.extra["reward"] for one in read(runs, "tau-bench")] == ["NaN", 1.0]
+    assert [one.reward for one in read(runs, "tau-bench")] == ["NaN", 1.0]
     results = copy.deepcopy(TAU2)
     results["simulations"][0]["agent_cost"] = float("inf")
     first, *_ = read(written(tmp_path, results, name="results.json"), "tau2")

@@ -19,7 +19,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import corepath as package
-from corepath.files.tasks import load_episodes
+from corepath.files.episodes import load_episodes
 from corepath.play.built_in import oracle
 from tests.conftest import PATIENCE
 from tests.runs.bad_server import BadServer, Reply, Request, calls, says, status
@@ -112,7 +112,7 @@ def test_a_golden_path_is_recorded_and_scored_as_one(played: Played) -> None:
     episode = played.episodes[GOLDEN]
     assert [(call.tool, call.arguments) for call in episode.calls] == PATH
     assert [call.turn for call in episode.calls] == list(range(1, len(PATH) + 1))
-    assert (episode.agent, episode.answer, episode.extra["ended"]) == ("a-model", "Done.", "answered")
+    assert (episode.agent, episode.answer, episode.outcome) == ("a-model", "Done.", "answered")
     assert {message["content"] for message in episode.messages} == {"I act."}
     package.assert_path(GOLDEN, episode, state_match=True)
 
@@ -139,10 +139,10 @@ def test_a_call_to_no_tool_and_bad_arguments_are_part_of_the_path(played: Played
     if played.example == "langgraph_agent":
         first.reverse()  # LangChain puts calls that it cannot read after the others
     assert sent == [*first, ("read_sensor", {"plant": "B"}, False, 2)]
-    kinds = {harm["kind"] for harm in episode.extra["scores"]["harms"]}
+    kinds = {harm["kind"] for harm in episode.scores["harms"]}
     assert "unknown_tool" in kinds
 
 
 def test_a_model_that_never_stops_is_stopped_by_the_step_limit(played: Played) -> None:
     episode = played.episodes[ENDLESS]
-    assert (len(episode.calls), episode.extra["ended"]) == (package.task(ENDLESS).step_limit, "step limit")
+    assert (len(episode.calls), episode.outcome) == (package.task(ENDLESS).step_limit, "step limit")

@@ -8,8 +8,8 @@ import pytest
 
 import corepath
 from corepath import Session, StepLimitError, TaskError, play
+from corepath.files.episodes import episode_json
 from corepath.files.lookup import all_sources
-from corepath.files.tasks import episode_json
 from corepath.play.built_in import BUILT_IN, about, built_in
 from corepath.scoring.summary import Summary
 
@@ -37,7 +37,7 @@ def every_task():
 
 def test_the_oracle_is_perfect_on_every_task(every_task):
     for task in every_task:
-        scores = play(built_in("oracle"), task, name="oracle").extra["scores"]
+        scores = play(built_in("oracle"), task, name="oracle").scores
         kept = {name: scores[name] for name in ("pc", "harm_count", "efficiency", "pc_hlr", "accepted", "state_match")}
         assert kept == {
             "pc": 1.0,
@@ -60,7 +60,7 @@ def test_the_oracle_takes_different_golden_paths_by_chance():
 )
 def test_each_fault_is_planted_in_at_least_nine_of_ten_tasks(name, every_task):
     episodes = [play(built_in(name), task, name=name) for task in every_task]
-    planted = sum(episode.extra["fault"] == "planted" for episode in episodes)
+    planted = sum(episode.mistake == "planted" for episode in episodes)
     assert planted >= 0.9 * len(every_task)
 
 
@@ -82,14 +82,14 @@ def test_every_way_of_failing_shows_in_the_scores_that_claim_it():
 
 def test_a_rate_says_how_many_episodes_fail():
     task = made("farm/dry_plants")
-    told = [play(built_in("left_out:0.3"), task, name="x", epoch=epoch).extra["fault"] for epoch in range(200)]
+    told = [play(built_in("left_out:0.3"), task, name="x", epoch=epoch).mistake for epoch in range(200)]
     assert set(told) == {"planted", "spared"}
     assert 35 <= told.count("planted") <= 85
 
 
 def test_a_fault_without_a_place_is_marked_and_counts_for_nothing():
     episode = play(built_in("swapped"), made("farm/threshold"), name="swapped")
-    assert episode.extra["fault"] == "impossible"
+    assert episode.mistake == "impossible"
     found = Summary("x")
     found.add(episode)
     assert (found.episodes, found.unplanted, found.counted, found.mean("pc")) == (1, 1, 0, None)
@@ -135,8 +135,8 @@ def test_an_agent_of_ones_own_is_a_function_of_a_session():
 
     episode = play(hasty, made("farm/dry_plants"))
     assert (episode.agent, episode.answer, len(episode.calls)) == ("hasty", "I am stuck.", 2)
-    assert episode.extra["ended"] == "answered"
-    assert episode.extra["scores"]["length"] == 2
+    assert episode.outcome == "answered"
+    assert episode.scores["length"] == 2
 
 
 def test_calls_are_recorded_as_they_were_sent():
@@ -170,7 +170,7 @@ def test_the_step_limit_ends_an_episode_and_what_was_done_counts():
             session.call("rover_status")
 
     episode = play(restless, task)
-    assert (episode.extra["ended"], len(episode.calls)) == ("step limit", task.step_limit)
+    assert (episode.outcome, len(episode.calls)) == ("step limit", task.step_limit)
     session = Session(task)
     for _ in range(task.step_limit):
         session.call("rover_status")

@@ -191,7 +191,7 @@ def test_a_score_can_be_had_while_the_episode_lasts() -> None:
 def test_the_scoring_can_be_chosen() -> None:
     with episode("farm/threshold", scoring=RECOMMENDED) as ep:
         ep.call(*READ)
-    assert (ep.score.pc_ktc, ep.episode.extra["scores"]["profile"]) == (1.0, "recommended")
+    assert (ep.score.pc_ktc, ep.episode.scores["profile"]) == (1.0, "recommended")
 
 
 def test_what_is_raised_goes_on_and_leaves_what_was_recorded() -> None:
@@ -199,8 +199,8 @@ def test_what_is_raised_goes_on_and_leaves_what_was_recorded() -> None:
         ep.call(*READ)
         raise ConnectionError("the model is away")
     assert [call.tool for call in ep.episode.calls] == ["read_sensor"]
-    assert ep.episode.extra["ended"] == "failed outside"
-    assert ep.episode.extra["failure"]["message"] == "ConnectionError: the model is away"
+    assert ep.episode.outcome == "failed outside"
+    assert ep.episode.failure["message"] == "ConnectionError: the model is away"
     assert "ConnectionError: the model is away" in str(explain(ep.task, ep.episode))
 
 
@@ -211,7 +211,7 @@ def test_what_is_raised_about_a_finished_episode_is_no_failure_of_it(after: type
         if after is ValueError:
             ep.answer("Done.")
         raise after
-    assert ep.episode.extra["ended"] == "answered"
+    assert ep.episode.outcome == "answered"
 
 
 def test_the_step_limit_is_raised_and_recorded() -> None:
@@ -219,14 +219,14 @@ def test_the_step_limit_is_raised_and_recorded() -> None:
         while True:
             ep.call("rover_status")
     assert ep.over
-    assert (len(ep.calls), ep.episode.extra["ended"]) == (ep.task.step_limit, "step limit")
+    assert (len(ep.calls), ep.episode.outcome) == (ep.task.step_limit, "step limit")
 
 
 def test_a_loop_that_asks_whether_it_is_over_meets_no_limit() -> None:
     with episode("farm/threshold") as ep:
         while not ep.over:
             ep.call("rover_status")
-    assert (len(ep.calls), ep.episode.extra["ended"]) == (ep.task.step_limit, "answered")
+    assert (len(ep.calls), ep.episode.outcome) == (ep.task.step_limit, "answered")
 
 
 @pytest.mark.parametrize("late", [lambda ep: ep.call(*READ), lambda ep: ep.say(""), lambda ep: ep.answer("")])

@@ -539,15 +539,14 @@ def hostile() -> Results:
     }  # fmt: skip
     episodes = [Episode(name, tuple(calls), agent, **more) for name in known for agent in BAD]
     episodes.append(Episode("shop/buy", (Call("buy", {"a": LONG}, result=LONG),), "long"))
-    episodes.append(Episode("shop/gone", tuple(calls), BAD[1], extra={"scores": play_nothing()}))
+    episodes.append(Episode("shop/gone", tuple(calls), BAD[1], scores=play_nothing()))
     problems = tuple(Problem(text, 1, 1, text) for text in BAD)
     return of(*episodes, known=known, why=BAD[1], problems=problems, places=tuple(BAD))
 
 
 def play_nothing() -> dict[str, Any]:
     empty = rescored(Task("a/b", procedure=seq(tool("c")())), Episode("a/b", ()), PAPER)
-    scores: dict[str, Any] = empty.extra["scores"]
-    return scores
+    return dict(empty.scores)
 
 
 @pytest.fixture(scope="module")
@@ -647,8 +646,10 @@ def test_an_empty_run_says_so(browser: Browser, tmp_path: Path):
 
 
 def test_a_run_with_only_failures_says_so(browser: Browser, tmp_path: Path, results: Results):
-    how = {"ended": FAILED_OUTSIDE, "failure": {"kind": "timeout"}}
-    failed = [replace(one.episode, calls=(), extra={**one.episode.extra, **how}) for one in results.results[:4]]
+    failed = [
+        replace(one.episode, calls=(), outcome=FAILED_OUTSIDE, failure={"kind": "timeout"})
+        for one in results.results[:4]
+    ]
     known = {name: task(name) for name in TASKS[:1]}
     with window(browser, written(tmp_path / "page.html", of(*failed, known=known))) as one:
         opened = one.open()
@@ -675,7 +676,7 @@ def test_of_a_task_that_is_gone_what_was_recorded_is_shown(browser: Browser, tmp
         opened = one.open(episode_link(STORY, "wrong_argument", "?call=1"))
         expect(opened.locator(".gone")).to_contain_text("the task is no longer here")
         expect(opened.locator(".live")).to_contain_text("Call 1 of")
-        harmful = next(one for one in recorded if one.agent == "wrong_argument").extra["scores"]["harm_count"]
+        harmful = next(one for one in recorded if one.agent == "wrong_argument").scores["harm_count"]
         assert opened.locator(".call.harm").count() == harmful > 0
         expect(opened.locator("dl.scores")).to_contain_text("PC-KTC")
         expect(one.open(task_link(STORY)).locator(".gone")).to_contain_text("the task is no longer here")

@@ -62,10 +62,10 @@ def test_a_log_of_ours_is_imported_as_what_was_scored(tmp_path, corepath):
     told = [sample["scores"]["core"]["metadata"] for sample in log["samples"]]
     assert [(one.task, one.epoch) for one in episodes] == [(sample["id"], sample["epoch"]) for sample in log["samples"]]
     for episode, metadata in zip(episodes, told, strict=True):
-        assert (episode.seed, episode.scoring, episode.extra["ended"]) == (4, "recommended", "answered")
+        assert (episode.seed, episode.scoring, episode.outcome) == (4, "recommended", "answered")
         assert list(map(str, episode.calls)) == metadata["calls"]
         found = json.loads(json.dumps(score(task(episode.task, 4), episode, RECOMMENDED).to_dict()))
-        assert found == episode.extra["scores"]
+        assert found == episode.scores
         assert {name: found[name] for name in metadata["scores"]} == metadata["scores"], "less what is null"
         assert (found["pc"] == 1.0) is not bool(PLAYED[episode.task])
     again = subprocess.run(
@@ -87,7 +87,7 @@ def test_a_sample_of_ours_that_was_not_scored_says_which_task_it_is_of(tmp_path)
     (episode,) = load_imported(file)
     assert (episode.task, episode.seed, episode.scoring, episode.epoch) == ("farm/threshold", 2, "paper", 1)
     assert episode.fingerprint == fingerprint(task("farm/threshold", 2))
-    assert episode.extra["ended"] == "failed outside"
+    assert episode.outcome == "failed outside"
 
 
 PLAYED: dict[str, list[Any]] = {"farm/dry_plants": [("move_to", {"place": None})], "farm/threshold": []}

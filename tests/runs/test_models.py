@@ -18,8 +18,8 @@ import pytest
 
 import corepath as package
 from corepath.episode import Episode
+from corepath.files.episodes import episode_json, read_episodes
 from corepath.files.lookup import all_sources
-from corepath.files.tasks import episode_json, read_episodes
 from corepath.play.mistakes import golden_runs
 from corepath.runs import models
 from corepath.runs.folder import EPISODES
@@ -84,9 +84,9 @@ def plans(*worlds: str) -> dict[str, list[tuple[str, object]]]:
 
 def test_a_model_that_does_all_right_scores_as_the_oracle():
     episode = played(echo_oracle(plans("farm")))
-    scores = episode.extra["scores"]
+    scores = episode.scores
     assert (scores["pc"], scores["accepted"], scores["harm_count"]) == (1.0, True, 0)
-    assert (episode.extra["ended"], episode.answer) == ("answered", "Done.")
+    assert (episode.outcome, episode.answer) == ("answered", "Done.")
     assert [call.turn for call in episode.calls] == list(range(1, len(episode.calls) + 1))
     assert episode.extra["usage"]["input_tokens"] == 10 * (len(episode.calls) + 1)
     times = [call.extra["at"] for call in episode.calls]
@@ -143,15 +143,15 @@ NOT_OF_THE_AGENT = {"no function"}
 def test_odd_calls_count_as_what_they_were(name):
     episode = played(first(odd_calls("move_to", "place", "A")[name]))
     if name in NOT_OF_THE_AGENT:
-        assert (episode.extra["ended"], episode.extra["failure"]["kind"]) == ("failed outside", "unreadable answer")
+        assert (episode.outcome, episode.failure["kind"]) == ("failed outside", "unreadable answer")
         return
-    assert episode.extra["ended"] == "answered"
+    assert episode.outcome == "answered"
     if name in ("no calls in the list", "a call in the text"):
         assert episode.calls == ()
         return
     assert len(episode.calls) == {"ten calls at once": 10, "the same id twice": 2}.get(name, 1)
     if name in KINDS:
-        assert [harm["kind"] for harm in episode.extra["scores"]["harms"]] == [KINDS[name]]
+        assert [harm["kind"] for harm in episode.scores["harms"]] == [KINDS[name]]
 
 
 def test_arguments_of_a_wrong_type_are_kept_and_judged_as_they_were_sent():
@@ -159,7 +159,7 @@ def test_arguments_of_a_wrong_type_are_kept_and_judged_as_they_were_sent():
     episode = played(lambda request: calls(sent[request.number]) if request.number < 3 else says("Done."))
     assert [call.arguments for call in episode.calls] == [arguments for _, arguments in sent]
     assert all(call.failed for call in episode.calls)
-    harms = {harm["index"]: harm["kind"] for harm in episode.extra["scores"]["harms"]}
+    harms = {harm["index"]: harm["kind"] for harm in episode.scores["harms"]}
     assert harms == {0: "unlisted", 2: "unlisted"}, "a write that no step takes; the read is a self-loop"
 
 
@@ -179,19 +179,19 @@ OUTSIDE = {
 def test_what_the_service_does_wrong_is_told_from_what_the_agent_does(name):
     episode = played(first(odd_replies()[name]))
     if name in OUTSIDE:
-        assert episode.extra["ended"] == "failed outside"
-        assert episode.extra["failure"]["kind"] == OUTSIDE[name]
-        assert 0 < len(episode.extra["failure"]["message"]) <= 500
+        assert episode.outcome == "failed outside"
+        assert episode.failure["kind"] == OUTSIDE[name]
+        assert 0 < len(episode.failure["message"]) <= 500
     else:
-        assert episode.extra["ended"] == "answered"
-        assert "failure" not in episode.extra
+        assert episode.outcome == "answered"
+        assert not episode.failure
 
 
 @pytest.mark.parametrize("text", ["2024-99-99", "0x_", "2024-02-30", '{"place": ' + "9" * 5000 + "}"])
 def test_arguments_at_which_a_client_library_breaks_are_the_agents(text):
     episode = played(first(calls(("move_to", text))))
-    assert (episode.extra["ended"], len(episode.calls)) == ("answered", 1)
-    assert [harm["kind"] for harm in episode.extra["scores"]["harms"]] == ["malformed"]
+    assert (episode.outcome, len(episode.calls)) == ("answered", 1)
+    assert [harm["kind"] for harm in episode.scores["harms"]] == ["malformed"]
     assert episode.calls[0].arguments == text
 
 
@@ -206,20 +206,20 @@ def test_a_name_that_services_refuse_to_take_back_does_not_excuse_the_agent():
         return calls((odd[request.number], {})) if request.number < len(odd) else says("Done.")
 
     episode = played(strict)
-    assert episode.extra["ended"] == "answered"
+    assert episode.outcome == "answered"
     assert [call.tool for call in episode.calls] == ["multi_tool_use.parallel", "a b", ""]
-    assert [harm["kind"] for harm in episode.extra["scores"]["harms"]] == ["unknown_tool"] * 3
+    assert [harm["kind"] for harm in episode.scores["harms"]] == ["unknown_tool"] * 3
 
 
 def test_a_full_context_ends_an_episode_that_counts():
     full = status(400, message="This model's maximum context length is 8192 tokens.", code="context_length_exceeded")
     episode = played(lambda request: calls(("rover_status", {})) if request.number == 0 else full)
-    assert (episode.extra["ended"], episode.answer, len(episode.calls)) == ("context limit", None, 1)
+    assert (episode.outcome, episode.answer, len(episode.calls)) == ("context limit", None, 1)
 
 
 def test_the_services_own_words_are_kept():
     episode = played(first(status(400, message="the tools are not to our taste")))
-    assert "the tools are not to our taste" in episode.extra["failure"]["message"]
+    assert "the tools are not to our taste" in episode.failure["message"]
 
 
 def test_what_only_looks_like_a_call_is_none():
@@ -248,17 +248,17 @@ def test_what_only_looks_like_a_call_is_none():
 
 def test_a_failure_in_the_middle_keeps_the_calls_before_it():
     episode = played(lambda request: calls(("rover_status", {})) if request.number < 2 else status(500))
-    assert (episode.extra["ended"], len(episode.calls), episode.extra["turns"]) == ("failed outside", 2, 3)
+    assert (episode.outcome, len(episode.calls), episode.extra["turns"]) == ("failed outside", 2, 3)
 
 
 def test_a_service_that_hangs_is_given_up():
     episode = played(lambda _: hangs(PATIENCE), timeout=1)
-    assert episode.extra["failure"]["kind"] == "timeout", "it did not wait until the server hung up"
+    assert episode.failure["kind"] == "timeout", "it did not wait until the server hung up"
 
 
 def test_a_request_that_fails_once_is_tried_again():
     episode = played(lambda request: status(500) if request.attempt == 1 else says("Done."), max_retries=1)
-    assert (episode.extra["ended"], episode.answer) == ("answered", "Done.")
+    assert (episode.outcome, episode.answer) == ("answered", "Done.")
 
 
 def test_ten_megabytes_are_kept_in_full():
@@ -269,9 +269,9 @@ def test_ten_megabytes_are_kept_in_full():
 def test_a_model_that_never_ends_is_stopped_at_the_step_limit():
     limit = package.task("farm/threshold").step_limit
     episode = played(lambda _: calls(("rover_status", {})), "farm/threshold")
-    assert (episode.extra["ended"], len(episode.calls)) == ("step limit", limit)
+    assert (episode.outcome, len(episode.calls)) == ("step limit", limit)
     episode = played(lambda _: calls(*[("rover_status", {})] * 100), "farm/threshold")
-    assert (episode.extra["ended"], len(episode.calls)) == ("step limit", limit)
+    assert (episode.outcome, len(episode.calls)) == ("step limit", limit)
 
 
 # Runs

@@ -22,8 +22,8 @@ from mcp.client._memory import InMemoryTransport  # the SDK's own, between a cli
 from mcp.shared.message import SessionMessage
 
 from corepath import PAPER, RECOMMENDED, Episode, Scoring, Task, installed_worlds, load_episodes, score, task, world
+from corepath.files.episodes import episode_json
 from corepath.files.lookup import Source
-from corepath.files.tasks import episode_json
 from corepath.importers import imported
 from corepath.importers.export import openai_record
 from corepath.play.built_in import built_in

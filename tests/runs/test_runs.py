@@ -562,7 +562,7 @@ def test_a_folder_reads_back_what_was_appended(tmp_path):
     plan = Plan((Source("farm", "farm/dry_plants"),), agents=("me",), epochs=4)
     folder = RunFolder.create(tmp_path / "run", plan.manifest())
     calls = (Call("\ud800", {"x": "é\u2028"}, result=[1.5, None]), Call("t", "{raw"))
-    odd = Episode("farm/dry_plants", calls, "me", 3, answer="✓", extra={"ended": "answered"})
+    odd = Episode("farm/dry_plants", calls, "me", 3, answer="✓", outcome="answered")
     with folder.writing() as writing:
         writing.append(odd, replace(odd, epoch=2))
     found = list(RunFolder.open(tmp_path / "run").episodes())

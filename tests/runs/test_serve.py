@@ -29,8 +29,8 @@ from mcp_types import Implementation, TextContent
 from corepath import Call, Episode, InputError, load_episodes, score
 from corepath import task as world_task
 from corepath.cli import main
+from corepath.files.episodes import episode_json
 from corepath.files.lookup import Source
-from corepath.files.tasks import episode_json
 from corepath.importers import imported
 from corepath.play.mistakes import golden_runs
 from corepath.play.session import Session
@@ -168,9 +168,9 @@ def check_played(episode: Episode) -> None:
     assert [call.failed for call in episode.calls] == [False] * len(GOLDEN) + [True] * len(WRONG)
     assert episode.agent == "ada"
     assert episode.extra["client"] == {"name": "ada", "version": "1"}
-    assert episode.extra["ended"] == "answered"
-    assert episode.extra["scores"] == json.loads(json.dumps(score(task, episode).to_dict()))
-    assert episode.extra["scores"]["accepted"]
+    assert episode.outcome == "answered"
+    assert episode.scores == json.loads(json.dumps(score(task, episode).to_dict()))
+    assert episode.scores["accepted"]
     assert episode.extra["state"]["at"] == "D"
 
 
@@ -252,7 +252,7 @@ def test_the_step_limit_is_an_answer_and_ends_the_episode(tmp_path: Path) -> Non
     assert said[3].text == "the step limit of 3 calls is reached; the episode is over"
     (episode,) = wait_for(lambda: episodes(out))
     assert len(episode.calls) == 3
-    assert episode.extra["ended"] == "step limit"
+    assert episode.outcome == "step limit"
 
 
 @pytest.mark.parametrize("kind", CLIENTS)
@@ -328,7 +328,7 @@ def test_a_signal_stores_the_episode_over_stdio(tmp_path: Path) -> None:
         assert process.wait(PATIENCE) == 0
     assert "eve #0, episode stdio-1, stopped: 1 call, 0 harms" in (tmp_path / "told").read_text()
     (episode,) = episodes(out)
-    assert (episode.extra["ended"], [call.tool for call in episode.calls]) == ("stopped", ["rover_status"])
+    assert (episode.outcome, [call.tool for call in episode.calls]) == ("stopped", ["rover_status"])
 
 
 # Over HTTP
@@ -430,7 +430,7 @@ def test_a_client_plays_a_task_over_http(kind: str, server: Served) -> None:
     status, told = post(f"{server.address}/e/{name}/end")
     assert status == 200
     check_played(server.episode(name))
-    scores = server.episode(name).extra["scores"]
+    scores = server.episode(name).scores
     assert {key: told[key] for key in scores} == scores
     assert (told["task"], told["agent"], told["ended"]) == (TASK, "ada", "answered")
     assert server.tells(f"\nfarm/dry_plants ada #{told['epoch']}, episode {name}, answered: 21 calls, 3 harms, PC 0.8")
@@ -588,7 +588,7 @@ def test_an_episode_without_requests_ends(tmp_path: Path) -> None:
     with serving(tmp_path / "run", "--idle", "0.5") as served:
         tried(served, "lazy", '{"name": "rover_status"}')
         wait_for(lambda: served.tells("client #0, episode lazy, idle: 1 call"))
-        assert served.episode("lazy").extra["ended"] == "idle"
+        assert served.episode("lazy").outcome == "idle"
         assert post(f"{served.address}/e/lazy/mcp", b"{}")[0] == 410
 
 
@@ -609,7 +609,7 @@ def test_a_signal_stores_the_open_episodes_over_http(tmp_path: Path) -> None:
     assert {one.extra["episode"]: one.calls[0].tool for one in episodes(served.out)} == {
         "old": "unlock_safety", "new": "scan",
     }  # fmt: skip
-    assert {one.extra["ended"] for one in episodes(served.out)} == {"stopped"}
+    assert {one.outcome for one in episodes(served.out)} == {"stopped"}
     assert list((served.out / "open").iterdir()) == []
 
 
@@ -633,7 +633,7 @@ def test_a_killed_server_loses_no_call(tmp_path: Path) -> None:
         assert post(f"{served.address}/e/empty/end")[0] == 404
     kept, cut = episodes(out)
     assert (kept.extra["episode"], len(kept.calls)) == ("kept", 1)
-    assert cut.extra["ended"] == "interrupted"
+    assert cut.outcome == "interrupted"
     assert [(call.tool, call.arguments, call.result) for call in cut.calls] == [
         (call.tool, call.arguments, call.result) for call in GOLDEN[:8]
     ]

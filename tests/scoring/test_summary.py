@@ -24,7 +24,7 @@ def episode(task: str = "w/t", agent: str = "a", harms: int = 0, **scores: Any) 
         **dict.fromkeys(MEANS, 1.0), "harm_rate": 0.0, "harm_count": harms, "accepted": True, "profile": "paper",
         "harms": [{"kind": "unlisted", "effected": place == 0} for place in range(harms)], **scores,
     }  # fmt: skip
-    return Episode(task, (), agent, extra={"scores": own})
+    return Episode(task, (), agent, scores=own)
 
 
 def summary(*episodes: Episode, name: str = "a", undefined: str = "zero") -> Summary:
@@ -109,9 +109,9 @@ def test_an_accepted_episode_with_harm_is_not_solved() -> None:
 
 
 def test_what_failed_outside_and_what_was_not_planted_is_counted_and_in_no_mean() -> None:
-    outside = Episode("w/t", (), "a", extra={"ended": "failed outside", "scores": {}})
-    unplanted = Episode("w/t", (), "a", extra={"fault": "impossible", "scores": {}})
-    unasked = Episode("w/t", (), "a", extra={"no_agent_actions": True, "scores": {}})
+    outside = Episode("w/t", (), "a", outcome="failed outside")
+    unplanted = Episode("w/t", (), "a", mistake="impossible")
+    unasked = Episode("w/t", (), "a", unasked=True)
     made = summary(outside, unplanted, unasked, episode(pc=0.5))
     assert (made.episodes, made.outside, made.unplanted, made.unasked) == (4, 1, 1, 1)
     assert (made.counted, made.mean("pc")) == (1, 0.5)

@@ -273,12 +273,9 @@ def test_the_report_has_every_episode_once(pytester: pytest.Pytester, workers: t
         ["*- corepath -*", f"report of 8 episodes: {folder}/index.html; could not be kept: 2, see there"]
     )
     found = recorded(folder)
-    shown = [
-        (one.extra["test"].rpartition("::")[2], one.agent, one.task, round(one.extra["scores"]["pc"], 5))
-        for one in found
-    ]
+    shown = [(one.extra["test"].rpartition("::")[2], one.agent, one.task, round(one.scores["pc"], 5)) for one in found]
     assert shown == EPISODES
-    assert {one.extra["scores"]["profile"] for one in found} == {"paper"}
+    assert {one.scores["profile"] for one in found} == {"paper"}
     page = (folder / "index.html").read_text()
     assert "8 episodes of 4 agents on 4 tasks" in page
     assert "an episode of &#x27;mine/own&#x27; is no JSON" in page

@@ -18,8 +18,8 @@ from corepath.cli.options import find_sources, present, present_episodes, presen
 from corepath.cli.printing import report, say, wrong_use
 from corepath.episode import Episode
 from corepath.errors import InputError, Problem, RecordError, TaskError, count
+from corepath.files.episodes import episode_json
 from corepath.files.lookup import Tasks
-from corepath.files.tasks import episode_json
 from corepath.importers import FORMATS, imported
 from corepath.importers.expecting import SOURCES
 from corepath.importers.export import openai_record

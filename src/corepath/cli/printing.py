@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corepath.errors import Problem
-from corepath.files.tasks import EpisodeLine
+from corepath.files.episodes import EpisodeLine
 from corepath.values import visible
 
 out = Console(highlight=False, width=None if sys.stdout.isatty() else 160)

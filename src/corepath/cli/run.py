@@ -26,9 +26,9 @@ from corepath.cli.profile import Profile
 from corepath.cli.progress import Watch, fetching, waiting
 from corepath.episode import FAILED_OUTSIDE, Episode, agent_of, world_of
 from corepath.errors import CorepathError, InputError, OptionError, Problem, TaskError, count, install
+from corepath.files.episodes import episode_json
 from corepath.files.fingerprint import fingerprint
 from corepath.files.lookup import Source, Tasks, all_sources
-from corepath.files.tasks import episode_json
 from corepath.play.built_in import BUILT_IN, FLOOR
 from corepath.play.own_agents import RAISED, digest, find_agent, is_own
 from corepath.play.play import rescored
@@ -232,7 +232,7 @@ def _resumed(path: Path, *, retry: bool, dry_run: bool) -> tuple[RunFolder, Plan
     with folder.writing():
         if retry:
             folder.set_aside({
-                line.line for line in folder.lines() if line.episode and line.episode.extra.get("failure") is not None
+                line.line for line in folder.lines() if line.episode and line.episode.failure
             })  # fmt: skip
         damaged = tell_damage(find.lines(plan.scoring), f"set aside in {path / SET_ASIDE}")
         folder.set_aside(damaged)
@@ -241,7 +241,7 @@ def _resumed(path: Path, *, retry: bool, dry_run: bool) -> tuple[RunFolder, Plan
 
 def _profiles(episodes: Sequence[Episode]) -> set[str]:
     """The profiles that episodes were scored with."""
-    scores = [episode.extra.get("scores") for episode in episodes]
+    scores = [episode.scores for episode in episodes]
     found = [one.get("profile") for one in scores if isinstance(one, dict)]
     return {name for name in ("paper", "recommended", "custom") if name in found}
 
@@ -312,7 +312,7 @@ def _say_what_failed(plan: Plan, folder: RunFolder) -> None:
     played: dict[str, list[Episode]] = {}
     for episode in folder.episodes():
         played.setdefault(agent_of(episode), []).append(episode)
-    failed = {name: [one for one in own if one.extra.get("ended") == FAILED_OUTSIDE] for name, own in played.items()}
+    failed = {name: [one for one in own if one.outcome == FAILED_OUTSIDE] for name, own in played.items()}
     lost = [name for name, own in failed.items() if own and len(own) == len(played[name])]
     again = f"corepath run --resume {folder.path} --retry"
     for name, own in failed.items():
@@ -328,7 +328,7 @@ def _say_what_failed(plan: Plan, folder: RunFolder) -> None:
 
 def _why(name: str, failed: Sequence[Episode], played: int, plan: Plan) -> str:
     """Why episodes of an agent failed outside it, in a line."""
-    failure = failed[0].extra.get("failure") or {}
+    failure = failed[0].failure
     if failure.get("kind") == RAISED:
         where = f"{len(failed)} of {count(played, 'episode')}" if len(failed) < played else "every episode"
         return f"{name} raised in {where}, which are in no mean; first at {failure.get('at')}: {failure['message']}"
@@ -436,7 +436,7 @@ def _rescore_file(path: Path, tasks: Tasks, profile: Profile | None, *, dry_run:
 
 
 def _scores_json(episode: Episode) -> str:
-    return json.dumps(episode.extra.get("scores"))
+    return json.dumps(episode.scores)
 
 
 def _scored_again(

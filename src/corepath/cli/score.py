@@ -20,7 +20,7 @@ from corepath.cli.options import EpisodesArgument, JsonOption, TasksOption, find
 from corepath.cli.printing import print_table, report, safe, say, table, wrong_use
 from corepath.cli.profile import Profile
 from corepath.cli.progress import Count, count_lines
-from corepath.episode import EXCLUSIONS, NO_AGENT_ACTIONS, Episode, exclusion
+from corepath.episode import EXCLUSIONS, NO_AGENT_ACTIONS, Episode, exclusion, free_record
 from corepath.errors import CorepathError, Problem, TaskError, count, nearest
 from corepath.explanation import explain
 from corepath.files.lookup import Tasks
@@ -285,7 +285,7 @@ class _Row:
     @classmethod
     def of(cls, number: int, entry: Entry, scored: Score, *, as_json: bool) -> _Row:
         episode = entry.episode
-        given = episode.extra.get("reward")
+        given = episode.reward
         return cls(
             number=number,
             name=_name(episode),
@@ -318,7 +318,8 @@ def _line(number: int, entry: Entry, scored: Score) -> str:
     place = {"episode": number, "file": entry.file, "line": entry.line}
     variant = {"seed": episode.seed} if episode.seed else {}
     row = {**place, "task": episode.task, **variant, "agent": episode.agent, "epoch": episode.epoch}
-    beside = {name: episode.extra[name] for name in _BESIDE if name in episode.extra}
+    record = free_record(episode)
+    beside = {name: record[name] for name in _BESIDE if name in record}
     return json.dumps({**row, **scored.to_dict(), **beside})
 
 

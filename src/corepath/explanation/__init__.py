@@ -51,7 +51,7 @@ def explain(
         calls = Episode(task.id, made, answer=UNANSWERED)
     run = None if task.simulator is None else replay(task, calls.calls)
     found = score(task, calls, scoring, replayed=run) if scored is None else scored
-    facts = Facts(task, found, run, calls.answer, calls.extra)
+    facts = Facts(task, found, run, calls)
     taken_back, loops = pairs(facts), idle(facts)
     reasons, mended = groups(facts, taken_back), repair(facts)
     findings = [

@@ -58,5 +58,9 @@ def answer(facts: Facts) -> Iterator[Finding]:
     if wanted is None or not facts.answers_wrong:
         return
     expected = wanted_text(wanted, Scope(dict(facts.score.trace.end.variables), facts.score.trace.end.results))
-    given = "there was no answer" if facts.answer is None else f"the answer was {value_text(facts.answer, 120)}"
+    given = (
+        "there was no answer"
+        if facts.episode.answer is None
+        else f"the answer was {value_text(facts.episode.answer, 120)}"
+    )
     yield Finding(FindingKind.ANSWER, sentence(f"{given}; expected was {expected}"), ())

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.step import Kind, Position, Step, advance
-from corepath.episode import FAILED_OUTSIDE
+from corepath.episode import FAILED_OUTSIDE, Episode
 from corepath.explanation.pairing import laid_out
 from corepath.explanation.values import call_text, message_text, step_text
 from corepath.explanation.words import MOST_LISTED, listed, times
@@ -25,16 +24,15 @@ from corepath.world.world import same_public
 
 @dataclass(frozen=True)
 class Facts:
-    """One episode: `replay` is what its world made of it, `extra` what was recorded beside its calls.
+    """An episode with its score, and with its replay where the task has a world.
 
-    `answer` is UNANSWERED where the calls alone are known.
+    The episode's answer is UNANSWERED where only its calls are known.
     """
 
     task: Task
     score: Score
     replay: Replay | None
-    answer: Any = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    episode: Episode
 
     @property
     def automaton(self) -> Automaton:
@@ -49,12 +47,12 @@ class Facts:
     @cached_property
     def outside(self) -> str:
         """What made the episode fail that was not the agent; empty where nothing did."""
-        if self.extra.get("ended") != FAILED_OUTSIDE:
+        if self.episode.outcome != FAILED_OUTSIDE:
             return ""
-        failure = self.extra.get("failure")
-        said = [failure.get(name) for name in ("kind", "message")] if isinstance(failure, Mapping) else []
+        failure = self.episode.failure
+        said = [failure.get(name) for name in ("kind", "message")]
         told = ": ".join(message_text(one) for one in said if one)
-        if isinstance(failure, Mapping) and failure.get("kind") == "raised in the agent":
+        if failure.get("kind") == "raised in the agent":
             return f"the agent's own code raised {message_text(failure.get('message'))}" + (
                 f" at {message_text(failure['at'])}" if failure.get("at") else ""
             )
@@ -63,7 +61,7 @@ class Facts:
     @property
     def answers_wrong(self) -> bool:
         """Whether there is a final answer, or the lack of one, that does not fit."""
-        return self.score.answer_match is False and self.answer is not UNANSWERED and not self.outside
+        return self.score.answer_match is False and self.episode.answer is not UNANSWERED and not self.outside
 
     @cached_property
     def positions(self) -> tuple[Position, ...]:

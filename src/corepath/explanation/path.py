@@ -137,7 +137,7 @@ def refused_at_the_end(facts: Facts) -> tuple[int, ...]:
 
 def limit_text(facts: Facts) -> str:
     """The limit that ended the episode; empty where the agent ended it."""
-    ended = facts.extra.get("ended")
+    ended = facts.episode.outcome
     if ended == STEP_LIMIT:
         return f"the step limit of {count(facts.task.step_limit, 'call')}"
     return f"the {ended}" if ended in (TURN_LIMIT, CONTEXT_LIMIT) else ""

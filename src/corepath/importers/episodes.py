@@ -9,7 +9,7 @@ from typing import Any
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
-from corepath.files.tasks import read_episodes
+from corepath.files.episodes import read_episodes
 
 
 def fits(value: Any) -> str | None:

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from corepath.episode import Episode
-from corepath.files.tasks import episode_json
+from corepath.files.episodes import episode_json
 from corepath.importers import openai_chat
 from corepath.importers.messages import result_value
 from corepath.notation.call import UNANSWERED, Call
@@ -19,8 +19,9 @@ def openai_record(episode: Episode) -> dict[str, Any]:
 
     The calls stand there too where messages cannot hold them as they were: an error with a result, say.
     """
-    ended = episode.extra.get("ended")
-    about = {"task": episode.task, "epoch": episode.epoch} | ({} if ended is None else {"ended": ended})
+    about: dict[str, Any] = {"task": episode.task, "epoch": episode.epoch}
+    if episode.outcome is not None:
+        about["ended"] = episode.outcome
     record = {"messages": openai_messages(episode), "model": episode.agent, "metadata": about}
     (again,) = openai_chat.episodes(record)
     kept = {} if _sent(again) == _sent(episode) else {"calls": json.loads(episode_json(episode))["calls"]}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from corepath.episode import Episode
+from corepath.episode import Episode, typed_fields
 from corepath.errors import RecordError
 from corepath.notation.call import Call
 from corepath.values import arguments_of, parse_json
@@ -85,9 +85,10 @@ class Conversation:
     def episode(self, agent: Any = None, **extra: Any) -> Episode:
         """The episode, which has no task yet; words that were followed by a call are no answer."""
         name = agent if agent is None or isinstance(agent, str) else str(agent)
+        fields = typed_fields({name: value for name, value in extra.items() if value is not None})
         return Episode(
             "", tuple(self.calls), name, answer=self.answer if self._said_before == len(self.calls) else None,
-            messages=tuple(self.messages), extra={name: value for name, value in extra.items() if value is not None},
+            messages=tuple(self.messages), **fields,
         )  # fmt: skip
 
 

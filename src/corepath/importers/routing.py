@@ -10,7 +10,7 @@ from typing import Any
 
 from corepath.episode import Episode
 from corepath.errors import InputError, RecordError
-from corepath.files.tasks import episode_json
+from corepath.files.episodes import episode_json
 from corepath.files.yaml import read_mapping
 from corepath.values import parse_json
 
@@ -57,8 +57,7 @@ def _of_task(task: str, episode: Episode) -> Episode:
     """The episode as one of this task: seed, fingerprint and scores are of the task that was played."""
     if task == episode.task:
         return episode
-    extra = {name: value for name, value in episode.extra.items() if name != "scores"}
-    return replace(episode, task=task, seed=None, fingerprint=None, extra=extra)
+    return replace(episode, task=task, seed=None, fingerprint=None, scores={})
 
 
 def _inside(value: Any, path: str) -> Any:

@@ -11,10 +11,10 @@ from dataclasses import replace
 from io import BytesIO
 from typing import Any, Final, TypeGuard
 
-from corepath.episode import Episode
+from corepath.episode import Episode, free_record, typed_fields
 from corepath.errors import RecordError
+from corepath.files.episodes import episode_json, read_episodes
 from corepath.files.fingerprint import fingerprint
-from corepath.files.tasks import episode_json, read_episodes
 from corepath.scoring.score import Scoring
 from corepath.task import Task
 
@@ -55,7 +55,7 @@ def restore(episode: Episode, said: Mapping[str, Any] | None) -> Episode:
         agent=episode.agent if known.agent is None else known.agent,
         epoch=known.epoch if "epoch" in said else episode.epoch,
         answer=episode.answer if known.answer is None else known.answer,
-        extra={**episode.extra, **known.extra},
+        **typed_fields({**free_record(episode), **free_record(known)}),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from corepath.episode import ANSWERED, STEP_LIMIT, Episode
+from corepath.episode import ANSWERED, STEP_LIMIT, Episode, typed_fields
 from corepath.errors import StepLimitError
 from corepath.files.fingerprint import fingerprint
 from corepath.play.session import Agent, Session
@@ -24,7 +24,7 @@ def play(
     seed: int = 0,
     scoring: Scoring = PAPER,
 ) -> Episode:
-    """The agent on the task, recorded and scored; the scores stand in `extra["scores"]`.
+    """The agent on the task, recorded and scored; see its `scores`.
 
     An agent is a function that is given a `Session` and returns its final answer. What it raises is not caught.
     """
@@ -55,14 +55,14 @@ def recorded(
     more: Mapping[str, Any] | None = None,
 ) -> Episode:
     """The episode of a session that is over, scored."""
-    extra = {"ended": ended, **(more or {}), **session.notes, "state": session.state}
+    extra = {**(more or {}), **session.notes, "state": session.state}
     if session.clock is not None:
         extra["seconds"] = session.seconds
     return rescored(
         session.task,
         Episode(
             session.task.id, tuple(session.calls), agent, epoch, answer=answer, messages=tuple(session.messages),
-            seed=seed, fingerprint=fingerprint(session.task), extra=extra,
+            seed=seed, fingerprint=fingerprint(session.task), **typed_fields({"ended": ended, **extra}),
         ),
         scoring,
         session.replayed,
@@ -72,4 +72,4 @@ def recorded(
 def rescored(task: Task, episode: Episode, scoring: Scoring, replayed: Replay | None = None) -> Episode:
     """The episode with the scores that it has now. One that was played on another task is refused by `score`."""
     found = score(task, episode, scoring, replayed=replayed)
-    return replace(episode, scoring=scoring.recorded, extra={**episode.extra, "scores": found.to_dict()})
+    return replace(episode, scoring=scoring.recorded, scores=found.to_dict())

@@ -13,7 +13,7 @@ from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind
 from corepath.drawing.draw import STYLE, draw
 from corepath.drawing.export import counted
-from corepath.episode import FAILED_OUTSIDE, Episode
+from corepath.episode import FAILED_OUTSIDE, free_record
 from corepath.explanation import Explanation, explain
 from corepath.notation.call import UNANSWERED, Call
 from corepath.report.packing import packed
@@ -94,7 +94,7 @@ class _Index:
         row = {
             "epoch": result.episode.epoch,
             "nth": nth,
-            "outside": result.episode.extra.get("ended") == FAILED_OUTSIDE,
+            "outside": result.episode.outcome == FAILED_OUTSIDE,
             "harms": " ".join(dict.fromkeys(_harm_kinds(result.scores).values())),
             "headline": headline,
         }
@@ -212,8 +212,8 @@ def _episode(result: Result, scored: Score | None, found: Explanation | None) ->
         "params": _shown(episode.params) if episode.params else None,
         "messages": list(map(_message, episode.messages)),
         "others": [_call(call) for call in episode.other_calls],
-        "ended": _ended(episode),
-        "more": _shown({name: value for name, value in episode.extra.items() if name != "scores"}),
+        "ended": episode.outcome,
+        "more": _shown({name: value for name, value in free_record(episode).items() if name != "scores"}),
     }
     if scored is None or found is None:
         for number, kind in _harm_kinds(result.scores).items():
@@ -232,11 +232,6 @@ def _episode(result: Result, scored: Score | None, found: Explanation | None) ->
         "golden": golden,
         "repair": None if not repair else True if repair == golden else repair,
     }
-
-
-def _ended(episode: Episode) -> str | None:
-    ended = episode.extra.get("ended")
-    return ended if isinstance(ended, str) else None
 
 
 def _message(message: Any) -> dict[str, Any]:

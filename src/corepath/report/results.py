@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from corepath.episode import Episode, agent_of, exclusion, variant_name, variant_of, world_of
 from corepath.errors import CorepathError, Problem, count, install
+from corepath.files.episodes import read_episodes
 from corepath.files.lookup import Tasks
-from corepath.files.tasks import read_episodes
 from corepath.play.built_in import BUILT_IN
 from corepath.play.play import rescored
 from corepath.report.summary_table import AGENTS, summary_table
@@ -66,8 +66,7 @@ class Result:
     @property
     def scores(self) -> Mapping[str, Any]:
         """Every score by name."""
-        scores: Mapping[str, Any] = self.episode.extra["scores"]
-        return scores
+        return self.episode.scores
 
     @property
     def explanation(self) -> Explanation:
@@ -160,7 +159,7 @@ def _row(result: Result) -> dict[str, Any]:
         name: value for name, value in result.scores.items() if value is None or isinstance(value, (bool, int, float))
     }
     own = {"agent": result.agent, "world": result.world, "task": result.episode.task, "epoch": result.episode.epoch}
-    return {**own, "ended": result.episode.extra.get("ended"), **numbers}
+    return {**own, "ended": result.episode.outcome, **numbers}
 
 
 def load_results(*places: str | Path, tasks: Iterable[str | Path] = (), scoring: Scoring | None = None) -> Results:
@@ -261,7 +260,7 @@ def _scored(episode: Episode, tasks: Tasks, scoring: Scoring) -> Result | str:
     try:
         task = tasks.of(episode)
     except CorepathError as error:
-        if wrong_scores(episode.extra.get("scores"), scoring) is None:
+        if wrong_scores(episode.scores, scoring) is None:
             return Result(episode, _always((None, str(error))))
         return str(error)
     try:

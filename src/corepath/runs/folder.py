@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import InputError, Problem
-from corepath.files.tasks import EpisodeLine, episode_json, read_episodes
+from corepath.files.episodes import EpisodeLine, episode_json, read_episodes
 from corepath.runs.record import FORMAT, VERSION, read_manifest, wrong_episode
 from corepath.runs.redact import Redaction
 

@@ -27,9 +27,9 @@ from inspect_ai.tool import Tool, ToolDef, ToolError, ToolParams
 
 from corepath.episode import FAILED_OUTSIDE, Episode
 from corepath.errors import RunError, StepLimitError, count
+from corepath.files.episodes import episode_json, read_episodes
 from corepath.files.fingerprint import fingerprint
 from corepath.files.lookup import all_sources
-from corepath.files.tasks import episode_json, read_episodes
 from corepath.notation.call import Call
 from corepath.play.origin import EPISODE, KEY, identity
 from corepath.play.session import Session
@@ -150,7 +150,7 @@ def core(profile: str = "paper") -> Scorer:
         episode = _kept(state) if session is None else _episode(session, state, scoring)
         found = score(_task(state) if session is None else session.task, episode, scoring)
         if session is not None:
-            episode = replace(episode, extra={**episode.extra, "scores": found.to_dict()})
+            episode = replace(episode, scores=found.to_dict())
             state.metadata[KEY] = {**state.metadata[KEY], EPISODE: episode_json(episode)}
         return InspectScore(
             value={name: _number(getattr(found, name)) for name in VALUES},
@@ -170,7 +170,6 @@ def _task(state: TaskState) -> Task:
 def _episode(session: Session, state: TaskState, scoring: Scoring) -> Episode:
     """What was played in a sample."""
     events = [event for event in transcript().events if isinstance(event, ToolEvent)]
-    ended = {name: state.metadata[name] for name in ("ended",) if name in state.metadata}
     return Episode(
         session.task.id,
         tuple(calls_of(events, session, state)) if events else tuple(session.calls),
@@ -181,7 +180,7 @@ def _episode(session: Session, state: TaskState, scoring: Scoring) -> Episode:
         seed=state.metadata[KEY]["seed"],
         fingerprint=fingerprint(session.task),
         scoring=scoring.recorded,
-        extra=ended,
+        outcome=state.metadata.get("ended"),
     )
 
 

@@ -108,7 +108,7 @@ async def _play(
             episode = await asyncio.create_task(harness.played(source, epoch, plan))
             folder.append(episode)
             told(episode)
-            kind = (episode.extra.get("failure") or {}).get("kind")
+            kind = episode.failure.get("kind")
             failed += FEW if kind == NOT_ALLOWED else 1
             reached = reached or harness.reached or kind not in (NOT_ALLOWED, *_DOWN)
             if reached:  # what gave up too early comes back

@@ -10,9 +10,9 @@ from typing import Any
 import corepath
 from corepath.episode import Episode
 from corepath.errors import CorepathError, Problem
+from corepath.files.episodes import EpisodeLine
 from corepath.files.fingerprint import fingerprint
 from corepath.files.lookup import Source
-from corepath.files.tasks import EpisodeLine
 from corepath.play.play import rescored
 from corepath.runs.folder import EPISODES, Key, RunFolder
 from corepath.runs.record import wrong_scores
@@ -155,7 +155,7 @@ class Played:
 
     def _scored(self, line: EpisodeLine, episode: Episode, scoring: Scoring) -> EpisodeLine:
         written = self._written(episode.task)
-        wrong = wrong_scores(episode.extra.get("scores"), scoring)
+        wrong = wrong_scores(episode.scores, scoring)
         if scoring != self.plan.scoring:
             wrong = "its scores are of another way"
         elif episode.fingerprint not in (None, written.get("scored") or written["hash"]):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from corepath.episode import Episode
 from corepath.errors import Problem, TaskError
+from corepath.files.episodes import read_episodes
 from corepath.files.lookup import Tasks
-from corepath.files.tasks import read_episodes
 from corepath.runs.folder import EPISODES, RunFolder
 from corepath.runs.plan import Plan, Played
 from corepath.scoring.score import PAPER, Scoring

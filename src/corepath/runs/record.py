@@ -9,9 +9,9 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from corepath.automaton.harm import HarmKind
-from corepath.episode import Episode
+from corepath.episode import Episode, free_record
 from corepath.errors import InputError, Problem, TaskError, nearest
-from corepath.files.tasks import record_problems
+from corepath.files.validation import record_problems
 from corepath.files.yaml import Located, read_json
 from corepath.scoring.score import Scoring
 from corepath.scoring.summary import MEANS
@@ -133,7 +133,7 @@ def _wrong_names(document: Located, read: _Manifest) -> list[Problem]:
 def wrong_episode(episode: Episode, manifest: Mapping[str, Any]) -> str | None:
     """What is wrong with an episode of a run, but for its scores; None where it is as the run wrote it."""
     try:
-        _EpisodeOfRun.model_validate(dict(episode.extra))
+        _EpisodeOfRun.model_validate(free_record(episode))
         if episode.scoring is not None:
             Scoring.of(episode.scoring)
     except ValidationError as error:
@@ -162,7 +162,7 @@ _MAY_BE_UNDEFINED: Final = ("efficiency", "directness", "state_match", "response
 
 def wrong_scores(scores: Any, scoring: Scoring) -> str | None:
     """Why recorded scores cannot stand in a table; None where they can."""
-    if not isinstance(scores, dict):
+    if not isinstance(scores, Mapping) or not scores:
         return "it has no scores"
     if scores.get("profile") != scoring.profile:
         return f"its scores are of the profile {_short(scores.get('profile'))}"

@@ -59,8 +59,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from corepath import __version__
 from corepath.episode import ANSWERED, STEP_LIMIT, Episode
 from corepath.errors import InputError, Problem, StepLimitError, count
+from corepath.files.episodes import episode_json, read_episodes
 from corepath.files.lookup import Source
-from corepath.files.tasks import episode_json, read_episodes
 from corepath.notation.call import Call
 from corepath.play.origin import KEY, identity
 from corepath.play.play import recorded
@@ -273,13 +273,13 @@ class Offer:
 
 
 def _score_line(name: str, episode: Episode) -> str:
-    scores = episode.extra["scores"]
+    scores = episode.scores
     numbers = {"PC": "pc", "KTC": "pc_ktc", "Prefix": "prefix_criticality", "HLR": "pc_hlr"}
     shown = ", ".join(f"{short} {scores[key]:.3f}" for short, key in numbers.items())
     calls, harms = count(scores["length"], "call"), count(scores["harm_count"], "harm")
     accepted = "accepted" if scores["accepted"] else f"not accepted (−{scores['missing_steps']})"
     who = f"{episode.task} {episode.agent} #{episode.epoch}"
-    return f"{who}, episode {name}, {episode.extra['ended']}: {calls}, {harms}, {shown}, {accepted}"
+    return f"{who}, episode {name}, {episode.outcome}: {calls}, {harms}, {shown}, {accepted}"
 
 
 # As MCP
@@ -481,8 +481,8 @@ def http_app(offer: Offer, host: str) -> Starlette:
         except ValueError as error:
             return JSONResponse({"error": str(error)}, 400)
         episode = offer.end(name, ANSWERED, answer)
-        who = {"task": episode.task, "agent": episode.agent, "epoch": episode.epoch, "ended": episode.extra["ended"]}
-        return JSONResponse({**who, **episode.extra["scores"]})
+        who = {"task": episode.task, "agent": episode.agent, "epoch": episode.epoch, "ended": episode.outcome}
+        return JSONResponse({**who, **episode.scores})
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

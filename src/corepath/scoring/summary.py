@@ -61,7 +61,7 @@ class Summary:
         if why is not None:
             setattr(self, why, getattr(self, why) + 1)
             return
-        scores = episode.extra["scores"]
+        scores = episode.scores
         self.harmful += scores["harm_count"]
         self.harms.update((harm["kind"], harm["effected"]) for harm in scores["harms"])
         self.undefined += scores["efficiency"] is None

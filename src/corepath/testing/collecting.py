@@ -17,8 +17,9 @@ from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import CorepathError, Problem, count
+from corepath.files.episodes import episode_json, read_episodes
 from corepath.files.task_writer import as_json
-from corepath.files.tasks import episode_json, load_task, read_episodes
+from corepath.files.tasks import load_task
 from corepath.notation.call import UNANSWERED
 from corepath.report.results import Result, Results
 from corepath.report.write import write_report
@@ -62,7 +63,8 @@ class Collected:
             task=task.id or test.rpartition("::")[2],
             agent=episode.agent or _NO_NAME,
             answer=None if episode.answer is UNANSWERED else episode.answer,
-            extra={**episode.extra, "test": test, "scores": scored.to_dict()},
+            scores=scored.to_dict(),
+            extra={**episode.extra, "test": test},
         )
         try:
             line = {"test": test, "task": text, "episode": episode_json(made)}

@@ -1,0 +1,147 @@
+"""Episodes on disk: JSON lines, one episode a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from pydantic import BaseModel, ValidationError
+
+from corepath.episode import Episode, free_record, typed_fields
+from corepath.errors import InputError, Problem
+from corepath.files import VERSION
+from corepath.files.schema import CallRecord, EpisodeRecord
+from corepath.files.validation import episode_problems, other_version
+from corepath.files.yaml import why_unread
+from corepath.notation.call import UNANSWERED, Call
+from corepath.values import parse_json
+
+
+@dataclass(frozen=True)
+class EpisodeLine:
+    """One line of an episode file: the episode, or what is wrong with it."""
+
+    line: int
+    episode: Episode | None
+    problem: Problem | None = None
+
+
+def read_episodes(path: str | Path, stream: IO[bytes] | None = None) -> Iterator[EpisodeLine]:
+    """The lines of an episode file, one by one; a bad line is told of and the next one read."""
+    try:
+        with Path(path).open("rb") if stream is None else nullcontext(stream) as lines:
+            yield from _episode_lines(str(path), lines)
+    except OSError as error:
+        yield EpisodeLine(1, None, Problem(str(path), 1, 1, f"cannot be read: {error.strerror}"))
+
+
+def load_episodes(path: str | Path) -> list[Episode]:
+    """All episodes of a file. Raises `InputError` with every bad line."""
+    lines = list(read_episodes(path))
+    if problems := [line.problem for line in lines if line.problem]:
+        raise InputError(problems)
+    return [line.episode for line in lines if line.episode]
+
+
+def episode_json(episode: Episode) -> str:
+    """The episode as one line of an episode file."""
+    record: dict[str, Any] = {"version": VERSION, "task": episode.task}
+    optional = {
+        "agent": episode.agent,
+        "epoch": episode.epoch,
+        "params": dict(episode.params) or None,
+        "answer": episode.answer,
+        "other_calls": [_call_dict(call) for call in episode.other_calls] or None,
+        "messages": list(episode.messages) or None,
+        "seed": episode.seed,
+        "fingerprint": episode.fingerprint,
+        "scoring": episode.scoring,
+    }
+    record |= {name: value for name, value in optional.items() if value is not None}
+    record |= free_record(episode)
+    record["calls"] = [_call_dict(call) for call in episode.calls]
+    return json.dumps(record, allow_nan=False)
+
+
+def _episode_lines(file: str, lines: IO[bytes]) -> Iterator[EpisodeLine]:
+    found = False
+    for number, raw in enumerate(lines, start=1):
+        if raw.strip() in (b"", b"\xef\xbb\xbf"):
+            continue
+        found = True
+        try:
+            yield EpisodeLine(number, _episode(raw))
+        except _LineError as error:
+            yield EpisodeLine(number, None, Problem(file, number, error.column, error.message))
+    if not found:
+        yield EpisodeLine(1, None, Problem(file, 1, 1, "no episodes in this file; each line is one JSON object"))
+
+
+class _LineError(Exception):
+    def __init__(self, message: str, column: int = 1) -> None:
+        self.message, self.column = message, column
+
+
+def _episode(raw: bytes) -> Episode:
+    try:
+        text = raw.decode("utf-8-sig").rstrip()
+    except UnicodeDecodeError as error:
+        raise _LineError(f"not UTF-8: the byte 0x{raw[error.start]:02x}", error.start + 1) from None
+    try:
+        data = parse_json(text)
+    except json.JSONDecodeError as error:
+        cut = " (the line is cut short)" if error.pos >= len(text) or "Unterminated" in error.msg else ""
+        raise _LineError(f"not JSON: {why_unread(error)}{cut}; each line is one whole episode", error.colno) from None
+    except ValueError as error:
+        raise _LineError(why_unread(error)) from None
+    if not isinstance(data, dict):
+        raise _LineError('an episode is a JSON object with "task" and "calls"')
+    if wrong := other_version(data):
+        raise _LineError(wrong)
+    try:
+        record = EpisodeRecord.model_validate(data, strict=True)
+    except ValidationError as error:
+        raise _LineError(episode_problems(data, error.errors()[:5])) from None
+    return Episode(
+        task=record.task,
+        calls=tuple(map(_call, record.calls, data["calls"])),
+        agent=record.agent,
+        epoch=record.epoch,
+        params=record.params,
+        answer=record.answer,
+        other_calls=tuple(map(_call, record.other_calls, data.get("other_calls", ()))),
+        messages=tuple(record.messages),
+        seed=record.seed,
+        fingerprint=record.fingerprint,
+        scoring=record.scoring,
+        **typed_fields(_besides(EpisodeRecord, data)),
+    )
+
+
+def _besides(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands in a record that the format does not know."""
+    return {name: value for name, value in data.items() if name not in model.model_fields}
+
+
+def _call(record: CallRecord, data: Mapping[str, Any]) -> Call:
+    return Call(
+        tool=record.tool,
+        arguments=record.arguments,
+        result=record.result if "result" in record.model_fields_set else UNANSWERED,
+        error=record.error,
+        id=record.id,
+        turn=record.turn,
+        extra=_besides(CallRecord, data),
+    )
+
+
+def _call_dict(call: Call) -> dict[str, Any]:
+    record: dict[str, Any] = {"tool": call.tool, "arguments": call.arguments}
+    if call.result is not UNANSWERED:
+        record["result"] = call.result
+    optional: Mapping[str, Any] = {"error": call.error, "id": call.id, "turn": call.turn}
+    return record | {name: value for name, value in optional.items() if value is not None} | dict(call.extra)
