@@ -76,7 +76,7 @@ def typed_fields(record: Mapping[str, Any]) -> dict[str, Any]:
     extra: dict[str, Any] = {}
     for key, value in record.items():
         name, kind = _RECORDED.get(key, (key, ()))
-        if isinstance(value, kind) and value not in (False, {}):
+        if isinstance(value, kind) and value is not False and value != {}:
             fields[name] = value
         else:
             extra[key] = value

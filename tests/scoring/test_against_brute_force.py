@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from corepath import Score, Scoring, golden, score
+from corepath import Score, Scoring, score
+from corepath.automaton import golden_paths
 from corepath.scoring import alignment, pc_ktc
 from corepath.scoring.by_edits import ByEdits
 from tests.brute_force import Machine, brute_score, levenshtein, pc
@@ -60,8 +61,8 @@ def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     if request.param in ("nothing listed", "blurred"):
         monkeypatch.setattr(pc_ktc, "FEW", 0)
     if request.param == "blurred":
-        monkeypatch.setattr(golden, "WORTH_BLURRING", 0)
-        monkeypatch.setattr(golden, "FEWEST_UNSEEN", 1)
+        monkeypatch.setattr(golden_paths, "WORTH_BLURRING", 0)
+        monkeypatch.setattr(golden_paths, "FEWEST_UNSEEN", 1)
     return str(request.param)
 
 

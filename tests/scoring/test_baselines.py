@@ -150,7 +150,7 @@ def test_without_a_world_they_are_undefined() -> None:
 
 
 def test_where_there_are_too_many_pairs_the_answer_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    from corepath import baselines as module
+    from corepath.scoring import baselines as module
 
     monkeypatch.setattr(module, "MOST_PAIRS", 3)
     made = task(any_order(write("a", "x"), write("b", "y"), switch(True)))

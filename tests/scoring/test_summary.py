@@ -246,7 +246,7 @@ def test_the_order_of_episodes_does_not_matter() -> None:
 def test_variants_of_a_task_are_paired_apart_and_drawn_together() -> None:
     def variant(seed: int, pc: float) -> Episode:
         made = episode("w/1", pc=pc)
-        return Episode(made.task, (), "a", seed=seed, extra=made.extra)
+        return Episode(made.task, (), "a", seed=seed, scores=made.scores)
 
     made = summary(variant(0, 0.0), variant(5, 1.0))
     assert made.task_means("pc") == {"w/1": 0.0, "w/1 (seed 5)": 1.0}

@@ -202,11 +202,12 @@ def _wrapped(read: Any) -> Matcher:
 
 
 def _shown(value: Any) -> str:
-    """What was given instead of what was wanted; Python prints no number of very many digits."""
+    """The value for an error message, or its type if it is too long to print."""
     try:
-        return str(value) if isinstance(value, Matcher) else repr(value)
-    except ValueError:
-        return f"this {type(value).__name__}"
+        text = str(value) if isinstance(value, Matcher) else repr(value)
+    except ValueError:  # Python refuses to print very long numbers
+        text = ""
+    return text if 0 < len(text) <= 1000 else f"this {type(value).__name__}"
 
 
 def _opened_value(value: Any) -> Matcher:
