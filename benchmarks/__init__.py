@@ -1,1 +1,1 @@
-"""What is claimed of speed and growth, measured: `python -m benchmarks [NAME ...]`, `make bench` runs all."""
+"""Measure the claims about speed and growth: `python -m benchmarks [NAME ...]`. `make bench` runs all of them."""

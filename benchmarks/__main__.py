@@ -1,4 +1,4 @@
-"""Run the benchmarks and print each claim beside what was measured; exit 1 if one does not hold."""
+"""Run the benchmarks and print each claim with its measurement; exit with 1 if a claim does not hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A claim, what was measured, and how time is taken."""
+"""Claims with their measurements, and a timer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Claim:
-    """What is claimed, what was measured in this run, and whether the one bears out the other."""
+    """A claim, what was measured in this run, and whether the claim holds."""
 
     what: str
     measured: str
@@ -20,7 +20,7 @@ class Claim:
 
 
 def seconds(work: Callable[[], object], repeat: int = 3) -> float:
-    """The shortest of a few runs, in time of the processor: what else the machine does only makes them longer."""
+    """CPU time of the fastest of a few runs; other load on the machine can only make a run slower."""
     shortest = float("inf")
     for _ in range(repeat):
         begin = time.process_time()

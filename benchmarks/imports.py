@@ -1,4 +1,4 @@
-"""Imports of files far larger than the memory they take: spans of many traces, all mixed up."""
+"""Memory needed to import very large files with interleaved spans of many traces."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ print(episodes, calls, answered, problems, peak // 1024, round(time.process_time
 
 
 def large_files() -> Iterator[Claim]:
-    """A file of 1 GB of OpenTelemetry spans, as lines and as one object: the memory that its import takes."""
+    """Memory needed to import 1 GB of OpenTelemetry spans, as lines and as one object."""
     for kind in ("lines", "one object"):
         with TemporaryDirectory() as folder:
             file = Path(folder) / "spans.json"
@@ -49,13 +49,17 @@ def large_files() -> Iterator[Claim]:
 
 
 def import_in_a_process(file: Path) -> tuple[int, ...]:
-    """Episodes, calls, calls with their own result, problems, the most memory in MB, and seconds of the processor."""
+    """Import a file in a new process.
+
+    Returns the numbers of episodes, calls, calls with the right result and problems, the peak memory in MB, and the
+    CPU time in seconds.
+    """
     done = subprocess.run([sys.executable, "-c", _IMPORT, str(file)], capture_output=True, text=True, check=True)
     return tuple(map(int, done.stdout.split()))
 
 
 def write_spans(file: Path, size: int, *, as_lines: bool = True) -> int:
-    """Write a file of at least that size; how many traces are in it. Spans of 40 traces at a time are mixed up."""
+    """Write at least `size` bytes of spans, with 40 traces interleaved at a time; return the number of traces."""
     chance = random.Random(7)
     words = " ".join(f"{chance.getrandbits(40):x}" for _ in range(160))
     running: list[Iterator[dict[str, Any]]] = []
@@ -85,7 +89,7 @@ def _next(running: list[Iterator[dict[str, Any]]], chance: random.Random) -> dic
 
 
 def _trace(number: int, words: str) -> Iterator[dict[str, Any]]:
-    """An agent that notes something in each turn but the last, with the history in every chat span."""
+    """Spans of an agent that takes a note in each turn except the last; every chat span repeats the history."""
     trace = f"{number:032x}"
     history: list[dict[str, Any]] = [{"role": "user", "parts": [{"type": "text", "content": words}]}]
     for turn in range(TURNS):

@@ -1,4 +1,4 @@
-"""The kernel: exact scores against listing, growth, size, and how often PC-KTC is exact."""
+"""Benchmarks of scoring: speed against listing golden paths, growth, large tasks, and how often PC-KTC is exact."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def free_steps(k: int) -> Task:
 
 
 def mistaken(rng: random.Random, path: list[str], names: list[str], edits: int) -> list[Call]:
-    """A path with so many omissions, insertions and swaps."""
+    """A path with a number of random edits: omissions, insertions and swaps."""
     calls = list(path)
     for _ in range(edits):
         kind = rng.random()
@@ -53,7 +53,7 @@ def mistaken(rng: random.Random, path: list[str], names: list[str], edits: int) 
 
 
 def against_listing() -> Iterator[Claim]:
-    """PC of any_order(k), against listing all golden paths and comparing each with rapidfuzz, listing included."""
+    """Time of PC on any_order(k), against listing all golden paths and comparing each with rapidfuzz."""
     for k, wanted in ((6, 1), (7, 1), (8, 5), (9, 5), (10, 50)):
         task = free_steps(k)
         names = [f"s{number}" for number in range(k)]
@@ -76,7 +76,7 @@ def against_listing() -> Iterator[Claim]:
 
 
 def kinds_of_traces(names: list[str]) -> dict[str, list[str]]:
-    """The same ways to do steps well and badly, whatever their number."""
+    """Good and bad ways to do the steps, by kind; the same kinds for any number of steps."""
     middle = len(names) // 2
     return {
         "perfect": names[::-1],
@@ -104,7 +104,7 @@ def growth_of_all_scores() -> Iterator[Claim]:
             work[k, kind] = partial(score, task, [Call(name) for name in names])
         exact = all(is_exact(work[k, kind]()) for kind in kinds)
         yield Claim(f"k = {k}: PC-KTC exact on every trace", f"{exact}", exact)
-    # Rounds over all of them, so that a busy moment of the machine does not fall on one k alone.
+    # Each round measures every k, so that a busy moment of the machine does not affect a single k.
     rounds = [{key: seconds(scored, 1) for key, scored in work.items()} for _ in range(5)]
     times = {key: min(one[key] for one in rounds) for key in work}
     means = {k: mean(times[k, kind] for kind in kinds) for k in sizes}
@@ -120,7 +120,7 @@ def growth_of_all_scores() -> Iterator[Claim]:
 
 
 def large_tasks() -> Iterator[Claim]:
-    """Tasks at sizes where listing is out of the question, all scores."""
+    """All scores on tasks that are far too large for listing."""
     right, up = tool("right")(), tool("up")()
     grid = Task("grid", procedure=any_order(repeat(right, times=19), repeat(up, times=19)))
     rng = random.Random(1)
@@ -135,7 +135,7 @@ def large_tasks() -> Iterator[Claim]:
 
 
 def share_that_is_exact() -> Iterator[Claim]:
-    """How often PC-KTC is exact."""
+    """Share of traces on which PC-KTC is exact."""
     rng = random.Random(2)
     families: dict[str, Procedure] = {
         "any order of 12": any_order(*(tool(f"s{n}")() for n in range(12))),
@@ -167,7 +167,7 @@ def share_that_is_exact() -> Iterator[Claim]:
 
 
 def import_time() -> Iterator[Claim]:
-    """`import corepath` in a new process, without the start of Python itself."""
+    """Time of `import corepath` in a new process, without the startup of Python."""
     code = "import time; begin = time.perf_counter(); import corepath; print(time.perf_counter() - begin)"
 
     def imported() -> float:
@@ -188,7 +188,7 @@ def _timed(what: str, task: Task, calls: list[Call]) -> Iterator[Claim]:
 
 
 def _random_walk(rng: random.Random, automaton: Automaton, edits: int) -> list[Call]:
-    """A golden path taken at random, with mistakes."""
+    """A random golden path with random edits."""
     golden, names = automaton.golden, automaton.alphabet.names
     node, path = golden.start, []
     while golden.edges[node] and not (node in golden.accepting and rng.random() < 0.2):
@@ -198,7 +198,7 @@ def _random_walk(rng: random.Random, automaton: Automaton, edits: int) -> list[C
 
 
 def _random_automaton(rng: random.Random, states: int, symbols: int) -> Automaton:
-    """Progress goes a few states ahead, so golden paths are many and long and repeat their symbols."""
+    """A random automaton with many long golden paths that repeat symbols: progress leads one to three states ahead."""
     names = [f"q{number}" for number in range(states)]
     actions: dict[str, Action] = {f"a{number}": action(f"a{number}()") for number in range(symbols)}
     delta: dict[str, dict[str, str]] = {}

@@ -1,4 +1,4 @@
-"""Showing runs: drawing, explaining, and the page."""
+"""Benchmarks of drawing automata, explaining episodes, and writing the report page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AGENTS = tuple(name for name in BUILT_IN if name != "random")
 
 
 def drawings() -> Iterator[Claim]:
-    """Automata of growing size: any order of 5 to 8 steps has 32 to 256 states."""
+    """Time to draw automata of growing size: any order of 5 to 8 steps has 32 to 256 states."""
     took = {}
     for steps in (5, 6, 7, 8):
         automaton = Task("t", procedure=any_order(*(tool(f"step_{n}")() for n in range(steps)))).automaton
@@ -35,7 +35,7 @@ def drawings() -> Iterator[Claim]:
 
 
 def explanations() -> Iterator[Claim]:
-    """The built-in agents on every task: to explain an episode beside to score it."""
+    """Time to explain an episode, compared with scoring it: the built-in agents on every task."""
     with TemporaryDirectory() as name:
         results = _played(Path(name) / "run")
         pairs = [(result.task, result.episode) for result in results.results if result.task is not None]
@@ -50,7 +50,7 @@ def explanations() -> Iterator[Claim]:
 
 
 def pages() -> Iterator[Claim]:
-    """The page of a thousand episodes: its size, and the time to make it."""
+    """Size of the page of a thousand episodes, and the time to make it."""
     with TemporaryDirectory() as name:
         results = _played(Path(name) / "run")
         some = Results(tuple(islice(results.results, 1000)), results.scoring)

@@ -1,4 +1,4 @@
-"""Running agents: how many episodes a second, and what the harness adds to a model's turn."""
+"""Benchmarks of runs: episodes per second, and the time that the harness adds to a model's turn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROUNDS = 6
 
 
 def built_in_agents() -> Iterator[Claim]:
-    """All built-in agents on all tasks: played, recorded, scored, written; one process, its own time."""
+    """Play, record, score and write all built-in agents on all tasks: CPU time of one process."""
     began = time.process_time()
     sources = tuple(all_sources([]))
     for source in sources:
@@ -54,8 +54,8 @@ def _rounds(sources: tuple[Source, ...]) -> Iterator[tuple[float, int]]:
 
 
 def harness_of_models() -> Iterator[Claim]:
-    """The same conversation with the same server: each request by hand, and by the harness. Half a second a turn."""
-    from corepath.runs import models  # noqa: PLC0415  # it takes seconds
+    """One conversation with the same server, with plain requests and with the harness. A turn takes half a second."""
+    from corepath.runs import models  # noqa: PLC0415  # the import takes seconds
 
     wait = 0.5
     source = all_sources(["farm/rover_example"])[0]
@@ -75,7 +75,7 @@ def harness_of_models() -> Iterator[Claim]:
                 await ready.model.api.aclose()
             return found
 
-        ours = asyncio.run(conversations())[1:]  # the first one starts the client
+        ours = asyncio.run(conversations())[1:]  # without the first, which starts the client
         turns = len(run.calls) + 1
         bodies = server.requests[-turns:]
         by_hand = [_by_hand(server.url, bodies) for _ in range(3)]
@@ -88,7 +88,7 @@ def harness_of_models() -> Iterator[Claim]:
 
 
 def _by_hand(url: str, bodies: Sequence[object]) -> float:
-    """Seconds a turn, over one connection."""
+    """Seconds per turn with plain requests over one connection."""
     host = url.split("/")[2]
     connection = http.client.HTTPConnection(host)
     begin = time.perf_counter()

@@ -1,7 +1,7 @@
-"""What path scores add to the final reward on real runs of τ-bench and τ²-bench: the tables of docs/tau-bench.md.
+"""Print the tables of docs/tau-bench.md: what path scores add to the reward on real runs of τ-bench and τ²-bench.
 
-`python -m benchmarks.tau [FOLDER]` prints them; the folder has `tau-bench/` and `tau2-bench/` with result files.
-`python -m benchmarks.tau FILE...` prints those of other result files.
+`python -m benchmarks.tau [FOLDER]` reads the result files in the folders `tau-bench/` and `tau2-bench/`.
+`python -m benchmarks.tau FILE...` prints the tables for other result files.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Choices:
     arguments: str = "by rules"
 
     def tasks(self, expected: Sequence[Expected], tools: Tools) -> dict[str, Derived]:
-        """The tasks by id."""
+        """Derive the tasks, by id."""
         if self.hand_over == "a write":
             tools = replace(tools, neutral=[name for name in tools.neutral if name != HAND_OVER])
         if self.arguments == "literally":
@@ -68,25 +68,25 @@ COLUMNS = f"rewarded {OF_REWARDED} | unrewarded {OF_OTHERS} | mean PC, rewarded 
 
 @dataclass(frozen=True)
 class Scored:
-    """An episode, and what it scores."""
+    """An episode and its score."""
 
     episode: Episode
     score: Score
 
     @property
     def rewarded(self) -> bool:
-        """Whether the benchmark gave its full reward."""
+        """Whether the benchmark gave the full reward."""
         return bool(self.episode.reward == 1)
 
     @property
     def took_effect(self) -> bool:
-        """Whether a harmful call was not refused."""
+        """Whether any harmful call took effect."""
         return any(harm.effected for harm in self.score.harms)
 
 
 @dataclass(frozen=True)
 class Runs:
-    """The episodes of a file, and what was expected of them."""
+    """The episodes and the expected calls in a result file."""
 
     name: str
     episodes: list[Episode]
@@ -94,27 +94,27 @@ class Runs:
 
     @classmethod
     def read(cls, name: str, file: Path) -> Runs:
-        """All of a file; it must have no fault."""
+        """Read a result file; exit with its problems if it has any."""
         episodes, expected = list(imported(file)), list(expected_in(file))
         problems = [one for one in (*episodes, *expected) if isinstance(one, Problem)]
         if problems:
             sys.exit("\n".join(map(str, problems)))
-        return cls(name, episodes, expected)  # type: ignore[arg-type]  # none of them is a problem
+        return cls(name, episodes, expected)  # type: ignore[arg-type]  # there are no problems left
 
     def scored(self, choices: Choices, tools: Tools) -> list[Scored]:
-        """Every episode whose task asks something of the agent."""
+        """Score every episode whose task expects a call of the agent."""
         tasks = choices.tasks(self.expected, tools)
         asked = [one for one in self.episodes if NO_AGENT_ACTIONS not in tasks[one.task].task.tags]
         return [Scored(one, score(tasks[one.task].task, one)) for one in asked]
 
 
 def published(folder: Path = DATA) -> dict[str, Path]:
-    """The files of the docs by name."""
+    """The result files used in the docs, by name."""
     return {name: folder / file for name, file in RUNS.items()}
 
 
 def tables(files: Mapping[str, Path] | None = None) -> str:
-    """All tables, in Markdown."""
+    """All tables as Markdown."""
     tools = load_tools(own_tools("tau2") or "")
     runs = [Runs.read(name, file) for name, file in (files or published()).items()]
     parts = [_table(_overview(runs, tools)), _table(_kinds(runs, tools))]

@@ -1,1 +1,1 @@
-"""The tests; `make test` runs them."""
+"""Tests of corepath; run them with `make test`."""

@@ -1,4 +1,4 @@
-"""A real browser for the tests of the page: Debian's chromium, driven by playwright."""
+"""A real browser to test the report page: Debian's chromium, driven by playwright."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Route, expect, sync_playwright
 
 PATIENCE = 120_000.0
-"""Milliseconds to wait for what should be on a page: many times what it takes on a machine under load."""
+"""Timeout for elements on a page, in milliseconds; generous, for machines under load."""
 
 MISSING = "the page is tested in chromium, which is not here: install it with 'apt install chromium'"
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """The browser. Where the environment says CI it must be there; elsewhere its absence is a skip that says so."""
+    """Start chromium. If it is not installed, fail the test in CI and skip it elsewhere."""
     command = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if command is None:
         if os.environ.get("CI"):
@@ -35,21 +35,21 @@ def chromium() -> Iterator[Browser]:
 
 @dataclass
 class Window:
-    """One page in a browser, with all that must not happen written down."""
+    """One page in a browser; `wrong` collects errors, dialogs and unexpected requests."""
 
     page: Page
     file: Path
     wrong: list[str] = field(default_factory=list)
 
     def open(self, link: str = "") -> Page:
-        """The page at a link, as if it were opened fresh."""
+        """Load the page anew at a link."""
         self.page.goto("about:blank")
         self.page.goto(f"{self.file.as_uri()}{link}")
         self.page.wait_for_selector("html[data-ready]")
         return self.page
 
     def go(self, link: str) -> Page:
-        """Follows a link inside the page and waits until it is shown."""
+        """Follow a link inside the page and wait until its view is shown."""
         self.page.evaluate("link => { location.hash = link; }", link)
         self.page.wait_for_selector("#view:not([hidden]) h1")
         return self.page
@@ -57,7 +57,7 @@ class Window:
 
 @contextmanager
 def window(browser: Browser, file: Path, **options: Any) -> Iterator[Window]:
-    """A page of a file. In the end nothing may have gone wrong: no error, no dialog, no request but for the file."""
+    """Open a file in a new window. On exit, assert that there was no error, no dialog and no other request."""
     context: BrowserContext = browser.new_context(**options)
     context.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)

@@ -1,7 +1,7 @@
-"""Every score straight from its definition: golden paths and repairs are listed, nothing is clever.
+"""Reference implementation: every score computed straight from its definition, by listing golden paths and repairs.
 
-It shares no code with the package beyond the run itself being checked against it: automata are plain dictionaries
-{state: {symbol: state}}, calls are symbols, and a symbol that no transition names is unknown.
+It shares no code with the package. Automata are plain dictionaries {state: {symbol: state}}, calls are symbols, and a
+symbol without a transition is unknown.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ Delta = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Machine:
-    """An automaton as written."""
+    """An automaton: start state, accepting states, and transitions."""
 
     start: str
     accept: frozenset[str]
     delta: Delta
 
     def golden(self) -> list[tuple[str, ...]]:
-        """All paths over progress edges that visit no state twice and end in an accepting state."""
+        """List the golden paths: progress only, no state twice, ending in an accepting state."""
         return [symbols for symbols, _ in self.golden_with_states()]
 
     def golden_with_states(self) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -86,7 +86,7 @@ def brute_score(
     hlr_references: str = "repaired",
     extra_loops: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Every score; `extra_loops` are symbols that loop in every state, such as reads."""
+    """Compute every score. `extra_loops` are symbols that loop in every state, such as reads."""
     state = machine.start
     condensed: list[str] = []
     mask: list[int] = []

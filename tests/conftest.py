@@ -1,4 +1,4 @@
-"""Shared by all tests."""
+"""Options and fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -13,17 +13,22 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 600.0
-"""Seconds after which a test gives up what should have come: many times what it takes on a machine under load."""
+"""Timeout of a command in seconds; generous, for machines under load."""
 _DEFAULT = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
 INTERRUPTIBLE = (sys.executable, "-c", _DEFAULT)
-"""Begins a command that is to be sent Ctrl-C: tests that a shell runs in the background are told to ignore it."""
+"""Prefix for a command that a test stops with Ctrl-C: it restores the default handler.
+
+A shell that runs the tests in the background makes them ignore Ctrl-C, and child processes inherit that.
+"""
 
 settings.register_profile("short", max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", parent=settings.get_profile("short"), max_examples=2000)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--long", action="store_true", help="the long versions of random and stress tests (make bench)")
+    parser.addoption(
+        "--long", action="store_true", help="run the long versions of random and stress tests (make bench)"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,13 +37,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def times(request: pytest.FixtureRequest) -> int:
-    """How many times as much a random test does: 1, and 10 with --long."""
+    """Multiplier for the size of random tests: 1, or 10 with --long."""
     return 10 if request.config.getoption("--long") else 1
 
 
 @pytest.fixture(scope="session")
 def acceptance() -> Path:
-    """The acceptance cases that stand beside the checkout."""
+    """Folder of the acceptance cases, next to the checkout; skips the test if it is missing."""
     folder = ROOT.parent / "shared" / "acceptance"
     if not folder.is_dir():
         pytest.skip(f"no acceptance cases at {folder}")
@@ -50,7 +55,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="session")
 def corepath() -> Run:
-    """Runs the real `corepath` command: `corepath("score", "--tasks", folder, file)`."""
+    """Run the real `corepath` command: `corepath("score", "--tasks", folder, file)`."""
 
     def run(
         *arguments: object,

@@ -1,4 +1,7 @@
-"""Code blocks in Markdown, run as a reader would: `python -m tests.documentation --write` puts the real output in."""
+"""Run the code blocks of the README and the docs.
+
+`python -m tests.documentation --write` updates the recorded outputs.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,9 @@ _BLOCK = re.compile(
 
 
 class Block(NamedTuple):
-    """One fenced block: its language, the file to save it as, its exit code, its text, and where the text stands.
+    """A fenced block: language, file to save it as, expected exit code, text, and position of the text in the page.
 
-    A command of a console block that fails is announced by its code, as in ```console exit=1.
+    A console block with a failing command declares the exit code: ```console exit=1.
     """
 
     kind: str
@@ -33,7 +36,7 @@ class Block(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """A block with output, as written and as it really is; `exits` has the exit code of each command."""
+    """A block with recorded output, its real output, and the exit code of each command."""
 
     block: Block
     really: str
@@ -46,7 +49,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def checked(page: Path) -> Iterator[Checked]:
-    """Run a page from top to bottom in a folder of its own that has the examples, and yield each output."""
+    """Run a page from top to bottom in a temporary folder with the examples, and yield each output."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(ROOT / "examples", folder / "examples")
@@ -65,7 +68,7 @@ def checked(page: Path) -> Iterator[Checked]:
 
 
 def _console(block: Block, folder: Path) -> Checked:
-    """The commands of a block, each followed by what it prints; `$?` is the exit code of the one before."""
+    """Run the commands of a console block. `$?` is the exit code of the previous command."""
     lines: list[str] = []
     exits: list[int] = []
     for line in block.body.splitlines():

@@ -1,4 +1,4 @@
-"""The lowest versions that pyproject.toml allows, for pip: `python tests/lowest.py core`, or `extras`."""
+"""Print the lowest versions that pyproject.toml allows, for pip: `python tests/lowest.py core`, or `extras`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-TOOLS = ("hypothesis", "jsonschema", "pytest", "pytest-xdist")  # what the tests need, as constraints.txt pins it
+TOOLS = ("hypothesis", "jsonschema", "pytest", "pytest-xdist")  # needed by the tests; pinned in constraints.txt
 
 
 def declared(part: str) -> list[str]:
-    """The direct dependencies of the package itself (`core`), or of all its extras but `dev` (`extras`)."""
+    """Direct dependencies of the package (`core`), or of all its extras except `dev` (`extras`)."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     if part == "core":
         return list(project["dependencies"])
@@ -20,7 +20,7 @@ def declared(part: str) -> list[str]:
 
 
 def lowest(requirement: str) -> str:
-    """`rich>=13.9.4` as `rich==13.9.4`."""
+    """Pin a requirement to its lower bound: `rich>=13.9.4` becomes `rich==13.9.4`."""
     bound = re.fullmatch(r"([\w.-]+)>=([\w.]+)", requirement)
     if bound is None:
         raise SystemExit(f"pyproject.toml: {requirement!r} has no lower bound; write it as name>=version")

@@ -1,4 +1,4 @@
-"""Random automata and traces, and how to hand them to the package."""
+"""Random automata and calls, as plain dictionaries and as tasks of the package."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def random_calls(rng: random.Random, machine: Machine, edits: int = 4) -> list[s
 
 
 def as_task(machine: Machine, *, reads: Sequence[str] = (), cyclic: bool = False) -> Task:
-    """The machine as a task whose actions are tools without arguments."""
+    """Convert a machine to a task whose actions are tools without arguments."""
     letters = sorted({letter for edges in machine.delta.values() for letter in edges})
     automaton = Automaton.from_transitions(
         {letter: action(f"{letter}()") for letter in letters},
@@ -67,7 +67,7 @@ def as_task(machine: Machine, *, reads: Sequence[str] = (), cyclic: bool = False
 
 
 def as_calls(names: Sequence[str]) -> list[Call]:
-    """Calls without arguments."""
+    """Convert names to calls without arguments."""
     return [Call(name) for name in names]
 
 

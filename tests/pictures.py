@@ -1,4 +1,4 @@
-"""The pictures in the README, as a browser shows them: `python -m tests.pictures` makes them anew."""
+"""Take the screenshots for the README: `python -m tests.pictures`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ TASK, AGENT = "arm/pick_rotate_place", "left_out"
 
 
 def overview(shown: Window) -> None:
-    """The head of the page, with the scores of every agent."""
+    """Top of the page, with the scores of every agent."""
     shown.open()
     shown.page.screenshot(path=FOLDER / "overview.png")
 
 
 def episode(shown: Window) -> None:
-    """An episode, walked to the first call that went wrong."""
+    """An episode, at the first call that went wrong."""
     shown.open(f"#/episode/{TASK.replace('/', '%2F')}/{AGENT}/0")
     for _ in range(6):
         shown.page.keyboard.press("ArrowRight")

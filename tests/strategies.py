@@ -1,4 +1,4 @@
-"""Hypothesis strategies: JSON values, matchers with values that fit them, actions, calls, procedures."""
+"""Hypothesis strategies: JSON values, matchers with matching values, actions, calls, procedures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from corepath.notation.matchers import Matcher, Scope
 from corepath.notation.patterns import as_matcher
 
 Fitting = tuple[Matcher, Any]
-"""A matcher, and a value that it takes."""
+"""A matcher and a value that it matches."""
 
 odd_texts = st.sampled_from(
     [
@@ -190,9 +190,9 @@ def _unordered(draw: st.DrawFn, inner: st.SearchStrategy[Fitting]) -> Fitting:
 
 
 fitting = st.recursive(leaves, _compound, max_leaves=6)
-"""A matcher without variables, and a value that it takes."""
+"""A matcher without variables, and a value that it matches."""
 proven = st.recursive(proven_leaves, _proven_compound, max_leaves=6)
-"""The same, of literals, ANY, one_of and between only."""
+"""Like `fitting`, but built only from literals, ANY, one_of and between."""
 variables = st.sampled_from(["x", "y", "order_id", "é"]).map(lambda name: as_matcher(var(name)))
 matchers = st.one_of(
     fitting.map(lambda pair: pair[0]),
@@ -221,12 +221,12 @@ def actions(draw: st.DrawFn) -> Action:
 calls = st.builds(Call, tool_names, json_objects)
 tools = st.builds(
     Tool, tool_names, st.none() | st.dictionaries(names, json_values, max_size=3)
-)  # without required parameters, of which the tests make their own
+)  # without required parameters: tests add their own
 
 NAMED: dict[str, Action] = {
     name: Tool(name)().named(name) for name in ("a", "b", "c", "log in", "e\u0301", "ns/tool", "?", "x-1")
 }
-"""A few actions by name, odd names among them."""
+"""Actions by name, including odd names."""
 
 
 def _combined(inner: st.SearchStrategy[Procedure]) -> st.SearchStrategy[Procedure]:
@@ -247,5 +247,5 @@ mixed_procedures = st.recursive(st.one_of(named_actions, actions()), _combined, 
 
 
 def exact(number: float) -> Fraction:
-    """The number as it is written."""
+    """The number as a fraction, exactly as it is written."""
     return Fraction(number) if isinstance(number, int) else Fraction(repr(number))

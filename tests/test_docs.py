@@ -1,4 +1,4 @@
-"""Every example in the README and the docs runs and prints what is written there."""
+"""Every example in the README and the docs runs and prints the recorded output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The package as it is imported and shipped."""
+"""The package as users import it and as it is built."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.documentation import PAGES
 from tests.lowest import TOOLS, declared, lowest, tools
 
 ROOT = Path(__file__).parent.parent
-RELATIVE = re.compile(r"\]\((?!https?:|#)([^)#]+)")  # the target of a link or a picture that is no address
+RELATIVE = re.compile(r"\]\((?!https?:|#)([^)#]+)")  # target of a relative link or picture
 
 
 def test_public_names_are_sorted_and_complete() -> None:
@@ -80,7 +80,7 @@ def test_the_lowest_versions_are_those_of_pyproject(part: str) -> None:
 
 
 def test_a_typer_that_misreads_options_lets_no_gate_pass(tmp_path: Path, corepath: Run) -> None:
-    """As typer 0.12 does with click 8.5: what takes a value is read as a flag."""
+    """Typer 0.12 with click 8.5 reads options that take a value as flags."""
     (tmp_path / "sitecustomize.py").write_text(
         "import typer.core\n"
         "init = typer.core.TyperOption.__init__\n"
@@ -109,7 +109,7 @@ def test_the_version_is_one_and_the_same(corepath: object) -> None:
 
 
 def test_nothing_of_the_package_is_left_out_of_what_is_built() -> None:
-    """What `.gitignore` names is in no wheel; a folder's name without a leading / matches inside the package too."""
+    """Wheels leave out what `.gitignore` names, and a folder without a leading / also matches inside the package."""
     ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text().splitlines() if line.endswith("/")]
     names = {path.name for path in (ROOT / "src").rglob("*") if path.is_dir()} - {"__pycache__"}
     assert not names & {line for line in ignored if not line.startswith("/")}
@@ -124,7 +124,7 @@ def test_make_says_first_what_it_will_do_and_how_long_it_takes(target: str) -> N
 
 
 def build(hook: str, into: Path) -> Path:
-    """Call one of the build backend's hooks, as pip and index uploads do; gives what it made."""
+    """Call a hook of the build backend, as pip does, and return the path of the result."""
     code = f"import sys, hatchling.build; print(hatchling.build.{hook}(sys.argv[1]))"
     done = subprocess.run(
         [sys.executable, "-c", code, str(into)], cwd=ROOT, capture_output=True, text=True, check=False

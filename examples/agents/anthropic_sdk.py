@@ -1,6 +1,8 @@
-"""An agent with the Anthropic SDK: python anthropic_sdk.py claude-sonnet-4-5 farm/threshold >> episodes.jsonl.
+"""An agent built with the Anthropic SDK.
 
-The SDK takes its key from ANTHROPIC_API_KEY, and another server than Anthropic's from ANTHROPIC_BASE_URL.
+Run it: python anthropic_sdk.py claude-sonnet-4-5 farm/threshold >> episodes.jsonl
+
+The SDK reads its key from ANTHROPIC_API_KEY. To use another server, set ANTHROPIC_BASE_URL.
 """
 
 import sys
@@ -13,7 +15,7 @@ import corepath
 
 
 def play(ep: corepath.Loop, model: str) -> None:
-    """Let the model use tools until it answers without a call."""
+    """Let the model call tools until it answers without a call."""
     client = Anthropic()
     tools: Any = ep.tools("anthropic")
     messages: list[Any] = [{"role": "user", "content": ep.prompt}]
@@ -46,6 +48,6 @@ if __name__ == "__main__":
         try:
             with corepath.episode(task, agent=name) as episode:
                 play(episode, name)
-        except Exception as error:  # noqa: BLE001  # what was done until then is kept, and the other tasks are played
+        except Exception as error:  # noqa: BLE001  # keep the calls made so far, and go on with the next task
             print(f"{task}: {error}", file=sys.stderr)
         print(corepath.episode_json(episode.episode))

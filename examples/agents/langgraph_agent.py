@@ -1,7 +1,9 @@
-"""An agent as a LangGraph graph: python langgraph_agent.py gpt-4.1 farm/threshold >> episodes.jsonl.
+"""An agent built as a LangGraph graph.
 
-Its node for tools takes every call as the model sent it, those too that LangGraph's own node would answer itself:
-calls to no tool, and arguments that are no JSON. They are part of the path.
+Run it: python langgraph_agent.py gpt-4.1 farm/threshold >> episodes.jsonl
+
+The tool node records every call as the model sent it. LangGraph's own node would answer some calls itself (unknown
+tools, arguments that are not JSON), but they are part of the path.
 """
 
 import sys
@@ -43,9 +45,9 @@ def play(ep: corepath.Loop, model: str) -> None:
 
 
 def calls_in(state: MessagesState) -> list[Any]:
-    """The calls of the last message; the arguments of an invalid one are text.
+    """The calls of the last message; the arguments of an invalid call are text.
 
-    Of a message with both, LangChain does not keep the order: the invalid ones come after the others.
+    LangChain does not keep the order of valid and invalid calls, so the invalid ones come last.
     """
     last = state["messages"][-1]
     return [*last.tool_calls, *last.invalid_tool_calls] if isinstance(last, AIMessage) else []
@@ -57,6 +59,6 @@ if __name__ == "__main__":
         try:
             with corepath.episode(task, agent=name) as episode:
                 play(episode, name)
-        except Exception as error:  # noqa: BLE001  # what was done until then is kept, and the other tasks are played
+        except Exception as error:  # noqa: BLE001  # keep the calls made so far, and go on with the next task
             print(f"{task}: {error}", file=sys.stderr)
         print(corepath.episode_json(episode.episode))

@@ -1,6 +1,8 @@
-"""An agent with the OpenAI SDK: python openai_sdk.py gpt-4.1 farm/threshold farm/dry_plants >> episodes.jsonl.
+"""An agent built with the OpenAI SDK.
 
-The SDK takes its key from OPENAI_API_KEY, and another server than OpenAI's from OPENAI_BASE_URL.
+Run it: python openai_sdk.py gpt-4.1 farm/threshold farm/dry_plants >> episodes.jsonl
+
+The SDK reads its key from OPENAI_API_KEY. To use another server, set OPENAI_BASE_URL.
 """
 
 import sys
@@ -36,6 +38,6 @@ if __name__ == "__main__":
         try:
             with corepath.episode(task, agent=name) as episode:
                 play(episode, name)
-        except Exception as error:  # noqa: BLE001  # what was done until then is kept, and the other tasks are played
+        except Exception as error:  # noqa: BLE001  # keep the calls made so far, and go on with the next task
             print(f"{task}: {error}", file=sys.stderr)
         print(corepath.episode_json(episode.episode))

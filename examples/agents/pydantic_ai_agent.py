@@ -1,7 +1,9 @@
-"""An agent with pydantic-ai: python pydantic_ai_agent.py gpt-4.1 farm/threshold >> episodes.jsonl.
+"""An agent built with pydantic-ai.
 
-Calls are executed when the model's message comes, before pydantic-ai looks at them: so they keep their order, and
-those to no tool or with arguments that are no JSON are part of the path. Its tools then hand out the results.
+Run it: python pydantic_ai_agent.py gpt-4.1 farm/threshold >> episodes.jsonl
+
+Calls are executed when the model's message arrives, before pydantic-ai checks them. So they keep their order, and calls
+of unknown tools or with arguments that are not JSON are part of the path. The agent's tools then return the results.
 """
 
 import asyncio
@@ -45,6 +47,6 @@ if __name__ == "__main__":
         try:
             with corepath.episode(task, agent=name) as episode:
                 asyncio.run(play(episode, name))
-        except Exception as error:  # noqa: BLE001  # what was done until then is kept, and the other tasks are played
+        except Exception as error:  # noqa: BLE001  # keep the calls made so far, and go on with the next task
             print(f"{task}: {error}", file=sys.stderr)
         print(corepath.episode_json(episode.episode))
