@@ -116,7 +116,7 @@ def test_operators_are_the_functions() -> None:
         (lambda: repeat(a, 2, 1), "from 2 to 1"),
         (lambda: repeat(a, 1, 2, times=3), "not both"),
         (lambda: repeat(a, -1), "0 or more"),
-        (lambda: seq(a, cast("Procedure", "b")), "made of actions and procedures, not of 'b'"),
+        (lambda: seq(a, cast("Procedure", "b")), "consists of actions and procedures, not of 'b'"),
     ],
 )
 def test_a_wrong_procedure_says_what_would_be_right(make: object, says: str) -> None:

@@ -9,8 +9,8 @@ from itertools import islice
 import pytest
 
 from corepath import Task, World, installed_worlds, world
-from corepath.notation.matchers import ResultOf, every
-from corepath.rules.policy import is_order, named
+from corepath.notation.matchers import ResultOf, walk
+from corepath.rules.policy import describe, is_order
 from corepath.verification.verify import verify
 from corepath.world.exploring import explore, variant
 
@@ -64,7 +64,7 @@ def test_a_world_has_tasks_that_need_what_only_a_call_tells(name: str) -> None:
 def reads_a_value(task: str) -> bool:
     name = task.partition("/")[0]
     actions = canonical(name)[task].automaton.alphabet.actions
-    return any(isinstance(one, ResultOf) for action in actions for one in every(action.arguments))
+    return any(isinstance(one, ResultOf) for action in actions for one in walk(action.arguments))
 
 
 def branches(task: str) -> bool:
@@ -135,7 +135,7 @@ def test_most_tasks_have_decoys_that_fool_both_baselines_and_half_of_the_order_r
     assert sum(not task.decoys for task in tasks) <= 2
     verdicts = [verify(world(name), task.id.partition("/")[2], nodes=1_000) for task in tasks]
     assert sum("both" in found.decoys.values() for found in verdicts) >= 7  # so more than a hundred in fifteen worlds
-    rules = {named(policy) for task in tasks for policy in task.policies if is_order(policy)}
+    rules = {describe(policy) for task in tasks for policy in task.policies if is_order(policy)}
     broken = {policy for found in verdicts for policy in found.policies}
     assert len(rules) >= 3
     assert 2 * len(rules & broken) >= len(rules), rules - broken

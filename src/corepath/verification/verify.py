@@ -28,9 +28,9 @@ from corepath.notation.matchers import (
     Satisfies,
     Unordered,
     Variable,
-    every,
+    walk,
 )
-from corepath.rules.policy import After, breaks, named, owes
+from corepath.rules.policy import After, breaks, describe, owes
 from corepath.scoring.score import score
 from corepath.task import Task
 from corepath.values import equal
@@ -320,13 +320,13 @@ def _policies_kept(task: Task, number: int) -> Iterator[str]:
     for edge in explored.edges:
         done = edge.node.calls
         for policy in task.policies:
-            if named(policy) not in told and breaks(policy, done, edge.call, edge.node.state, edge.after.state):
-                told.add(named(policy))
+            if describe(policy) not in told and breaks(policy, done, edge.call, edge.node.state, edge.after.state):
+                told.add(describe(policy))
                 yield f"a golden path breaks '{policy}' ({policy.because}): {path_text([*done, edge.call])}"
     for node in explored.nodes:
         for policy in task.policies:
-            if node.position.accepted and named(policy) not in told and owes(policy, node.calls):
-                told.add(named(policy))
+            if node.position.accepted and describe(policy) not in told and owes(policy, node.calls):
+                told.add(describe(policy))
                 yield f"a golden path lacks '{policy}' ({policy.because}): {path_text(node.calls)}"
 
 
@@ -348,7 +348,7 @@ def _values_tried(task: Task) -> Iterator[str]:
 
 
 def _bound_by(pattern: Matcher) -> bool:
-    return any(isinstance(one, (ResultOf, Variable)) for one in every(pattern))
+    return any(isinstance(one, (ResultOf, Variable)) for one in walk(pattern))
 
 
 def _values_known(task: Task, explored: Explored) -> Iterator[str]:
@@ -452,9 +452,9 @@ def _decoy(task: Task, name: str, decoy: Decoy, fools: dict[str, str]) -> Iterat
 def _broken(task: Task, decoy: Decoy) -> set[str]:
     """The policies that the decoy breaks without a tool error: the world does not enforce them."""
     run = replay(task, decoy.calls)
-    found = {named(policy) for policy in task.policies if owes(policy, run.calls)}
+    found = {describe(policy) for policy in task.policies if owes(policy, run.calls)}
     for index, call in enumerate(run.calls):
         for policy in task.policies:
             if not call.failed and breaks(policy, run.calls[:index], call, run.states[index], run.states[index + 1]):
-                found.add(named(policy))
+                found.add(describe(policy))
     return found

@@ -24,7 +24,7 @@ from corepath.notation.matchers import (
     Scope,
     Unordered,
     Variable,
-    every,
+    walk,
 )
 from corepath.task import Simulator, Task
 from corepath.values import canonical
@@ -305,7 +305,7 @@ def settled_part(action: Action) -> Fields:
 
 def depends(pattern: Matcher) -> bool:
     """Whether what fits depends on what is bound."""
-    return any(isinstance(one, (ResultOf, Variable)) for one in every(pattern))
+    return any(isinstance(one, (ResultOf, Variable)) for one in walk(pattern))
 
 
 def binds(task: Task) -> bool:
