@@ -18,10 +18,9 @@ from corepath.notation.matchers import (
     Matcher,
     NoneOf,
     OneOf,
-    ResultOf,
     Scope,
     Unordered,
-    Variable,
+    depends_on_calls,
     walk,
 )
 from corepath.values import is_number
@@ -39,7 +38,7 @@ def covers(wide: Matcher, narrow: Matcher) -> bool:
     match wide, narrow:
         case Anything(), _:
             return True
-        case _, Literal(value=value) if not _depends_on_calls(wide):
+        case _, Literal(value=value) if not depends_on_calls(wide):
             return wide.matches(value, Scope())
         case _, OneOf(options):
             return all(covers(wide, option) for option in options)
@@ -56,7 +55,7 @@ def covers(wide: Matcher, narrow: Matcher) -> bool:
 
 def _covers_constant(wide: Matcher, narrow: Matcher) -> bool:
     """Whether `wide` covers `narrow`, if neither depends on other calls."""
-    if _depends_on_calls(wide) or _depends_on_calls(narrow):
+    if depends_on_calls(wide) or depends_on_calls(narrow):
         return False
     match wide, narrow:
         case _, Between() if _is_exact(wide):
@@ -152,10 +151,6 @@ def _is_exact(matcher: Matcher) -> bool:
 
 def _has_texts(matcher: Matcher) -> bool:
     return any(isinstance(one, Literal) and isinstance(one.value, str) for one in walk(matcher))
-
-
-def _depends_on_calls(matcher: Matcher) -> bool:
-    return any(isinstance(one, (Variable, ResultOf)) for one in walk(matcher))
 
 
 def _candidates(wide: Matcher, narrow: Matcher) -> Iterator[Any]:

@@ -23,12 +23,10 @@ from corepath.notation.matchers import (
     NoneOf,
     OneOf,
     Regex,
-    ResultOf,
     SameText,
     Satisfies,
     Unordered,
-    Variable,
-    walk,
+    depends_on_calls,
 )
 from corepath.rules.policy import After, breaks, describe, owes
 from corepath.scoring.score import score
@@ -342,13 +340,9 @@ def _values_tried(task: Task) -> Iterator[str]:
             if isinstance(pattern, (Approx, Between, Regex, Contains, SameText, Satisfies, NoneOf)):
                 found = len(sample_values(task, number, name))
                 finite = isinstance(pattern, Approx) and pattern.number == 0 and not pattern.tol
-                if found < FEWEST_VALUES and not finite and not _bound_by(pattern):
+                if found < FEWEST_VALUES and not finite and not depends_on_calls(pattern):
                     values = count(found, "value")
                     yield f"'{action.notation}': only {values} of '{name}' can be tried; {pattern} needs more examples"
-
-
-def _bound_by(pattern: Matcher) -> bool:
-    return any(isinstance(one, (ResultOf, Variable)) for one in walk(pattern))
 
 
 def _values_known(task: Task, explored: Explored) -> Iterator[str]:

@@ -7,7 +7,7 @@ the functions of `patterns`.
 from corepath.notation.matchers.base import PROBES, Matcher, Scope, walk
 from corepath.notation.matchers.choices import NoneOf, OneOf
 from corepath.notation.matchers.containers import Contains, Fields, Items, Unordered
-from corepath.notation.matchers.references import ResultOf, Variable
+from corepath.notation.matchers.references import ResultOf, Variable, depends_on_calls
 from corepath.notation.matchers.values import Anything, Approx, Between, Literal, Regex, SameText, Satisfies
 
 __all__ = [
@@ -29,5 +29,6 @@ __all__ = [
     "Scope",
     "Unordered",
     "Variable",
+    "depends_on_calls",
     "walk",
 ]

@@ -53,6 +53,11 @@ class ResultOf(Matcher):
         return f"result_of({self.action}{path})"
 
 
+def depends_on_calls(matcher: Matcher) -> bool:
+    """Whether other calls decide which values fit: there is a variable or a `result_of` in the matcher."""
+    return any(isinstance(one, (Variable, ResultOf)) for one in walk(matcher))
+
+
 def variables(matcher: Matcher) -> set[str]:
     """The names of the variables in a matcher."""
     return {one.name for one in walk(matcher) if isinstance(one, Variable)}
