@@ -1,4 +1,4 @@
-"""What each matcher takes and refuses, its examples, and whether one covers another."""
+"""Matchers: which values they accept, their examples, and which one covers another."""
 
 from __future__ import annotations
 
@@ -788,7 +788,7 @@ def test_opening_twice_changes_nothing_and_opening_refuses_nothing_new(matcher: 
 
 
 def example_scope(matcher: Matcher) -> Scope:
-    """Variables stand for their names."""
+    """A scope in which each variable of the matcher has its own name as value."""
     return Scope({one.name: one.name for one in walk(matcher) if isinstance(one, Variable)})
 
 

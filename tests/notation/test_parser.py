@@ -1,4 +1,4 @@
-"""The call notation: what it reads, how it is written, and what it says of text that it cannot read."""
+"""The call notation: parsing, printing, and error messages."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ def test_a_text_of_any_characters_is_written_as_it_is_read(text: Any) -> None:
 
 
 def utf16(text: str) -> str:
-    """The text as JSON has it, where two halves of a surrogate pair are one character."""
+    """The text with surrogate pairs joined, as JSON does."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
@@ -482,7 +482,7 @@ def test_a_long_text_is_shown_in_part() -> None:
 
 
 def read_or_refused(read: Callable[[str], Any], text: str) -> Any:
-    """What was read, or None where the text was refused as it should be."""
+    """The parsed value, or None if the text was refused with a proper error."""
     try:
         return read(text)
     except NotationError as found:

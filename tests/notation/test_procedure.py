@@ -1,4 +1,4 @@
-"""A compiled procedure allows exactly what the expression says, with no state too many."""
+"""Compiled procedures: they allow exactly the orders of the expression, with as few states as possible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTHING: Words = frozenset([()])
 
 
 def words(procedure: Procedure) -> Words:
-    """Every order that a procedure allows, straight from the meaning of its parts."""
+    """Every order that a procedure allows, by the definition of its parts."""
     match procedure:
         case Seq(parts):
             return reduce(joined, map(words, parts), NOTHING)

@@ -1,4 +1,4 @@
-"""The worlds that come with corepath: every task proven, and the suite as deep as it is said to be."""
+"""The built-in worlds: every task is verified, and the suite is as varied as documented."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def reads_a_value(task: str) -> bool:
 
 
 def branches(task: str) -> bool:
-    """Whether the start state decides what is right, in different variants."""
+    """Whether variants of the task have different golden paths, depending on the start state."""
     name, _, short = task.partition("/")
     first = shape(canonical(name)[task])
     return any(shape(world(name).make(short, seed)) != first for seed in range(1, 20))
@@ -99,7 +99,7 @@ def test_no_more_than_three_tasks_have_the_same_shape(name: str) -> None:
 
 
 def shape(task: Task) -> str:
-    """The same for automata that differ by names only: steps and nodes coloured by what is around them, in rounds."""
+    """A value that is equal for automata that differ only in names (colour refinement)."""
     golden = task.automaton.golden
     nodes = [str(node in golden.accepting) for node in range(len(golden.edges))]
     symbols = dict.fromkeys(golden.symbols, "")

@@ -55,7 +55,7 @@ class Call:
 
     @property
     def malformed(self) -> bool:
-        """Whether the arguments are something else than a JSON object."""
+        """Whether the arguments are not a JSON object."""
         return type(self.arguments) is not dict and not isinstance(self.arguments, Mapping)
 
     @property
