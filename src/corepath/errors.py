@@ -1,13 +1,13 @@
 """Every error a user can meet.
 
 CorepathError
-├── NotationError     a call, matcher or procedure in text that does not read
-├── TaskError         a task that cannot be right, found when it is made
-├── ToolError         what a tool of a world answers where it cannot do what was asked
-├── StepLimitError    a call beyond the limit of an episode
-├── RunError          a run that cannot go on, and how it can be continued
-├── OptionError       an option of a run that names nothing there is: an agent, a provider
-└── InputError        files that hold something wrong: every problem in them, with its place
+├── NotationError     a call, matcher or procedure in text that cannot be parsed
+├── TaskError         a task that is wrong, found when it is built
+├── ToolError         a tool of a world that cannot do what the agent asked
+├── StepLimitError    a call beyond the step limit of an episode
+├── RunError          a run that cannot continue, and what would help
+├── OptionError       an option of a run with an unknown value, such as an agent or a provider
+└── InputError        every problem in the input files, with file and line
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from pathlib import Path
 
 
 class CorepathError(Exception):
-    """What every corepath error is."""
+    """Base class of all errors in this package."""
 
 
 class NotationError(CorepathError, ValueError):
-    """Text in the call notation that does not read; `position` is where in `text`."""
+    """Text that cannot be parsed as call notation; `position` is the index in `text`."""
 
     def __init__(self, message: str, text: str, position: int) -> None:
         self.message, self.text, self.position = message, text, position
@@ -31,7 +31,7 @@ class NotationError(CorepathError, ValueError):
 
 
 class TaskError(CorepathError, ValueError):
-    """A task that cannot be right. `problems` has each reason, with the field it stands in."""
+    """A task that is wrong; `problems` lists every reason, with the field it concerns."""
 
     def __init__(self, problems: Iterable[Fault]) -> None:
         self.problems = tuple(problems)
@@ -39,29 +39,32 @@ class TaskError(CorepathError, ValueError):
 
     @classmethod
     def of(cls, message: str, *where: str | int) -> TaskError:
-        """One problem, and the path of the field it stands in."""
+        """An error with one problem; `where` is the path of the field."""
         return cls([Fault(message, where)])
 
 
 class ToolError(CorepathError):
-    """Raised by a tool of a world that cannot do what was asked: the agent reads the message, the state stays."""
+    """Raised by a tool that cannot do what was asked: the agent gets the message, the state does not change."""
 
 
 class StepLimitError(CorepathError):
-    """A call beyond the task's step limit: it is not executed, and the episode is over."""
+    """A call beyond the task's step limit: it is not executed, and the episode ends."""
 
 
 class RunError(CorepathError):
-    """A run, or a model of it, that cannot go on; the message says what would help."""
+    """A run, or one of its models, that cannot continue; the message says what would help."""
 
 
 class OptionError(CorepathError, ValueError):
-    """An option of a run that names nothing there is; the message says what would be right."""
+    """An option of a run with an unknown value; the message says which values exist."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing wrong in a task: the path of the field, and the character in its text, or that its key is meant."""
+    """Something wrong in a task definition.
+
+    `where` is the path of the field, `offset` the character in its text; `at_key` points to the field's key instead.
+    """
 
     message: str
     where: tuple[str | int, ...] = ()
@@ -71,7 +74,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong in a file, and its place; lines and columns count from 1."""
+    """Something wrong in a file; lines and columns count from 1."""
 
     file: str
     line: int
@@ -83,7 +86,7 @@ class Problem:
 
 
 class InputError(CorepathError, ValueError):
-    """Files with something wrong in them. `problems` has all of it, not the first only."""
+    """Problems in input files; `problems` lists all of them."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -91,21 +94,21 @@ class InputError(CorepathError, ValueError):
 
 
 class RecordError(Exception):
-    """A record that an importer cannot read; the caller turns it into a `Problem` with its place."""
+    """A record that an importer cannot read; the caller turns it into a `Problem`."""
 
 
 def count(number: int, one: str, more: str | None = None) -> str:
-    """`1 episode`, `2,000 episodes`; `count(2, "box", "boxes")` where the plural is no `s`."""
+    """A number with its noun: `1 episode`, `2,000 episodes`; `more` is an irregular plural."""
     return f"{number:,} {one if number == 1 else more or f'{one}s'}"
 
 
 def install(extra: str) -> str:
-    """How an extra is installed, at the end of a message."""
+    """The command that installs an extra, for the end of a message."""
     return f"pip install 'corepath[{extra}]', or in a checkout: pip install '.[{extra}]'"
 
 
 def no_such_file(path: str | Path) -> str:
-    """That a file or folder is not there, with one that is called nearly so."""
+    """A message about a missing file or folder, with a suggestion if a similar name exists."""
     beside = Path(path).parent
     names = [one.name for one in beside.iterdir()] if beside.is_dir() else []
     close = difflib.get_close_matches(Path(path).name[:100], names, n=1, cutoff=0.75)
@@ -113,14 +116,14 @@ def no_such_file(path: str | Path) -> str:
 
 
 def excerpt(text: str, position: int, width: int = 60) -> str:
-    """The part of a long text around a position, on one line."""
+    """The part of a text around a position, on one line."""
     first = max(0, position - width // 2)
     part = text[first : first + width].replace("\n", " ")
     return ("…" if first else "") + part + ("…" if first + width < len(text) else "")
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
-    """`; did you mean 'move'?` or `; it has move, scan, water`: the end of an error about a wrong name."""
+    """The end of a message about an unknown name: `; did you mean 'move'?` or `; there is move, scan, water`."""
     known = sorted(choices) if isinstance(choices, (set, frozenset)) else list(choices)
     close = difflib.get_close_matches(word[:100], known, n=1)
     if close:

@@ -1,4 +1,4 @@
-"""JSON values: equality, canonical text, and what is not JSON."""
+"""JSON values: equality, canonical text, strict parsing, and paths into them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _TOOL = re.compile(r"[^\W\d][\w*]*(?:[-./][\w*]+)*|\*[\w*]*")
 _HALF = re.compile("[\ud800-\udfff]")
 
 DEEPEST = 200
-"""Levels of lists and objects inside each other that are read; what is deeper is reported."""
+"""The deepest nesting of lists and objects that is accepted."""
 MOST_DIGITS = 4300
-"""Digits of a whole number that are read; Python itself refuses to print more."""
+"""The most digits of an integer that are accepted; Python refuses to print more."""
 _LARGEST = 10**MOST_DIGITS
 
 
 def equal(a: Any, b: Any) -> bool:
-    """JSON equality: `True` is not 1, `"25"` is not 25, 1 is 1.0; objects ignore key order, lists do not."""
+    """JSON equality: 1 equals 1.0 but not `True` or `"1"`; the order of keys does not matter, that of items does."""
     if type(a) is str or type(b) is str:
         return bool(a == b)
     if isinstance(a, bool) or isinstance(b, bool):
@@ -28,32 +28,37 @@ def equal(a: Any, b: Any) -> bool:
     if isinstance(a, (int, float)):
         return isinstance(b, (int, float)) and a == b
     if isinstance(a, Mapping):
-        return isinstance(b, Mapping) and a.keys() == b.keys() and all(equal(a[key], b[key]) for key in a)
+        return isinstance(b, Mapping) and _equal_objects(a, b)
     if isinstance(a, (list, tuple)):
         return isinstance(b, (list, tuple)) and len(a) == len(b) and all(map(equal, a, b))
     return bool(a == b)
 
 
+def _equal_objects(a: Mapping[Any, Any], b: Mapping[Any, Any]) -> bool:
+    return a.keys() == b.keys() and all(equal(a[key], b[key]) for key in a)
+
+
 def canonical(value: Any) -> str:
-    """The same text for equal values and different text for different ones."""
-    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=repr)
+    """A text that is the same for two values exactly if they are equal."""
+    return json.dumps(_normalize(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=repr)
 
 
-def _plain(value: Any) -> Any:
+def _normalize(value: Any) -> Any:
+    """Convert whole floats to integers, keys to text, and tuples to lists."""
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
         return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _normalize(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_normalize(item) for item in value]
     return value
 
 
 def why_not_json(value: Any) -> str | None:
-    """What keeps a value from being JSON, or None where it is JSON no deeper than `DEEPEST`."""
+    """The reason why a value is not JSON, or is nested deeper than `DEEPEST`; None if it is fine."""
     level = [value]
     for _ in range(DEEPEST + 1):
         below: list[Any] = []
@@ -62,52 +67,64 @@ def why_not_json(value: Any) -> str | None:
             if kind is str or kind is bool or item is None:
                 continue
             if kind is dict or isinstance(item, Mapping):
-                for key in item:
-                    if not isinstance(key, str):
-                        return f"the key {key!r} is not text"
+                if wrong := _wrong_key(item):
+                    return wrong
                 below.extend(item.values())
             elif isinstance(item, (list, tuple)):
                 below.extend(item)
-            elif isinstance(item, float) and not math.isfinite(item):
-                return f"{item} is not JSON; use a number, a text or null"
-            elif isinstance(item, int) and not -_LARGEST < item < _LARGEST:
-                return f"a number of more than {MOST_DIGITS:,} digits"
-            elif not (item is None or isinstance(item, (str, int, float))):
-                return f"{type(item).__name__} is not a JSON value"
+            elif wrong := _wrong_scalar(item):
+                return wrong
         if not below:
             return None
         level = below
     return f"nested deeper than {DEEPEST} levels"
 
 
+def _wrong_key(item: Mapping[Any, Any]) -> str | None:
+    for key in item:
+        if not isinstance(key, str):
+            return f"the key {key!r} is not text"
+    return None
+
+
+def _wrong_scalar(item: Any) -> str | None:
+    if isinstance(item, float) and not math.isfinite(item):
+        return f"{item} is not JSON; use a number, a text or null"
+    if isinstance(item, int) and not -_LARGEST < item < _LARGEST:
+        return f"a number of more than {MOST_DIGITS:,} digits"
+    if not isinstance(item, (str, int, float)):
+        return f"{type(item).__name__} is not a JSON value"
+    return None
+
+
 def is_number(value: Any) -> bool:
-    """A number of JSON; a boolean is none."""
+    """Whether the value is a JSON number; booleans are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def written(value: Any) -> str:
-    """A JSON value in the call notation, which reads JSON as it is; half of a surrogate pair is escaped."""
+def to_notation(value: Any) -> str:
+    """A JSON value in the call notation: JSON, with unpaired surrogates escaped."""
     text = json.dumps(value, ensure_ascii=False, default=repr)
     return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def is_name(text: str) -> bool:
-    """Whether it is letters, digits and _, as the notation reads a name."""
+    """Whether the text is a bare name in the notation: letters, digits and _."""
     return _NAME.fullmatch(text) is not None
 
 
 def key_text(name: str) -> str:
-    """A name as a key: bare where it can be, quoted where it must be."""
-    return name if is_name(name) else written(name)
+    """A key in the notation, quoted only if necessary."""
+    return name if is_name(name) else to_notation(name)
 
 
 def tool_text(name: str) -> str:
-    """The name of a tool or an action, quoted where it would not be read as one."""
-    return name if _TOOL.fullmatch(name) else written(name)
+    """The name of a tool or an action in the notation, quoted only if necessary."""
+    return name if _TOOL.fullmatch(name) else to_notation(name)
 
 
 def look_up(value: Any, path: str | None) -> list[Any]:
-    """The values at a dotted path; a text is read as JSON first, a name on a list goes through its items."""
+    """The values at a dotted path; a text is parsed as JSON first, and a name applied to a list means each item."""
     if path is None:
         return [value]
     if isinstance(value, str):
@@ -132,10 +149,10 @@ def _child(value: Any, name: str) -> list[Any]:
 
 
 def parse_json(text: str, *, stored: bool = False) -> Any:
-    """Strict JSON: NaN and infinities are refused, of a key given twice the last wins.
+    """Parse strict JSON: NaN and infinities are errors; if a key is repeated, the last one wins.
 
-    `stored` is for what others wrote: NaN, infinities and numbers that are too large are kept as texts. Raises
-    ValueError with a sentence for the user; for a syntax error it is a `json.JSONDecodeError`.
+    With `stored`, for files that other programs wrote, NaN, infinities and numbers that are too large become texts.
+    Raises ValueError with a message for the user; for a syntax error it is a `json.JSONDecodeError`.
     """
     try:
         if stored:
@@ -176,23 +193,23 @@ def _whole_or_text(digits: str) -> int | str:
 
 
 def arguments_of(given: Mapping[str, Any] | str | None) -> Any:
-    """Arguments as they are recorded: an object, or the raw text where that is none."""
+    """The arguments to record for a call: an object, or the raw text if it is not one."""
     if given is None:
         return {}
     if not isinstance(given, str):
         wrong = why_not_json(given)
         return given if wrong is None else _as_text(given, wrong)
     if not given.strip():
-        return {}  # so some providers send a call without arguments
+        return {}  # some providers send an empty text if there are no arguments
     try:
-        read = parse_json(given)
+        parsed = parse_json(given)
     except ValueError:
         return given
-    return read if isinstance(read, dict) else given
+    return parsed if isinstance(parsed, dict) else given
 
 
 def _as_text(given: Any, wrong: str) -> str:
-    """What is no JSON, as it can be kept: as Python writes it, or what is wrong with it."""
+    """A value that is not JSON as text: its `repr`, or what is wrong with it if that fails."""
     try:
         return repr(given)
     except (ValueError, RecursionError):
@@ -203,5 +220,5 @@ _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202
 
 
 def visible(text: str) -> str:
-    """Text that may be printed: what would steer a terminal or hide is written as its code."""
+    """The text with control and invisible characters escaped, safe to print on a terminal."""
     return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)

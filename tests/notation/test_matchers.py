@@ -1,4 +1,4 @@
-"""What each matcher takes and refuses, its examples, and whether one covers another."""
+"""Matchers: which values they accept, their examples, and which one covers another."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from corepath import (
     unordered,
     var,
 )
-from corepath.notation.matchers import Fields, Scope, Variable, every
-from corepath.notation.patterns import as_matcher, opened
+from corepath.notation.matchers import Fields, Scope, Variable, walk
+from corepath.notation.patterns import as_matcher, open_objects
 from corepath.notation.subsumption import covers
 from corepath.values import DEEPEST, MOST_DIGITS, canonical, equal, look_up, parse_json, why_not_json
 from tests.strategies import (
@@ -312,14 +312,14 @@ def test_between(pattern: Any, value: Any, expected: Any) -> None:
         (lambda: approx(1, tol="x"), "approx() needs a tolerance, not 'x'"),  # type: ignore[arg-type]
         (lambda: approx(ANY), "approx() needs a number, not ANY"),
         (lambda: approx(10**MOST_DIGITS), "approx() needs a number, not this int"),
-        (lambda: between(5, 1), "between(5, 1) holds nothing: the first is larger than the second"),
+        (lambda: between(5, 1), "between(5, 1) is empty: the first is larger than the second"),
         (lambda: between(1, "5"), "between() needs two numbers or two texts, not 1 and '5'"),
         (lambda: between(False, True), "between() needs two numbers or two texts"),
         (lambda: between(0, float("inf")), "between() cannot be used: inf is not JSON"),
         (one_of, 'one_of() takes the values themselves, as in one_of("a", "b")'),
         (lambda: one_of(["a", "b"]), 'one_of() takes the values themselves, as in one_of("a", "b")'),
         (lambda: one_of([ANY]), 'one_of() takes the values themselves, as in one_of("a", "b")'),
-        (lambda: none_of(ANY), "no value that none_of(ANY) takes was found"),
+        (lambda: none_of(ANY), "no value was found that none_of(ANY) allows"),
         (lambda: regex(5), "regex() needs a text, not 5"),  # type: ignore[arg-type]
         (lambda: regex("a", example="b"), "regex('a') does not match its own example 'b'"),
         (lambda: regex("a", example=5), "regex('a') does not match its own example 5"),  # type: ignore[arg-type]
@@ -776,10 +776,10 @@ def test_an_action_without_a_result_pattern_takes_no_answer_too() -> None:
 
 @given(matchers, json_values)
 def test_opening_twice_changes_nothing_and_opening_refuses_nothing_new(matcher: Any, value: Any) -> None:
-    assume(not any(type(one).__name__ == "NoneOf" for one in every(matcher)))
-    once = opened(matcher)
-    assert opened(once) == once
-    assert all(one.open for one in every(once) if isinstance(one, Fields))
+    assume(not any(type(one).__name__ == "NoneOf" for one in walk(matcher)))
+    once = open_objects(matcher)
+    assert open_objects(once) == once
+    assert all(one.open for one in walk(once) if isinstance(one, Fields))
     if takes(matcher, value):
         assert takes(once, value)
 
@@ -788,8 +788,8 @@ def test_opening_twice_changes_nothing_and_opening_refuses_nothing_new(matcher: 
 
 
 def example_scope(matcher: Matcher) -> Scope:
-    """Variables stand for their names."""
-    return Scope({one.name: one.name for one in every(matcher) if isinstance(one, Variable)})
+    """A scope in which each variable of the matcher has its own name as value."""
+    return Scope({one.name: one.name for one in walk(matcher) if isinstance(one, Variable)})
 
 
 @given(fitting)

@@ -1,4 +1,4 @@
-"""The call notation: what it reads, how it is written, and what it says of text that it cannot read."""
+"""The call notation: parsing, printing, and error messages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from corepath.notation.call import REQUIRED
 from corepath.notation.matchers import Literal, Scope
 from corepath.notation.parser import matcher, procedure
 from corepath.notation.patterns import as_matcher
-from corepath.values import MOST_DIGITS, equal, tool_text, written
+from corepath.values import MOST_DIGITS, equal, to_notation, tool_text
 from tests.strategies import (
     NAMED,
     actions,
@@ -253,7 +253,7 @@ def test_parentheses_leave_nothing_to_warn_of(text: Any) -> None:
 
 @given(json_values)
 def test_a_value_is_written_as_it_is_read(value: Any) -> None:
-    read = matcher(written(value))
+    read = matcher(to_notation(value))
     assert isinstance(read, Literal)
     assert equal(read.value, value)
     assert type(read.value) is type(value)
@@ -261,12 +261,12 @@ def test_a_value_is_written_as_it_is_read(value: Any) -> None:
 
 @given(st.text(alphabet=st.characters(codec=None), max_size=20).filter(lambda text: utf16(text) == text))
 def test_a_text_of_any_characters_is_written_as_it_is_read(text: Any) -> None:
-    assert call(f"f(x={written(text)})").arguments == {"x": text}
-    assert written(text).encode()
+    assert call(f"f(x={to_notation(text)})").arguments == {"x": text}
+    assert to_notation(text).encode()
 
 
 def utf16(text: str) -> str:
-    """The text as JSON has it, where two halves of a surrogate pair are one character."""
+    """The text with surrogate pairs joined, as JSON does."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
@@ -354,9 +354,9 @@ def test_a_deep_procedure_that_was_read_can_be_written_and_compared() -> None:
         (action, "send(to='Bob)", "the text that begins here has no closing '", 8),
         (action, "send(x=aprox(4))", "no matcher 'aprox'; did you mean 'approx'?", 7),
         (action, "send(x=foo(4))", "no matcher 'foo'; there is approx, between, one_of", 7),
-        (action, "send(to=Bob)", "'Bob' is no value; a text is written in quotes: \"Bob\"", 8),
-        (action, "send(to=Bob Smith)", "'Bob' is no value; a text is written in quotes", 8),
-        (action, "send(..., to=1)", "'...' stands last, after the named arguments", 10),
+        (action, "send(to=Bob)", "'Bob' is not a value; a text is written in quotes: \"Bob\"", 8),
+        (action, "send(to=Bob Smith)", "'Bob' is not a value; a text is written in quotes", 8),
+        (action, "send(..., to=1)", "'...' comes last, after the named arguments", 10),
         (action, "send(to=...)", "expected a value, not '...'", 8),
         (action, "send", "expected '(' and the arguments after 'send', as in send(...)", 4),
         (action, "send(", "the arguments of send have no closing ')'", 5),
@@ -369,11 +369,11 @@ def test_a_deep_procedure_that_was_read_can_be_written_and_compared() -> None:
         (action, "send(day=2025-01-01)", "expected a number; a text is written in quotes", 9),
         (action, "send(n=1_000)", "expected a number; a text is written in quotes", 7),
         (action, "send(n=1e999)", "1e999 is too large", 7),
-        (action, "send() extra", "'extra' is one too many: the notation ended before it", 7),
+        (action, "send() extra", "unexpected 'extra' after the end", 7),
         (action, "send(x={a})", "expected ':' and a value after the key a", 9),
         (action, "send(x={1: 2})", 'expected a key, as in {status: "open"}', 8),
         (action, "send(x=[1 2])", "expected ',' or ']'", 10),
-        (action, "send(x=between(5, 1))", "between(5, 1) holds nothing", 7),
+        (action, "send(x=between(5, 1))", "between(5, 1) is empty", 7),
         (action, "send(x=between(1))", "between() missing 1 required positional argument: 'high'", 7),
         (action, "send(x=approx(1, tolerance=2))", "unexpected keyword argument 'tolerance'", 7),
         (action, "send(x=approx(1, tol=2, tol=3))", "tol is given twice", 24),
@@ -414,10 +414,10 @@ def test_an_error_says_what_is_wrong_and_where(read: Any, text: Any, message: An
         ("a >> zebra", "no action 'zebra'; there is a, b, c, d", 5),
         ("a >>", "expected an action, but the procedure ends here", 4),
         (">> a", "expected an action, not '>>'", 0),
-        ("a b", "two steps stand side by side; write >> for then", 2),
+        ("a b", "two steps without an operator; write >> for then", 2),
         ("(a >> b", "expected ')'", 7),
-        ("a >> b)", "')' is one too many", 6),
-        ("a{4,2}", "{4,2} holds nothing: the first is larger than the second", 2),
+        ("a >> b)", "unexpected ')' after the end", 6),
+        ("a{4,2}", "{4,2} is empty: the first number is larger than the second", 2),
         ("a{x}", "expected a number of times, as in {3} or {2,4}", 2),
         ("a{-1}", "expected a number of times, as in {3} or {2,4}", 2),
         ("a{1.5}", "expected a number of times, as in {3} or {2,4}", 2),
@@ -440,8 +440,8 @@ def test_an_error_in_a_procedure_says_what_is_wrong_and_where(text: Any, message
     [
         *((f"a {sign} b", f"'{sign}' means nothing here; write >> for then") for sign in (">", "->", "→", ";", "then")),
         *((f"a() {sign} b()", f"'{sign}' means nothing here; write >> for then") for sign in (">", "=>", "⇒", ",")),
-        ("a() -> b()", "'->' stands before what a call returns, as in f() -> {ok: true}; write >> for then"),
-        ("a() -> b", "'->' stands before what a call returns"),
+        ("a() -> b()", "'->' comes before what a call returns, as in f() -> {ok: true}; write >> for then"),
+        ("a() -> b", "'->' comes before what a call returns"),
         ("(a and b) >> c", "'and' means nothing here; write & for both"),
         ("(a >> b", "expected ')'"),
         ("a && b", "'&&' means nothing here; write & for both"),
@@ -450,8 +450,8 @@ def test_an_error_in_a_procedure_says_what_is_wrong_and_where(text: Any, message
         ("a() + b()", "'+' means nothing here; write & for both or >> for then"),
         ("a()*3", "'*3' means nothing here; write {3} to repeat a step, as in a{3}"),
         ("a() * 12", "'* 12' means nothing here; write {12}"),
-        ("a*3", "'a*3' is no action; write {3} to repeat a step, as in a{3}"),
-        ("3*a()", "the number of times stands behind a step, as in a{3}"),
+        ("a*3", "'a*3' is not an action; write {3} to repeat a step, as in a{3}"),
+        ("3*a()", "the number of times comes after a step, as in a{3}"),
         ("a()*", "'*' has no end; say how often a step may be done, as in a{0,5}"),
         ("a{2..4}", "expected a number of times, as in {3} or {2,4}"),
         ("- a()\n- b()", "'-' means nothing here; between steps write >> for then"),
@@ -476,13 +476,13 @@ def test_a_tool_where_an_action_should_be_is_told_with_its_brackets() -> None:
 
 def test_a_long_text_is_shown_in_part() -> None:
     with pytest.raises(NotationError) as error:
-        action(f"send(to={written('x' * 5000)}, cc=Bob)")
+        action(f"send(to={to_notation('x' * 5000)}, cc=Bob)")
     assert len(str(error.value)) < 250
     assert "cc=Bob)" in str(error.value)
 
 
 def read_or_refused(read: Callable[[str], Any], text: str) -> Any:
-    """What was read, or None where the text was refused as it should be."""
+    """The parsed value, or None if the text was refused with a proper error."""
     try:
         return read(text)
     except NotationError as found:
@@ -649,7 +649,7 @@ def test_nothing_is_ever_evaluated(code: Any, tmp_path: Any) -> None:
 
 @given(texts)
 def test_a_text_in_quotes_is_only_a_text(text: Any) -> None:
-    assert action(f"f(x={written(text)})") == Tool("f")(x=text)
+    assert action(f"f(x={to_notation(text)})") == Tool("f")(x=text)
 
 
 def test_names_are_looked_up_as_they_are_written() -> None:

@@ -1,4 +1,4 @@
-"""A compiled procedure allows exactly what the expression says, with no state too many."""
+"""Compiled procedures: they allow exactly the orders of the expression, with as few states as possible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTHING: Words = frozenset([()])
 
 
 def words(procedure: Procedure) -> Words:
-    """Every order that a procedure allows, straight from the meaning of its parts."""
+    """Every order that a procedure allows, by the definition of its parts."""
     match procedure:
         case Seq(parts):
             return reduce(joined, map(words, parts), NOTHING)
@@ -116,7 +116,7 @@ def test_operators_are_the_functions() -> None:
         (lambda: repeat(a, 2, 1), "from 2 to 1"),
         (lambda: repeat(a, 1, 2, times=3), "not both"),
         (lambda: repeat(a, -1), "0 or more"),
-        (lambda: seq(a, cast("Procedure", "b")), "made of actions and procedures, not of 'b'"),
+        (lambda: seq(a, cast("Procedure", "b")), "consists of actions and procedures, not of 'b'"),
     ],
 )
 def test_a_wrong_procedure_says_what_would_be_right(make: object, says: str) -> None:

@@ -1,4 +1,4 @@
-"""The worlds that come with corepath: every task proven, and the suite as deep as it is said to be."""
+"""The built-in worlds: every task is verified, and the suite is as varied as documented."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from itertools import islice
 import pytest
 
 from corepath import Task, World, installed_worlds, world
-from corepath.notation.matchers import ResultOf, every
-from corepath.rules.policy import is_order, named
+from corepath.notation.matchers import ResultOf, walk
+from corepath.rules.policy import describe, is_order
 from corepath.verification.verify import verify
 from corepath.world.exploring import explore, variant
 
@@ -64,11 +64,11 @@ def test_a_world_has_tasks_that_need_what_only_a_call_tells(name: str) -> None:
 def reads_a_value(task: str) -> bool:
     name = task.partition("/")[0]
     actions = canonical(name)[task].automaton.alphabet.actions
-    return any(isinstance(one, ResultOf) for action in actions for one in every(action.arguments))
+    return any(isinstance(one, ResultOf) for action in actions for one in walk(action.arguments))
 
 
 def branches(task: str) -> bool:
-    """Whether the start state decides what is right, in different variants."""
+    """Whether variants of the task have different golden paths, depending on the start state."""
     name, _, short = task.partition("/")
     first = shape(canonical(name)[task])
     return any(shape(world(name).make(short, seed)) != first for seed in range(1, 20))
@@ -99,7 +99,7 @@ def test_no_more_than_three_tasks_have_the_same_shape(name: str) -> None:
 
 
 def shape(task: Task) -> str:
-    """The same for automata that differ by names only: steps and nodes coloured by what is around them, in rounds."""
+    """A value that is equal for automata that differ only in names (colour refinement)."""
     golden = task.automaton.golden
     nodes = [str(node in golden.accepting) for node in range(len(golden.edges))]
     symbols = dict.fromkeys(golden.symbols, "")
@@ -135,7 +135,7 @@ def test_most_tasks_have_decoys_that_fool_both_baselines_and_half_of_the_order_r
     assert sum(not task.decoys for task in tasks) <= 2
     verdicts = [verify(world(name), task.id.partition("/")[2], nodes=1_000) for task in tasks]
     assert sum("both" in found.decoys.values() for found in verdicts) >= 7  # so more than a hundred in fifteen worlds
-    rules = {named(policy) for task in tasks for policy in task.policies if is_order(policy)}
+    rules = {describe(policy) for task in tasks for policy in task.policies if is_order(policy)}
     broken = {policy for found in verdicts for policy in found.policies}
     assert len(rules) >= 3
     assert 2 * len(rules & broken) >= len(rules), rules - broken

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from corepath.errors import Fault, TaskError, nearest
 from corepath.notation.action import Action, Tool
 from corepath.notation.call import Call
-from corepath.notation.matchers import ResultOf, Scope, every
+from corepath.notation.matchers import ResultOf, Scope, walk
 
 Severity = Literal["low", "medium", "high"]
 Unlisted = Literal["harm", "ignore"]
@@ -86,7 +86,7 @@ class Alphabet:
         if self.tools is not None:
             if call.tool not in self.tools:
                 return Reading(Role.UNKNOWN_TOOL)
-            completed = self.tools[call.tool].completed(call.arguments)
+            completed = self.tools[call.tool].fill_defaults(call.arguments)
             call = call if completed is call.arguments else replace(call, arguments=completed)
         fits: list[int] = []
         symbol: int | None = None
@@ -259,7 +259,7 @@ class Alphabet:
     def _unknown_results(self) -> Iterable[Fault]:
         for number, action in enumerate(self.actions):
             patterns = [action.arguments] if action.result is None else [action.arguments, action.result]
-            for one in (one for pattern in patterns for one in every(pattern)):
+            for one in (one for pattern in patterns for one in walk(pattern)):
                 if isinstance(one, ResultOf) and one.action not in self.actions:
                     message = f"'{one}' speaks of an action that is no step of the procedure"
                     yield Fault(message, ("actions", action.name or number))

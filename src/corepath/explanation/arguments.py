@@ -11,7 +11,7 @@ from corepath.explanation.facts import Facts
 from corepath.explanation.values import LONGEST_NAME, given_beside, value_text, wanted_text
 from corepath.explanation.words import MOST_LISTED, cut
 from corepath.notation.action import Action
-from corepath.notation.matchers import ResultOf, Scope, every
+from corepath.notation.matchers import ResultOf, Scope, walk
 from corepath.values import key_text
 
 
@@ -40,7 +40,7 @@ def meant(facts: Facts, index: int, among: frozenset[int] | None = None) -> Mean
         return None
     arguments: Mapping[str, Any] = call.arguments
     if alphabet.tools is not None and call.tool in alphabet.tools:
-        arguments = alphabet.tools[call.tool].completed(arguments)
+        arguments = alphabet.tools[call.tool].fill_defaults(arguments)
     due = set(facts.automaton.due(position.state))
     ahead = facts.automaton.ahead[position.state]
     best: tuple[tuple[bool, bool, int], Meant] | None = None
@@ -73,7 +73,7 @@ def _wrong(action: Action, arguments: Mapping[str, Any], scope: Scope) -> Iterat
         if name not in arguments:
             yield f"{shown} was not given, expected {wanted_text(pattern, scope)}", []
         elif not pattern.matches(arguments[name], scope):
-            lacks = [one.action for one in every(pattern) if isinstance(one, ResultOf) and not one.values(scope)]
+            lacks = [one.action for one in walk(pattern) if isinstance(one, ResultOf) and not one.values(scope)]
             yield f"{shown} {given_beside(arguments[name], pattern, scope)}", lacks
     if not action.arguments.open:
         known = {name for name, _ in fields}

@@ -14,7 +14,7 @@ from corepath.explanation.arguments import meant
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.words import calls_text, sentence
-from corepath.notation.matchers import ResultOf, every
+from corepath.notation.matchers import ResultOf, walk
 
 MOST_LOOKED_AT: Final = 2_000
 """States that are looked at to see whether one step needs another."""
@@ -51,7 +51,7 @@ def _depends(facts: Facts, act: Step, check: Step) -> bool:
     if acts is None or not checks:
         return False
     needed = {alphabet.actions[symbol] for symbol in checks}
-    if any(isinstance(one, ResultOf) and one.action in needed for one in every(alphabet.actions[acts].arguments)):
+    if any(isinstance(one, ResultOf) and one.action in needed for one in walk(alphabet.actions[acts].arguments)):
         return True
     if not any(_is_check(facts, symbol) for symbol in checks) or _is_check(facts, acts):
         return False

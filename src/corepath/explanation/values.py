@@ -26,7 +26,7 @@ from corepath.notation.matchers import (
     Unordered,
     Variable,
 )
-from corepath.values import key_text, written
+from corepath.values import key_text, to_notation
 
 LONGEST_NAME: Final = 60
 LONGEST_VALUE: Final = 50
@@ -37,13 +37,13 @@ LONGEST_MESSAGE: Final = 120
 def value_text(value: Any, most: int = LONGEST_VALUE) -> str:
     """A JSON value; of a long one the beginning."""
     if isinstance(value, str):
-        return written(cut(value, most))
-    return cut(written(value), most)
+        return to_notation(cut(value, most))
+    return cut(to_notation(value), most)
 
 
 def message_text(message: Any) -> str:
     """What a tool answered with, on one line."""
-    text = message if isinstance(message, str) else written(message)
+    text = message if isinstance(message, str) else to_notation(message)
     return cut(" ".join(text[: 4 * LONGEST_MESSAGE].split()), LONGEST_MESSAGE).rstrip(".")
 
 

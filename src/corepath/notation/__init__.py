@@ -1,1 +1,1 @@
-"""How calls, actions, matchers and procedures are written."""
+"""The notation of calls, actions, matchers and procedures."""

@@ -1,4 +1,4 @@
-"""Actions: a tool and a pattern over its arguments, one step of a procedure; and tools, which make them."""
+"""Actions, the steps of a procedure, and the tools that build them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 from corepath.errors import TaskError
 from corepath.notation.call import REQUIRED, UNANSWERED, Call
 from corepath.notation.matchers import Fields, Literal, Matcher, Scope
-from corepath.notation.patterns import as_matcher, opened
+from corepath.notation.patterns import as_matcher, open_objects
 from corepath.notation.procedure import Procedure
 from corepath.notation.subsumption import covers
-from corepath.values import key_text, parse_json, tool_text, written
+from corepath.values import key_text, parse_json, to_notation, tool_text
 
 
 @dataclass(frozen=True)
 class Action(Procedure):
-    """A tool and a pattern over its arguments, and where wanted over its result: one step of a procedure.
+    """One step of a procedure: a tool, a pattern for its arguments and, optionally, one for its result.
 
     In `reads`, `neutral` and `forbid` the tool may be a glob such as `get_*`.
     """
@@ -30,19 +30,19 @@ class Action(Procedure):
     name: str | None = field(default=None, compare=False)
 
     def returns(self, pattern: Any) -> Action:
-        """This action where its result fits: `check(policy="P1").returns({"status": "conflict"})`."""
-        return replace(self, result=opened(as_matcher(pattern)))
+        """Require a result that fits: `check(policy="P1").returns({"status": "conflict"})`."""
+        return replace(self, result=open_objects(as_matcher(pattern)))
 
     def named(self, name: str) -> Action:
-        """This action under another name."""
+        """The same action with this name."""
         return replace(self, name=name)
 
     def fits_tool(self, tool: str) -> bool:
-        """Whether it is about that tool."""
+        """Whether the action is a call of that tool."""
         return tool == self.tool or (self.is_glob and fnmatchcase(tool, self.tool))
 
     def fits_result(self, result: Any, scope: Scope) -> bool:
-        """Whether the result fits; a text that holds JSON fits as that JSON too."""
+        """Whether the result fits, either as it is or, if it is a text, as the JSON in it."""
         if self.result is None:
             return True
         if result is UNANSWERED:
@@ -57,29 +57,29 @@ class Action(Procedure):
             return False
 
     def covers(self, other: Action) -> bool:
-        """Whether every call that `other` takes is taken by this action too."""
+        """Whether this action matches every call that `other` matches."""
         if not self.fits_tool(other.tool) or not covers(self.arguments, other.arguments):
             return False
         return self.result is None or (other.result is not None and covers(self.result, other.result))
 
     def examples(self) -> tuple[Call, ...]:
-        """Calls that fit, the plainest first."""
+        """Calls that fit, the simplest first."""
         return tuple(Call(self.tool, arguments) for arguments in self.arguments.examples())
 
     @property
     def is_literal(self) -> bool:
-        """Whether it is one call exactly, whatever that returns."""
+        """Whether exactly one call fits, whatever its result."""
         fields = self.arguments
         return not fields.open and self.result is None and all(isinstance(p, Literal) for _, p in fields.fields)
 
     @cached_property
     def is_glob(self) -> bool:
-        """Whether its tool stands for many."""
+        """Whether the tool is a glob."""
         return any(sign in self.tool for sign in "*?[")
 
     @cached_property
     def notation(self) -> str:
-        """The action in the call notation, whatever its name."""
+        """The action in the call notation, without its name."""
         parts = [f"{key_text(name)}={pattern}" for name, pattern in self.arguments.fields]
         call = f"{tool_text(self.tool)}({', '.join([*parts, '...'] if self.arguments.open else parts)})"
         return call if self.result is None else f"{call} -> {self.result}"
@@ -90,29 +90,29 @@ class Action(Procedure):
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool's name, and where they are known its parameters with their defaults. Call it to write an action.
+    """A tool's name and, if known, its parameters with their defaults. Call it to build an action.
 
-    `deposit = tool("deposit")`, then `deposit(amount=100)` is that call and no other argument, `deposit.any()` any
-    call of the tool, and `deposit.where(amount=100)` one with that argument and maybe others.
+    With `deposit = tool("deposit")`, `deposit(amount=100)` allows that argument and no other,
+    `deposit.where(amount=100)` allows others too, and `deposit.any()` is any call of the tool.
     """
 
     name: str
     parameters: Mapping[str, Any] | None = None
 
     def __call__(self, /, **arguments: Any) -> Action:
-        """The tool with these arguments and no others."""
+        """An action with these arguments and no others."""
         return self._action(arguments, is_open=False)
 
     def where(self, /, **arguments: Any) -> Action:
-        """The tool with these arguments and any others."""
+        """An action with these arguments and any others."""
         return self._action(arguments, is_open=True)
 
     def any(self) -> Action:
-        """The tool with any arguments."""
+        """An action with any arguments."""
         return self._action({}, is_open=True)
 
-    def completed(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The arguments with the defaults of those that were left out."""
+    def fill_defaults(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The arguments, with defaults for those that are missing."""
         if self.parameters is None:
             return arguments
         missing = {
@@ -123,14 +123,14 @@ class Tool:
         return {**arguments, **missing} if missing else arguments
 
     def complete(self, action: Action) -> Action:
-        """The action with the defaults of the arguments that it leaves out."""
+        """The action, with defaults for missing arguments; raises `TaskError` if it does not fit the tool."""
         if action.arguments.open or self.parameters is None:
             return action
-        named = dict(action.arguments.fields)
-        if unknown := [name for name in named if name not in self.parameters]:
+        given = dict(action.arguments.fields)
+        if unknown := [name for name in given if name not in self.parameters]:
             has = f"it has {', '.join(self.parameters)}" if self.parameters else "it has none"
             raise TaskError.of(f"tool '{self.name}' has no argument '{unknown[0]}'; {has}")
-        full = self.completed(named)
+        full = self.fill_defaults(given)
         if missing := [name for name in self.parameters if name not in full]:
             raise TaskError.of(f"'{action.notation}' lacks the argument '{missing[0]}' of tool '{self.name}'; "
                                "give it a value or ANY, or open the pattern with '...'")  # fmt: skip
@@ -142,8 +142,11 @@ class Tool:
     def __str__(self) -> str:
         if self.parameters is None:
             return tool_text(self.name)
-        listed = [key_text(n) if d is REQUIRED else f"{key_text(n)}={written(d)}" for n, d in self.parameters.items()]
-        return f"{tool_text(self.name)}({', '.join(listed)})"
+        parameters = [
+            key_text(name) if default is REQUIRED else f"{key_text(name)}={to_notation(default)}"
+            for name, default in self.parameters.items()
+        ]
+        return f"{tool_text(self.name)}({', '.join(parameters)})"
 
 
 def _fields(arguments: Mapping[str, Any], *, is_open: bool) -> Fields:

@@ -1,30 +1,30 @@
-"""Whether items can be given a value each, no value twice."""
+"""Bipartite matching: whether each item can get a value of its own."""
 
 from __future__ import annotations
 
 
-def assigned(fits: list[list[int]]) -> bool:
-    """Whether each item finds a value of its own; `fits` has for each item the numbers of the values that fit it."""
+def can_assign(fits: list[list[int]]) -> bool:
+    """Whether each item can have a value of its own; `fits` lists the values (as numbers) that fit each item."""
     owner: dict[int, int] = {}
     holds: dict[int, int] = {}
     for item in range(len(fits)):
-        # Breadth first from the item: a value that another item holds is freed by moving that item on.
+        # Search for an augmenting path, breadth first: a taken value is freed by moving its owner to another one.
         reached: dict[int, int] = {}
         queue = [item]
         for one in queue:
-            for index in fits[one]:
-                if index not in reached:
-                    reached[index] = one
-                    if index in owner:
-                        queue.append(owner[index])
-        free = next((index for index in reached if index not in owner), None)
+            for value in fits[one]:
+                if value not in reached:
+                    reached[value] = one
+                    if value in owner:
+                        queue.append(owner[value])
+        free = next((value for value in reached if value not in owner), None)
         if free is None:
             return False
-        moved: int | None = free
-        while moved is not None:
-            one = reached[moved]
-            owner[moved] = one
+        given: int | None = free
+        while given is not None:
+            one = reached[given]
+            owner[given] = one
             freed = holds.get(one)
-            holds[one] = moved
-            moved = freed
+            holds[one] = given
+            given = freed
     return True

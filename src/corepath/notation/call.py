@@ -1,4 +1,4 @@
-"""A call: what the agent did."""
+"""Calls: what an agent did."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from corepath.values import canonical, key_text, tool_text, written
+from corepath.values import canonical, key_text, to_notation, tool_text
 
 
 class _Absent:
-    """The value of what was not given, where `None` is a value of its own."""
+    """A sentinel for a missing value, where `None` is a valid one."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -25,20 +25,20 @@ class _Absent:
         return self
 
     def __reduce__(self) -> str:
-        return self._name  # there is one of it in every process
+        return self._name  # unpickling gives the same object
 
 
 UNANSWERED: Final = _Absent("UNANSWERED")
-"""The result of a call to which no answer came."""
+"""The result of a call that was never answered."""
 REQUIRED: Final = _Absent("REQUIRED")
-"""The default of a tool's parameter that has none."""
+"""The default of a tool's parameter that must be given."""
 
 LONGEST_LABEL: Final = 200
 
 
 @dataclass(frozen=True)
 class Call:
-    """What the agent sent: a tool and its arguments; once executed, also its result or its error."""
+    """A tool and its arguments as the agent sent them, with the result or the error once it is executed."""
 
     tool: str
     arguments: Any = field(default_factory=dict)
@@ -50,36 +50,36 @@ class Call:
 
     @property
     def failed(self) -> bool:
-        """The environment answered with an error."""
+        """Whether the environment answered with an error."""
         return self.error is not None and self.error is not False and self.error != ""
 
     @property
     def malformed(self) -> bool:
-        """The arguments are not a JSON object."""
+        """Whether the arguments are not a JSON object."""
         return type(self.arguments) is not dict and not isinstance(self.arguments, Mapping)
 
     @property
     def label(self) -> str:
-        """Tool and arguments as a person would write them, cut where they are long."""
+        """Tool and arguments for display, shortened if they are long."""
         if self.malformed:
-            return _cut(f"{self.tool}({written(self.arguments)})")
+            return _cut(f"{self.tool}({to_notation(self.arguments)})")
         if not self.arguments:
             return _cut(self.tool)
         return _cut(f"{self.tool}({_arguments(self.arguments)})")
 
     def __str__(self) -> str:
         if self.malformed:
-            return f"{self.tool}({written(self.arguments)})"
+            return f"{self.tool}({to_notation(self.arguments)})"
         return f"{tool_text(self.tool)}({_arguments(self.arguments)})"
 
 
 def unknown_token(call: Call) -> tuple[str, str]:
-    """The token of a call that is no action: the same for the same tool and equal arguments only."""
+    """The token of a call that matches no action; calls share it if tool and arguments are equal."""
     return (call.tool, canonical(call.arguments))
 
 
 def _arguments(arguments: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key_text(str(name))}={written(value)}" for name, value in arguments.items())
+    return ", ".join(f"{key_text(str(name))}={to_notation(value)}" for name, value in arguments.items())
 
 
 def _cut(text: str) -> str:

@@ -1,7 +1,7 @@
-"""Procedures: expressions of the orders in which a task's steps may be done.
+"""Procedures: expressions for the orders in which a task's steps may be done.
 
-The leaves are actions (`action.Action` is a Procedure); the same expressions are written in text with
-operators: `a >> b` then, `a & b` in any order, interleaved, `a | b` or, `a?` optional, `a{3}` and `a{2,4}` repeat.
+The leaves are actions (`action.Action` is a `Procedure`). In text, procedures have operators: `a >> b` for a then b,
+`a & b` for both in any order, interleaved, `a | b` for one of them, `a?` for optional, `a{3}` and `a{2,4}` to repeat.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Final
 from corepath.errors import TaskError
 
 MOST_IN_TURN: Final = 6
-"""Parts that `one_by_one` takes; 720 orders."""
+"""The most parts of a `one_by_one`; six have 720 orders."""
 
 
 @dataclass(frozen=True)
 class Procedure:
-    """An expression of allowed orders; combine with `>>`, `&` and `|`."""
+    """The allowed orders of steps; combine procedures with `>>`, `&` and `|`."""
 
     def __rshift__(self, other: Procedure) -> Procedure:
         return seq(self, other)
@@ -33,7 +33,7 @@ class Procedure:
 
 @dataclass(frozen=True)
 class Seq(Procedure):
-    """One part after the other; with no parts, nothing to do."""
+    """All parts, one after the other; nothing to do if there are none."""
 
     parts: tuple[Procedure, ...]
 
@@ -43,7 +43,7 @@ class Seq(Procedure):
 
 @dataclass(frozen=True)
 class AnyOrder(Procedure):
-    """All parts, their steps interleaved freely; two equal parts are two."""
+    """All parts, with their steps interleaved freely; equal parts count separately."""
 
     parts: tuple[Procedure, ...]
 
@@ -63,7 +63,7 @@ class Choice(Procedure):
 
 @dataclass(frozen=True)
 class Repeat(Procedure):
-    """The step done `least` to `most` times, one after the other."""
+    """A step repeated `least` to `most` times in a row."""
 
     step: Procedure
     least: int
@@ -78,19 +78,19 @@ class Repeat(Procedure):
 
 
 def seq(*parts: Procedure) -> Procedure:
-    """Each part after the one before: `seq(unlock(), move(to="C"))`."""
+    """All parts, one after the other: `seq(unlock(), move(to="C"))`."""
     return _join(Seq, parts)
 
 
 def any_order(*parts: Procedure) -> Procedure:
-    """All parts, interleaved freely: `any_order(seq(a, b), c)` allows a c b."""
+    """All parts, with their steps interleaved freely: `any_order(seq(a, b), c)` allows a, c, b."""
     return _join(AnyOrder, parts)
 
 
 def one_by_one(*parts: Procedure) -> Procedure:
-    """All parts in any order, each done whole before the next: `one_by_one(seq(a, b), seq(c, d))`."""
+    """All parts in any order, each finished before the next begins: `one_by_one(seq(a, b), seq(c, d))`."""
     if len(parts) > MOST_IN_TURN:
-        raise TaskError.of(f"one_by_one() takes at most {MOST_IN_TURN} parts: its orders are listed")
+        raise TaskError.of(f"one_by_one() takes at most {MOST_IN_TURN} parts, because it lists all of their orders")
     return choice(*(seq(*order) for order in permutations(parts))) if parts else seq()
 
 
@@ -109,7 +109,7 @@ def optional(step: Procedure) -> Procedure:
 def repeat(
     step: Procedure, least: int | None = None, most: int | None = None, *, times: int | None = None
 ) -> Procedure:
-    """The step `times` times, or `least` to `most` times: `repeat(step, times=3)`, `repeat(step, 2, 4)`."""
+    """Repeat a step: `repeat(step, times=3)`, or 2 to 4 times with `repeat(step, 2, 4)`."""
     if times is not None:
         if least is not None or most is not None:
             raise TaskError.of("repeat() takes either times= or a least and a most number, not both")
@@ -120,12 +120,12 @@ def repeat(
         most = least
     if not 0 <= least <= most:
         raise TaskError.of(f"repeat() from {least} to {most} times: the numbers must be 0 or more, the smaller first")
-    (part,) = _parts((step,))
+    (part,) = _check((step,))
     return Repeat(part, least, most)
 
 
 def leaves(procedure: Procedure) -> Iterator[Procedure]:
-    """The steps of a procedure, in the order in which they stand there."""
+    """The actions of a procedure, from left to right."""
     waiting = [procedure]
     while waiting:
         part = waiting.pop()
@@ -139,20 +139,21 @@ def leaves(procedure: Procedure) -> Iterator[Procedure]:
 
 
 def _join(kind: type[Seq | AnyOrder | Choice], parts: tuple[Procedure, ...]) -> Procedure:
-    """The parts under one node, nested nodes of the same kind laid flat."""
+    """Join the parts under one node, flattening nested nodes of the same kind."""
     flat: list[Procedure] = []
-    for part in _parts(parts):
+    for part in _check(parts):
         flat.extend(part.parts if isinstance(part, kind) else (part,))
     if len(flat) == 1:
         return flat[0]
     return kind(tuple(flat)) if flat else Seq(())
 
 
-def _parts(parts: tuple[Procedure, ...]) -> tuple[Procedure, ...]:
+def _check(parts: tuple[Procedure, ...]) -> tuple[Procedure, ...]:
+    """Return the parts, or raise `TaskError` if one is not a procedure."""
     for part in parts:
         if not isinstance(part, Procedure):
             raise TaskError.of(
-                f"a procedure is made of actions and procedures, not of {part!r}; "
+                f"a procedure consists of actions and procedures, not of {part!r}; "
                 "write an action as tool('send')(to=\"Bob\") or read it from text with corepath.action(...)"
             )
     return parts

@@ -1,4 +1,4 @@
-"""Regular expressions on agents' text: matched in linear time, and examples of what they match."""
+"""Regular expressions that match in linear time, and texts that they match."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from corepath.errors import TaskError
 
 _HALF = re.compile("[\ud800-\udfff]")
 _LONGEST = 1000
-"""Characters to which an example is drawn out; one that must be longer is."""
+"""The length up to which repetitions in an example are extended."""
 _OUTSIDE = "axk5Z_ -.~é\n\t" + "".join(map(chr, range(33, 127))) + "äλжあ中😀"
-"""Characters tried for a set that says what it does not hold."""
+"""Characters to try for a negated set such as `[^a-z]`."""
 
 
-class Compiled(Protocol):
-    """What is used of a compiled expression."""
+class Expression(Protocol):
+    """A compiled expression."""
 
     def fullmatch(self, text: str) -> object | None:
         """The match of the whole text, or None."""
 
 
-class _Expression:
-    """An expression of RE2, which takes no half of a surrogate pair: it stands for an unreadable character."""
+class _Re2Expression:
+    """An RE2 expression; RE2 cannot encode half of a surrogate pair, so U+FFFD replaces it."""
 
-    def __init__(self, expression: Compiled) -> None:
+    def __init__(self, expression: Expression) -> None:
         self._expression = expression
 
     def fullmatch(self, text: str) -> object | None:
@@ -38,16 +38,16 @@ class _Expression:
 
 
 @cache
-def compiled(pattern: str) -> Compiled:
-    """The expression, compiled by RE2: no text an agent sends can make it slow."""
-    import re2  # noqa: PLC0415  # most tasks have no expression and need not wait for the engine
+def compile_expression(pattern: str) -> Expression:
+    """Compile with RE2, so that no text from an agent can make matching slow."""
+    import re2  # noqa: PLC0415  # slow to import, and most tasks have no expression
 
     options = re2.Options()
     options.log_errors = False
     try:
-        return _Expression(re2.compile(pattern, options=options))
+        return _Re2Expression(re2.compile(pattern, options=options))
     except UnicodeEncodeError:
-        raise TaskError.of(f"regex({pattern!r}) cannot be used: half of a surrogate pair is no character") from None
+        raise TaskError.of(f"regex({pattern!r}) cannot be used: half of a surrogate pair is not a character") from None
     except re2.error as error:
         reason = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else error.args[0]
         raise TaskError.of(
@@ -56,14 +56,14 @@ def compiled(pattern: str) -> Compiled:
 
 
 def examples(pattern: str) -> tuple[str, ...]:
-    """Texts that match, the shortest and a longer one among them; empty where none was found."""
+    """Texts that match, both short and longer ones; empty if none was found."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what Python would read otherwise in future is not how it is matched
+            warnings.simplefilter("ignore")  # Python's parser only suggests examples; RE2 does the matching
             tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001  # there is no public one
     except (re.error, OverflowError, RecursionError):
         return ()
-    expression = compiled(pattern)
+    expression = compile_expression(pattern)
     found: dict[str, None] = {}
     for variant in range(4):
         text = "".join(_texts(tree, variant))
@@ -73,7 +73,7 @@ def examples(pattern: str) -> tuple[str, ...]:
 
 
 def _texts(tree: Iterable[tuple[Any, Any]], variant: int) -> Iterator[str]:
-    """Parts of one matching text; the variants differ in how often they repeat and in the branch they take."""
+    """The parts of one matching text; variants differ in the number of repetitions and in the branches taken."""
     for op, argument in tree:
         match str(op):
             case "LITERAL":
@@ -85,7 +85,7 @@ def _texts(tree: Iterable[tuple[Any, Any]], variant: int) -> Iterator[str]:
             case "IN":
                 yield _member(argument, variant)
             case "CATEGORY":
-                yield _of_category(argument, variant)
+                yield _category_member(argument, variant)
             case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
                 least, most, inner = argument
                 times = min(int(most), (least, least + 1, least + 3, least + 1)[variant])
@@ -99,8 +99,8 @@ def _texts(tree: Iterable[tuple[Any, Any]], variant: int) -> Iterator[str]:
 
 
 def _member(items: list[tuple[Any, Any]], variant: int) -> str:
-    """One character of a set such as `[a-z_]`, the ends of its ranges among the variants."""
-    excluded = str(items[0][0]) == "NEGATE"
+    """One character of a set such as `[a-z_]`; the variants include the ends of its ranges."""
+    negated = str(items[0][0]) == "NEGATE"
     characters: list[str] = []
     for op, argument in items:
         match str(op):
@@ -109,16 +109,16 @@ def _member(items: list[tuple[Any, Any]], variant: int) -> str:
             case "RANGE":
                 characters += [chr(argument[0]), chr(argument[1])]
             case "CATEGORY":
-                characters.append(_of_category(argument, variant))
-    if not excluded:
+                characters.append(_category_member(argument, variant))
+    if not negated:
         return characters[variant % len(characters)]
-    outside = (character for character in _OUTSIDE if not any(_holds(item, character) for item in items))
-    few = list(islice(outside, 4))
-    return few[variant % len(few)] if few else ""
+    outside = (character for character in _OUTSIDE if not any(_includes(item, character) for item in items))
+    characters = list(islice(outside, 4))
+    return characters[variant % len(characters)] if characters else ""
 
 
-def _holds(item: tuple[Any, Any], character: str) -> bool:
-    """Whether a part of a set, such as `a-z`, holds the character."""
+def _includes(item: tuple[Any, Any], character: str) -> bool:
+    """Whether a part of a set, such as `a-z`, includes the character."""
     op, argument = item
     match str(op):
         case "LITERAL":
@@ -132,7 +132,7 @@ def _holds(item: tuple[Any, Any], character: str) -> bool:
     return False
 
 
-def _of_category(category: Any, variant: int) -> str:
+def _category_member(category: Any, variant: int) -> str:
     name = str(category)
     if "NOT_DIGIT" in name:
         return "ab_ "[variant]

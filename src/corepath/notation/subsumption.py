@@ -1,11 +1,11 @@
-"""Whether one pattern takes everything that another takes: how a shadowed action is found."""
+"""Subsumption: whether one matcher accepts everything that another accepts. Used to find shadowed actions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from corepath.notation.assignment import assigned
+from corepath.notation.assignment import can_assign
 from corepath.notation.matchers import (
     PROBES,
     Anything,
@@ -18,29 +18,27 @@ from corepath.notation.matchers import (
     Matcher,
     NoneOf,
     OneOf,
-    ResultOf,
     Scope,
     Unordered,
-    Variable,
-    every,
+    depends_on_calls,
+    walk,
 )
 from corepath.values import is_number
 
-_PROVEN = (Literal, Between, Approx, Items, Fields, Unordered, Contains)
-"""Matchers of which it is known which numbers and ranges of texts they take; contains() takes no range of texts."""
+_EXACT = (Literal, Between, Approx, Items, Fields, Unordered, Contains)
+"""Matchers for which the accepted numbers and ranges of texts are known exactly (contains() accepts no range)."""
 
 
 def covers(wide: Matcher, narrow: Matcher) -> bool:
-    """Whether every value that `narrow` takes is taken by `wide` too.
+    """Whether `wide` accepts every value that `narrow` accepts.
 
-    Proven for literals, ANY, one_of, between, and lists and objects of them; otherwise it is what the examples
-    of both, and values near them, say. A variable covers only itself: what it will be equal to is not known
-    beforehand.
+    Exact for literals, ANY, one_of, between, and lists and objects of them. Otherwise both are compared on their
+    examples and on values near them. A variable covers only itself, because its value is not known beforehand.
     """
     match wide, narrow:
         case Anything(), _:
             return True
-        case _, Literal(value=value) if not _unsettled(wide):
+        case _, Literal(value=value) if not depends_on_calls(wide):
             return wide.matches(value, Scope())
         case _, OneOf(options):
             return all(covers(wide, option) for option in options)
@@ -49,31 +47,60 @@ def covers(wide: Matcher, narrow: Matcher) -> bool:
         case Items(a), Items(b):
             return len(a) == len(b) and all(map(covers, a, b))
         case Unordered(a), Unordered(b) | Items(b):
-            return len(a) == len(b) and assigned([[n for n, two in enumerate(b) if covers(one, two)] for one in a])
+            return _covers_in_some_order(a, b)
         case Fields(), Fields():
             return _covers_fields(wide, narrow)
-    return wide == narrow or (not (_unsettled(wide) or _unsettled(narrow)) and _covers_settled(wide, narrow))
+    return wide == narrow or _covers_constant(wide, narrow)
 
 
-def _covers_settled(wide: Matcher, narrow: Matcher) -> bool:
+def _covers_constant(wide: Matcher, narrow: Matcher) -> bool:
+    """Whether `wide` covers `narrow`, if neither depends on other calls."""
+    if depends_on_calls(wide) or depends_on_calls(narrow):
+        return False
     match wide, narrow:
-        case _, Between() if _is_proven(wide):
-            return _fill(wide, narrow)
-        case _, Approx() if _is_proven(wide):
-            return _fill(wide, _span(narrow))
-        case Contains(part), Contains(other):
-            return not _has_texts(other) and covers(part, other)
-        case Contains(part), Items(items) | Unordered(items):
-            return any(covers(part, item) for item in items)
+        case _, Between() if _is_exact(wide):
+            return _fills(wide, narrow)
+        case _, Approx() if _is_exact(wide):
+            return _fills(wide, _range(narrow))
+        case Contains(part), _ if isinstance(narrow, (Contains, Items, Unordered)):
+            return _contained(part, narrow)
         case Items(a), Unordered(b):
-            return len(a) == len(b) and all(covers(one, two) for one in a for two in b)
+            return _covers_in_every_order(a, b)
         case NoneOf(options), NoneOf(others):
             return all(covers(OneOf(others), option) for option in options)
+    return not _is_wider(narrow, wide) and _covers_candidates(wide, narrow)
+
+
+def _covers_candidates(wide: Matcher, narrow: Matcher) -> bool:
+    fitting = (value for value in _candidates(wide, narrow) if narrow.matches(value, Scope()))
+    return all(wide.matches(value, Scope()) for value in fitting)
+
+
+def _is_wider(narrow: Matcher, wide: Matcher) -> bool:
+    """Whether `narrow` clearly accepts more values than `wide`, or more than its options can list."""
+    match wide, narrow:
         case (_, Anything() | NoneOf()) | (Literal(), _):
-            return False
+            return True
         case OneOf(), Items() | Fields() | Unordered() | Contains():
-            return False
-    return all(wide.matches(value, Scope()) for value in _tries(wide, narrow) if narrow.matches(value, Scope()))
+            return True
+    return False
+
+
+def _contained(part: Matcher, narrow: Contains | Items | Unordered) -> bool:
+    """Whether every value that `narrow` accepts contains the part."""
+    if isinstance(narrow, Contains):
+        return not _has_texts(narrow.part) and covers(part, narrow.part)
+    return any(covers(part, item) for item in narrow.items)
+
+
+def _covers_in_every_order(wide: tuple[Matcher, ...], narrow: tuple[Matcher, ...]) -> bool:
+    return len(wide) == len(narrow) and all(covers(one, two) for one in wide for two in narrow)
+
+
+def _covers_in_some_order(wide: tuple[Matcher, ...], narrow: tuple[Matcher, ...]) -> bool:
+    if len(wide) != len(narrow):
+        return False
+    return can_assign([[place for place, two in enumerate(narrow) if covers(one, two)] for one in wide])
 
 
 def _covers_fields(wide: Fields, narrow: Fields) -> bool:
@@ -85,60 +112,57 @@ def _covers_fields(wide: Fields, narrow: Fields) -> bool:
     return all(name in theirs and covers(pattern, theirs[name]) for name, pattern in wide.fields)
 
 
-def _fill(wide: Matcher, narrow: Between) -> bool:
-    """Whether the values and ranges of `wide`, laid end to end, leave no gap in the range of `narrow`."""
+def _fills(wide: Matcher, narrow: Between) -> bool:
+    """Whether the values and ranges of `wide` together leave no gap in the range of `narrow`."""
     is_text = isinstance(narrow.low, str)
-    spans = [span for span in _spans(wide) if isinstance(span.low, str) == is_text and span.high >= narrow.low]
+    ranges = [one for one in _ranges(wide) if isinstance(one.low, str) == is_text and one.high >= narrow.low]
     reached = narrow.low
-    for span in sorted(spans, key=lambda span: span.low):
-        if span.low > reached:
+    for one in sorted(ranges, key=lambda one: one.low):
+        if one.low > reached:
             return False
-        reached = max(reached, span.high)
+        reached = max(reached, one.high)
         if reached >= narrow.high:
             return True
     return False
 
 
-def _spans(matcher: Matcher) -> Iterator[Between]:
+def _ranges(matcher: Matcher) -> Iterator[Between]:
+    """The ranges that a matcher accepts, as far as they are known; a single value is a range too."""
     match matcher:
         case Between():
             yield matcher
         case Approx():
-            yield _span(matcher)
+            yield _range(matcher)
         case Literal(value=value) if isinstance(value, str) or is_number(value):
             yield Between(value, value)
         case OneOf(options):
             for option in options:
-                yield from _spans(option)
+                yield from _ranges(option)
 
 
-def _span(matcher: Approx) -> Between:
+def _range(matcher: Approx) -> Between:
     return Between(min(matcher.examples()), max(matcher.examples()))
 
 
-def _is_proven(matcher: Matcher) -> bool:
+def _is_exact(matcher: Matcher) -> bool:
     options = matcher.options if isinstance(matcher, OneOf) else (matcher,)
-    return all(_is_proven(one) if isinstance(one, OneOf) else isinstance(one, _PROVEN) for one in options)
+    return all(_is_exact(one) if isinstance(one, OneOf) else isinstance(one, _EXACT) for one in options)
 
 
 def _has_texts(matcher: Matcher) -> bool:
-    return any(isinstance(one, Literal) and isinstance(one.value, str) for one in every(matcher))
+    return any(isinstance(one, Literal) and isinstance(one.value, str) for one in walk(matcher))
 
 
-def _unsettled(matcher: Matcher) -> bool:
-    return any(isinstance(one, (Variable, ResultOf)) for one in every(matcher))
-
-
-def _tries(wide: Matcher, narrow: Matcher) -> Iterator[Any]:
-    """Values on which the two may differ."""
-    for one in (*every(narrow), *every(wide)):
+def _candidates(wide: Matcher, narrow: Matcher) -> Iterator[Any]:
+    """Values on which the two matchers may differ."""
+    for one in (*walk(narrow), *walk(wide)):
         for example in one.examples():
             yield example
-            yield from _near(example)
+            yield from _neighbours(example)
     yield from PROBES
 
 
-def _near(value: Any) -> Iterator[Any]:
+def _neighbours(value: Any) -> Iterator[Any]:
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int):

@@ -338,7 +338,7 @@ def _again(run: GoldenRun, *, writes: bool = True) -> Iterator[tuple[Sequence[Ca
 def _is_step(task: Task, call: Call) -> bool:
     """Whether some step of the task takes the call, whatever variables stand for, or it is declared neutral."""
     alphabet = task.automaton.alphabet
-    arguments = (alphabet.tools or {})[call.tool].completed(call.arguments)
+    arguments = (alphabet.tools or {})[call.tool].fill_defaults(call.arguments)
     patterns = [*(alphabet.patterns[number] for number in alphabet.steps), *alphabet.neutral]
     return any(pattern.fits_tool(call.tool) and may_match(pattern, arguments) for pattern in patterns)
 

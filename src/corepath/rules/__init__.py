@@ -1,1 +1,1 @@
-"""Policies: why a way to the goal is wrong."""
+"""Policies: rules of a task that explain why some ways to the goal are wrong."""

@@ -1,7 +1,7 @@
-"""Policies: the reasons for which a way to the goal is a wrong one, each with the words that tell the agent.
+"""Policies: rules that explain why some ways to the goal are wrong, each with the words that tell the agent.
 
-An automaton says what is allowed; a policy says why not otherwise. `verify` holds every golden path against the
-policies, and finds in them the reason for each way to the goal that the automaton rejects.
+The automaton says which paths are allowed; policies say why the others are not. `verify` checks that no golden path
+breaks a policy, and that each way to the goal that the automaton rejects breaks one.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from corepath.notation.call import Call
 from corepath.notation.matchers import Scope
 
 Condition = Callable[[Any], object]
-"""A question about the state of a world."""
+"""A condition on the state of a world."""
 
 
 @dataclass(frozen=True)
 class Before:
-    """The first call stands before each of the second kind; variables must agree."""
+    """Each call that fits `then` needs an earlier call that fits `first`, with the same variables."""
 
     first: Action
     then: Action
@@ -34,7 +34,7 @@ class Before:
 
 @dataclass(frozen=True)
 class After:
-    """Once the first call is done, the second must follow before the end; variables must agree."""
+    """Each call that fits `first` needs a later call that fits `then`, with the same variables."""
 
     first: Action
     then: Action
@@ -46,7 +46,7 @@ class After:
 
 @dataclass(frozen=True)
 class Needed:
-    """The call must be made before the end."""
+    """The call must be made at some time."""
 
     call: Action
     because: str
@@ -57,7 +57,7 @@ class Needed:
 
 @dataclass(frozen=True)
 class Never:
-    """The call must not be made: never, or not in a state for which `when` holds, or not if it `leaves` such a one."""
+    """The call is forbidden: always, or if `when` holds for the state before it, or `leaves` for the state after it."""
 
     call: Action | None
     because: str
@@ -67,11 +67,11 @@ class Never:
 
     @property
     def always(self) -> bool:
-        """Whether it holds in every state, as a forbidden call does."""
+        """Whether the call is forbidden in every state."""
         return self.when is None and self.leaves is None
 
     def __str__(self) -> str:
-        condition = "" if self.always else " in such a state" if self.leaves is None else " into such a state"
+        condition = "" if self.always else " in a forbidden state" if self.leaves is None else " into a forbidden state"
         return f"never {'any call' if self.call is None else self.call.notation}{condition}"
 
 
@@ -79,17 +79,17 @@ Policy = Before | After | Needed | Never
 
 
 def before(first: Action, then: Action, *, because: str) -> Before:
-    """`before(scan(plant=p), water.where(plant=p), because="Scan a plant before you water it")`."""
+    """Require an earlier call: `before(scan(plant=p), water.where(plant=p), because="Scan before you water")`."""
     return Before(first, then, because)
 
 
 def after(first: Action, then: Action, *, because: str) -> After:
-    """`after(water.where(plant=p), log.where(plant=p), because="Log every dose")`."""
+    """Require a later call: `after(water.where(plant=p), log.where(plant=p), because="Log every dose")`."""
     return After(first, then, because)
 
 
 def needed(call: Action, *, because: str) -> Needed:
-    """`needed(check_balance(account="A123"), because="check the balance")`."""
+    """Require a call: `needed(check_balance(account="A123"), because="check the balance")`."""
     return Needed(call, because)
 
 
@@ -101,50 +101,51 @@ def never(
     leaves: Condition | None = None,
     severity: Severity = "medium",
 ) -> Never:
-    """`never(override_limits.any(), because="...")`, or `never(move.any(), when=lambda farm: farm.wet, because="...")`.
+    """Forbid a call: `never(drain.any(), because="...")`, `never(move.any(), when=lambda f: f.wet, because="...")`.
 
-    `when` is asked of the state before the call, `leaves` of the state after it; without a call it is about every one.
+    `when` is a condition on the state before the call, `leaves` on the state after it. Without a call, the policy is
+    about every call.
     """
     if call is None and when is None and leaves is None:
         raise ValueError("never() without a call, when= or leaves= would forbid everything")
     return Never(call, because, when, leaves, severity)
 
 
-def named(policy: Policy) -> str:
-    """The policy and its reason, which tell it apart."""
+def describe(policy: Policy) -> str:
+    """The policy and its reason, which together identify it."""
     return f"{policy}: {policy.because}"
 
 
 def is_order(policy: Policy) -> bool:
-    """Whether it is about order, rather than a call that is forbidden or needed."""
+    """Whether the policy is about order, rather than about a call that is always forbidden or needed."""
     return isinstance(policy, (Before, After)) or (isinstance(policy, Never) and not policy.always)
 
 
-def completed(policy: Policy, tools: Mapping[str, Tool]) -> Policy:
-    """The policy with its patterns completed with the tools' defaults."""
+def complete_policy(policy: Policy, tools: Mapping[str, Tool]) -> Policy:
+    """The policy with the tools' defaults filled into its patterns."""
 
-    def full(action: Action) -> Action:
+    def complete(action: Action) -> Action:
         if not any(action.fits_tool(tool) for tool in tools):
             raise TaskError.of(f"policy '{policy}': no tool '{action.tool}'{nearest(action.tool, tools)}")
         return tools[action.tool].complete(action) if action.tool in tools else action
 
     match policy:
         case Before() | After():
-            return replace(policy, first=full(policy.first), then=full(policy.then))
+            return replace(policy, first=complete(policy.first), then=complete(policy.then))
         case Needed():
-            return replace(policy, call=full(policy.call))
-    return policy if policy.call is None else replace(policy, call=full(policy.call))
+            return replace(policy, call=complete(policy.call))
+    return policy if policy.call is None else replace(policy, call=complete(policy.call))
 
 
 def breaks(policy: Policy, done: Sequence[Call], call: Call, state: Any, after: Any) -> bool:
-    """Whether the call breaks the policy, after the calls done so far; `state` and `after` are those around it."""
+    """Whether the call breaks the policy after the calls done so far; `state` is before it, `after` is after it."""
     match policy:
         case Before(first, then):
-            bound = _bound(then, call, {})
-            return bound is not None and not any(_bound(first, earlier, bound) is not None for earlier in done)
+            bound = _bind(then, call, {})
+            return bound is not None and not any(_bind(first, earlier, bound) is not None for earlier in done)
         case Never(pattern):
             return (
-                (pattern is None or _bound(pattern, call, {}) is not None)
+                (pattern is None or _bind(pattern, call, {}) is not None)
                 and (policy.when is None or bool(policy.when(state)))
                 and (policy.leaves is None or bool(policy.leaves(after)))
             )
@@ -162,20 +163,20 @@ def concerns(policy: Policy, tool: str) -> bool:
 
 
 def owes(policy: Policy, done: Sequence[Call]) -> bool:
-    """Whether the policy still asks for something after the calls done so far."""
+    """Whether the policy still requires a call after the calls done so far."""
     match policy:
         case Needed(call):
-            return not any(_bound(call, one, {}) is not None for one in done)
+            return not any(_bind(call, made, {}) is not None for made in done)
         case After(first, then):
-            for index, one in enumerate(done):
-                bound = _bound(first, one, {})
-                if bound is not None and not any(_bound(then, late, bound) is not None for late in done[index + 1 :]):
+            for index, made in enumerate(done):
+                bound = _bind(first, made, {})
+                if bound is not None and not any(_bind(then, later, bound) is not None for later in done[index + 1 :]):
                     return True
     return False
 
 
-def _bound(pattern: Action, call: Call, variables: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The variables under which the call fits the pattern, or None where it does not."""
+def _bind(pattern: Action, call: Call, variables: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The variables with which the call fits the pattern, or None if it does not fit."""
     if not pattern.fits_tool(call.tool) or call.failed:
         return None
     scope = Scope(dict(variables))

@@ -20,7 +20,7 @@ from typing import Any, Final
 from corepath.errors import InputError, Problem
 from corepath.notation.matchers import Literal
 from corepath.task import Task
-from corepath.values import canonical, is_number, parse_json, written
+from corepath.values import canonical, is_number, parse_json, to_notation
 from corepath.world.exploring import as_call, simulator_of
 
 SALT: Final = "salt"
@@ -197,8 +197,8 @@ def _texts(value: Any) -> Iterator[tuple[Any, str]]:
         escaped = json.dumps(value)[1:-1]
         if escaped != value:
             yield value, escaped
-    elif is_number(value) and len(written(value)) >= SHORTEST:
-        yield value, written(value)
+    elif is_number(value) and len(to_notation(value)) >= SHORTEST:
+        yield value, to_notation(value)
 
 
 def _json_in(text: str) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from corepath.automaton.step import Position, begin
 from corepath.notation.call import Call
-from corepath.notation.matchers import Fields, Scope
+from corepath.notation.matchers import Fields, Scope, depends_on_calls
 from corepath.task import Simulator, Task
 from corepath.values import canonical, equal
 from corepath.world.exploring import (
@@ -22,7 +22,6 @@ from corepath.world.exploring import (
     Node,
     Replay,
     arguments_at,
-    depends,
     explore,
     replay,
     settled_part,
@@ -149,7 +148,7 @@ def _free(task: Task) -> list[_Free]:
 
 def _free_step(task: Task, number: int) -> _Free:
     pattern = task.automaton.alphabet.patterns[number]
-    if depends(pattern.arguments):
+    if depends_on_calls(pattern.arguments):
         return _Free(number, pattern.tool, settled_part(pattern), bound=True, example=None)
     example = arguments_at(task, begin(task.automaton), number)
     return _Free(number, pattern.tool, pattern.arguments, bound=False, example=example)

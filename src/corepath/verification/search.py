@@ -12,7 +12,7 @@ from typing import Any, Final, get_args, get_type_hints
 from corepath.automaton.step import Kind, Position, begin, step
 from corepath.errors import ToolError
 from corepath.notation.call import Call
-from corepath.rules.policy import breaks, concerns, named, owes
+from corepath.rules.policy import breaks, concerns, describe, owes
 from corepath.task import Task
 from corepath.values import canonical
 from corepath.world.candidates import Pool
@@ -209,7 +209,7 @@ class Search:
         if not watching:
             return []
         done = node.calls
-        return [named(policy) for policy in watching if breaks(policy, done, call, node.state, after)]
+        return [describe(policy) for policy in watching if breaks(policy, done, call, node.state, after)]
 
     def _add(self, found: _Found, key: Any, level: list[_Found] | None) -> bool:
         place = (found.node.position.state, key)

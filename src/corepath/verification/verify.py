@@ -23,14 +23,12 @@ from corepath.notation.matchers import (
     NoneOf,
     OneOf,
     Regex,
-    ResultOf,
     SameText,
     Satisfies,
     Unordered,
-    Variable,
-    every,
+    depends_on_calls,
 )
-from corepath.rules.policy import After, breaks, named, owes
+from corepath.rules.policy import After, breaks, describe, owes
 from corepath.scoring.score import score
 from corepath.task import Task
 from corepath.values import equal
@@ -320,13 +318,13 @@ def _policies_kept(task: Task, number: int) -> Iterator[str]:
     for edge in explored.edges:
         done = edge.node.calls
         for policy in task.policies:
-            if named(policy) not in told and breaks(policy, done, edge.call, edge.node.state, edge.after.state):
-                told.add(named(policy))
+            if describe(policy) not in told and breaks(policy, done, edge.call, edge.node.state, edge.after.state):
+                told.add(describe(policy))
                 yield f"a golden path breaks '{policy}' ({policy.because}): {path_text([*done, edge.call])}"
     for node in explored.nodes:
         for policy in task.policies:
-            if node.position.accepted and named(policy) not in told and owes(policy, node.calls):
-                told.add(named(policy))
+            if node.position.accepted and describe(policy) not in told and owes(policy, node.calls):
+                told.add(describe(policy))
                 yield f"a golden path lacks '{policy}' ({policy.because}): {path_text(node.calls)}"
 
 
@@ -342,13 +340,9 @@ def _values_tried(task: Task) -> Iterator[str]:
             if isinstance(pattern, (Approx, Between, Regex, Contains, SameText, Satisfies, NoneOf)):
                 found = len(sample_values(task, number, name))
                 finite = isinstance(pattern, Approx) and pattern.number == 0 and not pattern.tol
-                if found < FEWEST_VALUES and not finite and not _bound_by(pattern):
+                if found < FEWEST_VALUES and not finite and not depends_on_calls(pattern):
                     values = count(found, "value")
                     yield f"'{action.notation}': only {values} of '{name}' can be tried; {pattern} needs more examples"
-
-
-def _bound_by(pattern: Matcher) -> bool:
-    return any(isinstance(one, (ResultOf, Variable)) for one in every(pattern))
 
 
 def _values_known(task: Task, explored: Explored) -> Iterator[str]:
@@ -452,9 +446,9 @@ def _decoy(task: Task, name: str, decoy: Decoy, fools: dict[str, str]) -> Iterat
 def _broken(task: Task, decoy: Decoy) -> set[str]:
     """The policies that the decoy breaks without a tool error: the world does not enforce them."""
     run = replay(task, decoy.calls)
-    found = {named(policy) for policy in task.policies if owes(policy, run.calls)}
+    found = {describe(policy) for policy in task.policies if owes(policy, run.calls)}
     for index, call in enumerate(run.calls):
         for policy in task.policies:
             if not call.failed and breaks(policy, run.calls[:index], call, run.states[index], run.states[index + 1]):
-                found.add(named(policy))
+                found.add(describe(policy))
     return found

@@ -24,7 +24,7 @@ from corepath.notation.matchers import (
     Scope,
     Unordered,
     Variable,
-    every,
+    depends_on_calls,
 )
 from corepath.task import Simulator, Task
 from corepath.values import canonical
@@ -232,7 +232,9 @@ def _settled_values(task: Task, symbol: int, name: str) -> list[Any] | None:
     if (symbol, name) not in known:
         action = task.automaton.alphabet.patterns[symbol]
         pattern = dict(action.arguments.fields)[name]
-        settled = None if depends(pattern) else _values(pattern, Scope(), simulator_of(task), action.tool, name)
+        settled = (
+            None if depends_on_calls(pattern) else _values(pattern, Scope(), simulator_of(task), action.tool, name)
+        )
         known[symbol, name] = settled
     return known[symbol, name]
 
@@ -280,11 +282,11 @@ def _instances(pattern: Matcher, scope: Scope) -> Iterator[Any]:
                 yield from _instances(option, scope)
         case Contains(ResultOf() as part):
             yield from (value for value in part.values(scope) if isinstance(value, str))
-        case Items(items) | Unordered(items) if depends(pattern):
+        case Items(items) | Unordered(items) if depends_on_calls(pattern):
             columns = [list(_instances(item, scope)) for item in items]
             if all(columns):
                 yield [column[0] for column in columns]
-        case Fields(fields) if depends(pattern):
+        case Fields(fields) if depends_on_calls(pattern):
             columns = [list(_instances(inner, scope)) for _, inner in fields]
             if all(columns):
                 yield {name: column[0] for (name, _), column in zip(fields, columns, strict=True)}
@@ -299,13 +301,8 @@ def may_match(action: Action, arguments: Any) -> bool:
 
 def settled_part(action: Action) -> Fields:
     """What an action asks of its arguments whatever is bound."""
-    settled = tuple((name, pattern) for name, pattern in action.arguments.fields if not depends(pattern))
+    settled = tuple((name, pattern) for name, pattern in action.arguments.fields if not depends_on_calls(pattern))
     return Fields(settled, open=True)
-
-
-def depends(pattern: Matcher) -> bool:
-    """Whether what fits depends on what is bound."""
-    return any(isinstance(one, (ResultOf, Variable)) for one in every(pattern))
 
 
 def binds(task: Task) -> bool:
@@ -318,7 +315,7 @@ def binds(task: Task) -> bool:
 def _binds(task: Task) -> bool:
     actions = [task.automaton.alphabet.patterns[number] for number in task.automaton.alphabet.steps]
     patterns = [pattern for action in actions for pattern in (action.arguments, action.result) if pattern is not None]
-    return any(map(depends, patterns))
+    return any(map(depends_on_calls, patterns))
 
 
 def depends_on_results(task: Task) -> bool:
@@ -326,7 +323,7 @@ def depends_on_results(task: Task) -> bool:
     alphabet = task.automaton.alphabet
     rules = (*alphabet.reads, *alphabet.neutral, *(one.call for one in alphabet.forbid))
     actions = (*alphabet.patterns, *rules)
-    return binds(task) or any(action.result is not None or depends(action.arguments) for action in actions)
+    return binds(task) or any(action.result is not None or depends_on_calls(action.arguments) for action in actions)
 
 
 def place(task: Task, node: Node) -> tuple[int, str, str]:

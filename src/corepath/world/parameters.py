@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from corepath.errors import TaskError, ToolError, nearest
 from corepath.notation.call import REQUIRED
-from corepath.values import equal, written
+from corepath.values import equal, to_notation
 
 LARGEST: Final = 10**18
 """Whole numbers beyond it are refused: what a tool makes of them might not be written any more."""
@@ -42,7 +42,7 @@ class Parameter:
             return _taken(self.type, value)
         except ValueError:
             try:
-                shown = written(value)
+                shown = to_notation(value)
             except (ValueError, RecursionError):
                 shown = f"this {type(value).__name__}"
             cut = shown if len(shown) <= 80 else f"{shown[:79]}…"
@@ -181,7 +181,7 @@ def _option(kind: Any, value: Any) -> Any:
 
 def _described(kind: Any) -> str:
     if get_origin(kind) is Literal:
-        return f"one of {', '.join(map(written, get_args(kind)))}"
+        return f"one of {', '.join(map(to_notation, get_args(kind)))}"
     if get_origin(kind) is list:
         return f"a list, each item {_described(get_args(kind)[0])}"
     return " or ".join(_described(option) if len(_options(kind)) > 1 else _NAMES[option] for option in _options(kind))

@@ -26,8 +26,8 @@ from corepath.automaton.alphabet import Forbidden
 from corepath.errors import CorepathError, TaskError, ToolError, nearest
 from corepath.notation.action import Action, Tool
 from corepath.notation.call import REQUIRED, UNANSWERED, Call
-from corepath.notation.matchers import Matcher, ResultOf, Scope, every
-from corepath.rules.policy import Never, Policy, completed
+from corepath.notation.matchers import Matcher, ResultOf, Scope, walk
+from corepath.rules.policy import Never, Policy, complete_policy
 from corepath.task import Simulator, Task
 from corepath.values import equal, is_name, why_not_json
 from corepath.world.exploring import Node, arguments_at, different, explore, place, simulator_of, variant, variants
@@ -250,7 +250,7 @@ class World(Generic[S]):
         start = self.state() if task.start is None else task.start
         if wrong := _unusual(start) or why_not_json(_plain(start)):
             raise TaskError.of(f"the start state of task '{name or task.id}' cannot be written as JSON: {wrong}")
-        policies = tuple(completed(policy, self.tools) for policy in (*self.policies, *task.policies))
+        policies = tuple(complete_policy(policy, self.tools) for policy in (*self.policies, *task.policies))
         alphabet = task.automaton.alphabet
         rules: dict[str, Any] = {
             "reads": (*alphabet.reads, *(tool.any() for tool in self.tools.values() if not tool.writes)),
@@ -480,7 +480,7 @@ def traits(task: Task) -> tuple[str, ...]:
     restored = all(same_public(world, task.start, node.state) for node in ends)
     wrote = any(world.writes(action.tool) for action in steps)
     found = {
-        "value read": any(isinstance(one, ResultOf) for action in steps for one in every(action.arguments)),
+        "value read": any(isinstance(one, ResultOf) for action in steps for one in walk(action.arguments)),
         "changes nothing": restored and not wrote,
         "restores": restored and wrote,
         "many ways": task.automaton.count >= 6,

@@ -1,1 +1,1 @@
-"""The worlds that come with corepath, one file a world. They are found by entry point, as those of others are."""
+"""The worlds that come with corepath, one per file. Like third-party worlds, they are found by entry point."""

@@ -1,4 +1,4 @@
-"""A robot arm over a table: it picks, lifts, turns and places things, and much that scratches them goes unnoticed."""
+"""A robot arm over a table: it picks, lifts, turns and places things, and does not notice when it scratches them."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ REACH: Final = 1.0
 NEAR: Final = 0.02
 
 Point = tuple[float, float, float, float]
-"""x, y, z and yaw."""
+"""A position of the gripper: x, y, z and yaw."""
 
 
 @dataclass
 class Thing:
-    """Something on the table: where the gripper takes it, and what it is like."""
+    """A thing on the table: its position, weight and fragility."""
 
     x: float
     y: float
@@ -60,13 +60,13 @@ class Thing:
     fragile: bool = False
 
     def at(self, point: Point) -> bool:
-        """Whether it stands there, turned that way."""
+        """Whether the thing is at this position, with this yaw."""
         return _near((self.x, self.y, self.z, self.yaw), point)
 
 
 @dataclass
 class Arm:
-    """Where the arm is, what it does and holds, and what stands on the table."""
+    """The pose of the arm, what it holds, and the things on the table."""
 
     pose: list[float] = field(default_factory=lambda: list(HOME))
     locked: bool = True
@@ -80,7 +80,7 @@ class Arm:
     _swung: bool = False
 
     def at_home(self) -> bool:
-        """Whether the arm is at its rest position, and nothing is out of order."""
+        """Whether the arm is at its rest position, empty, closed, lowered and at normal speed."""
         return _near(self.pose, HOME) and not (self.gripper_open or self.raised or self.slow or self.holding)
 
     def parked(self) -> bool:
@@ -88,15 +88,15 @@ class Arm:
         return self.at_home() and self.locked
 
     def stands(self, name: str, point: Point) -> bool:
-        """Whether a thing was put there."""
+        """Whether a thing is at this position and not in the gripper."""
         return self.holding != name and self.things[name].at(point)
 
     def rough(self) -> bool:
-        """Whether something fragile is held at normal speed."""
+        """Whether the arm holds something fragile at normal speed."""
         return self.holding is not None and self.things[self.holding].fragile and not self.slow
 
     def piled(self) -> bool:
-        """Whether two things stand in one place."""
+        """Whether two things are in the same place."""
         down = [thing for name, thing in self.things.items() if name != self.holding]
         return any(_near((one.x, one.y), (other.x, other.y)) for one, other in combinations(down, 2))
 
@@ -311,59 +311,59 @@ world.policy(
 
 
 def said(point: Point) -> str:
-    """The point as prompts say it."""
+    """The point as text for a prompt, with its yaw."""
     return f"{spot(point)[:-1]}, yaw={point[3]})"
 
 
 def stood(point: Point, **rest: Any) -> Thing:
-    """A thing that stands there."""
+    """A thing at this point."""
     return Thing(*point, **rest)
 
 
 def spot(point: Point) -> str:
-    """The point as prompts say it where yaw does not matter."""
+    """The point as text for a prompt, without its yaw."""
     return f"({point[0]:.2f}, {point[1]:.2f}, {point[2]:.2f})"
 
 
 def go(point: Point, yaw: Any = None) -> Action:
-    """A move of the procedure: there, or within a millionth."""
+    """A move to a point, for a procedure: numbers may differ by a millionth."""
     x, y, z, own = map(approx, point)
     return move(x, y, z, own if yaw is None else yaw)
 
 
 def go_to(found: Action) -> Action:
-    """A move to where `locate` saw something."""
+    """A move to the place that a call of `locate` returned."""
     return move(*(result_of(found, name) for name in ("x", "y", "z", "yaw")))
 
 
 def to(point: Point) -> Action:
-    """A move of a decoy: there."""
+    """A move to a point, for a decoy: exact numbers."""
     return move(*point)
 
 
 def fetch(thing: str, there: Action) -> list[Action]:
-    """The way to get hold of a thing; `there` is the move to it."""
+    """The steps that grip a thing; `there` is the move to it."""
     return [there, open_gripper(), pick(thing)]
 
 
 def carry(thing: str, there: Action, target: Action) -> list[Action]:
-    """The way to bring a thing from one place to another, up to the closed gripper."""
+    """The steps that carry a thing from one place to another and close the gripper."""
     return [*fetch(thing, there), target, place(thing), close_gripper()]
 
 
 def turned_on_the_spot(thing: str, there: Action, yaw: Any) -> list[Action]:
-    """The way to turn a thing where it stands, up to the closed gripper."""
+    """The steps that turn a thing in its place and close the gripper."""
     return [*fetch(thing, there), lift(), rotate_yaw(yaw), lower(), place(thing), close_gripper()]
 
 
 def parking() -> list[Action]:
-    """The way home."""
+    """The steps that park the arm."""
     return [go_home(), lock_safety()]
 
 
 @world.task
 def pick_rotate_place(vary: Pick) -> Task:
-    """The task of the paper's table: the part is turned over the place where it goes, and not on the table."""
+    """The task of the paper's table: turn the part above its target, not on the table."""
     thing, yaw = vary("panel_X", "panel_Y", "lid"), vary(1.57, -1.57, 0.79)
     here: Point = vary((0.90, -0.10, 0.14, 0.0), (0.60, -0.30, 0.14, 0.0))
     over: Point = vary((0.95, 0.20, 0.10, 0.0), (0.50, 0.40, 0.10, 0.0))
@@ -390,7 +390,7 @@ def pick_rotate_place(vary: Pick) -> Task:
 
 @world.task
 def pick_box(vary: Pick) -> Task:
-    """The paper's case C: a closed gripper picks the box just as well, and scratches it."""
+    """The paper's case C: a closed gripper picks the box too, but scratches it."""
     thing = vary("box_small", "box_flat", "tin")
     here: Point = vary((0.30, 0.35, 0.12, 0.0), (0.42, 0.18, 0.12, 0.0))
     there: Point = vary((0.55, -0.20, 0.12, 0.0), (0.48, -0.36, 0.12, 0.0))
@@ -410,7 +410,7 @@ def pick_box(vary: Pick) -> Task:
 
 @world.task
 def swap_two(vary: Pick) -> Task:
-    """Two things change places through the one free place; either goes first."""
+    """Two things swap places by way of the one free place; either may go first."""
     one, two = vary(("cup_red", "cup_blue"), ("mug", "jar"))
     left: Point = vary((0.40, 0.30, 0.12, 0.0), (0.35, 0.45, 0.12, 0.0))
     right: Point = vary((0.40, -0.30, 0.12, 0.0), (0.35, -0.45, 0.12, 0.0))
@@ -444,7 +444,7 @@ def swap_two(vary: Pick) -> Task:
 
 @world.task
 def out_of_reach(vary: Pick) -> Task:
-    """Whether a place can be reached is asked first; if not, the foreman hears of it and nothing moves."""
+    """Ask first whether a place can be reached; if not, report it to the foreman and move nothing."""
     thing = vary("gear", "bolt")
     here: Point = vary((0.45, 0.25, 0.10, 0.0), (0.50, -0.20, 0.10, 0.0))
     there: Point = vary((0.95, 0.60, 0.10, 0.0), (0.80, 0.40, 0.10, 0.0), (0.90, -0.55, 0.10, 0.0),
@@ -479,7 +479,7 @@ def out_of_reach(vary: Pick) -> Task:
 
 @world.task
 def fetch_found(vary: Pick) -> Task:
-    """Only the camera knows where the thing is, and whether it must be handled slowly."""
+    """The camera tells where the thing is and whether it must be handled slowly."""
     thing, fragile = vary("vial", "lens", "valve"), vary(True, False, True)
     here: Point = vary((0.52, -0.33, 0.11, 0.4), (0.47, 0.36, 0.13, -0.6))
     there: Point = vary((0.35, 0.40, 0.10, here[3]), (0.60, 0.15, 0.10, here[3]))
@@ -514,7 +514,7 @@ def fetch_found(vary: Pick) -> Task:
 
 @world.task
 def weigh_in_place(vary: Pick) -> Task:
-    """A thing is weighed, hanging free, and put back: in the end all is as it was."""
+    """Weigh a thing in the air and put it back; the final state equals the start."""
     thing, kg = vary("ingot", "casting"), vary(1.25, 0.8, 2.0)
     here: Point = vary((0.44, 0.27, 0.15, 0.3), (0.38, -0.41, 0.15, -0.2))
     start = Arm(things={thing: stood(here, kg=kg)})
@@ -542,7 +542,7 @@ def weigh_in_place(vary: Pick) -> Task:
 
 @world.task
 def sort_parts(vary: Pick) -> Task:
-    """Three parts to three places in any order; the one that is fragile slowly, and only that one."""
+    """Move three parts to three places in any order, slowly for the fragile one alone."""
     plate, gear, glass = vary(("plate", "gear", "glass"), ("ring", "rod", "prism"))
     places: list[Point] = [(0.40, 0.40, 0.10, 0.0), (0.55, 0.40, 0.10, 0.0), (0.70, 0.40, 0.10, 0.0)]
     targets: list[Point] = [(0.40, -0.40, 0.10, 0.0), (0.55, -0.40, 0.10, 0.0), (0.70, -0.40, 0.10, 0.0)]
@@ -573,7 +573,7 @@ def sort_parts(vary: Pick) -> Task:
 
 @world.task
 def turn_crates(vary: Pick) -> Task:
-    """Which crates are askew only the camera tells; each of them is lifted, turned and put back, the others are not."""
+    """Find the askew crates with the camera; lift, turn and put back each of them, and leave the others."""
     askew = vary(["crate_1", "crate_3"], ["crate_2"], ["crate_2", "crate_3"])
     names = ["crate_1", "crate_2", "crate_3"]
     spots: dict[str, Point] = {
@@ -610,7 +610,7 @@ def turn_crates(vary: Pick) -> Task:
 
 @world.task
 def check_stock(vary: Pick) -> Task:
-    """Three things are looked at; if each is in its place, nothing is to be done."""
+    """Look at three things and report those out of place; if there are none, do nothing else."""
     names = vary(["base", "lid", "seal"], ["hub", "rim", "nut"])
     plan: list[Point] = [(0.40, 0.20, 0.10, 0.0), (0.55, 0.20, 0.10, 0.0), (0.70, 0.20, 0.10, 0.0)]
     astray = vary(None, 1, None, 2)
@@ -647,7 +647,7 @@ def check_stock(vary: Pick) -> Task:
 
 @world.task
 def take_over(vary: Pick) -> Task:
-    """The arm was left in the middle of a job: what it holds, how high and how fast, its status tells."""
+    """Finish a job that was left halfway; the status tells what the arm holds, how high and at what speed."""
     thing, fragile, raised = vary("flask", "housing"), vary(True, False), vary(True, True, False)
     here: Point = vary((0.50, 0.30, 0.12, 0.8), (0.62, -0.11, 0.12, -0.4))
     there: Point = vary((0.40, -0.30, 0.12, here[3]), (0.36, 0.44, 0.12, here[3]))
@@ -680,7 +680,7 @@ def take_over(vary: Pick) -> Task:
 
 @world.task
 def replace_part(vary: Pick) -> Task:
-    """The old part leaves the socket before the new one comes, and the new one is turned wherever it hangs free."""
+    """Take the old part out of the socket before the new one goes in; turn the new one anywhere in the air."""
     old, new = vary(("fuse_old", "fuse_new"), ("relay_old", "relay_new"))
     yaw = vary(1.2, -0.9)
     socket: Point = vary((0.60, 0.20, 0.15, yaw), (0.45, 0.30, 0.15, yaw))

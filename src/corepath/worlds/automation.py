@@ -45,12 +45,12 @@ Do what was asked and leave everything else as it is.
 
 
 def all_off(*names: str) -> dict[str, bool]:
-    """Each of the names, and none of them on."""
+    """A switch for each name, all of them off."""
     return dict.fromkeys(names, False)
 
 
 def usual_routines() -> dict[str, str]:
-    """The routines that the house comes with, each with its steps."""
+    """The default routines of the house, with their steps."""
     return {
         "morning": "turn_on_lights bedroom; turn_on_lights kitchen; set_thermostat 21",
         "evening": "turn_on_lights hall; turn_on_lights bedroom",
@@ -60,7 +60,7 @@ def usual_routines() -> dict[str, str]:
 
 @dataclass
 class Home:
-    """How every device is set, who is inside, who is at the doors, and what the routines do."""
+    """The state of every device, the people inside and at the doors, and the routines."""
 
     unlocked: dict[str, bool] = field(default_factory=lambda: all_off("front", "back", "garage"))
     lit: dict[str, bool] = field(default_factory=lambda: all_off("hall", "kitchen", "bedroom"))
@@ -84,7 +84,7 @@ class Home:
         return self.alarm != "off"
 
     def heats_outdoors(self) -> bool:
-        """Whether the heating is on with a window open."""
+        """Whether the heating is on while a window is open."""
         return self.thermostat > 0 and bool(self.windows)
 
 
@@ -275,7 +275,7 @@ world.policy(
 
 
 def house(unlocked: Iterable[str] = (), lit: Iterable[str] = (), running: Iterable[str] = (), **rest: Any) -> Home:
-    """The house with these doors unlocked, lights on and appliances running."""
+    """A house with these doors unlocked, lights on and appliances running."""
     home = Home(**rest)
     home.unlocked |= dict.fromkeys(unlocked, True)
     home.lit |= dict.fromkeys(lit, True)
@@ -284,18 +284,18 @@ def house(unlocked: Iterable[str] = (), lit: Iterable[str] = (), running: Iterab
 
 
 def look_first(read: Action, *tools: WorldTool[Any], because: str) -> list[Policy]:
-    """That nothing is done with these tools before the read."""
+    """Policies: no call of these tools before the read."""
     return [before(read, tool.any(), because=because) for tool in tools]
 
 
 def all_before(steps: Iterable[Action], last: Action, because: str) -> list[Policy]:
-    """That each of the steps is done before the last one."""
+    """Policies: each of the steps comes before the last one."""
     return [before(step, last, because=because) for step in steps]
 
 
 @world.task
 def lock_and_arm(pick: Pick) -> Task:
-    """The task of the paper's table: the door before the alarm."""
+    """The task of the paper's table: lock the door before arming the alarm."""
     door = pick("front", "back", "garage")
     named = "door" if door == "front" else f"{door} door"
     return Task(
@@ -313,7 +313,7 @@ def lock_and_arm(pick: Pick) -> Task:
 
 @world.task
 def leave_home(pick: Pick) -> Task:
-    """What is on, open or unlocked only the status tells; all of it is put right in any order, the alarm at the end."""
+    """The status tells what is on, open or unlocked; put it right in any order, and arm the alarm last."""
     lit, dark = pick((["hall", "kitchen"], "bedroom"), (["kitchen", "bedroom"], "hall"))
     doors, locked = pick((["front", "garage"], "back"), (["front", "back"], "garage"), (["back", "garage"], "front"))
     celsius = pick(16.0, 12.5, 14.0)
@@ -348,7 +348,7 @@ def leave_home(pick: Pick) -> Task:
 
 @world.task
 def arm_by_presence(pick: Pick) -> Task:
-    """Who is inside decides about the mode of the alarm, and whether the heating goes down."""
+    """Who is inside decides the mode of the alarm and whether to turn the heating down."""
     inside, celsius = pick(["Mia"], [], ["Ada", "Tom"]), pick(15.0, 13.5)
     one, two = pick(("back", "garage"), ("front", "back"))
     mode: Literal["away", "night"] = "night" if inside else "away"
@@ -382,7 +382,7 @@ def arm_by_presence(pick: Pick) -> Task:
 
 @world.task
 def air_two_rooms(pick: Pick) -> Task:
-    """Windows are opened and closed with the heating off, and the house ends as warm as it was set."""
+    """Open and close windows with the heating off, then restore the temperature."""
     one, two = pick(("bedroom", "kitchen"), ("hall", "bedroom"), ("kitchen", "hall"))
     celsius = pick(20.5, 18.0, 22.0)
     start = house(thermostat=celsius, inside=["Mia"])
@@ -415,7 +415,7 @@ def air_two_rooms(pick: Pick) -> Task:
 
 @world.task
 def who_rings(pick: Pick) -> Task:
-    """A door is unlocked only for one that is known and if somebody is there to meet them; else nothing is changed."""
+    """Unlock the door only for a known visitor and if somebody is inside; otherwise change nothing."""
     visitor, inside = pick(("stranger", ["Tom"]), ("plumber", ["Tom"]), ("plumber", []), ("plumber", ["Ada", "Tom"]))
     door, other = pick(("front", "back"), ("garage", "front"))
     mode: Literal["away", "night"] = "night" if inside else "away"
@@ -451,7 +451,7 @@ def who_rings(pick: Pick) -> Task:
 
 @world.task
 def two_visitors(pick: Pick) -> Task:
-    """Two people are let in and out by two doors, never both open; in the end the house is as it was."""
+    """Let two people in and out by two doors that are never both open; the final state equals the start."""
     one, two = pick(("front", "garage"), ("back", "front"), ("garage", "back"))
     start = house(alarm="away", at_door={one: "courier", two: "gardener"})
     visits = {door: [unlock_door(door), lock_door(door)] for door in (one, two)}
@@ -489,7 +489,7 @@ def two_visitors(pick: Pick) -> Task:
 
 @world.task
 def winter_shutdown(pick: Pick) -> Task:
-    """All is read first; each routine is paused before what it would undo; the power goes last, then the alarm."""
+    """Read everything first; pause each routine before the change it would undo; cut the power, then arm the alarm."""
     appliance, room = pick("oven", "dryer", "washer"), pick("hall", "bedroom")
     doors, locked = pick((["front", "back"], "garage"), (["garage", "front"], "back"))
     reads = [check_presence(), home_status(), read_routine("morning"), read_routine("evening")]
@@ -530,7 +530,7 @@ def winter_shutdown(pick: Pick) -> Task:
 
 @world.task
 def good_night(pick: Pick) -> Task:
-    """A routine that arms before it locks ends in the right state all the same, and is not to be run."""
+    """Do not run a routine that arms before it locks, although it ends in the right state."""
     place, room = pick(0, 3, 1), pick("hall", "kitchen")
     one, two = pick(("front", "back"), ("garage", "front"))
     steps = [f"lock_door {one}", f"lock_door {two}", f"turn_off_lights {room}"]
@@ -566,7 +566,7 @@ def good_night(pick: Pick) -> Task:
 
 @world.task
 def quiet_routines(pick: Pick) -> Task:
-    """Which routines are to be paused stands in the routines; each is read before it is paused."""
+    """Read each routine to decide whether to pause it."""
     room, child = pick("bedroom", "hall", "kitchen"), pick("Mia", "Tom")
     routines = usual_routines()
     bright = [name for name, steps in routines.items() if f"turn_on_lights {room}" in steps]
@@ -590,7 +590,7 @@ def quiet_routines(pick: Pick) -> Task:
 
 @world.task
 def smoke(pick: Pick) -> Task:
-    """The cause first, then the alarm; after that the way out and the fresh air, in any order."""
+    """Stop the oven, then disarm the alarm, then see to lights, door and window in any order."""
     appliance, room, door = pick("oven", "dryer"), pick("kitchen", "bedroom"), pick("front", "back")
     lights = [turn_on_lights("hall"), turn_on_lights(room)]
     look, unlock = look_at_door(door), unlock_door(door)
@@ -622,7 +622,7 @@ def smoke(pick: Pick) -> Task:
 
 @world.task
 def try_appliances(pick: Pick) -> Task:
-    """Two appliances are tried while a third should be running, and one fuse is for all."""
+    """Try two appliances while a third is stopped, because they share one fuse."""
     busy, one, two = pick(("oven", "washer", "dryer"), ("washer", "dryer", "oven"), ("dryer", "oven", "washer"))
     start = house(running=[busy], inside=["Tom"])
     runs = [[start_appliance(name), stop_appliance(name)] for name in (one, two)]

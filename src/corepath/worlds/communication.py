@@ -64,18 +64,18 @@ class Message(TypedDict):
 
 def letter(sender: str, to: str, content: str, priority: str = "normal", status: str = "delivered", at: str = "",
            *, confidential: bool = False) -> Message:  # fmt: skip
-    """A message as it is written."""
+    """A new message."""
     return {"sender": sender, "to": to, "content": content, "priority": priority, "status": status, "at": at,
             "confidential": confidential, "archived": False, "deleted": False}  # fmt: skip
 
 
 def deputies() -> dict[str, str]:
-    """Who stands in for whom in the firm."""
+    """The deputy of each person in the firm."""
     return {"Alice": "Bob", "Bob": "Carol", "Carol": "Dave", "Dave": "Erin", "Erin": "Alice"}
 
 
 def mail(*messages: Message) -> dict[str, Message]:
-    """The messages with their ids: those to Bob are bob-1, bob-2, ..."""
+    """The messages by id: those to Bob are bob-1, bob-2, ..."""
     found: dict[str, Message] = {}
     for message in messages:
         found[_next_id(found, message["to"])] = message
@@ -84,7 +84,7 @@ def mail(*messages: Message) -> dict[str, Message]:
 
 @dataclass
 class Desk:
-    """The hour, the people, their messages, and whose delivery is paused."""
+    """The time, the people, their messages, and whose delivery is paused."""
 
     now: str = "10:15"
     deputies: dict[str, str] = field(default_factory=deputies)
@@ -106,7 +106,7 @@ class Desk:
         return len(set(rung)) < len(rung)
 
     def has(self, sender: str, to: str, text: str, **also: str) -> bool:
-        """Whether such a message was delivered, or is as `also` says."""
+        """Whether there is such a message: delivered, unless `also` gives another status."""
         wanted = {"status": "delivered", **also}
         return any(
             (one["sender"], one["to"]) == (sender, to)
@@ -320,25 +320,25 @@ world.policy(
 
 
 def not_asked(*calls: Action) -> list[Policy]:
-    """What the task does not ask for, and is to be done only where it does."""
+    """Policies: none of these calls, since the task does not ask for them."""
     return [never(call, because="only where the task asks for that") for call in calls]
 
 
 def only_paused(person: str, *messages: str) -> list[Policy]:
-    """What may be done to messages only while their owner's delivery is paused."""
+    """Policies: touch these messages only while delivery to the person is paused."""
     tools = (open_message, mark_unread, archive_message, delete_message, reschedule_message, set_priority)
     calls = [tool.where(message=message) for message in messages for tool in tools]
     return [never(call, when=lambda desk: person not in desk.paused, because=PAUSE) for call in calls]
 
 
 def done_before_resuming(person: str, *calls: Action) -> list[Policy]:
-    """Delivery to a person stays paused until this is done."""
+    """Policies: delivery to the person stays paused until these calls are done."""
     return [before(call, resume_delivery(person), because=RESUME) for call in calls]
 
 
 @world.task
 def urgent_message(pick: Pick) -> Task:
-    """The task of the paper's table: one message, once, with its priority from the start."""
+    """The task of the paper's table: send one message once, with the right priority from the start."""
     text = pick("Urgent meeting at 3 PM", "Server room is too hot", "Please call the bank back")
     sender, to = pick("Alice", "Carol", "Erin"), pick("Bob", "Dave")
     return Task(
@@ -357,7 +357,7 @@ def urgent_message(pick: Pick) -> Task:
 
 @world.task
 def only_the_cleared(pick: Pick) -> Task:
-    """Three people want a confidential contract; who may have it only the directory tells."""
+    """Three people want a confidential contract; the directory tells who may have it."""
     cleared = pick(["Carol", "Erin"], ["Dave"], ["Carol", "Dave"], ["Dave", "Erin"])
     others = ["Carol", "Dave", "Erin"]
     start = Desk(messages=mail(letter("Alice", "Bob", "Lunch at noon?"),
@@ -391,7 +391,7 @@ def only_the_cleared(pick: Pick) -> Task:
 
 @world.task
 def wrong_day(pick: Pick) -> Task:
-    """A message can be recalled only as long as nobody has opened it, and before the right one goes out."""
+    """Recall a message before sending the right one; this works only while nobody has opened it."""
     opened, to = pick(False, True, False), pick("Bob", "Dave")
     wrong, right = pick(("Tuesday", "Thursday"), ("Monday", "Friday"))
     text, key = f"The launch is on {right}", f"{to.lower()}-2"
@@ -426,7 +426,7 @@ def wrong_day(pick: Pick) -> Task:
 
 @world.task
 def stand_in(pick: Pick) -> Task:
-    """Whether to send or to schedule the clock decides, and to whom the directory."""
+    """The clock decides whether to send or to schedule, the directory to whom."""
     now, away = pick("21:40", "10:15", "06:05", "17:30"), pick(True, False)
     text = pick("The figures are due on Friday", "The lift is being repaired")
     start = Desk(now=now, away=["Carol"] if away else [])
@@ -457,7 +457,7 @@ def stand_in(pick: Pick) -> Task:
 
 @world.task
 def tidy_mailbox(pick: Pick) -> Task:
-    """Two messages are to go, each archived first; a third gets another priority."""
+    """Delete two messages, archiving each first; change the priority of a third."""
     shop, boss = pick((["bob-1", "bob-4"], "bob-3"), (["bob-2", "bob-3"], "bob-1"), (["bob-1", "bob-2"], "bob-4"))
     senders = {**dict.fromkeys(shop, "Shop"), boss: "Alice"}
     ids = [f"bob-{number}" for number in range(1, 5)]
@@ -492,7 +492,7 @@ def tidy_mailbox(pick: Pick) -> Task:
 
 @world.task
 def release_moves(pick: Pick) -> Task:
-    """Three scheduled announcements change, each while its recipient's delivery is paused, all interleaved freely."""
+    """Change three scheduled announcements, each while delivery to its recipient is paused, interleaved freely."""
     later, dropped = pick("16:00", "17:30", "15:15"), pick("Dave", "Erin")
     kept, text = ["Bob", "Carol"], "The release was moved without you"
     old = [letter("Alice", name, "Release at two", status="scheduled", at="14:00") for name in (*kept, dropped)]
@@ -539,7 +539,7 @@ def release_moves(pick: Pick) -> Task:
 
 @world.task
 def hand_over(pick: Pick) -> Task:
-    """What Bob has not opened goes to whoever stands in for him, once it is known that they may have it."""
+    """Forward Bob's unread messages to his deputy, after checking that the deputy may have them."""
     deputy, new = pick("Carol", "Erin", "Dave"), pick(["bob-1", "bob-3"], ["bob-2", "bob-3"], ["bob-1", "bob-2"])
     ids = ["bob-1", "bob-2", "bob-3"]
     status = {key: "delivered" if key in new else "opened" for key in ids}
@@ -578,7 +578,7 @@ def hand_over(pick: Pick) -> Task:
 
 @world.task
 def read_aloud(pick: Pick) -> Task:
-    """Two messages are opened for their owner on the phone, and in the end everything is as it was."""
+    """Read two messages to their owner on the phone; the final state equals the start."""
     owner, sender = pick("Bob", "Dave", "Erin"), pick("Shop", "Bank")
     wanted = pick([1, 3], [2, 3], [1, 2])
     letters = [
@@ -613,7 +613,7 @@ def read_aloud(pick: Pick) -> Task:
 
 @world.task
 def only_tell(pick: Pick) -> Task:
-    """A question about two alarms and the schedule: nothing is to be changed, and nothing opened."""
+    """Answer a question about two alarms and the schedule without changing or opening anything."""
     person, alarms = pick("Bob", "Carol", "Dave"), pick([1, 3], [2, 3], [1, 2])
     notes = [
         letter("Monitor" if number in alarms else "Erin", person, f"Report number {number}") for number in (1, 2, 3)
@@ -645,7 +645,7 @@ def only_tell(pick: Pick) -> Task:
 
 @world.task
 def next_in_line(pick: Pick) -> Task:
-    """An alarm goes to the first in the line of deputies who is there, and how long the line is only look-ups tell."""
+    """Send an alarm to the first deputy in line who is there; only look-ups tell how long the line is."""
     away = pick(["Carol"], [], ["Carol", "Dave"], ["Carol"])
     opened = pick(False, False, True)
     line = ["Carol", "Dave", "Erin"][: len(away) + 1]
@@ -688,7 +688,7 @@ def next_in_line(pick: Pick) -> Task:
 
 @world.task
 def take_it_back(pick: Pick) -> Task:
-    """A confidential list reached three people: from the one it is recalled, for the other that comes too late."""
+    """Take a confidential list back from those not cleared: recall it, or delete and report it if it was opened."""
     unread, seen, fine = pick(("Dave", "Erin", "Carol"), ("Carol", "Dave", "Erin"), ("Erin", "Carol", "Dave"))
     names = sorted((unread, seen, fine))
     ids = {name: f"{name.lower()}-1" for name in names}

@@ -45,7 +45,7 @@ Do what was asked and leave everything else as it is.
 
 @dataclass
 class Desk:
-    """The memory, the decimals of the next results, and the sheet."""
+    """The memory, the number of decimals for results, and the sheet."""
 
     memory: float | None = None
     decimals: int = 6
@@ -55,7 +55,7 @@ class Desk:
     _rewritten: bool = False
 
     def foreign(self) -> bool:
-        """Whether the memory holds what somebody else put there."""
+        """Whether the memory still has somebody else's number."""
         return self._foreign
 
     def rewritten(self) -> bool:
@@ -63,11 +63,11 @@ class Desk:
         return self._rewritten
 
     def unfinished(self) -> bool:
-        """Whether something is left on the desk that must not be there when the sheet is signed."""
+        """Whether the memory or the decimals must be reset before the sheet is signed."""
         return self.memory is not None or self.decimals != 6
 
     def holds(self, *, memory: float | None = None, signed: bool = False, **sheet: float) -> bool:
-        """Whether the desk is like that, with six decimals."""
+        """Whether the desk has this memory, signature and sheet, and six decimals."""
         return (
             (self.memory is None) == (memory is None)
             and close(self.memory or 0.0, memory or 0.0)
@@ -79,7 +79,7 @@ class Desk:
 
 
 def close(one: float, other: float) -> bool:
-    """Whether two numbers are the same to a thousandth."""
+    """Whether two numbers are equal within a thousandth."""
     return abs(one - other) < 0.001
 
 
@@ -236,28 +236,28 @@ AT_HAND = "set fewer decimals once all that goes into it is at hand"
 
 
 def those(*numbers: Any) -> Any:
-    """These numbers in any order, each nearly as it is or the result of a step."""
+    """A list of these numbers in any order; a plain number is matched approximately."""
     return unordered([number if isinstance(number, Matcher) else approx(number) for number in numbers])
 
 
 def of(step: Action) -> Any:
-    """What a calculation gave."""
+    """The result of a calculation."""
     return result_of(step, "result")
 
 
 def gives(tool: Tool, number: float) -> Action:
-    """A call of a tool that gives this number."""
+    """A call of a tool that returns this number."""
     return tool.any().returns({"result": approx(number, tol=0.01)})
 
 
 def by_tool(calculation: Action, *lines: str) -> list[Policy]:
-    """A calculation is done with a tool before its result is written."""
+    """Policies: do the calculation with a tool before writing its result."""
     because = "Use a tool for every calculation, even an easy one"
     return [before(calculation, write_result.where(line=line), because=because) for line in lines]
 
 
 def total(numbers: list[Any], first: list[Action]) -> Procedure:
-    """The numbers added up in the memory after what comes first: on a clear memory, or from one that is stored."""
+    """Add up the numbers in the memory after the first steps, by clearing it or by storing one of the numbers."""
     stored = choice(*(
         seq(store_memory(number), any_order(*map(add_to_memory, [*numbers[:index], *numbers[index + 1 :]])))
         for index, number in enumerate(numbers)
@@ -268,7 +268,7 @@ def total(numbers: list[Any], first: list[Action]) -> Procedure:
 
 @world.task
 def average(pick: Pick) -> Task:
-    """The task of the paper's table: one calculation, and nothing else changes."""
+    """The task of the paper's table: one calculation and no other change."""
     numbers: list[float] = pick([10, 20, 30], [4, 11, 18], [2.5, 7, 10])
     mean = sum(numbers) / 3
     return Task(
@@ -287,7 +287,7 @@ def average(pick: Pick) -> Task:
 
 @world.task
 def average_then_scale(pick: Pick) -> Task:
-    """An average is kept in the memory, recalled and scaled; the desk is clear before the sheet is signed."""
+    """Store an average in the memory, recall and scale it; clear the desk before signing the sheet."""
     numbers: list[float] = pick([12, 18, 24], [5, 6, 13], [40, 44, 54])
     factor = pick(2.5, 1.5)
     mean = sum(numbers) / 3
@@ -323,7 +323,7 @@ def average_then_scale(pick: Pick) -> Task:
 
 @world.task
 def receipts(pick: Pick) -> Task:
-    """Somebody left a figure in the memory; a total must not be built on it."""
+    """Somebody left a number in the memory; the total must not include it."""
     numbers, left = pick([12.5, 30, 7.25], [8, 19.5, 3], [100, 45.5, 0.5]), pick(17.5, 6)
     recalled = recall_memory()
     added = [*map(add_to_memory, numbers)]
@@ -349,7 +349,7 @@ def receipts(pick: Pick) -> Task:
 
 @world.task
 def two_shares(pick: Pick) -> Task:
-    """Every quotient is multiplied back before it is written, be it ever so plain."""
+    """Multiply every quotient back before writing it, even an obvious one."""
     sums = pick({"rent": (84, 7), "food": (135, 9)}, {"rent": (91, 13), "food": (96, 4)})
     parts: list[Procedure] = []
     calls: dict[str, list[Action]] = {}
@@ -381,7 +381,7 @@ def two_shares(pick: Pick) -> Task:
 
 @world.task
 def gross_price(pick: Pick) -> Task:
-    """Only the last result is rounded, although rounding from the start would give the same one here."""
+    """Round only the last result, although rounding from the start would give the same number here."""
     prices, tax = pick([12.5, 30, 13.75], [8.25, 4.5, 10], [99.5, 0.25, 7]), pick(1.19, 1.07)
     net = sum(prices)
     gross = round(net * tax, 2)
@@ -411,7 +411,7 @@ def gross_price(pick: Pick) -> Task:
 
 @world.task
 def borrowed_memory(pick: Pick) -> Task:
-    """The memory is used and gets back what was in it: in the end the desk is as it was."""
+    """Use the memory and restore its content; the final state equals the start."""
     numbers, kept = pick([15, 27.5, 40], [3, 9.5, 21]), pick(31.25, 108)
     old, recalled = look_at_desk(), recall_memory()
     back = result_of(old, "memory")
@@ -442,7 +442,7 @@ def borrowed_memory(pick: Pick) -> Task:
 
 @world.task
 def alarm_level(pick: Pick) -> Task:
-    """Only an average above the level goes on the sheet; one at the level does not."""
+    """Write the average to the sheet only if it is above the level, not if it is equal."""
     numbers: list[float] = pick([35, 50, 65], [70, 61, 52], [20, 31, 45], [49, 51, 53])
     level = 50
     mean = sum(numbers) / 3
@@ -470,7 +470,7 @@ def alarm_level(pick: Pick) -> Task:
 
 @world.task
 def two_diagonals(pick: Pick) -> Task:
-    """Two chains of calculations, side by side, and a last one that needs both."""
+    """Two independent chains of calculations, and a last step that needs both."""
     (a, b, c), (d, e, f) = pick(((3, 4, 5), (6, 8, 10)), ((5, 12, 13), (8, 15, 17)), ((9, 12, 15), (20, 21, 29)))
 
     def chain(one: int, two: int) -> tuple[Procedure, Action]:
@@ -519,7 +519,7 @@ def two_diagonals(pick: Pick) -> Task:
 
 @world.task
 def invoice(pick: Pick) -> Task:
-    """Three amounts, their total in a memory that is not clear, a tax that is rounded, two lines and a signature."""
+    """Three amounts, their total in a memory that is not empty, a rounded tax, two lines and a signature."""
     prices = pick([2.5, 10, 4.25], [3, 8.25, 20], [7.5, 1.5, 6.5])
     counts, tax, left = pick([3, 5, 8], [12, 2, 6]), pick(1.175, 1.067), pick(9.5, 31)
     amounts = [price * count for price, count in zip(prices, counts, strict=True)]
@@ -563,7 +563,7 @@ def invoice(pick: Pick) -> Task:
 
 @world.task
 def hand_over(pick: Pick) -> Task:
-    """What a colleague left undone only a look at the desk tells; six decimals come before any calculation."""
+    """Look at the desk to see what a colleague left undone; restore six decimals before calculating."""
     numbers: list[float] = pick([8, 15, 22], [6, 10, 14])
     missing = pick(["average"], ["sum"], ["sum", "average"])
     lines = {"sum": sum(numbers), "average": sum(numbers) / 3}
@@ -601,7 +601,7 @@ def hand_over(pick: Pick) -> Task:
 
 @world.task
 def stock_count(pick: Pick) -> Task:
-    """A stock cannot fall below zero, so what came in is entered before what went out."""
+    """A stock cannot fall below zero, so enter what came in before what went out."""
     stock, out, came, gone = pick((100, 120, 300, 250), (40, 60, 200, 90), (15, 30, 80, 45))
     left = stock + came - out - gone
     recalled = recall_memory()

@@ -42,7 +42,7 @@ Field = Literal["name", "email", "role", "manager"]
 
 @dataclass
 class Directory:
-    """What stands in each field, by id, which records are locked, which ids are free again, and the present time."""
+    """The fields of all users by id, the locked records, the ids that are free again, and the current time."""
 
     names: dict[str, str] = field(default_factory=dict)
     emails: dict[str, str] = field(default_factory=dict)
@@ -55,16 +55,16 @@ class Directory:
     _unguarded: list[str] = field(default_factory=list)
 
     def id_of(self, name: str) -> str:
-        """The id under which a name stands."""
+        """The id of the user with this name."""
         return next((user_id for user_id, known in self.names.items() if known == name), "")
 
     def record(self, user_id: str) -> dict[str, str]:
-        """What stands in the fields of a user."""
+        """The fields of a user."""
         columns = {"name": self.names, "email": self.emails, "role": self.roles, "manager": self.managers}
         return {name: column.get(user_id, "") for name, column in (*columns.items(), ("stamp", self.stamps))}
 
     def has(self, user_id: str, **values: str) -> bool:
-        """Whether these values stand in the fields of a user."""
+        """Whether the fields of a user have these values."""
         return values.items() <= self.record(user_id).items()
 
     def shared_email(self) -> bool:
@@ -77,7 +77,7 @@ class Directory:
         return "admin" not in self.roles.values()
 
     def orphaned(self) -> bool:
-        """Whether somebody reports to a user who is gone."""
+        """Whether somebody reports to a user who no longer exists."""
         return any(manager not in self.names for manager in self.managers.values())
 
     def unguarded(self) -> bool:
@@ -214,7 +214,7 @@ def _be_new(directory: Directory, name: str) -> None:
 
 
 def _change(directory: Directory, user_id: str) -> None:
-    """Note whether the record of an admin is about to be changed without a lock."""
+    """Record a violation if an admin's record is about to change without a lock."""
     _be_there(directory, user_id)
     if directory.roles[user_id] == "admin" and user_id not in directory.locked:
         directory._unguarded = sorted({*directory._unguarded, user_id})  # noqa: SLF001  # private to agents
@@ -249,7 +249,7 @@ STAFF = ("Ada", "Alice", "Bob", "Carol", "Dave")
 
 
 def staff(pick: Pick, *admins: str) -> Directory:
-    """Five users, and who of them is an admin: Ada, if nobody else is said."""
+    """A directory of five users; Ada is the admin by default."""
     order = pick(STAFF, ("Bob", "Dave", "Ada", "Carol", "Alice"), ("Carol", "Alice", "Dave", "Ada", "Bob"))
     names = {f"u{number}": name for number, name in enumerate(order, 1)}
     return Directory(
@@ -260,18 +260,18 @@ def staff(pick: Pick, *admins: str) -> Directory:
 
 
 def verified_email(user_id: Any, email: Any) -> Procedure:
-    """The way to change an email."""
+    """The steps that change and verify an email."""
     return seq(update_user_email(user_id, email), verify_field(user_id, "email", email))
 
 
 def verified_manager(user_id: Any, manager: Any) -> Procedure:
-    """The way to change a manager."""
+    """The steps that change and verify a manager."""
     return seq(set_manager(user_id, manager), verify_field(user_id, "manager", manager))
 
 
 @world.task
 def update_email(pick: Pick) -> Task:
-    """The task of the paper's table: show, update, verify; the id is in what was shown."""
+    """The task of the paper's table: show, update, verify; the first call returns the id."""
     name = pick("Alice", "Carol", "Dave")
     email = f"{name.lower()}@{pick('example.com', 'example.net')}"
     start = staff(pick)
@@ -316,7 +316,7 @@ def new_name(pick: Pick) -> Task:
 
 @world.task
 def missing_emails(pick: Pick) -> Task:
-    """Who has no email only the directory tells; those are filled in, any order, and the others stay."""
+    """Find the users without an email and add it, in any order; leave the others."""
     missing = pick(["Alice", "Bob", "Dave"], ["Carol", "Dave"], ["Bob", "Carol", "Alice"], ["Alice", "Dave"])
     domain, start = pick("example.com", "example.net"), staff(pick)
     for name in missing:
@@ -352,7 +352,7 @@ def missing_emails(pick: Pick) -> Task:
 
 @world.task
 def swap_emails(pick: Pick) -> Task:
-    """Two emails change places; one has to be parked, for no two users may share one at any moment."""
+    """Swap two emails by way of a temporary one, because no two users may ever share one."""
     one, other = pick(("Alice", "Bob"), ("Carol", "Dave"), ("Bob", "Carol"))
     spare, start = pick("spare@example.com", "parked@example.com"), staff(pick)
     a, b = start.id_of(one), start.id_of(other)
@@ -391,7 +391,7 @@ def swap_emails(pick: Pick) -> Task:
 
 @world.task
 def hand_over(pick: Pick) -> Task:
-    """The new admin comes before the old one goes, and the old one's record is locked meanwhile."""
+    """Appoint the new admin before removing the old one, whose record is locked meanwhile."""
     old, new = pick(("Alice", "Dave"), ("Bob", "Carol"), ("Dave", "Alice"))
     start = staff(pick, old)
     was, becomes = start.id_of(old), start.id_of(new)
@@ -420,7 +420,7 @@ def hand_over(pick: Pick) -> Task:
 
 @world.task
 def only_admin(pick: Pick) -> Task:
-    """Rights are taken away only where somebody else has them too; the canonical answer is to change nothing."""
+    """Take admin rights away only if somebody else has them; in the canonical variant, change nothing."""
     name, alone = pick("Alice", "Bob"), pick(True, False, False)
     start = staff(pick, name) if alone else staff(pick, name, "Ada")
     user, other = start.id_of(name), start.id_of(pick("Carol", "Dave"))
@@ -456,7 +456,7 @@ def only_admin(pick: Pick) -> Task:
 
 @world.task
 def manager_leaves(pick: Pick) -> Task:
-    """Everybody who reports to a leaver gets another manager, and only then the leaver goes."""
+    """Give everybody who reports to a leaver another manager before deleting the leaver."""
     leaver, heir = pick(("Carol", "Dave"), ("Bob", "Alice"), ("Alice", "Carol"))
     start, count = staff(pick, heir), pick(3, 2)
     gone, boss = start.id_of(leaver), start.id_of(heir)
@@ -483,7 +483,7 @@ def manager_leaves(pick: Pick) -> Task:
 
 @world.task
 def successor(pick: Pick) -> Task:
-    """A new user takes over the people of another, under the id that add_user answered with."""
+    """A new user takes over another user's team, under the id that add_user returned."""
     leaver, new = pick(("Carol", "Frank"), ("Bob", "Grace"), ("Dave", "Heidi"))
     start, email = staff(pick), f"{new.lower()}@{pick('example.com', 'example.net')}"
     gone, fresh = start.id_of(leaver), "u6"
@@ -522,7 +522,7 @@ def successor(pick: Pick) -> Task:
 
 @world.task
 def same_person(pick: Pick) -> Task:
-    """One person has two records; the older one stays and takes over what the newer one has."""
+    """Merge two records of one person: the older one stays and gets the newer one's data."""
     name, twin, other = pick(("Alice", "Alice K.", "Carol"), ("Bob", "Bob M.", "Dave"), ("Dave", "Dave O.", "Alice"))
     start, email = staff(pick), pick("kay@example.com", "post@example.org")
     kept, double, report = start.id_of(name), "u6", start.id_of(other)
@@ -557,7 +557,7 @@ def same_person(pick: Pick) -> Task:
 
 @world.task
 def read_under_lock(pick: Pick) -> Task:
-    """Two records are read while both are locked; in the end the directory is as it was."""
+    """Read two records while both are locked; the final state equals the start."""
     one, other = pick(("Alice", "Carol"), ("Bob", "Dave"), ("Alice", "Bob"))
     start = staff(pick, one, other)
     a, b = start.id_of(one), start.id_of(other)
@@ -587,7 +587,7 @@ def read_under_lock(pick: Pick) -> Task:
 
 @world.task
 def stamped_round(pick: Pick) -> Task:
-    """Three emails change, one of them an admin's, and one stamp is made for all when that is done."""
+    """Change three emails, one of them an admin's, and stamp once after all of them."""
     names = pick(["Ada", "Bob", "Dave"], ["Ada", "Carol", "Alice"], ["Ada", "Alice", "Bob"])
     start, domain = staff(pick), pick("example.com", "example.org")
     a, b, c = ids = [start.id_of(name) for name in names]

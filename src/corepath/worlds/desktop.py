@@ -53,7 +53,7 @@ ACTIONS = {
 
 
 def first_texts() -> dict[str, str]:
-    """The texts of the applications that have one."""
+    """The initial texts of the applications that have one."""
     return {"Editor": "Notes.", "Browser": "www.example.org", "Mail": "Dear all,", "Sheets": "Total 120."}
 
 
@@ -76,11 +76,11 @@ class Desktop:
     _torn: bool = False
 
     def acted_unseen(self) -> bool:
-        """Whether something was done in an application that was not at the front."""
+        """Whether an action was performed in an application that was not at the front."""
         return self._unseen
 
     def lost_changes(self) -> bool:
-        """Whether unsaved changes are gone."""
+        """Whether unsaved changes were lost."""
         return self._lost
 
     def torn(self) -> bool:
@@ -88,7 +88,7 @@ class Desktop:
         return self._torn
 
     def shows_private(self) -> bool:
-        """Whether the screen is shared with Mail or Chat on it."""
+        """Whether the screen is shared while Mail or Chat is open."""
         return bool(self.shared) and (self.running["Mail"] or self.running["Chat"])
 
     def untidy(self) -> bool:
@@ -100,13 +100,13 @@ class Desktop:
         return [name for name, is_open in self.running.items() if is_open]
 
     def use(self, application: str) -> None:
-        """Act in an application, which must be open."""
+        """Act in an application, which must be open, and note whether it is at the front."""
         self.find(application)
         if application != self.front:
             self._unseen = True
 
     def drop(self, application: str) -> None:
-        """Let go of what is unsaved in an application."""
+        """Discard the unsaved changes of an application, and note that they are lost."""
         if application in self.unsaved:
             self._lost = True
         self.settle(application)
@@ -116,7 +116,7 @@ class Desktop:
         self.unsaved = [name for name in self.unsaved if name != application]
 
     def update(self, application: str) -> None:
-        """Put the new version in place of the old one."""
+        """Install the update of an application."""
         self._torn = self._torn or self.running[application]
         self.updates = [name for name in self.updates if name != application]
 
@@ -316,27 +316,27 @@ def desktop(running: Iterable[str], front: str = "", **rest: Any) -> Desktop:
 
 
 def look_first(reads: Iterable[Action], *tools: WorldTool[Any], because: str) -> list[Policy]:
-    """That nothing is done with these tools before all of the reads."""
+    """Policies: no call of these tools before all of the reads."""
     return [before(read, tool.any(), because=because) for read in reads for tool in tools]
 
 
 def keep_open(*applications: str) -> list[Policy]:
-    """That none of these is closed."""
+    """Policies: none of these applications is closed."""
     return [never(close_application(one), because="never close it and open it again for that") for one in applications]
 
 
 def work_at_once(waits: Callable[[Desktop], bool] = lambda desk: desk.front in desk.unsaved) -> Policy:
-    """That no other is brought to the front while work waits in the one that is there: unsaved changes, mostly."""
+    """Policy: finish the work in the front application (by default, save it) before switching to another."""
     return never(focus_application.any(), when=waits, because="Bring it there only for work that you do at once")
 
 
 def save(application: str) -> list[Action]:
-    """An application brought to the front and saved."""
+    """The steps that bring an application to the front and save it."""
     return [focus_application(application), save_document(application)]
 
 
 def save_and_close(applications: Sequence[str], *last: Procedure) -> Procedure:
-    """Each application saved at the front and closed some time after that; `last` comes after the last was saved."""
+    """Save each application at the front and close it at some later time; `last` comes after all are saved."""
     if not applications:
         return any_order(*last)
     rest = {one: [other for other in applications if other != one] for one in applications}
@@ -371,7 +371,7 @@ def run_and_list(pick: Pick) -> Task:
 
 @world.task
 def close_all_but_one(pick: Pick) -> Task:
-    """What is open and unsaved only the desktop tells; all else is closed, each in its turn saved."""
+    """Look at what is open and unsaved; save and close everything except one application."""
     keep, clean = pick(("Terminal", "Browser"), ("Chat", "Terminal"), ("Browser", "Chat"))
     one, two = dirty = pick(["Editor", "Sheets"], ["Editor", "Mail"], ["Mail", "Sheets"])
     reads = [list_open_applications(), window_status()]
@@ -404,7 +404,7 @@ def close_all_but_one(pick: Pick) -> Task:
 
 @world.task
 def weekly_report(pick: Pick) -> Task:
-    """Two texts are carried over one clipboard; it may be cleared in between, and has to be in the end."""
+    """Copy two texts through one clipboard; clear it at the end, and optionally in between."""
     one, two, into = pick(("Sheets", "Browser", "Editor"), ("Editor", "Sheets", "Mail"), ("Browser", "Mail", "Sheets"))
     texts = first_texts()
     texts[into] = " ".join([texts[into], texts[one], texts[two]])
@@ -437,7 +437,7 @@ def weekly_report(pick: Pick) -> Task:
 
 @world.task
 def install_updates(pick: Pick) -> Task:
-    """An open application is saved and closed for its update and opened again; a closed one is just updated."""
+    """Save, close, update and reopen an open application; a closed one is just updated."""
     name, unsaved = pick(("Editor", True), ("Browser", False), ("Sheets", True))
     idle = pick("Chat", "Mail")
     reads = [check_updates(), list_open_applications(), window_status()]
@@ -465,7 +465,7 @@ def install_updates(pick: Pick) -> Task:
 
 @world.task
 def share_for_a_moment(pick: Pick) -> Task:
-    """What is private is closed while the screen is shared; in the end the desktop is as it was."""
+    """Close private applications while the screen is shared; the final state equals the start."""
     private, subject = pick(["Mail", "Chat"], ["Chat"], ["Mail"]), pick("Sheets", "Browser", "Editor")
     start = desktop([subject, *private], subject)
     closed, opened = [close_application(one) for one in private], [open_application(one) for one in private]
@@ -493,7 +493,7 @@ def share_for_a_moment(pick: Pick) -> Task:
 
 @world.task
 def update_the_idle(pick: Pick) -> Task:
-    """Updates are only for what is not open; where all that are waiting are for open ones, nothing is changed."""
+    """Update only applications that are not open; if all waiting updates are for open ones, change nothing."""
     waiting = pick(["Browser"], ["Browser", "Sheets"], ["Terminal"], ["Chat", "Terminal"])
     running = ["Terminal", "Browser", "Editor"]
     start = desktop(running, "Browser", unsaved=["Editor"], updates=waiting)
@@ -525,7 +525,7 @@ def update_the_idle(pick: Pick) -> Task:
 
 @world.task
 def end_of_day(pick: Pick) -> Task:
-    """Logging out would close everything by itself; before it, all is saved, closed and cleared, in many orders."""
+    """Save, close and clear everything in any order before logging out, although logging out would close it all."""
     clean = pick("Browser", "Terminal")
     one, two = dirty = pick(["Editor", "Sheets"], ["Sheets", "Editor"])
     reads = [list_open_applications(), window_status()]
@@ -553,7 +553,7 @@ def end_of_day(pick: Pick) -> Task:
 
 @world.task
 def default_actions(pick: Pick) -> Task:
-    """Which action is the default is a setting that has to be looked up, at any time before it is performed."""
+    """Look up the default actions in the settings, at any time before performing them."""
     one, two = pick(("Sheets", "Terminal"), ("Browser", "Mail"), ("Terminal", "Chat"))
     number = pick(1, 0)
     actions = {one: ACTIONS[one][number], two: ACTIONS[two][1 - number]}
@@ -591,7 +591,7 @@ def default_actions(pick: Pick) -> Task:
 
 @world.task
 def pass_on_if_final(pick: Pick) -> Task:
-    """What the text says decides whether it is passed on; it is saved in any case, and first."""
+    """Save a text first, then pass it on only if it says that it is final."""
     state, source, into = pick("Final", "Draft"), pick("Editor", "Sheets"), "Mail"
     texts = {**first_texts(), source: f"{state}: all is well."}
     sent = {**texts, into: f"{texts[into]} {texts[source]}"}
@@ -629,7 +629,7 @@ def pass_on_if_final(pick: Pick) -> Task:
 
 @world.task
 def save_in_the_background(pick: Pick) -> Task:
-    """All that is unsaved is saved, each at the front, and what was at the front comes back there."""
+    """Save every unsaved application at the front, then bring the original one back to the front."""
     dirty = pick(["Editor", "Mail", "Sheets"], ["Browser", "Editor", "Mail"], ["Editor", "Sheets"])
     front = pick("Terminal", "Chat")
     status = window_status()
@@ -657,7 +657,7 @@ def save_in_the_background(pick: Pick) -> Task:
 
 @world.task
 def compare_two_runs(pick: Pick) -> Task:
-    """One run before the saving and one after it: two runs after it end in the same state."""
+    """Run a command once before saving and once after it, although two runs after it end in the same state."""
     source, viewer = pick(("Editor", "Browser"), ("Sheets", "Browser"), ("Editor", "Mail"))
     shown = perform_action(viewer, ACTIONS[viewer][0])
     run, saved = perform_action("Terminal", "execute_command"), save_document(source)

@@ -54,7 +54,7 @@ HOUR = timedelta(hours=1)
 
 
 class Series(TypedDict):
-    """An event that comes again."""
+    """A recurring event."""
 
     start: str
     every_days: int
@@ -64,7 +64,7 @@ class Series(TypedDict):
 
 @dataclass
 class Calendar:
-    """What stands in the calendar, who takes part, and what they have heard of."""
+    """The events, their attendees and reminders, and what the attendees were told."""
 
     now: str = "2025-02-07T09:00:00"
     events: dict[str, str] = field(default_factory=lambda: {"Team Sync": "2025-02-10T14:00:00"})
@@ -87,7 +87,7 @@ class Calendar:
         return [day.isoformat() for day in days if day.date().isoformat() not in one["skipped"]]
 
     def titles(self) -> list[str]:
-        """All that stands in the calendar."""
+        """The titles of all events and series."""
         return sorted([*self.events, *self.series])
 
     def booked_over(self) -> bool:
@@ -95,7 +95,7 @@ class Calendar:
         return any(overlap(one, other) for one, other in combinations(self.all_times(), 2))
 
     def all_times(self) -> list[str]:
-        """The times of all that stands in the calendar."""
+        """The times of all events and series."""
         return [time for title in self.titles() for time in self.times(title)]
 
     def told_twice(self) -> bool:
@@ -303,23 +303,23 @@ world.policy(
 
 
 def unasked(*calls: Action) -> list[Policy]:
-    """What neither the task nor a rule asks for."""
+    """Policies: none of these calls, since neither the task nor a rule asks for them."""
     return [never(call, because=UNASKED) for call in calls]
 
 
 def only_about(*titles: str) -> list[Policy]:
-    """Nobody hears of other events than these, and no others get a reminder; nothing is hidden."""
+    """Policies: no notifications or reminders for other events, and nothing is hidden."""
     others = none_of(*titles) if titles else ANY
     return unasked(notify_attendees(others), set_reminder.where(title=others), hide_event.any())
 
 
 def not_cancelled(*titles: str) -> list[Policy]:
-    """These events are changed, not cancelled."""
+    """Policies: change these events instead of cancelling them."""
     return [never(cancel_event(title), because="Never cancel an event or a series to change it") for title in titles]
 
 
 def reminder_off(*titles: str) -> list[Policy]:
-    """An event is not moved as long as its reminder is set."""
+    """Policies: remove the reminder of an event before moving it."""
 
     def rings(title: str) -> Callable[[Calendar], bool]:
         return lambda calendar: title in calendar.reminders
@@ -329,7 +329,7 @@ def reminder_off(*titles: str) -> list[Policy]:
 
 
 def told_when_settled(*titles: str) -> list[Policy]:
-    """An event of which the attendees have heard does not change any more."""
+    """Policies: an event does not change once its attendees are notified."""
 
     def told(title: str) -> Callable[[Calendar], bool]:
         return lambda calendar: title in calendar.told
@@ -341,7 +341,7 @@ def told_when_settled(*titles: str) -> list[Policy]:
 
 @world.task
 def move_and_count(pick: Pick) -> Task:
-    """The task of the paper's table: an event moves, its attendees hear of it, and the time that is left is read."""
+    """The task of the paper's table: move an event, notify its attendees, and read the remaining time."""
     title, new = pick("Team Sync", "Retro"), pick("2025-02-10T10:00:00", "2025-02-11T09:30:00", "2025-02-13T16:00:00")
     checked, moved, told = check_conflicts(title, new), reschedule_event(title, new), notify_attendees(title)
     left = get_remaining_time(title)
@@ -367,7 +367,7 @@ def move_and_count(pick: Pick) -> Task:
 
 @world.task
 def first_free_hour(pick: Pick) -> Task:
-    """The first hour may be taken, the second too; who is free then only their calendars tell."""
+    """Book the first of two hours that is free, and invite those people who are free then."""
     taken, busy = pick([0], [], [0], [0, 1]), pick(["Carol"], ["Bob"], [])
     title, day = pick("Budget Review", "Hiring Round"), pick("2025-02-11", "2025-02-12")
     hours = [f"{day}T10:00:00", f"{day}T14:00:00"]
@@ -412,7 +412,7 @@ def first_free_hour(pick: Pick) -> Task:
 
 @world.task
 def swap_two(pick: Pick) -> Task:
-    """Two events change places by way of a free hour, since they may not overlap even for a moment."""
+    """Swap two events by way of a free hour, because they must never overlap."""
     one, other = pick(("Design Review", "Client Call"), ("Retro", "Planning"))
     day = pick("2025-02-11", "2025-02-12", "2025-02-13")
     here, there, free = f"{day}T09:00:00", f"{day}T11:00:00", f"{day}T16:00:00"
@@ -451,7 +451,7 @@ def swap_two(pick: Pick) -> Task:
 
 @world.task
 def series_with_holiday(pick: Pick) -> Task:
-    """A weekly series may fall on a holiday, and then that day is skipped, not the series booked anew."""
+    """If a weekly series falls on a holiday, skip that day instead of booking the series again."""
     title, holiday = pick("Standup", "Yoga"), pick("2025-02-17", "2025-02-24", "2025-03-03")
     days = ["2025-02-10", "2025-02-17", "2025-02-24"]
     times = [f"{day}T09:00:00" for day in days]
@@ -483,7 +483,7 @@ def series_with_holiday(pick: Pick) -> Task:
 
 @world.task
 def day_cleared(pick: Pick) -> Task:
-    """Two events move to another day; the reminder that one has must not ring at the old hour."""
+    """Move two events to another day, and keep a reminder from ringing at the old time."""
     one, other = pick(("Design Review", "Client Call"), ("Retro", "Planning"))
     with_reminder = pick([one, other], [one], [other], [one, other])
     day = pick("2025-02-13", "2025-02-14")
@@ -539,7 +539,7 @@ def day_cleared(pick: Pick) -> Task:
 
 @world.task
 def for_outsiders(pick: Pick) -> Task:
-    """What is private is hidden while the listing for outsiders is made; in the end all is as it was."""
+    """Hide private events while making a listing for outsiders; the final state equals the start."""
     day, private = pick("2025-02-11", "2025-02-12"), pick(["Dentist", "Visit"], ["Dentist", "Review"], ["Visit"])
     titles = ["Dentist", "Review", "Team Sync", "Visit"]
     times = {title: f"{day}T{9 + number:02}:00:00" for number, title in enumerate(titles)}
@@ -578,7 +578,7 @@ def for_outsiders(pick: Pick) -> Task:
 
 @world.task
 def first_that_does(pick: Pick) -> Task:
-    """Each of three hours may be taken, or Bob may be busy; where none will do, nothing is changed."""
+    """Book the first of three hours that is free for Bob too; if there is none, change nothing."""
     title, day = pick("Workshop", "Training"), pick("2025-02-11", "2025-02-12", "2025-02-13")
     how = pick(["taken", "busy", "taken"], ["busy", "fine", "taken"], ["taken", "busy", "fine"])
     hours = [f"{day}T09:00:00", f"{day}T11:00:00", f"{day}T15:00:00"]
@@ -614,7 +614,7 @@ def first_that_does(pick: Pick) -> Task:
 
 @world.task
 def hour_handed_on(pick: Pick) -> Task:
-    """One event is cancelled and another takes its hour: told before, reminder off before, people asked before."""
+    """Replace one event by another: first notify, remove the reminder and ask whether people are free."""
     old, new, minutes = pick("Offsite", "Demo"), pick("Retro", "Planning"), pick(30, 10)
     time = pick("2025-02-14T13:00:00", "2025-02-18T10:00:00")
     start = Calendar(events={old: time, "Team Sync": "2025-02-10T14:00:00"}, reminders={old: minutes})
@@ -656,7 +656,7 @@ def hour_handed_on(pick: Pick) -> Task:
 
 @world.task
 def replaced_day(pick: Pick) -> Task:
-    """A day of a running series falls on a holiday: it is skipped, and a single event stands in for it."""
+    """Skip the day of a series that falls on a holiday, and book a single event instead."""
     title, holiday = pick("Standup", "Choir"), pick("2025-02-17", "2025-02-24")
     instead = pick("2025-02-18T09:00:00", "2025-02-20T12:00:00")
     series: Series = {"start": "2025-02-10T09:00:00", "every_days": 7, "times": 3, "skipped": []}
@@ -687,7 +687,7 @@ def replaced_day(pick: Pick) -> Task:
 
 @world.task
 def next_one_up(pick: Pick) -> Task:
-    """Which of three events is next only the remaining times tell; that one gets a reminder."""
+    """Find the next of three events by their remaining times, and set a reminder for it."""
     titles = ["Client Call", "Retro", "Review"]
     number = pick(2, 1, 0)
     order = [*titles[number:], *titles[:number]]
@@ -720,7 +720,7 @@ def next_one_up(pick: Pick) -> Task:
 
 @world.task
 def invitation_round(pick: Pick) -> Task:
-    """Of three people those are invited who are free at a time that has to be looked up first."""
+    """Look up the time of an event, and invite those of three people who are free then."""
     title, time = pick("Launch", "Jubilee"), pick("2025-02-14T11:00:00", "2025-02-19T15:00:00")
     busy = pick(["Carol"], ["Bob"], ["Bob", "Dave"], [])
     people = ["Bob", "Carol", "Dave"]

@@ -37,7 +37,7 @@ Do what was asked and leave everything else as it is. Lock the rover only if you
 
 @dataclass
 class Farm:
-    """Where the rover is, what it carries, and how the plants are."""
+    """The rover's position and load, and the condition of the plants."""
 
     at: str = "base"
     locked: bool = True
@@ -53,16 +53,16 @@ class Farm:
     _lost: list[str] = field(default_factory=list)
 
     def unlogged(self) -> bool:
-        """Whether a dose was given and is not in the log."""
+        """Whether a dose is missing from the log."""
         return any(not close(self.dose_log.get(plant, 0.0), litres) for plant, litres in self.doses.items())
 
     def got(self, plant: str, litres: float) -> bool:
-        """Whether a plant got that much, and the log says so."""
+        """Whether a plant got this much water, and every dose is logged."""
         return close(self.doses.get(plant, 0.0), litres) and not self.unlogged()
 
 
 def close(one: float, other: float) -> bool:
-    """Whether two amounts are the same to a hundredth."""
+    """Whether two amounts are equal within a hundredth."""
     return abs(one - other) < 0.01
 
 
@@ -242,13 +242,13 @@ world.policy(
 
 
 def dose(plant: str, litres: Any) -> Procedure:
-    """The way to water one plant, standing beside it."""
+    """The steps that water one plant, with the rover beside it."""
     watered = water_plant(plant, litres)
     return seq(scan(plant), open_valve(plant), watered, any_order(close_valve(plant), log_dose(plant, litres)))
 
 
 def load(plant: str) -> Procedure:
-    """The way to bring one plant's fruit to the bin."""
+    """The steps that bring one plant's fruit to the bin."""
     return seq(move_to(plant), harvest_fruit(plant), move_to("bin"), empty_hopper())
 
 
@@ -299,7 +299,7 @@ def water_and_harvest(pick: Pick) -> Task:
 
 @world.task
 def three_loads(pick: Pick) -> Task:
-    """The fruit of one plant fills the hopper, so three plants are three trips, in any order."""
+    """The fruit of one plant fills the hopper, so three plants need three trips, in any order."""
     one, two, three = plants = pick(["A", "C", "D"], ["A", "D", "C"], ["D", "A", "C"])
     trips = [[move_to(plant), harvest_fruit(plant), move_to("bin"), empty_hopper()] for plant in plants]
     return Task(
@@ -321,7 +321,7 @@ def three_loads(pick: Pick) -> Task:
 
 @world.task
 def threshold(pick: Pick) -> Task:
-    """Water only below a limit; the sensor may say the limit itself, and then nothing is to be done."""
+    """Water a plant only if it is below the limit; if it is exactly at the limit, do nothing."""
     plant, litres, moisture = pick("B", "C"), pick(3.0, 2.0), pick(30.0, 24.0, 30.0, 12.5)
     start = Farm()
     start.moisture[plant] = moisture
@@ -354,7 +354,7 @@ def threshold(pick: Pick) -> Task:
 
 @world.task
 def inspection_round(pick: Pick) -> Task:
-    """Three plants are looked at on the spot, in any order; in the end the farm is as it was."""
+    """Visit and scan three plants in any order; the final state equals the start."""
     plants = pick(["A", "B", "D"], ["A", "C", "D"], ["B", "C", "D"])
     visits = [seq(move_to(plant), scan(plant)) for plant in plants]
     first, second, third = plants
@@ -377,7 +377,7 @@ def inspection_round(pick: Pick) -> Task:
 
 @world.task
 def dry_plants(pick: Pick) -> Task:
-    """Which plants are dry only their sensors tell; each dry one is done whole before the next."""
+    """Find the dry plants by their sensors, and finish each before going to the next."""
     dry = pick(["B", "D"], ["A", "C"], ["C"], ["A", "B"])
     start = Farm(moisture={plant: 22.0 if plant in dry else 55.0 for plant in "ABCD"})
     visits = [seq(move_to(plant), dose(plant, approx(2.0))) for plant in dry]
@@ -408,7 +408,7 @@ def dry_plants(pick: Pick) -> Task:
 
 @world.task
 def refill_first(pick: Pick) -> Task:
-    """The tank holds less than the dose, and a dose is given in one go."""
+    """Refill the tank first, because it holds less than the dose and doses are given in one go."""
     plant, litres, left = pick("D", "A"), pick(4.0, 5.0), pick(1.5, 2.0)
     watering = [scan(plant), open_valve(plant), water_plant(plant, litres), close_valve(plant), log_dose(plant, litres)]
     return Task(
@@ -438,7 +438,7 @@ def refill_first(pick: Pick) -> Task:
 
 @world.task
 def weigh_and_log(pick: Pick) -> Task:
-    """What goes into the log is what the scan said, not what the prompt guesses."""
+    """Log the weight that the scan returned, not the guess in the prompt."""
     plant, kilograms = pick("C", "A", "D"), pick(4.5, 6.0, 3.25)
     start = Farm()
     start.ripe_kg[plant] = kilograms
@@ -469,7 +469,7 @@ def weigh_and_log(pick: Pick) -> Task:
 
 @world.task
 def bring_it_home(pick: Pick) -> Task:
-    """Somebody left the rover beside a plant with the valve open and a dose that is not in the log."""
+    """Clean up after somebody who left the rover at a plant, the valve open and the dose not logged."""
     plant, litres = pick("B", "D"), pick(2.5, 1.0)
     start = Farm(at=plant, locked=False, open_valves=[plant], tank=20.0 - litres, doses={plant: litres})
     pumped = read_logs()
@@ -495,7 +495,7 @@ def bring_it_home(pick: Pick) -> Task:
 
 @world.task
 def reach_target(pick: Pick) -> Task:
-    """The dose is what the planner says, and what was harvested on the way goes to the bin in the end."""
+    """Give the dose that the planner returns, then harvest another plant and deliver its fruit."""
     thirsty, ripe, target = pick("B", "C"), pick("A", "D"), pick(60, 55)
     planned = plan_dose(thirsty, target)
     litres = result_of(planned, "litres")
@@ -527,7 +527,7 @@ def reach_target(pick: Pick) -> Task:
 
 @world.task
 def water_plant_(pick: Pick) -> Task:
-    """One dry plant, which is looked at before anything moves."""
+    """Water one dry plant, reading its sensor before the rover moves."""
     plant, litres = pick("C", "A", "B"), pick(4.5, 2.0, 3.5)
     watering = [scan(plant), open_valve(plant), water_plant(plant, litres), close_valve(plant), log_dose(plant, litres)]
     return Task(

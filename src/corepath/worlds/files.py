@@ -46,7 +46,7 @@ FOLDERS: Final = (".", "archive", "backup", "drafts", "inbox", "shared")
 
 @dataclass
 class Tree:
-    """The files by path, those in the trash by the path they had, and who holds which lock."""
+    """The files by path, the trash by original path, and the owner of each lock."""
 
     files: dict[str, str] = field(default_factory=dict)
     trash: dict[str, str] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Tree:
     _replaced: list[str] = field(default_factory=list)
 
     def put(self, path: str, text: str) -> None:
-        """Write a file; what was there goes to the trash."""
+        """Write a file; one that it replaces goes to the trash."""
         if path in self.files:
             self.trash[path] = self.files[path]
             self._replaced = sorted({*self._replaced, path})
@@ -65,7 +65,7 @@ class Tree:
         return "you" in self.locks.values()
 
     def replaced(self) -> bool:
-        """Whether a file was ever put over another one."""
+        """Whether a file was ever replaced by another one."""
         return bool(self._replaced)
 
 
@@ -209,7 +209,7 @@ def _text(tree: Tree, path: str) -> str:
 
 
 def _in_folder(tree: Tree, path: str, folder: str) -> str:
-    """The path that a file would have in a folder."""
+    """The path of a file after moving it to a folder."""
     _text(tree, path)
     _be_folder(folder)
     if folder == _folder_of(path):
@@ -218,7 +218,7 @@ def _in_folder(tree: Tree, path: str, folder: str) -> str:
 
 
 def into(path: str, folder: str) -> str:
-    """A path with its folder changed."""
+    """The path in another folder."""
     name = path.rpartition("/")[2]
     return name if folder == "." else f"{folder}/{name}"
 
@@ -241,7 +241,7 @@ world.policy(
 
 
 def locked_only(*paths: str) -> list[Policy]:
-    """The policy that these shared files change under the agent's lock only."""
+    """Policies: change these shared files only under the agent's lock."""
     because = "Lock a file in 'shared' while you change its text"
     tools = (append_to_file, replace_text)
     return [never(tool.where(path=path), when=_unlocked(path), because=because) for path in paths for tool in tools]
@@ -252,25 +252,25 @@ def _unlocked(path: str) -> Callable[[Tree], bool]:
 
 
 def line(text: str) -> Any:
-    """A line of this text and no other; the white space around it does not matter."""
+    """This line of text, ignoring white space around it."""
     return regex(rf"\s*{text}\s*")
 
 
 def in_orders(parts: list[Procedure], *pairs: tuple[int, int]) -> Procedure:
-    """The parts, each whole, in every order that has the first of each pair before the second."""
+    """The parts one by one, in every order in which the first of each pair comes before the second."""
     orders = permutations(range(len(parts)))
     kept = [order for order in orders if all(order.index(one) < order.index(two) for one, two in pairs)]
     return choice(*(seq(*(parts[number] for number in order)) for order in kept))
 
 
 def under_lock(path: str, change: Action) -> list[Action]:
-    """A change of a shared file, under its lock."""
+    """The steps that change a shared file under its lock."""
     return [lock_file(path), change, unlock_file(path)]
 
 
 @world.task
 def append_if_absent(pick: Pick) -> Task:
-    """The task of the paper's table: a word is appended where it is missing, and only there."""
+    """The task of the paper's table: append a word only if it is missing."""
     path, word = pick(("meeting_notes.txt", "agenda"), ("todo.txt", "invoices"), ("travel.txt", "passport"))
     present = pick(False, True, False, True)
     text = "Room 4 at nine. Coffee is ordered, the minutes of May are printed." + (f"\n{word}" if present else "")
@@ -298,7 +298,7 @@ def append_if_absent(pick: Pick) -> Task:
 
 @world.task
 def complete_lists(pick: Pick) -> Task:
-    """Which lists lack a name only a search tells; each is completed under its own lock, one lock at a time."""
+    """Search for the lists that lack a name, and complete each under its own lock, one lock at a time."""
     name = pick("Cleo", "Dov", "Ines")
     paths = ["shared/rota.txt", "shared/keys.txt", "shared/lunch.txt"]
     lacking = pick(paths[:2], paths[1:], paths[2:], [paths[0], paths[2]])
@@ -334,7 +334,7 @@ def complete_lists(pick: Pick) -> Task:
 
 @world.task
 def busy_file(pick: Pick) -> Task:
-    """Where a colleague holds the lock, the line goes into a note instead."""
+    """If a colleague holds the lock, write the line to a note instead."""
     path, colleague = pick("shared/rota.txt", "shared/keys.txt"), pick("Bo", "Emil")
     words = pick("Closed on Friday", "Back at noon")
     taken = pick(True, False, True, False)
@@ -378,7 +378,7 @@ def busy_file(pick: Pick) -> Task:
 
 @world.task
 def sort_inbox(pick: Pick) -> Task:
-    """Files go where their names are free; what collides the listing tells, and nothing is put over another file."""
+    """Move each file of the inbox to the archive, or to the drafts if its name is taken there."""
     names = ["april.txt", "june.txt", "may.txt", "rent.txt", "roof.txt"]
     taken = pick(["may.txt", "rent.txt"], ["april.txt"], ["june.txt", "roof.txt"])
     files = {f"inbox/{name}": f"Received this year, to be filed under {name} by the end of it." for name in names}
@@ -411,7 +411,7 @@ def sort_inbox(pick: Pick) -> Task:
 
 @world.task
 def delete_largest(pick: Pick) -> Task:
-    """Which file goes its size decides; all are measured, and the one that goes is read."""
+    """Measure all files, and read and delete the largest."""
     sizes = pick([44, 71, 52], [80, 61, 62], [45, 46, 58])
     names = pick(["draft1.txt", "draft2.txt", "draft3.txt"], ["north.txt", "south.txt", "west.txt"])
     files = {f"drafts/{name}": name[0] * size for name, size in zip(names, sizes, strict=True)}
@@ -442,7 +442,7 @@ def delete_largest(pick: Pick) -> Task:
 
 @world.task
 def check_backup(pick: Pick) -> Task:
-    """Two folders are compared; where no copy is missing nothing is to be changed."""
+    """Compare two folders and add missing copies; if none is missing, change nothing."""
     names = pick(["letter.txt", "plan.txt"], ["budget.txt", "survey.txt"])
     whole = pick(True, False, True, False)
     texts = {name: f"The third version of {name}, which nobody has signed as yet." for name in names}
@@ -487,7 +487,7 @@ def check_backup(pick: Pick) -> Task:
 
 @world.task
 def look_into_trash(pick: Pick) -> Task:
-    """Deleted files are restored, read and deleted again; in the end all is as it was."""
+    """Restore, read and delete files from the trash; the final state equals the start."""
     paths = pick(["drafts/bill.txt", "inbox/offer.txt"], ["inbox/memo.txt", "shared/old.txt"])
     start = Tree(trash={path: f"This was {path}, sent on the second of May, with thanks." for path in paths})
 
@@ -519,7 +519,7 @@ def look_into_trash(pick: Pick) -> Task:
 
 @world.task
 def merge_minutes(pick: Pick) -> Task:
-    """Two notes go into the minutes, word for word and in order; they are deleted when that is seen to have worked."""
+    """Append two notes to the minutes, word for word and in order; check the result, then delete the notes."""
     days = pick(["monday", "tuesday"], ["thursday", "friday"])
     old, said = "Minutes of this week, written down by all of us together:", pick("four wells", "two pumps")
     notes = {f"drafts/{day}.txt": f"On {day} we agreed that {said} will be enough until the summer." for day in days}
@@ -558,7 +558,7 @@ def merge_minutes(pick: Pick) -> Task:
 
 @world.task
 def exchange(pick: Pick) -> Task:
-    """Two files of one name change places through a third folder, from either side."""
+    """Swap two files of the same name by way of a third folder; either may go first."""
     name, one, two = pick(
         ("plan.txt", "drafts", "shared"), ("rates.txt", "inbox", "shared"), ("map.txt", "drafts", "inbox")
     )
@@ -591,7 +591,7 @@ def exchange(pick: Pick) -> Task:
 
 @world.task
 def rotate_log(pick: Pick) -> Task:
-    """The size decides: a long log is put away and begun anew, a short one gets a line."""
+    """Archive a long log and start a new one; append a line to a short one."""
     path, word = pick("log.txt", "visits.txt"), pick("checked", "seen")
     size, limit = pick(90, 48, 60, 61), pick(60, 55)
     text = "v" * size
@@ -630,7 +630,7 @@ def rotate_log(pick: Pick) -> Task:
 
 @world.task
 def rename_everywhere(pick: Pick) -> Task:
-    """Three shared files are changed, each with a copy made before and under its own lock, in any order."""
+    """Change three shared files in any order, each backed up first and under its own lock."""
     old, new = pick(("Olsen", "Berg"), ("Harbour", "Bay"), ("pump", "engine"))
     names = pick(["keys.txt", "lunch.txt", "rota.txt"], ["rates.txt", "rooms.txt", "tours.txt"])
     paths = [f"shared/{name}" for name in names]

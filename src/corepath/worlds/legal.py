@@ -62,7 +62,7 @@ RULINGS: dict[str, tuple[Rule, bool]] = {
     "Works of others must not be copied without consent": ("T3", True),
     "Copies songs of other users": ("T3", False),
 }
-"""Every statement on file: the rule that is about it, and whether it adheres to it."""
+"""Every statement on file: the rule that applies, and whether the statement adheres to it."""
 
 RULE_TEXTS: dict[Rule, str] = {
     "P1": "Users must be informed before data collection",
@@ -76,7 +76,7 @@ RULE_TEXTS: dict[Rule, str] = {
 
 @dataclass
 class Case:
-    """What a party is said to do, the document that is about it, and what was decided."""
+    """A claim about a party, the document that applies, and the decision."""
 
     party: str
     claim: str
@@ -87,7 +87,7 @@ class Case:
 
 @dataclass
 class Desk:
-    """The cases, and what was done about rules, statements and parties."""
+    """The cases, rules, statements and parties, with what was decided about them."""
 
     cases: dict[str, Case] = field(default_factory=dict)
     amended: dict[str, str] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class Desk:
     holds: list[str] = field(default_factory=list)
 
     def contradicts(self) -> bool:
-        """Whether a statement is approved and flagged."""
+        """Whether a statement is both approved and flagged."""
         return any(statement in self.flags for statement in self.approved)
 
 
@@ -234,12 +234,12 @@ def amend_rule(desk: Desk, rule: Rule, text: str) -> str:
 
 
 def document_of(rule: Rule) -> Document:
-    """The document that a rule stands in."""
+    """The document that contains a rule."""
     return "privacy policy" if rule.startswith("P") else "terms of service"
 
 
 def folded(text: str) -> str:
-    """A text without what does not matter: case, white space, the full stop."""
+    """The text without case, white space and the final full stop."""
     return " ".join(text.split()).casefold().rstrip(".")
 
 
@@ -288,13 +288,13 @@ world.policy(
 
 
 def ends(start: Desk, **changed: Any) -> Callable[[Desk], bool]:
-    """The goal that these fields are so, and all others as they were."""
+    """A goal: these fields changed, all others as at the start."""
     expected = replace(start, **changed)
     return lambda desk: desk == expected
 
 
 def settled(cases: dict[str, Case]) -> dict[str, Case]:
-    """The cases, decided and closed as the rulings are."""
+    """The cases after they are decided correctly and closed."""
     return {
         number: replace(case, decision="no violation" if RULINGS[case.claim][1] else "violation", open=False)
         for number, case in cases.items()
@@ -302,17 +302,17 @@ def settled(cases: dict[str, Case]) -> dict[str, Case]:
 
 
 def check(statement: str) -> Action:
-    """The step that checks a statement against the document that is about it."""
+    """The step that checks a statement against the right document, for procedures."""
     return check_compliance(same_text(statement), document_of(RULINGS[statement][0]))
 
 
 def checked(statement: str) -> Action:
-    """The same as one call, for decoys."""
+    """The call that checks a statement against the right document, for decoys."""
     return check_compliance(statement, document_of(RULINGS[statement][0]))
 
 
 def acts(case: str, of: Case) -> Procedure:
-    """What comes between reading a case of a violation and suspending the party."""
+    """The steps of a violation case before the party is suspended."""
     rule = result_of(check(of.claim), "rule")
     flagged = flag_violation(same_text(of.claim), rule)
     return seq(read_case(case), check(of.claim),
@@ -320,14 +320,14 @@ def acts(case: str, of: Case) -> Procedure:
 
 
 def settle(case: str, of: Case) -> Procedure:
-    """The way to settle one case."""
+    """The steps that settle one case."""
     if not RULINGS[of.claim][1]:
         return seq(acts(case, of), suspend_party(of.party), close_case(case))
     return seq(read_case(case), check(of.claim), record_decision(case, "no violation"), close_case(case))
 
 
 def settle_calls(case: str, of: Case) -> list[Action]:
-    """One right way to settle a case, call by call."""
+    """The calls of one correct way to settle a case."""
     rule, adheres = RULINGS[of.claim]
     looked = [read_case(case), checked(of.claim)]
     if adheres:
@@ -337,7 +337,7 @@ def settle_calls(case: str, of: Case) -> list[Action]:
 
 
 def case_policies(case: str, of: Case) -> list[Policy]:
-    """The reasons for the order in which a case is settled."""
+    """Policies: the order of the steps that settle a case."""
     claim, party, (rule, adheres) = same_text(of.claim), of.party, RULINGS[of.claim]
     found: list[Policy] = [
         before(check(of.claim), record_decision.where(case=case), because="Read the case and check its claim")
@@ -351,7 +351,7 @@ def case_policies(case: str, of: Case) -> list[Policy]:
 
 @world.task
 def approve_if_adheres(pick: Pick) -> Task:
-    """The task of the paper's table: what adheres is approved, what does not is left alone."""
+    """The task of the paper's table: approve a statement if it adheres; otherwise do nothing."""
     statement = pick("Users must be informed before data collection", "Location may be recorded without notice",
                      "Data must be erased when an account is closed", "Messages are kept for ten years")  # fmt: skip
     approve, said = approve_policy(statement), checked(statement)
@@ -370,7 +370,7 @@ def approve_if_adheres(pick: Pick) -> Task:
 
 @world.task
 def enforce_if_listed(pick: Pick) -> Task:
-    """Case A of the paper: enforce what is listed, after the check; what is not listed is not enforced."""
+    """Case A of the paper: enforce a rule after the check, and only if it is listed."""
     statement, reason = pick(
         ("Users must not engage in fraudulent activities", "Fraudulent activity detected"),
         ("An account must not be shared with other people", "Account sharing detected"),
@@ -394,7 +394,7 @@ def enforce_if_listed(pick: Pick) -> Task:
 
 @world.task
 def correct_flag(pick: Pick) -> Task:
-    """The rule to cite is what the check returns; the flag that a colleague set may be wrong, or right."""
+    """Cite the rule that the check returns, and correct a colleague's flag if it is wrong."""
     statement, reason = pick(
         ("A family may use one login", "Account sharing"), ("Copies songs of other users", "Copied works")
     )
@@ -432,7 +432,7 @@ def correct_flag(pick: Pick) -> Task:
 
 @world.task
 def three_statements(pick: Pick) -> Task:
-    """Each statement is checked, then approved or flagged; the three may be interleaved in any way."""
+    """Check three statements and approve or flag each, interleaved freely."""
     statements = pick.some(3, "Personal data must not be sold to third parties", "Messages are kept for ten years",
                            "Users must be informed before data collection", "Location may be recorded without notice",
                            "Data must be erased when an account is closed")  # fmt: skip
@@ -462,7 +462,7 @@ def three_statements(pick: Pick) -> Task:
 
 @world.task
 def settle_case(pick: Pick) -> Task:
-    """The claim decides: a violation takes seven calls, anything else takes four."""
+    """Settle a case: a violation takes seven calls, anything else four."""
     number, party = pick("C7", "C12"), pick("Lumen", "Corvo")
     claim = pick("Sells e-mail addresses to advertisers", "Data must be erased when an account is closed",
                  "Location may be recorded without notice")  # fmt: skip
@@ -497,7 +497,7 @@ def settle_case(pick: Pick) -> Task:
 
 @world.task
 def settle_all_cases(pick: Pick) -> Task:
-    """Which cases are open only the list tells; one of them is a violation, and a closed one stays as it is."""
+    """List the cases and settle the open ones, one of which is a violation; leave the closed one."""
     guilty, cleared = pick(("Lumen", "Corvo"), ("Corvo", "Tessa"))
     claim = pick("Copies songs of other users", "Reviews may be bought")
     fine = pick("An account must not be shared with other people", "Users must not engage in fraudulent activities")
@@ -529,7 +529,7 @@ def settle_all_cases(pick: Pick) -> Task:
 
 @world.task
 def repeat_offender(pick: Pick) -> Task:
-    """Two cases of one party: it is notified of both rules before it is suspended, once."""
+    """Settle two cases of one party: notify it of both rules, then suspend it once."""
     party, numbers = pick("Lumen", "Corvo"), pick(("C4", "C9"), ("C2", "C5"))
     claims = pick(("Sells e-mail addresses to advertisers", "Messages are kept for ten years"),
                   ("Copies songs of other users", "Reviews may be bought"))  # fmt: skip
@@ -559,7 +559,7 @@ def repeat_offender(pick: Pick) -> Task:
 
 @world.task
 def amend_two_rules(pick: Pick) -> Task:
-    """Two rules get a new text under one hold, and the texts are approved when it is off."""
+    """Amend two rules under one hold, and approve the new texts after releasing it."""
     privacy: dict[Rule, str] = {"P1": "Users must be informed in writing before data collection",
                                 "P3": "Data must be erased within a month of closing an account"}  # fmt: skip
     terms: dict[Rule, str] = {"T1": "Users must not engage in fraud or attempted fraud",
@@ -597,7 +597,7 @@ def amend_two_rules(pick: Pick) -> Task:
 
 @world.task
 def report_only(pick: Pick) -> Task:
-    """One approved statement is against the rules, and still nothing is to be changed."""
+    """Check all approved statements and report, without changing anything."""
     statements = sorted(pick.some(3, "Users must be informed before data collection", "Messages are kept for ten years",
                                   "Personal data must not be sold to third parties",
                                   "Location may be recorded without notice"))  # fmt: skip
@@ -624,7 +624,7 @@ def report_only(pick: Pick) -> Task:
 
 @world.task
 def recheck_under_hold(pick: Pick) -> Task:
-    """Two documents are held one at a time while statements are checked; in the end no hold is left."""
+    """Hold two documents, one at a time, while checking statements, and release both."""
     of: dict[Document, tuple[str, str]] = {
         "privacy policy": pick(("Messages are kept for ten years", "Personal data must not be sold to third parties"),
                                ("Location may be recorded without notice", "Messages are kept for ten years")),
@@ -658,7 +658,7 @@ def recheck_under_hold(pick: Pick) -> Task:
 
 @world.task
 def clean_register(pick: Pick) -> Task:
-    """Approved statements that violate a rule are withdrawn, then flagged; never both at once."""
+    """Withdraw approved statements that violate a rule, then flag them; they are never both at once."""
     bad = pick(["Copies songs of other users", "Reviews may be bought"], ["A family may use one login"],
                ["Reviews may be bought", "A family may use one login"])  # fmt: skip
     good = pick("Users must not engage in fraudulent activities", "An account must not be shared with other people")

@@ -47,7 +47,7 @@ Rows = list[str]
 
 @dataclass
 class Grid:
-    """The map, where the player is, and what it did.
+    """The map, the position of the player, and what it did.
 
     In the rows, # is a wall, x restricted, F a fuel station, @ the start, S both of these, = the gate; A, B and C are
     checkpoints.
@@ -68,11 +68,11 @@ class Grid:
     _away: bool = False
 
     def sign(self) -> str:
-        """What the map shows where the player is."""
+        """The map's sign at the player's position."""
         return self.rows[self.at[1]][self.at[0]]
 
     def is_at(self, cell: Cell) -> bool:
-        """Whether the player is there."""
+        """Whether the player is at this cell."""
         return self.at == list(cell)
 
     def all_of(self, signs: str) -> list[list[int]]:
@@ -80,7 +80,7 @@ class Grid:
         return [[x, y] for y, row in enumerate(self.rows) for x, sign in enumerate(row) if sign in signs]
 
     def beyond(self, steps: int) -> bool:
-        """Whether more steps were taken than that."""
+        """Whether the player took more steps than this."""
         return self._steps > steps
 
     def careless(self) -> bool:
@@ -274,27 +274,27 @@ world.policy(
 
 
 def turned(rows: Rows) -> Rows:
-    """The map mirrored at its diagonal: right becomes down."""
+    """The map mirrored along its diagonal: right becomes down."""
     return ["".join(column) for column in zip(*rows, strict=True)]
 
 
 def spot(rows: Rows, sign: str) -> Cell:
-    """The cell that has this sign."""
+    """The first cell with one of these signs."""
     return next((x, y) for y, row in enumerate(rows) for x, one in enumerate(row) if one in sign)
 
 
 def drawn(rows: Rows, **rest: Any) -> Grid:
-    """The grid of a map, the player at its start."""
+    """A grid with this map and the player at its start."""
     return Grid(rows=rows, at=list(spot(rows, "S@")), **rest)
 
 
 def told(cell: Cell) -> str:
-    """The cell as prompts say it."""
+    """The cell as text for a prompt."""
     return f"({cell[0]},{cell[1]})"
 
 
 def neighbours(rows: Rows, cell: Cell, shut: str) -> Iterator[tuple[Action, Cell]]:
-    """The steps from a cell, and where they lead."""
+    """The possible steps from a cell, with the cells they lead to."""
     for (right, down), moved in MOVES.items():
         x, y = cell[0] + right, cell[1] + down
         if 0 <= x < len(rows[0]) and 0 <= y < len(rows) and rows[y][x] not in shut:
@@ -302,7 +302,7 @@ def neighbours(rows: Rows, cell: Cell, shut: str) -> Iterator[tuple[Action, Cell
 
 
 def distances(rows: Rows, end: Cell, shut: str = "#x=") -> dict[Cell, int]:
-    """The fewest steps to a cell, from everywhere, past what is shut."""
+    """The number of steps from every cell to `end`, avoiding the signs in `shut`."""
     found, waiting = {end: 0}, [end]
     for cell in waiting:
         for _, other in neighbours(rows, cell, shut):
@@ -313,7 +313,7 @@ def distances(rows: Rows, end: Cell, shut: str = "#x=") -> dict[Cell, int]:
 
 
 def ways(rows: Rows, start: Cell, end: Cell) -> Procedure:
-    """All of the shortest allowed ways."""
+    """All shortest allowed paths between two cells."""
     left = distances(rows, end)
 
     def onward(cell: Cell) -> Procedure:
@@ -324,7 +324,7 @@ def ways(rows: Rows, start: Cell, end: Cell) -> Procedure:
 
 
 def way(rows: Rows, *stops: Cell, shut: str = "#x=") -> list[Action]:
-    """One shortest way from stop to stop."""
+    """One shortest path from stop to stop."""
     calls: list[Action] = []
     for cell, end in pairwise(stops):
         left, here = distances(rows, end, shut), cell
@@ -335,7 +335,7 @@ def way(rows: Rows, *stops: Cell, shut: str = "#x=") -> list[Action]:
 
 
 def length(rows: Rows, *stops: Cell) -> int:
-    """The steps of such a way."""
+    """The length of a shortest path from stop to stop."""
     return len(way(rows, *stops))
 
 
@@ -346,7 +346,7 @@ def rounds(
     *,
     back: bool,
 ) -> tuple[Procedure, int]:
-    """All of the shortest rounds from the start over the stops, doing there what is to be done; and their steps."""
+    """All shortest routes from the start over the stops, with the actions at each stop, and their length."""
     start = spot(rows, "S@")
     found: dict[int, list[Procedure]] = {}
     for order in filter(fits, permutations(stops)):
@@ -359,7 +359,7 @@ def rounds(
 
 
 def thrift(steps: int) -> Policy:
-    """No step more than that."""
+    """Policy: take no more steps than this."""
     return never(any_move, leaves=lambda grid: grid.beyond(steps), because="Never take more steps than the task needs")
 
 
@@ -368,7 +368,7 @@ def thrift(steps: int) -> Policy:
 
 @world.task
 def corner_fast(pick: Pick) -> Task:
-    """The task of the paper's table: all shortest ways to the corner, none of them over a restricted cell."""
+    """The task of the paper's table: any shortest path to the corner that avoids restricted cells."""
     corner, rows = pick(
         ("bottom-right", ["@....", ".#.x.", ".....", ".x.#.", "....*"]),
         ("bottom-right", ["@....", "...#.", ".x...", ".#...", "....*"]),
@@ -388,7 +388,7 @@ def corner_fast(pick: Pick) -> Task:
 
 @world.task
 def patrol(pick: Pick) -> Task:
-    """Three meters are read in a round that ends as it began: at the base, with a full tank."""
+    """Read three meters on a round trip that starts and ends at the base with a full tank."""
     plain = ["A...B", ".#x#.", "..S..", ".#.#.", "..C.."]
     rows = pick(plain, turned(plain), plain[::-1])
     start = drawn(rows, meters={"A": 7, "B": 12, "C": 5})
@@ -413,7 +413,7 @@ def patrol(pick: Pick) -> Task:
 
 @world.task
 def closed_bridge(pick: Pick) -> Task:
-    """One of two bridges is closed; the map tells which one before the first step."""
+    """One of two bridges is closed; read the map before the first step to see which."""
     north, south = ["..x..", "..#..", "@.#.F", "..#..", "....."], [".....", "..#..", "@.#.F", "..#..", "..x.."]
     rows = pick(north, south, turned(north), turned(south))
     start, end, bad = spot(rows, "@"), spot(rows, "F"), spot(rows, "x")
@@ -439,7 +439,7 @@ def closed_bridge(pick: Pick) -> Task:
 
 @world.task
 def sealed_orders(pick: Pick) -> Task:
-    """In which order to sign in only the orders tell; the other way round is as long and leaves the same stamps."""
+    """Sign in at the checkpoints in the given order; the reverse order is as long and leaves the same stamps."""
     plain = ["A.#..", ".....", "..S.B", ".#.x.", "C...."]
     rows, route = pick(plain, turned(plain)), pick(["B", "A", "C"], ["A", "C", "B"], ["C", "A", "B"])
     base, cells = spot(rows, "S"), {sign: spot(rows, sign) for sign in "ABC"}
@@ -475,7 +475,7 @@ def sealed_orders(pick: Pick) -> Task:
 
 @world.task
 def deliver_two(pick: Pick) -> Task:
-    """Two parcels are two trips, though both could be carried at once and nobody would see."""
+    """Deliver two parcels in two trips, although both could be carried unseen in one."""
     plain = ["1..#.", ".#...", "..S.2", ".x.#.", "....."]
     rows = pick(plain, turned(plain))
     base, one, two = spot(rows, "S"), spot(rows, "1"), spot(rows, "2")
@@ -509,7 +509,7 @@ def deliver_two(pick: Pick) -> Task:
 
 @world.task
 def through_the_gate(pick: Pick) -> Task:
-    """The gate is closed behind the player each time, also when it will come back soon."""
+    """Close the gate after each passage, even if the player soon returns."""
     plain = ["..#.S", "..#..", "..=..", "..#..", "1.#.."]
     rows, parcel = pick(plain, turned(plain), plain[::-1]), pick("seeds", "tools")
     base, gate, there = spot(rows, "S"), spot(rows, "="), spot(rows, "1")
@@ -543,7 +543,7 @@ def through_the_gate(pick: Pick) -> Task:
 
 @world.task
 def fuel_on_the_way(pick: Pick) -> Task:
-    """Whether to stop at the station half-way depends on the tank; arriving is possible without, the reserve is not."""
+    """Stop for fuel on the way only if the reserve would be needed otherwise."""
     plain = ["@..#.", ".#...", "..F..", ".#.x.", "....F"]
     rows, fuel = pick(plain, turned(plain)), pick(9, 12, 8, 10)
     start, half, end = spot(rows, "@"), spot(rows, "F"), (4, 4)
@@ -573,7 +573,7 @@ def fuel_on_the_way(pick: Pick) -> Task:
 
 @world.task
 def no_way(pick: Pick) -> Task:
-    """The only way leads over a restricted cell, so the player stays; with a free one it goes."""
+    """Stay if the only path crosses a restricted cell; otherwise go."""
     wall, free = ["S.#..", "..#..", "..x..", "..#..", "..#.*"], ["S.#..", "..#..", ".....", "..#x.", "..#.*"]
     rows = pick(wall, free, turned(wall), turned(free))
     base, end, bad = spot(rows, "S"), spot(rows, "*"), spot(rows, "x")
@@ -605,7 +605,7 @@ def no_way(pick: Pick) -> Task:
 
 @world.task
 def log_meters(pick: Pick) -> Task:
-    """What the meters show is logged where they stand, not all at the end."""
+    """Log each meter where it is, not all at the end."""
     plain = ["A.#.B", ".....", "..@..", ".x.#.", "..C.."]
     rows = pick(plain, turned(plain), plain[::-1])
     meters = dict(zip("ABC", pick([31, 18, 44], [9, 27, 13]), strict=True))
@@ -635,7 +635,7 @@ def log_meters(pick: Pick) -> Task:
 
 @world.task
 def stamp_first(pick: Pick) -> Task:
-    """One stamp is asked for at another checkpoint; the third may be had on the way there or back."""
+    """One checkpoint requires the stamp of another; the third may be visited at any time."""
     plain = ["B..#.", ".#...", ".C.S.", "...x.", "A...."]
     rows = pick(plain, turned(plain))
     early, late = pick(("A", "B"), ("B", "A"))
@@ -658,7 +658,7 @@ def stamp_first(pick: Pick) -> Task:
 
 @world.task
 def wanted_parcel(pick: Pick) -> Task:
-    """Which of two parcels is wanted only the orders tell; the other one lies in the way."""
+    """The orders tell which of two parcels to deliver; the other one is on the way."""
     plain = ["..#..", ".....", "S.2.1", ".x...", "....."]
     rows, wanted = pick(plain, turned(plain)), pick("parcel_1", "parcel_2")
     base, cells = spot(rows, "S"), {"parcel_1": spot(rows, "1"), "parcel_2": spot(rows, "2")}

@@ -42,7 +42,7 @@ Do what was asked and leave everything else as it is.
 
 @dataclass
 class Bank:
-    """The accounts, each of which has a balance and a limit, and what came in as cash and as fees."""
+    """The accounts with their balances and limits, and the cash and fees received."""
 
     balance: dict[str, float] = field(default_factory=dict)
     limit: dict[str, float] = field(default_factory=dict)
@@ -57,16 +57,16 @@ class Bank:
     _breaches: list[str] = field(default_factory=list)
 
     def like(self, other: Bank) -> bool:
-        """Whether both are the same to a cent, but for what is private."""
+        """Whether all public fields are equal, amounts within a cent."""
         return all(alike(value, getattr(other, name)) for name, value in vars(self).items() if name[0] != "_")
 
     def book(self, entry: str, *breaches: str) -> None:
-        """Remember an entry, and what was wrong with it."""
+        """Record an entry and the rules it broke."""
         self._entries = sorted([*self._entries, entry])
         self._breaches = sorted({*self._breaches, *breaches})
 
     def forget(self, account: str) -> None:
-        """Take an account off the books."""
+        """Remove an account from the books."""
         for part in (self.balance, self.limit, self.approved, self.interest):
             part.pop(account, None)
 
@@ -75,7 +75,7 @@ class Bank:
         return "unauthorised" in self._breaches
 
     def over_limit(self) -> bool:
-        """Whether more was sent than a limit or an approval allows."""
+        """Whether more was sent than the limit or the approval allows."""
         return "over the limit" in self._breaches
 
     def in_parts(self) -> bool:
@@ -87,17 +87,17 @@ class Bank:
         return any(balance < -0.005 for balance in self.balance.values())
 
     def hold_touched(self) -> bool:
-        """Whether a balance is below what is on hold."""
+        """Whether a balance is below the amount on hold."""
         return any(self.balance[account] < held - 0.005 for account, held in self.held.items())
 
 
 def close(one: float, other: float) -> bool:
-    """Whether two amounts are the same to a cent."""
+    """Whether two amounts are equal within a cent."""
     return abs(one - other) < 0.01
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two values are the same, amounts to a cent."""
+    """Whether two values are equal, amounts within a cent."""
     if isinstance(one, float | int):
         return close(one, other)
     if isinstance(one, dict):
@@ -282,7 +282,7 @@ def bank_with(**balance: float) -> Bank:
 
 
 def ends(start: Bank, balances: dict[str, float | None], **fields: Any) -> Callable[[Bank], bool]:
-    """The goal that the bank is as it was but for these balances (None: closed) and fields."""
+    """A goal: these balances (None for a closed account) and fields changed, all else as at the start."""
     end = deepcopy(start)
     for account, balance in balances.items():
         if balance is None:
@@ -296,19 +296,19 @@ def ends(start: Bank, balances: dict[str, float | None], **fields: Any) -> Calla
 
 
 def sent(source: str, target: str, amount: Any) -> Procedure:
-    """The way to send money."""
+    """The steps that send money."""
     return seq(authorise(source), transfer(source, target, amount), revoke(source))
 
 
 def revoked_last(source: str, *targets: str) -> list[Policy]:
-    """An authorisation for several transfers ends after all of them."""
+    """Policies: revoke an authorisation only after all of its transfers."""
     because = "revoke the authorisation when its transfers are done"
     return [before(transfer.where(source=source, target=target), revoke(source), because=because) for target in targets]
 
 
 @world.task
 def fee_after_deposit(pick: Pick) -> Task:
-    """The task of the paper's table: there is nothing to take a fee from before the deposit."""
+    """The task of the paper's table: the fee can only be charged after the deposit."""
     account, amount, fee = pick("A123", "K7", "Z900"), pick(100, 80, 250), pick(50, 12, 20)
     return Task(
         prompt=f"Create account '{account}', deposit {amount}, charge a fee of {fee}, and check the balance.",
@@ -328,7 +328,7 @@ def fee_after_deposit(pick: Pick) -> Task:
 
 @world.task
 def over_limit(pick: Pick) -> Task:
-    """Above the limit nothing is sent but a request, unless an approval is there already."""
+    """For an amount above the limit, send only a request, unless there is already an approval."""
     amount, approved = pick(500, 800), pick(False, True)
     start = bank_with(A100=2000.0, B200=100.0)
     start.limit["A100"] = 300.0
@@ -362,7 +362,7 @@ def over_limit(pick: Pick) -> Task:
 
 @world.task
 def three_bills(pick: Pick) -> Task:
-    """The limit says which of three bills may be paid; an approval is requested for the others."""
+    """Pay those of three bills that are within the limit, and request approval for the others."""
     bills = dict(zip(["B200", "C300", "D400"], pick([200, 450, 620], [700, 150, 300], [80, 260, 410]), strict=True))
     limit = pick(500, 280)
     start = bank_with(A100=3000.0, B200=0.0, C300=0.0, D400=0.0)
@@ -396,7 +396,7 @@ def three_bills(pick: Pick) -> Task:
 
 @world.task
 def just_short(pick: Pick) -> Task:
-    """The balance covers the amount and not the fee, by some cents; then nothing is to be done."""
+    """If the balance covers the amount but not the fee, do nothing."""
     amount, spare = pick(200, 640), pick(-0.3, 5.0, -0.01)
     fee = round(amount * 0.005, 2)
     start = bank_with(A100=round(amount + fee + spare, 2), B200=10.0)
@@ -433,7 +433,7 @@ def just_short(pick: Pick) -> Task:
 
 @world.task
 def close_out(pick: Pick) -> Task:
-    """What is sent is what the balance says once the interest is paid."""
+    """Send the balance that is read after the interest is paid."""
     old, interest = pick(900.0, 340.0), pick(12.5, 3.4)
     start = bank_with(A100=old, B200=60.0)
     start.interest["A100"] = interest
@@ -461,7 +461,7 @@ def close_out(pick: Pick) -> Task:
 
 
 def empties(account: str) -> list[Policy]:
-    """What holds of an account from which all is sent."""
+    """Policies: pay interest and read the balance before emptying an account."""
     because = "Before you empty an account, pay its interest, then read its balance"
     return [
         before(pay_interest(account), transfer.where(source=account), because=because),
@@ -471,7 +471,7 @@ def empties(account: str) -> list[Policy]:
 
 @world.task
 def merge_accounts(pick: Pick) -> Task:
-    """Two accounts are emptied into a new one, step by step or interleaved; one of them has a hold on it."""
+    """Empty two accounts into a new one, interleaved freely; one of them has a hold."""
     new, held = pick("N500", "M1"), pick("B200", "A100")
     start = bank_with(A100=pick(420.0, 75.0), B200=pick(310.0, 615.5))
     start.interest, start.held = {"A100": 4.2, "B200": 3.1}, {held: 50.0}
@@ -513,7 +513,7 @@ def merge_accounts(pick: Pick) -> Task:
 
 @world.task
 def flat_deposit(pick: Pick) -> Task:
-    """Money on hold must be released before it is sent, and what stays is put on hold again."""
+    """Release money on hold before sending it, and put the rest on hold again."""
     hold, taken, spare = pick(200, 150), pick(120, 90), pick(30, 70)
     start = bank_with(A100=float(hold + spare), B200=500.0)
     start.held["A100"] = hold
@@ -536,7 +536,7 @@ def flat_deposit(pick: Pick) -> Task:
 
 @world.task
 def pay_day(pick: Pick) -> Task:
-    """The cash must be on the account before the wages leave it, and the quoted fee comes last."""
+    """Deposit the cash before paying the wages, and charge the quoted fee last."""
     wages = dict(zip(["B200", "C300", "D400"], pick([400, 500, 550], [300, 320, 380]), strict=True))
     total, cash = sum(wages.values()), pick(1500, 1600)
     start = bank_with(E100=40.0, B200=0.0, C300=0.0, D400=0.0)
@@ -571,7 +571,7 @@ def pay_day(pick: Pick) -> Task:
 
 @world.task
 def mutual_debts(pick: Pick) -> Task:
-    """Two accounts owe each other; the balances decide which of them can pay first."""
+    """Two accounts owe each other money; the balances decide which one can pay first."""
     poor, rich = pick(("A100", "B200"), ("B200", "A100"))
     owed, due = pick(250, 180), pick(300, 320)
     start = bank_with(A100=100.0, B200=100.0)
@@ -605,7 +605,7 @@ def mutual_debts(pick: Pick) -> Task:
 
 @world.task
 def wrong_payee(pick: Pick) -> Task:
-    """What was sent to the wrong account goes back first, since the payer cannot pay twice."""
+    """Return what was sent to the wrong account first, because the payer cannot pay twice."""
     amount, left = pick(75, 130), pick(20.0, 5.0)
     right, wrong = pick(("B200", "C300"), ("C300", "B200"))
     start = bank_with(A100=left, B200=200.0, C300=200.0)
@@ -629,7 +629,7 @@ def wrong_payee(pick: Pick) -> Task:
 
 @world.task
 def card_check(pick: Pick) -> Task:
-    """Holds are placed, looked at and released; in the end the accounts are as they were."""
+    """Place, check and release holds; the final state equals the start."""
     amount, wrong = pick(1, 2), pick(10, 5)
     start = bank_with(A100=pick(80.0, 45.0), B200=300.0)
     because = "look at the account while it is on"

@@ -48,7 +48,7 @@ Do what was asked and leave everything else as it is.
 
 @dataclass
 class User:
-    """The address of a user, the hash of the password, and whether the user is locked out."""
+    """A user's email address and password hash, and whether the user is locked."""
 
     email: str
     hash: str
@@ -57,7 +57,7 @@ class User:
 
 @dataclass
 class Registry:
-    """The users, the hashes that wait to be stored, who is signed in, and how often signing in failed since."""
+    """The users, hashes not yet stored, who is signed in, and failed attempts since."""
 
     users: dict[str, User] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Registry:
         return not all(re.fullmatch(r"h-[0-9a-f]{8}", user.hash) for user in self.users.values())
 
     def locks_who_works(self) -> bool:
-        """Whether a user is signed in and locked."""
+        """Whether a user is locked while signed in."""
         return any(self.users[name].locked for name in self.signed_in)
 
 
@@ -276,18 +276,18 @@ def registry_of(*names: str, **emails: str) -> Registry:
 
 
 def ends(start: Registry, users: dict[str, User] | None = None, **changed: Any) -> Callable[[Registry], bool]:
-    """The goal that these users and fields are so, and all others as they were."""
+    """A goal: these users and fields changed, all else as at the start."""
     expected = replace(start, users={**start.users, **(users or {})}, **changed)
     return lambda registry: registry == expected
 
 
 def checks(name: str, email: str, password: str) -> list[Action]:
-    """What is to be known of a new user."""
+    """The checks of a new user."""
     return [validate_username(name), validate_email(email), find_user(email), validate_password(password)]
 
 
 def all_first(name: str, email: str, password: str) -> list[Policy]:
-    """The reason why nothing is hashed before all is known."""
+    """Policies: validate everything before hashing the password."""
     return [
         PASSWORD_FIRST,
         *(
@@ -298,7 +298,7 @@ def all_first(name: str, email: str, password: str) -> list[Policy]:
 
 
 def registration(name: str, email: str, password: str) -> str:
-    """What is asked where somebody wants to be registered."""
+    """The prompt of a request to register a user."""
     return (
         f"Register the user '{name}' with the e-mail address '{email}' and the password '{password}', if all of it is "
         "valid and the address is free. If not, find out everything that is wrong with it, and change nothing."
@@ -331,7 +331,7 @@ def name_then_hash(pick: Pick) -> Task:
 
 @world.task
 def register(pick: Pick) -> Task:
-    """A new user whose data are all right: four checks in any order, then the hash, then the entry."""
+    """Register a new user with valid data: four checks in any order, then hash, then add."""
     name, email = pick(("dora", "dora@example.org"), ("Emil_77", "emil@mail.example.com"))
     password = pick("Winter?Apple", "0-clouds-today")
     start, made = registry_of("ann"), hash_of(password)
@@ -355,7 +355,7 @@ def register(pick: Pick) -> Task:
 
 @world.task
 def reject(pick: Pick) -> Task:
-    """The same request with something wrong in it: all is looked at, and nothing is changed."""
+    """Reject a new user with invalid data: check everything and change nothing."""
     name, email, password = pick(
         ("dora", "dora@example", "Winter?Apple"), ("dora", "ann@example.com", "Winter?Apple"),
         ("d", "dora@example.org", "Winter?Apple"), ("ann", "dora@example.org", "Winter Apple"),
@@ -381,7 +381,7 @@ def reject(pick: Pick) -> Task:
 
 @world.task
 def new_password(pick: Pick) -> Task:
-    """Lock, set, unlock, and one test with the new password."""
+    """Set a new password: lock, set, unlock, and test it once."""
     name, password = pick("bob", "ann"), pick("Green/Window", "two=ravens=22")
     start, made = registry_of("ann", "bob"), hash_of(password)
     lock, unlock, stored = lock_user(name), unlock_user(name), set_password(name, made)
@@ -405,7 +405,7 @@ def new_password(pick: Pick) -> Task:
 
 @world.task
 def sign_in_round(pick: Pick) -> Task:
-    """Three users are signed in, looked at and signed out, one at a time; in the end all is as it was."""
+    """Sign in, check and sign out three users, one at a time; the final state equals the start."""
     one, two, three = names = pick(["ann", "bob", "cid"], ["cid", "ann", "bob"])
     start = registry_of("ann", "bob", "cid")
     visits = {name: [sign_in(name, PASSWORDS[name]), get_user(name), sign_out(name)] for name in names}
@@ -435,7 +435,7 @@ def sign_in_round(pick: Pick) -> Task:
 
 @world.task
 def repair_addresses(pick: Pick) -> Task:
-    """Whose address is broken only a look tells; only those get the new one, each of them checked."""
+    """Find the users with a broken address, and validate and set a new one for each of them."""
     broken = pick(["ann", "cid"], ["bob", "cid"], ["bob"], ["ann", "bob"])
     names = ("ann", "bob", "cid")
     start = registry_of(*names, **{name: f"{name}@example" for name in broken})
@@ -468,7 +468,7 @@ def repair_addresses(pick: Pick) -> Task:
 
 @world.task
 def name_or_proposal(pick: Pick) -> Task:
-    """The wanted name may be taken or wrong; then the one that is proposed is validated and used."""
+    """If the wanted name is taken or invalid, validate and use the proposed one."""
     wanted, proposed = pick(("ann", "ann_2"), ("2fast", "u_2fast_2"), ("nora", None))
     email, password = pick("nora@example.org", "n.berg@example.com"), pick("Copper~Moon", "Silver~Lake")
     name, start, made = proposed or wanted, registry_of("ann", "bob"), hash_of(password)
@@ -500,7 +500,7 @@ def name_or_proposal(pick: Pick) -> Task:
 
 @world.task
 def swap_addresses(pick: Pick) -> Task:
-    """Two users have each other's address; a third address keeps them from ever sharing one."""
+    """Swap the addresses of two users by way of a third one, so that they never share one."""
     one, two = pick(("ann", "bob"), ("cid", "ann"))
     mail = {one: pick("first@example.com", "north@example.com"), two: pick("second@example.com", "south@example.com")}
     spare = pick("spare@example.com", "interim@example.com")
@@ -533,7 +533,7 @@ def swap_addresses(pick: Pick) -> Task:
 
 @world.task
 def end_of_shift(pick: Pick) -> Task:
-    """What the last shift left behind only the status tells; it is looked at again at the end."""
+    """Read the status to see what the last shift left behind, clean up, and read it again."""
     name, locked = pick(("bob", "cid"), ("ann", "bob"))
     left = sorted(map(hash_of, pick(("Old-Guess-1", "Old-Guess-2"), ("Try-Again-77", "Try-Again-78"))))
     start = registry_of("ann", "bob", "cid")
@@ -567,7 +567,7 @@ def end_of_shift(pick: Pick) -> Task:
 
 @world.task
 def leaked_passwords(pick: Pick) -> Task:
-    """Two users get new passwords and stay locked; who of them is signed in is signed out first."""
+    """Set new passwords for two users and leave them locked; sign out those who are signed in first."""
     online = pick("ann", "bob")
     new = {"ann": pick("Linen&Thread", "Maple&Birch"), "bob": pick("Stone*Bridge", "River*Stone")}
     start = registry_of(*new)
@@ -605,7 +605,7 @@ def leaked_passwords(pick: Pick) -> Task:
 
 @world.task
 def owner_asks(pick: Pick) -> Task:
-    """A change only for who knows the password; who does not is locked, and nothing else is done."""
+    """Make the change only if the caller knows the password; otherwise lock the user and do nothing else."""
     name, email = pick("cid", "ann"), pick("new.home@example.org", "moved@example.org")
     password = pick(PASSWORDS[name], "open-sesame!", PASSWORDS[name])
     start = registry_of("ann", "cid")

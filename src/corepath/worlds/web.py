@@ -43,7 +43,7 @@ Do what was asked and leave everything else as it is.
 
 @dataclass(frozen=True)
 class Page:
-    """One page of the site: what it says, where it leads, and what can be filled in on it."""
+    """One page of the site: its text, links and form fields."""
 
     title: str
     text: str
@@ -97,7 +97,7 @@ PAGES = {
 
 @dataclass
 class Browser:
-    """The pages one can go back to, the open one last, and what the browser keeps."""
+    """The history, with the open page last, and the bookmarks, cookies and forms."""
 
     trail: list[str] = field(default_factory=lambda: ["page1.html"])
     history: list[str] = field(default_factory=lambda: ["page1.html"])
@@ -125,7 +125,7 @@ class Browser:
         return PAGES[self.at]
 
     def asked(self) -> bool:
-        """Whether the open page asks about cookies and has no answer yet."""
+        """Whether the open page still waits for an answer about cookies."""
         return self.page.asks and self.at not in self.cookies
 
 
@@ -292,23 +292,23 @@ by_address = never(click_link.any(), because="An address that the task names is 
 
 
 def look_up(name: str, what: str) -> Procedure:
-    """The way to read a page one link away, and to come back."""
+    """The steps that read a linked page and go back."""
     return seq(click_link(name), facts_with(what), go_back())
 
 
 def facts_with(what: str) -> Action:
-    """Reading the facts of the page that gives this one."""
+    """A call that reads the facts of a page, this one among them."""
     return get_page_facts().returns({what: ANY})
 
 
 def searched(text: str, page: str) -> Action:
-    """Having searched that page for a text."""
+    """A call that searches this page for a text."""
     return search_text(text).returns({"page": page})
 
 
 @world.task
 def find_quote(pick: Pick) -> Task:
-    """The task of the paper's table: open a page, search it for a text."""
+    """The task of the paper's table: open a page and search it for a text."""
     page, text = pick(
         ("page2.html", "Matt then discusses his former job,"),
         ("page3.html", "he would not live anywhere else,"),
@@ -331,7 +331,7 @@ def find_quote(pick: Pick) -> Task:
 
 @world.task
 def deep_link(pick: Pick) -> Task:
-    """A page two clicks away, whose address could be guessed; on the way a page asks about cookies."""
+    """Reach a page two clicks away, without guessing its address; a page on the way asks about cookies."""
     name, what = pick(("Ferry", "last boat"), ("Bus", "last bus"), ("Market", "market day"))
     trail = ["page1.html", "town.html", f"{name.lower()}.html"]
     return Task(
@@ -357,7 +357,7 @@ def deep_link(pick: Pick) -> Task:
 
 @world.task
 def look_and_return(pick: Pick) -> Task:
-    """Three pages are looked up one by one, and the browser ends as it was."""
+    """Look up three pages one by one; the final state equals the start."""
     order = pick(["Ferry", "Bus", "Market"], ["Market", "Ferry", "Bus"], ["Bus", "Market", "Ferry"])
     facts = {"Ferry": "last boat", "Bus": "last bus", "Market": "market day"}
     seen = ["bus.html", "ferry.html", "market.html", "page1.html", "town.html"]
@@ -392,7 +392,7 @@ def look_and_return(pick: Pick) -> Task:
 
 @world.task
 def already_kept(pick: Pick) -> Task:
-    """Three things to look at; where all of them hold there is nothing to change."""
+    """Check three things; if all of them hold, change nothing."""
     page, text = pick(("page2.html", "shipyard"), ("page3.html", "flood"), ("page4.html", "ferry"))
     other = pick("bus.html", "market.html")
     kept = pick(True, False, True, False)
@@ -430,7 +430,7 @@ def already_kept(pick: Pick) -> Task:
 
 @world.task
 def prune_bookmarks(pick: Pick) -> Task:
-    """Which bookmarks go only the two lists together tell; both are read before the first is removed."""
+    """Read two lists before removing the first bookmark; together they tell which ones to remove."""
     gone = pick(["Boats", "Fish", "Room"], ["Boats", "Words"], ["Fish", "Lines", "Words"])
     pages = {"Boats": "ferry.html", "Fish": "market.html", "Lines": "bus.html", "Room": "hours.html"}
     pages["Words"] = "page3.html"
@@ -459,7 +459,7 @@ def prune_bookmarks(pick: Pick) -> Task:
 
 @world.task
 def rename_bookmark(pick: Pick) -> Task:
-    """The page behind a bookmark is known only to the list; the new name comes before the old one goes."""
+    """Rename a bookmark: find its page in the list, and add the new one before removing the old one."""
     old, new = pick(("Boats", "Crossing"), ("Shops", "Quay"), ("Times", "Visits"))
     page = pick("ferry.html", "market.html", "hours.html", "town.html")
     start = Browser(
@@ -494,7 +494,7 @@ def rename_bookmark(pick: Pick) -> Task:
 
 
 def fills(values: dict[str, Any]) -> list[Action]:
-    """Filling in each field with its value."""
+    """Calls that fill in each field."""
     return [fill_field(name, value) for name, value in values.items()]
 
 
@@ -503,7 +503,7 @@ PRIVACY = [click_link("Privacy note"), get_page_source(), go_back()]
 
 @world.task
 def reserve_book(pick: Pick) -> Task:
-    """A form behind two links: the privacy note comes first, then the cookies, then three fields in any order."""
+    """Fill in a form behind two links: first the privacy note, then cookies, then three fields in any order."""
     values = {
         "book": pick("The Open Boat", "Tide Tables", "Knots"),
         "name": pick("Ada Winter", "Noor Blom"),
@@ -536,7 +536,7 @@ def reserve_book(pick: Pick) -> Task:
 
 @world.task
 def letter_with_facts(pick: Pick) -> Task:
-    """What goes into the letter stands on two other pages, in either order; the privacy note comes before."""
+    """Write a letter with facts from two other pages, visited in either order after the privacy note."""
     boat, day = pick("21:40", "22:20", "20:05"), pick("Thursday", "Saturday")
     start = Browser(facts={"ferry.html": {"last boat": boat}, "market.html": {"market day": day}})
     ferry, market = facts_with("last boat"), facts_with("market day")
@@ -578,7 +578,7 @@ def letter_with_facts(pick: Pick) -> Task:
 
 @world.task
 def way_home(pick: Pick) -> Task:
-    """Which page is bookmarked the time of the last boat decides, and only its page tells."""
+    """Look up the time of the last boat to decide which page to bookmark."""
     boat, name = pick("21:40", "22:30", "22:00", "20:15"), pick("Way home", "Night")
     start = Browser(trail=["page1.html", "town.html"], history=["page1.html", "town.html"])
     start.facts["ferry.html"]["last boat"] = boat
@@ -614,7 +614,7 @@ def way_home(pick: Pick) -> Task:
 
 @world.task
 def first_match(pick: Pick) -> Task:
-    """Pages are searched in a given order, and the first that has the word ends the search."""
+    """Search pages in a given order, and stop at the first one that has the word."""
     word = pick("ferry", "shipyard", "flood", "laughs", "rowed")
     pages = ["page2.html", "page3.html", "page4.html"]
     at = next(number for number, page in enumerate(pages) if word in PAGES[page].text)
@@ -648,7 +648,7 @@ def first_match(pick: Pick) -> Task:
 
 @world.task
 def withdraw_consent(pick: Pick) -> Task:
-    """Consent is taken back where it was given, page by page; a page that had none is left alone."""
+    """Withdraw consent on each page where it was given, and leave the other pages alone."""
     refused = pick("hours.html", "town.html", "reserve.html", "letters.html")
     given = [page for page, found in PAGES.items() if found.asks and page != refused]
     start = Browser(

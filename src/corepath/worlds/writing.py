@@ -53,7 +53,7 @@ SHAPE = re.compile(r"(article )?(adjective )*noun verb (adverb )?")
 
 @dataclass
 class Desk:
-    """The sentence on the desk, the drafts by name, what was published, and what was entered into the dictionary."""
+    """The sentence on the desk, the drafts by name, published drafts, and words added to the dictionary."""
 
     words: list[str] = field(default_factory=list)
     mark: str = ""
@@ -65,27 +65,27 @@ class Desk:
 
     @property
     def text(self) -> str:
-        """The sentence as it is written into a draft."""
+        """The sentence on the desk as text."""
         return " ".join(self.words) + self.mark
 
     def part_of(self, word: str) -> str:
-        """A word's part of speech, as far as the dictionary knows it."""
+        """A word's part of speech, or "unknown" if it is not in the dictionary."""
         return self.entered.get(word) or DICTIONARY.get(word, "unknown")
 
     def misplaced(self) -> bool:
-        """Whether a word was placed as another part of speech."""
+        """Whether a word was placed as the wrong part of speech."""
         return bool(self._misplaced)
 
     def overwritten(self) -> bool:
-        """Whether a draft was saved over."""
+        """Whether a draft was overwritten."""
         return bool(self._overwritten)
 
     def unsaved(self) -> bool:
-        """Whether the desk holds words that are in no draft."""
+        """Whether the sentence on the desk is not in any draft."""
         return bool(self.words) and self.text not in self.drafts.values()
 
     def with_unknown(self) -> bool:
-        """Whether the desk holds a word that the dictionary does not know."""
+        """Whether there is a word on the desk that is not in the dictionary."""
         return any(self.part_of(word) == "unknown" for word in self.words)
 
 
@@ -297,30 +297,30 @@ ADD: dict[str, Any] = {
 
 
 def placed(*words: str) -> list[Any]:
-    """Words that the dictionary knows, placed one after the other."""
+    """Calls that place words from the dictionary."""
     return [ADD[DICTIONARY[word]](word) for word in words]
 
 
 def looked_up(*words: str) -> list[Any]:
-    """Words that are looked up."""
+    """Calls that look words up."""
     return [look_up(word) for word in words]
 
 
 def all_first(first: Any, *words: str) -> list[Any]:
-    """That the words are looked up before the first is placed."""
+    """Policies: look up all words before placing the first."""
     because = "all of them, before you place the first"
     return [before(look_up(word), first, because=because) for word in words]
 
 
 def whole_first(text: str, mark: Mark) -> Any:
-    """That the whole sentence is checked before it is finished."""
+    """Policy: check the whole sentence before finishing it."""
     checked = check_grammar().returns({"checked": text})
     return before(checked, finish_sentence(mark), because="Check the grammar when the sentence is whole")
 
 
 @world.task
 def order_words(pick: Pick) -> Task:
-    """The task of the paper's table: what the words are tells their order."""
+    """The task of the paper's table: put words in the order of their parts of speech."""
     verb, noun, adjective = pick(("runs", "dog", "happy"), ("sleeps", "cat", "old"), ("sings", "bird", "young"))
     words = [noun, verb, adjective]
     places = placed("the", adjective, noun, verb)
@@ -340,7 +340,7 @@ def order_words(pick: Pick) -> Task:
 
 @world.task
 def fitting_article(pick: Pick) -> Task:
-    """Which of a and an it is the dictionary says, and it has to be asked about the right word."""
+    """Choose between a and an by looking up the word that follows."""
     adjective, noun, verb = pick(("honest", "robot", "waits"), ("useful", "owl", "helps"), ("hourly", "train", "runs"))
     words = [adjective, noun, verb]
     looks, right, wrong = looked_up(*words), _article(adjective), _article(noun)
@@ -366,7 +366,7 @@ def fitting_article(pick: Pick) -> Task:
 
 @world.task
 def number_of_noun(pick: Pick) -> Task:
-    """Some nouns are not what they look like; the verb follows the dictionary."""
+    """Choose the verb by the noun's number in the dictionary; some nouns only look plural."""
     noun = pick("news", "police", "train")
     mark: Mark = pick("!", ".")
     right, wrong = ("arrive", "arrives") if noun in PLURAL else ("arrives", "arrive")
@@ -389,7 +389,7 @@ def number_of_noun(pick: Pick) -> Task:
 
 @world.task
 def one_more_word(pick: Pick) -> Task:
-    """Somebody left a sentence without its adverb; it is checked when it is whole, and finished once."""
+    """Add the missing adverb to a sentence, check it when it is complete, and finish it once."""
     words = pick(["the", "old", "owl", "sleeps"], ["the", "train", "waits"], ["a", "cat", "sings"])
     adverb = pick("deeply", "quietly", "loudly")
     mark, other = MARKS if pick(True, False) else MARKS[::-1]
@@ -412,7 +412,7 @@ def one_more_word(pick: Pick) -> Task:
 
 @world.task
 def new_word(pick: Pick) -> Task:
-    """A word that may not be in the dictionary yet is entered before it is used, and not entered twice."""
+    """Add a word to the dictionary before using it, unless it is already there."""
     word, known = pick("blick", "wug", "dax"), pick(False, True, False)
     verb, name = pick("runs", "sings"), pick("demo", "sample")
     start = Desk(entered={word: "noun"} if known else {})
@@ -442,7 +442,7 @@ def new_word(pick: Pick) -> Task:
 
 @world.task
 def fit_to_publish(pick: Pick) -> Task:
-    """A draft is published only if all its words are known; the canonical answer is to change nothing."""
+    """Publish a draft only if all its words are known; in the canonical variant, change nothing."""
     odd, name = pick("glorp", "sleeps", "glorp", "helps"), pick("notice", "flyer")
     adjective, noun = pick(("young", "robot"), ("small", "dog"))
     known, text = odd in DICTIONARY, f"the {adjective} {noun} {odd}."
@@ -471,7 +471,7 @@ def fit_to_publish(pick: Pick) -> Task:
 
 @world.task
 def set_aside(pick: Pick) -> Task:
-    """The desk is needed for a moment; what is on it is set aside, and in the end all is as it was."""
+    """Set the sentence on the desk aside, use the desk, and restore it; the final state equals the start."""
     words = pick(["the", "happy"], ["an", "old"], ["the", "small"])
     one, other, spare = pick("letter", "poem"), pick("speech", "report"), pick("aside", "later")
     start = Desk(words=words, drafts=dict(sorted({one: "the old house stands.", other: "a owl sleeps"}.items())))
@@ -496,7 +496,7 @@ def set_aside(pick: Pick) -> Task:
 
 @world.task
 def revised_draft(pick: Pick) -> Task:
-    """A draft is revised on the desk, finished, kept beside the old one, read and published."""
+    """Revise a draft on the desk, finish it, save it beside the old one, read it and publish it."""
     old, new, article, right = pick(
         ("house", "inn", "a", "an"), ("owl", "bird", "an", "a"), ("inn", "house", "an", "a")
     )
@@ -533,7 +533,7 @@ def revised_draft(pick: Pick) -> Task:
 
 @world.task
 def two_drafts(pick: Pick) -> Task:
-    """Two sentences, each written, checked, finished and saved whole before the other, in any order."""
+    """Write, check, finish and save two sentences, one completely before the other, in either order."""
     one, other = pick((["dog", "runs"], ["owl", "sleeps"]), (["bird", "sings"], ["cat", "hunts"]))
     names = pick(["morning", "evening"], ["first", "second"])
     texts = [f"the {' '.join(words)}" for words in (one, other)]
@@ -559,7 +559,7 @@ def two_drafts(pick: Pick) -> Task:
 
 @world.task
 def publish_finished(pick: Pick) -> Task:
-    """Which drafts are finished only reading them tells; those are published, and the others stay."""
+    """Read the drafts to see which are finished, and publish those."""
     names = pick(["alpha", "beta", "gamma"], ["north", "south", "west"])
     done = pick([0, 2], [1], [0, 1], [1, 2])
     texts = ["the owl hunts", "an old man waits", "a small dog runs"]
@@ -591,7 +591,7 @@ def publish_finished(pick: Pick) -> Task:
 
 @world.task
 def swap_names(pick: Pick) -> Task:
-    """Two drafts change names by way of a third, and neither sentence is ever without a saved copy."""
+    """Swap the names of two drafts by way of a third; each sentence always has a saved copy."""
     one, other, spare = pick(("morning", "evening", "spare"), ("left", "right", "middle"))
     texts = pick(["the dog runs.", "the owl sleeps."], ["a bird sings!", "a cat waits!"])
     start = Desk(drafts=dict(sorted(zip((one, other), texts, strict=True))))

@@ -1,4 +1,4 @@
-"""a golden path breaks 'never any call into such a state'"""
+"""a golden path breaks 'never any call into a forbidden state'"""
 
 from corepath import Pick, Task, never
 from tests.verification.broken.shop import Tools

@@ -1,4 +1,4 @@
-"""a golden path breaks 'never any call into such a state' (Take 2 of)"""
+"""a golden path breaks 'never any call into a forbidden state' (Take 2 of)"""
 
 from corepath import Pick, Task, never, one_of, seq
 from tests.verification.broken.shop import Tools

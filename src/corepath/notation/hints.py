@@ -1,0 +1,69 @@
+"""Error messages that say what to write instead of a sign the notation does not know."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+THEN: Final = ">> for then, as in a >> b"
+_BOTH: Final = "& for both, as in a & b"
+_EITHER: Final = "| for one of them, as in a | b"
+_MEANT: Final = {
+    **dict.fromkeys((">", "->", "=>", "→", "⇒", ",", ";", "then", "THEN"), THEN),
+    **dict.fromkeys(("||", "or", "OR", "/"), _EITHER),
+    **dict.fromkeys(("&&", "and", "AND"), _BOTH),
+    "+": "& for both or >> for then, as in a & b or a >> b",
+}
+"""Signs and words of other languages between two steps, and what to write in their place."""
+_OPERATORS: Final = {"seq": "a >> b", "any_order": "a & b", "choice": "a | b", "optional": "a?", "repeat": "a{2,4}"}
+"""Python functions that build procedures, and how the same is written in text."""
+_STATEMENTS: Final = ("if", "else", "not", "while", "for")
+_TIMES: Final = re.compile(r"\*+\s*(\d+)")
+_NAME_TIMES: Final = re.compile(r"(.+?)\*+(\d+)")
+
+
+def unknown_sign(text: str, start: int) -> str:
+    """Explain a character between steps that is not part of the notation."""
+    sign = text[start]
+    if sign == ">" and text[start - 1 : start] == "=":
+        sign = "=>"
+    advice = f"; write {_MEANT[sign]}" if sign in _MEANT else f"; between steps write {THEN}"
+    return f"'{sign}' means nothing here{advice}"
+
+
+def misplaced_sign(sign: str, rest: str) -> str | None:
+    """Explain a token between two steps that is not an operator; `rest` is the text from the token on."""
+    if times := _TIMES.match(rest):
+        return f"'{times[0]}' means nothing here; write {{{times[1]}}} to repeat a step, as in a{{{times[1]}}}"
+    if sign.startswith("*"):
+        return "'*' has no end; say how often a step may be done, as in a{0,5}"
+    if rest.startswith("=>"):
+        return f"'=>' means nothing here; write {THEN}"
+    return meaningless(sign) if sign in _MEANT else None
+
+
+def meaningless(sign: str) -> str:
+    """Explain a sign that another language has between two steps."""
+    return f"'{sign}' means nothing here; write {_MEANT[sign]}"
+
+
+def unnamed_argument(tool: str) -> str:
+    """Explain an argument without a name."""
+    if tool in _OPERATORS:
+        return f"{tool}() is written with operators in text: {_OPERATORS[tool]}"
+    return f"arguments have names: {tool}(name=value), or {tool}(...) for any"
+
+
+def multiplied_name(name: str) -> str | None:
+    """Explain `a*3` in place of `a{3}`."""
+    times = _NAME_TIMES.fullmatch(name)
+    if times is None:
+        return None
+    return f"'{name}' is not an action; write {{{times[2]}}} to repeat a step, as in {times[1]}{{{times[2]}}}"
+
+
+def statement(word: str) -> str | None:
+    """Explain a word such as `if`, which a procedure does not have."""
+    if word not in _STATEMENTS:
+        return None
+    return f"there is no '{word}' in a procedure; a choice is written (a >> b) | c, a repeated step a{{2,4}}"

@@ -1,0 +1,194 @@
+"""Matchers for lists, objects, and parts of a list or a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from corepath.notation.assignment import can_assign
+from corepath.notation.matchers.base import Matcher, Scope, try_match, walk
+from corepath.notation.matchers.choices import NoneOf, OneOf, unique
+from corepath.notation.matchers.references import ResultOf, Variable, variables
+from corepath.notation.matchers.values import Literal
+from corepath.values import canonical, key_text
+
+
+@dataclass(frozen=True)
+class Contains(Matcher):
+    """A text with this part (case-sensitive), or a list with an item that fits it."""
+
+    part: Matcher
+
+    def matches(self, value: Any, scope: Scope) -> bool:
+        if isinstance(value, str):
+            return any(part in value for part in _known_texts(self.part, scope))
+        return isinstance(value, (list, tuple)) and any(try_match(self.part, item, scope) for item in value)
+
+    def examples(self) -> tuple[Any, ...]:
+        if isinstance(self.part, Literal) and isinstance(self.part.value, str):
+            part = self.part.value
+            return (part, f"before {part} after", f"{part}.", [part])
+        first, *others = self.part.examples()
+        return ([first], ["another", first], *([part] for part in others))
+
+    def inner(self) -> tuple[Matcher, ...]:
+        return (self.part,)
+
+    def __str__(self) -> str:
+        return f"contains({self.part})"
+
+
+@dataclass(frozen=True)
+class Items(Matcher):
+    """A list whose items fit these matchers, in this order."""
+
+    items: tuple[Matcher, ...]
+
+    def matches(self, value: Any, scope: Scope) -> bool:
+        return (
+            isinstance(value, (list, tuple))
+            and len(value) == len(self.items)
+            and all(item.matches(value[place], scope) for place, item in self._ordered)
+        )
+
+    @cached_property
+    def _ordered(self) -> list[tuple[int, Matcher]]:
+        return _choices_last(enumerate(self.items))
+
+    def examples(self) -> tuple[Any, ...]:
+        return tuple(list(row) for row in _rows([item.examples() for item in self.items]))
+
+    def inner(self) -> tuple[Matcher, ...]:
+        return self.items
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(str, self.items))}]"
+
+
+@dataclass(frozen=True)
+class Unordered(Matcher):
+    """A list whose items fit these matchers, in any order."""
+
+    items: tuple[Matcher, ...]
+
+    def matches(self, value: Any, scope: Scope) -> bool:
+        if not isinstance(value, (list, tuple)) or len(value) != len(self.items):
+            return False
+        with_variables = [item for item in self.items if variables(item)]
+        plain = [item for item in self.items if not variables(item)]
+        return _all_fit(plain, value, scope) and _assign(with_variables, plain, list(value), scope)
+
+    def examples(self) -> tuple[Any, ...]:
+        rows = _rows([item.examples() for item in self.items])
+        first = rows[0]
+        return unique([*rows, first[::-1], first[1:] + first[:1]])
+
+    def inner(self) -> tuple[Matcher, ...]:
+        return self.items
+
+    def __str__(self) -> str:
+        return f"unordered([{', '.join(map(str, self.items))}])"
+
+
+@dataclass(frozen=True, eq=False)
+class Fields(Matcher):
+    """An object whose fields fit these matchers; it may have other fields only if `open`."""
+
+    fields: tuple[tuple[str, Matcher], ...]
+    open: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fields) and (set(self.fields), self.open) == (set(other.fields), other.open)
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.fields), self.open))
+
+    def matches(self, value: Any, scope: Scope) -> bool:
+        if type(value) is not dict and not isinstance(value, Mapping):  # nearly always a dict, and that check is fast
+            return False
+        if not self.open and len(value) != len(self.fields):
+            return False
+        for name, _ in self.fields:
+            if name not in value:
+                return False
+        return all(pattern.matches(value[name], scope) for name, pattern in self._ordered)
+
+    @cached_property
+    def _ordered(self) -> list[tuple[str, Matcher]]:
+        return _choices_last(self.fields)
+
+    def examples(self) -> tuple[Any, ...]:
+        names = [name for name, _ in self.fields]
+        rows = _rows([pattern.examples() for _, pattern in self.fields])
+        return tuple(dict(zip(names, row, strict=True)) for row in rows)
+
+    def inner(self) -> tuple[Matcher, ...]:
+        return tuple(pattern for _, pattern in self.fields)
+
+    def __str__(self) -> str:
+        parts = [f"{key_text(name)}: {pattern}" for name, pattern in self.fields]
+        return "{" + ", ".join([*parts, "..."] if self.open else parts) + "}"
+
+
+def _known_texts(part: Matcher, scope: Scope) -> list[str]:
+    """The texts that a matcher stands for, as far as they can be listed."""
+    known: list[Any] = []
+    match part:
+        case Literal(value=value):
+            known = [value]
+        case Variable(name):
+            known = [scope.variables.get(name)]
+        case ResultOf():
+            known = part.values(scope)
+        case OneOf(options):
+            known = [text for option in options for text in _known_texts(option, scope)]
+    return [text for text in known if isinstance(text, str)]
+
+
+def _assign(with_variables: list[Matcher], plain: list[Matcher], values: list[Any], scope: Scope) -> bool:
+    """Whether each item can have a value of its own.
+
+    Items with variables are tried one by one, since their bindings restrict the others; the plain items are then
+    assigned all at once.
+    """
+    if not with_variables:
+        return _all_fit(plain, values, scope)
+    before = dict(scope.variables)
+    # Next comes an item whose variables are all bound, if there is one: it has the fewest choices.
+    place = next((place for place, one in enumerate(with_variables) if variables(one) <= before.keys()), 0)
+    item, others = with_variables[place], with_variables[:place] + with_variables[place + 1 :]
+    tried: set[str] = set()
+    for index, value in enumerate(values):
+        if (text := canonical(value)) in tried:
+            continue
+        tried.add(text)
+        if item.matches(value, scope) and _assign(others, plain, values[:index] + values[index + 1 :], scope):
+            return True
+        scope.variables = dict(before)
+    return False
+
+
+def _all_fit(items: list[Matcher], values: Sequence[Any], scope: Scope) -> bool:
+    return can_assign([[index for index, value in enumerate(values) if item.matches(value, scope)] for item in items])
+
+
+def _choices_last(patterns: Iterable[tuple[Any, Matcher]]) -> list[tuple[Any, Matcher]]:
+    """Sort patterns that can bind a variable in several ways to the end, after those that determine its value."""
+    return sorted(patterns, key=lambda pattern: any(map(_leaves_choice, walk(pattern[1]))))
+
+
+def _leaves_choice(matcher: Matcher) -> bool:
+    return isinstance(matcher, (OneOf, NoneOf, Contains, Unordered)) and bool(variables(matcher))
+
+
+def _rows(columns: list[tuple[Any, ...]]) -> list[list[Any]]:
+    """Rows that cover every example of every column: all first ones, then one changed at a time, then all changed."""
+    first = [column[0] for column in columns]
+    rows = [first]
+    for place, column in enumerate(columns):
+        rows += [[*first[:place], other, *first[place + 1 :]] for other in column[1:]]
+    if sum(len(column) > 1 for column in columns) > 1:
+        rows.append([column[-1] for column in columns])
+    return rows
