@@ -43,8 +43,10 @@ from corepath.play.session import Agent, Session
 from corepath.rules.policy import Policy, after, before, needed, never
 from corepath.scoring.score import PAPER, RECOMMENDED, Harm, Reference, Score, Scoring, score
 from corepath.task import Task
+from corepath.world.discovery import installed_worlds, world
 from corepath.world.exploring import Replay, replay
-from corepath.world.world import Pick, World, WorldTool, installed_worlds, world
+from corepath.world.tools import WorldTool
+from corepath.world.world import Pick, World
 
 if TYPE_CHECKING:
     from corepath.evaluation import run

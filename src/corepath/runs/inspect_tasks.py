@@ -36,7 +36,7 @@ from corepath.play.session import Session
 from corepath.runs.model_loop import converse, listened_to, shown
 from corepath.scoring.score import Score, Scoring, score
 from corepath.task import Task
-from corepath.world.world import installed_worlds, task
+from corepath.world.discovery import installed_worlds, world_task
 
 VALUES: Final = (
     "pc", "pc_ktc", "prefix_criticality", "harm_rate", "efficiency", "directness", "pc_hlr", "harm_count", "accepted",
@@ -164,7 +164,7 @@ def core(profile: str = "paper") -> Scorer:
 
 def _task(state: TaskState) -> Task:
     said = state.metadata[KEY]
-    return task(said["task"], said["seed"])
+    return world_task(said["task"], said["seed"])
 
 
 def _episode(session: Session, state: TaskState, scoring: Scoring) -> Episode:

@@ -27,7 +27,7 @@ from corepath.runs.folder import EPISODES, replace_file
 from corepath.scoring.score import PAPER, Score, score
 from corepath.task import Task
 from corepath.values import parse_json
-from corepath.world.world import task as world_task
+from corepath.world.discovery import world_task
 
 _PIECES: Final = ".episodes-*.jsonl"
 _NO_NAME: Final = "agent"
