@@ -16,7 +16,8 @@ from corepath.explanation.words import MOST_LISTED, listed, times
 from corepath.notation.call import UNANSWERED
 from corepath.notation.matchers import Scope
 from corepath.scoring.alignment import Pair
-from corepath.scoring.score import Reference, Score
+from corepath.scoring.evidence import Reference
+from corepath.scoring.score import Score
 from corepath.task import Task
 from corepath.world.exploring import Replay
 

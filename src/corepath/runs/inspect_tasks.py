@@ -34,7 +34,8 @@ from corepath.notation.call import Call
 from corepath.play.origin import EPISODE, KEY, identity
 from corepath.play.session import Session
 from corepath.runs.model_loop import converse, listened_to, shown
-from corepath.scoring.score import Score, Scoring, score
+from corepath.scoring.options import Scoring
+from corepath.scoring.score import Score, score
 from corepath.task import Task
 from corepath.world.discovery import installed_worlds, world_task
 

@@ -24,7 +24,8 @@ from corepath.notation.call import UNANSWERED
 from corepath.report.results import Result, Results
 from corepath.report.write import write_report
 from corepath.runs.folder import EPISODES, replace_file
-from corepath.scoring.score import PAPER, Score, score
+from corepath.scoring.options import PAPER
+from corepath.scoring.score import Score, score
 from corepath.task import Task
 from corepath.values import parse_json
 from corepath.world.discovery import world_task
