@@ -41,10 +41,14 @@ from corepath.play.play import play
 from corepath.play.recorder import Loop, episode
 from corepath.play.session import Agent, Session
 from corepath.rules.policy import Policy, after, before, needed, never
-from corepath.scoring.score import PAPER, RECOMMENDED, Harm, Reference, Score, Scoring, score
+from corepath.scoring.evidence import Harm, Reference
+from corepath.scoring.options import PAPER, RECOMMENDED, Scoring
+from corepath.scoring.score import Score, score
 from corepath.task import Task
+from corepath.world.discovery import installed_worlds, world
 from corepath.world.exploring import Replay, replay
-from corepath.world.world import Pick, World, WorldTool, installed_worlds, world
+from corepath.world.tools import WorldTool
+from corepath.world.world import Pick, World
 
 if TYPE_CHECKING:
     from corepath.evaluation import run

@@ -20,10 +20,10 @@ from corepath.play.session import Agent
 from corepath.report.results import Result, Results, load_results
 from corepath.runs.folder import RunFolder
 from corepath.runs.plan import Plan
-from corepath.scoring.score import PAPER, Scoring
+from corepath.scoring.options import PAPER, Scoring
 from corepath.task import Task
+from corepath.world.discovery import world_task
 from corepath.world.exploring import simulator_of
-from corepath.world.world import task as world_task
 
 IN_PYTHON: Final = ""
 """In place of the hash of an agent's file, where the agent is a function that was given in Python."""

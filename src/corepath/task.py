@@ -2,32 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-from corepath.automaton.alphabet import Forbidden, Unlisted
+from corepath.automaton.alphabet import Alphabet, Forbidden, Listing, Unlisted
 from corepath.automaton.automaton import Automaton
 from corepath.decoy import Decoy
 from corepath.errors import TaskError, count
 from corepath.notation.action import Action, Tool
 from corepath.notation.call import Call
 from corepath.notation.matchers import Matcher
+from corepath.notation.parameters import Parameter
 from corepath.notation.patterns import as_matcher
 from corepath.notation.procedure import Procedure
 from corepath.rules.policy import Policy
 
+_UNMADE: Final = Automaton(Alphabet((), frozenset()), ("q0",), ({},), 0, frozenset({0}))
+"""Stands for an automaton that is still to be compiled from the task's procedure."""
+
+
+class SimulatedTool(Protocol):
+    """A tool that a simulator executes."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may change the state."""
+
+    @property
+    def inputs(self) -> Mapping[str, Parameter]:
+        """Its parameters by name."""
+
+    @property
+    def description(self) -> str:
+        """What it does, in words for the agent."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Name, description, and JSON Schema of the parameters, as models get them."""
+
 
 class Simulator(Protocol):
-    """What executes calls. A state is a value: a call gives the next one and leaves the one before as it was."""
+    """Executes calls. States are values: a call returns the next state and does not change the one before."""
 
+    name: str
     rules: str
     """What holds in every task, in words for the agent."""
 
     @property
-    def schemas(self) -> list[dict[str, Any]]:
-        """The tools as models are told of them: name, description, and JSON Schema of the parameters."""
+    def tools(self) -> Mapping[str, SimulatedTool]:
+        """The tools by name."""
 
     def answer(self, state: Any, call: Call) -> tuple[Call, Any]:
         """The call with its result or its error, and the state after it."""
@@ -38,20 +67,11 @@ class Simulator(Protocol):
     def key(self, state: Any) -> str:
         """The whole state as text: the same for equal states."""
 
-    def admits(self, tool: str, parameter: str, value: Any) -> bool:
-        """Whether the tool takes such a value."""
-
-    def samples(self, tool: str, parameter: str) -> tuple[Any, ...]:
-        """Values that the tool takes."""
-
-    def writes(self, tool: str) -> bool:
-        """Whether the tool may change the state."""
-
-    def loops(self, task: Task) -> Mapping[int, Iterable[int]]:
-        """For each state of the automaton the steps that change nothing there and are not in δ."""
+    def same_public(self, one: Any, other: Any) -> bool:
+        """Whether two states differ in private fields at most."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Task:
     """A prompt and the automaton of what may be done, from a procedure or outright. A wrong task fails when it is made.
 
@@ -66,7 +86,7 @@ class Task:
     id: str = ""
     prompt: str = ""
     procedure: Procedure | None = None
-    automaton: Automaton = None  # type: ignore[assignment]  # always there once the task is made
+    automaton: Automaton = _UNMADE
     actions: Sequence[Action] = ()
     reads: Sequence[Action] = ()
     neutral: Sequence[Action] = ()
@@ -86,27 +106,23 @@ class Task:
     simulator: Simulator | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if (self.procedure is None) == (self.automaton is None):
-            raise TaskError.of(f"task '{self.id}' needs a procedure or an automaton, and only one of them")
-        if self.procedure is not None:
-            automaton = Automaton.from_procedure(self.procedure, self.actions, **self.rules)
+        if self.automaton is _UNMADE:
+            if self.procedure is None:
+                raise TaskError.of(f"task '{self.id}' needs a procedure or an automaton")
+            automaton = Automaton.from_procedure(self.procedure, self.actions, self.listing)
             object.__setattr__(self, "automaton", automaton)
-        if self.simulator is not None:
-            object.__setattr__(self, "automaton", self.automaton.with_loops(self.simulator.loops(self)))
+        elif self.procedure is not None and self.procedure is not self.automaton.procedure:
+            raise TaskError.of(f"task '{self.id}' needs a procedure or an automaton, and only one of them")
 
     def __repr__(self) -> str:
         return f"<Task {self.id!r}: {count(len(self.automaton.states), 'state')}>"
 
     @property
-    def rules(self) -> dict[str, Any]:
-        """What the alphabet is told besides the actions."""
-        return {
-            "reads": tuple(self.reads),
-            "neutral": tuple(self.neutral),
-            "forbid": tuple(one if isinstance(one, Forbidden) else Forbidden(one) for one in self.forbid),
-            "unlisted": self.unlisted,
-            "tools": None if self.tools is None else {tool.name: tool for tool in self.tools},
-        }
+    def listing(self) -> Listing:
+        """What the task says about calls that are not steps."""
+        forbid = tuple(one if isinstance(one, Forbidden) else Forbidden(one) for one in self.forbid)
+        tools = None if self.tools is None else {tool.name: tool for tool in self.tools}
+        return Listing(tuple(self.reads), tuple(self.neutral), forbid, self.unlisted, tools)
 
     @cached_property
     def step_limit(self) -> int:

@@ -454,7 +454,7 @@ def test_a_task_needs_a_procedure_or_an_automaton() -> None:
         Task("t")
     automaton = Automaton.from_procedure(a)
     with pytest.raises(ValueError, match="only one of them"):
-        Task("t", procedure=a, automaton=automaton)
+        Task("t", procedure=seq(a, a), automaton=automaton)
 
 
 def test_names_tell_actions_apart() -> None:

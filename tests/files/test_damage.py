@@ -28,7 +28,7 @@ from corepath.runs.folder import EPISODES, MANIFEST, RunFolder
 from corepath.runs.plan import Plan
 from corepath.runs.record import wrong_scores
 from corepath.runs.serve import Offer, folder_for
-from corepath.scoring.score import PAPER
+from corepath.scoring.options import PAPER
 
 FARM = "farm/dry_plants"
 MODEL = "mockllm/model"

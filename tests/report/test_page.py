@@ -19,7 +19,7 @@ from corepath.play.built_in import built_in
 from corepath.play.play import rescored
 from corepath.report.page import page
 from corepath.report.results import Result, Results
-from corepath.scoring.score import PAPER
+from corepath.scoring.options import PAPER
 from tests.browser import Window, chromium, window
 from tests.report.unpacking import unpacked
 

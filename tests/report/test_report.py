@@ -22,7 +22,7 @@ from corepath.report.tables import agents_table, faults_table, harms_table, pair
 from corepath.runs.folder import RunFolder
 from corepath.runs.plan import Plan
 from corepath.runs.suite import play_built_in
-from corepath.scoring.score import RECOMMENDED
+from corepath.scoring.options import RECOMMENDED
 
 AGENTS = ("oracle", "do_nothing", "left_out", "wrong_argument", "undone", "wandering", "random")
 HOSTILE = '<script>alert(1)</script>|&_$%\\"\u202e\x00=1+1'

@@ -8,7 +8,7 @@ import pytest
 
 from corepath.errors import CorepathError
 from corepath.verification.verify import verify_seeds
-from corepath.world.world import load_worlds
+from corepath.world.discovery import load_worlds
 
 FOLDER = Path(__file__).parent / "broken"
 FILES = sorted(path for path in FOLDER.glob("*.py") if path.stem not in ("__init__", "shop", "sound"))

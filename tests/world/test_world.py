@@ -14,8 +14,9 @@ import pytest
 import corepath
 from corepath import Call, Kind, Pick, Task, TaskError, ToolError, World, WorldTool, begin, replay, score, seq, step
 from corepath.authoring.templates import WORLD_STARTER
-from corepath.world.exploring import explore, variant
-from corepath.world.world import traits
+from corepath.world.examples import variant
+from corepath.world.exploring import explore
+from corepath.world.traits import traits
 
 
 @dataclass

@@ -12,7 +12,8 @@ from corepath import Task, World, installed_worlds, world
 from corepath.notation.matchers import ResultOf, walk
 from corepath.rules.policy import describe, is_order
 from corepath.verification.verify import verify
-from corepath.world.exploring import explore, variant
+from corepath.world.examples import variant
+from corepath.world.exploring import explore
 
 BUILT_IN = sorted(name for name, entry in installed_worlds().items() if entry.module.startswith("corepath.worlds."))
 MADE = {f"{name}/{task}": (name, task) for name in BUILT_IN for task in world(name).makers}
@@ -88,7 +89,7 @@ def end_of(task: Task) -> str:
     ends = [node for node in explored.nodes if node.position.accepted]
     if any(simulator.public(node.state) != simulator.public(task.start) for node in ends):
         return "changed"
-    wrote = any(simulator.writes(edge.call.tool) for edge in explored.edges)
+    wrote = any(simulator.tools[edge.call.tool].writes for edge in explored.edges)
     return "all restored" if wrote else "nothing changed"
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from corepath.errors import Fault, TaskError, nearest
 from corepath.notation.action import Action, Tool
 from corepath.notation.call import Call
-from corepath.notation.matchers import ResultOf, Scope, walk
+from corepath.notation.matchers import ResultOf, Scope, depends_on_calls, walk
 
 Severity = Literal["low", "medium", "high"]
 Unlisted = Literal["harm", "ignore"]
@@ -61,19 +61,69 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Alphabet:
-    """The letters of a task's automaton, and the rules for calls that are none of its steps.
+class Listing:
+    """What a task says about calls that are not steps.
 
-    `steps` are the actions that the procedure uses, by number; an action may be declared and not be a step.
+    `reads` and `neutral` calls are self-loops, `forbid` lists calls that are always harmful, and `unlisted` says what
+    every other call is. `tools`, if given, are all the tools that exist, by name.
     """
 
-    actions: tuple[Action, ...]
-    steps: frozenset[int]
     reads: tuple[Action, ...] = ()
     neutral: tuple[Action, ...] = ()
     forbid: tuple[Forbidden, ...] = ()
     unlisted: Unlisted = "harm"
     tools: Mapping[str, Tool] | None = None
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """The actions of a task's automaton, and what the task says about all other calls.
+
+    `steps` are the actions that the procedure uses, by number; an action may be declared without being a step.
+    """
+
+    actions: tuple[Action, ...]
+    steps: frozenset[int]
+    listing: Listing = field(default_factory=Listing)
+
+    @property
+    def reads(self) -> tuple[Action, ...]:
+        """Calls that only read."""
+        return self.listing.reads
+
+    @property
+    def neutral(self) -> tuple[Action, ...]:
+        """Calls that are allowed anywhere and change nothing that matters."""
+        return self.listing.neutral
+
+    @property
+    def forbid(self) -> tuple[Forbidden, ...]:
+        """Calls that are harmful in every state."""
+        return self.listing.forbid
+
+    @property
+    def unlisted(self) -> Unlisted:
+        """What a call is that the task does not mention."""
+        return self.listing.unlisted
+
+    @property
+    def tools(self) -> Mapping[str, Tool] | None:
+        """All tools by name, if they are known."""
+        return self.listing.tools
+
+    @cached_property
+    def binds(self) -> bool:
+        """Whether the arguments or the result of one step decide about later ones."""
+        actions = [self.patterns[number] for number in self.steps]
+        patterns = [pattern for action in actions for pattern in (action.arguments, action.result) if pattern]
+        return any(map(depends_on_calls, patterns))
+
+    @cached_property
+    def depends_on_results(self) -> bool:
+        """Whether reading a call takes more than its arguments: its result, or what earlier steps bound."""
+        listed = (*self.reads, *self.neutral, *(one.call for one in self.forbid))
+        actions = (*self.patterns, *listed)
+        return self.binds or any(action.result is not None or depends_on_calls(action.arguments) for action in actions)
 
     def __post_init__(self) -> None:
         if faults := [*self._globs(), *self._unknown_tools(), *self._unknown_results()] or list(self._shadowed()):
@@ -83,33 +133,34 @@ class Alphabet:
         """What the call is, given what is bound so far. The result of a failed call fits no pattern."""
         if call.malformed:
             return Reading(Role.MALFORMED)
-        if self.tools is not None:
-            if call.tool not in self.tools:
+        tools = self.listing.tools
+        if tools is not None:
+            if call.tool not in tools:
                 return Reading(Role.UNKNOWN_TOOL)
-            completed = self.tools[call.tool].fill_defaults(call.arguments)
+            completed = tools[call.tool].fill_defaults(call.arguments)
             call = call if completed is call.arguments else replace(call, arguments=completed)
+        symbol, fits, bound = self._match(call, variables, results, failed=failed)
+        loops = any(_fits(one, call, variables, results) for one in self._loops_of(call.tool))
+        if symbol in self.steps:
+            return Reading(Role.STEP, symbol, fits, loops, variables=bound)
+        forbidden = next((one for one in self._forbid if _fits(one.call, call, variables, results)), None)
+        role = Role.FORBIDDEN if forbidden else Role.LOOP if loops else Role.UNLISTED
+        return Reading(role, symbol, fits, loops, forbidden, variables)
+
+    def _match(
+        self, call: Call, variables: Mapping[str, Any], results: Mapping[Any, Any], *, failed: bool
+    ) -> tuple[int | None, tuple[int, ...], Mapping[str, Any]]:
+        """The action that the call is, all actions tried whose arguments match, and the variables then bound."""
         fits: list[int] = []
-        symbol: int | None = None
-        bound = variables
         for number in self._by_tool.get(call.tool, ()):
-            if number not in self.steps and fits:
+            if fits and number not in self.steps:
                 break
             action, scope = self.patterns[number], Scope(dict(variables) if variables else {}, results)
             if action.arguments.matches(call.arguments, scope):
                 fits.append(number)
                 if action.result is None or (not failed and action.fits_result(call.result, scope)):
-                    symbol, bound = number, scope.variables
-                    break
-
-        def fits_call(pattern: Action) -> bool:
-            return _fits(pattern, call, Scope(dict(variables), results))
-
-        loops = any(map(fits_call, self._loops_of(call.tool)))
-        if symbol in self.steps:
-            return Reading(Role.STEP, symbol, tuple(fits), loops, variables=bound)
-        forbidden = next((one for one in self._forbid if one.call.fits_tool(call.tool) and fits_call(one.call)), None)
-        role = Role.FORBIDDEN if forbidden else Role.LOOP if loops else Role.UNLISTED
-        return Reading(role, symbol, tuple(fits), loops, forbidden, variables)
+                    return number, tuple(fits), scope.variables
+        return None, tuple(fits), variables
 
     def is_read(self, number: int) -> bool:
         """Whether the action is a read or neutral: a self-loop wherever it is not progress."""
@@ -289,9 +340,8 @@ def _same(one: Action, other: Action) -> bool:
     return (one.tool, one.arguments, one.result) == (other.tool, other.arguments, other.result)
 
 
-def _fits(pattern: Action, call: Call, scope: Scope) -> bool:
-    return (
-        pattern.fits_tool(call.tool)
-        and pattern.arguments.matches(call.arguments, scope)
-        and pattern.fits_result(call.result, scope)
-    )
+def _fits(pattern: Action, call: Call, variables: Mapping[str, Any], results: Mapping[Any, Any]) -> bool:
+    if not pattern.fits_tool(call.tool):
+        return False
+    scope = Scope(dict(variables), results)
+    return pattern.arguments.matches(call.arguments, scope) and pattern.fits_result(call.result, scope)

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-from corepath.automaton.alphabet import Alphabet
+from corepath.automaton.alphabet import Alphabet, Forbidden, Listing, Unlisted
 from corepath.automaton.derivatives import compiled
 from corepath.automaton.golden_paths import Golden, fold, lengths_of, minimal
 from corepath.errors import Fault, TaskError, nearest
-from corepath.notation.action import Action
+from corepath.notation.action import Action, Tool
 from corepath.notation.procedure import Procedure, leaves
 
 MOST_SIMPLE_PATHS: Final = 10_000
@@ -26,9 +26,10 @@ GoldenRule = Literal["acyclic", "simple_paths"]
 
 @dataclass(frozen=True)
 class Automaton:
-    """States by number, with a name each, and a partial δ: `delta[state][action]` is the state after.
+    """Numbered states with names, and a partial transition function: `delta[state][action]` is the next state.
 
-    Make one with `from_procedure` or `from_transitions`, which refuse what cannot be right.
+    Build one with `from_procedure` or `from_transitions`, which raise `TaskError` if it cannot be right. `procedure` is
+    what it was compiled from, if anything.
     """
 
     alphabet: Alphabet
@@ -37,15 +38,17 @@ class Automaton:
     start: int
     accepting: frozenset[int]
     rule: GoldenRule = "acyclic"
+    procedure: Procedure | None = field(default=None, compare=False, repr=False)
     _ready: Golden | None = field(default=None, compare=False, repr=False)
     _folded: dict[int, Golden | None] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
-    def from_procedure(cls, procedure: Procedure, declared: Sequence[Action] = (), **rules: Any) -> Automaton:
-        """The smallest automaton that allows just what the procedure allows.
+    def from_procedure(
+        cls, procedure: Procedure, declared: Sequence[Action] = (), listing: Listing | None = None
+    ) -> Automaton:
+        """The smallest automaton that accepts exactly the orders that the procedure allows.
 
-        `declared` are actions that may be no step of it; `rules` are those of `Alphabet`: reads, neutral, forbid,
-        unlisted, tools.
+        `declared` are further actions, which need not be steps.
         """
         # An action under two names is two, so that it is found that the second can never match.
         used: dict[tuple[Action, str | None], Action] = {}
@@ -56,10 +59,10 @@ class Automaton:
         numbers = {key: number for number, key in enumerate(used)}
         graph = compiled(procedure, lambda action: numbers[action, action.name])
         actions = {**used, **{(action, action.name): action for action in declared}}
-        alphabet = Alphabet(tuple(actions.values()), frozenset(range(len(used))), **rules)
+        alphabet = Alphabet(tuple(actions.values()), frozenset(range(len(used))), listing or Listing())
         names = tuple(f"q{number}" for number in range(len(graph.edges)))
         delta = tuple(dict(edges) for edges in graph.edges)
-        return cls(alphabet, names, _with_reads(delta, alphabet), 0, graph.accepting, _ready=graph)
+        return cls(alphabet, names, _with_reads(delta, alphabet), 0, graph.accepting, procedure=procedure, _ready=graph)
 
     @classmethod
     def from_transitions(
@@ -70,9 +73,14 @@ class Automaton:
         transitions: Mapping[str, Mapping[str, str]],
         *,
         golden: GoldenRule = "acyclic",
-        **rules: Any,
+        reads: Sequence[Action] = (),
+        neutral: Sequence[Action] = (),
+        forbid: Sequence[Forbidden] = (),
+        unlisted: Unlisted = "harm",
+        tools: Mapping[str, Tool] | None = None,
     ) -> Automaton:
-        """The automaton outright: `transitions[state][action]` is the state after."""
+        """An automaton given outright: `transitions[state][action]` is the next state."""
+        listing = Listing(tuple(reads), tuple(neutral), tuple(forbid), unlisted, tools)
         accept = list(accept)
         numbers = {name: number for number, name in enumerate(actions)}
         targets = [target for edges in transitions.values() for target in edges.values()]
@@ -83,7 +91,7 @@ class Automaton:
         for state, edges in transitions.items():
             delta[states[state]] = {numbers[action]: states[target] for action, target in edges.items()}
         steps = frozenset(number for edges in delta for number in edges)
-        alphabet = Alphabet(tuple(action.named(name) for name, action in actions.items()), steps, **rules)
+        alphabet = Alphabet(tuple(action.named(name) for name, action in actions.items()), steps, listing)
         made = cls(
             alphabet,
             tuple(states),
@@ -96,9 +104,9 @@ class Automaton:
             raise TaskError(faults)
         return made
 
-    def under(self, **rules: Any) -> Automaton:
-        """The same transitions under other rules of the alphabet: reads, neutral, forbid, unlisted, tools."""
-        alphabet = Alphabet(self.alphabet.actions, self.alphabet.steps, **rules)
+    def with_listing(self, listing: Listing) -> Automaton:
+        """The same transitions with another listing of calls that are not steps."""
+        alphabet = Alphabet(self.alphabet.actions, self.alphabet.steps, listing)
         delta = [dict(edges) for edges in self.delta]
         return replace(self, alphabet=alphabet, delta=_with_reads(delta, alphabet), _folded={})
 

@@ -13,6 +13,20 @@ from corepath.notation.call import Call
 
 
 @dataclass(frozen=True)
+class Path:
+    """A condensed path, which is all that the metrics see of a run.
+
+    `states` are the automaton's states after each condensed step; `length` counts all calls, self-loops included.
+    """
+
+    tokens: tuple[Token, ...]
+    harm_mask: tuple[int, ...]
+    states: tuple[int, ...]
+    end: int
+    length: int
+
+
+@dataclass(frozen=True)
 class Trace:
     """All steps of a run, and where it ended."""
 
@@ -39,6 +53,12 @@ class Trace:
     def harm_mask(self) -> tuple[int, ...]:
         """1 for each condensed step that is harmful."""
         return tuple(int(step.kind is Kind.HARM) for step in self.condensed)
+
+    @cached_property
+    def path(self) -> Path:
+        """The condensed path."""
+        states = tuple(step.after for step in self.condensed)
+        return Path(self.tokens, self.harm_mask, states, self.end.state, len(self.steps))
 
     def label(self, step: Step) -> str:
         """The step as a person reads it; an unknown call begins with `?`."""

@@ -71,7 +71,7 @@ def find_tasks(targets: list[str] | None) -> Tasks:
 
 def _complete_task(incomplete: str) -> list[str]:
     """For shells: the worlds, or the tasks of a world that is written already."""
-    from corepath.world.world import installed_worlds, world  # noqa: PLC0415
+    from corepath.world.discovery import installed_worlds, world  # noqa: PLC0415
 
     name, slash, _ = incomplete.partition("/")
     known = installed_worlds()

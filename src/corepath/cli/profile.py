@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from corepath.scoring.score import PAPER, RECOMMENDED, Scoring
+from corepath.scoring.options import PAPER, RECOMMENDED, Scoring
 
 
 class Profile(StrEnum):

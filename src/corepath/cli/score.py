@@ -27,7 +27,8 @@ from corepath.files.lookup import Tasks
 from corepath.runs.folder import EPISODES, RunFolder
 from corepath.runs.plan import Plan
 from corepath.runs.reading import Entry, read_entries
-from corepath.scoring.score import PAPER, Score, Scoring, score, with_options
+from corepath.scoring.options import PAPER, Scoring, with_options
+from corepath.scoring.score import Score, score
 
 GATES: Final = (
     "pc", "pc_ktc", "prefix_criticality", "harm_free", "efficiency", "directness", "pc_hlr", "accepted", "answer_match",

@@ -20,7 +20,7 @@ from corepath.errors import CorepathError, count
 from corepath.files.lookup import Source
 from corepath.verification.mutation import Tally, mutate, total
 from corepath.verification.verify import Verdict, verify_seeds, verify_task
-from corepath.world.world import installed_worlds, world
+from corepath.world.discovery import installed_worlds, world
 
 
 class Kind(StrEnum):

@@ -28,7 +28,8 @@ from corepath.explanation.waste import idle, waste
 from corepath.explanation.words import cut
 from corepath.notation import parser
 from corepath.notation.call import UNANSWERED, Call
-from corepath.scoring.score import PAPER, Score, Scoring, score
+from corepath.scoring.options import PAPER, Scoring
+from corepath.scoring.score import Score, score
 from corepath.task import Task
 from corepath.values import visible
 from corepath.world.exploring import replay

@@ -16,10 +16,10 @@ from corepath.explanation.words import MOST_LISTED, listed, times
 from corepath.notation.call import UNANSWERED
 from corepath.notation.matchers import Scope
 from corepath.scoring.alignment import Pair
-from corepath.scoring.score import Reference, Score
+from corepath.scoring.evidence import Reference
+from corepath.scoring.score import Score
 from corepath.task import Task
 from corepath.world.exploring import Replay
-from corepath.world.world import same_public
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Facts:
         if world is None or run is None:
             return (None,) * len(self.steps)
         return tuple(
-            not call.failed and world.writes(call.tool) and not same_public(world, before, after)
+            not call.failed and world.tools[call.tool].writes and not world.same_public(before, after)
             for call, before, after in zip(run.calls, run.states, run.states[1:], strict=False)
         )
 

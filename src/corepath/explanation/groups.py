@@ -12,7 +12,7 @@ from corepath.automaton.step import step as run_step
 from corepath.explanation.edits import with_step
 from corepath.explanation.facts import Facts
 from corepath.explanation.undone import Pair
-from corepath.scoring.score import Harm
+from corepath.scoring.evidence import Harm
 
 _OTHER_CALLS: Final = (HarmKind.WRONG_ARGUMENT, HarmKind.UNLISTED, HarmKind.OUT_OF_ORDER, HarmKind.FORBIDDEN)
 """Kinds of calls that may stand in the place of a step."""

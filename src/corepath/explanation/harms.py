@@ -18,7 +18,7 @@ from corepath.explanation.words import calls_text, capital, listed, sentence, st
 from corepath.notation.action import Action
 from corepath.notation.call import UNANSWERED
 from corepath.rules.policy import breaks
-from corepath.scoring.score import Harm
+from corepath.scoring.evidence import Harm
 from corepath.values import parse_json
 
 MOST_GROUPS: Final = 12

@@ -12,7 +12,7 @@ from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.words import calls_text, listed, sentence
 from corepath.scoring.alignment import Pair
-from corepath.scoring.score import Reference
+from corepath.scoring.evidence import Reference
 
 MOST_EDITS: Final = 4
 """Steps to be put in that are told one by one; a path that lacks more is repaired at its end."""

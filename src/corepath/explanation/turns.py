@@ -87,7 +87,7 @@ def _is_check(facts: Facts, symbol: int) -> bool:
     action, world = facts.automaton.alphabet.actions[symbol], facts.task.simulator
     if action.result is not None or facts.automaton.alphabet.is_read(symbol):
         return True
-    return world is not None and not world.writes(action.tool)
+    return world is not None and not world.tools[action.tool].writes
 
 
 def _reached_without(automaton: Automaton, state: int, checks: frozenset[int], act: int) -> bool:

@@ -58,7 +58,7 @@ def _idle(facts: Facts, step: Step, earlier: int | None) -> tuple[Idle, str]:
         return Idle.EARLY, "a step that is not due yet, and does not count"
     if facts.changed[step.index]:
         return Idle.BESIDE, "legal here, and no step"
-    if facts.task.simulator is not None and facts.task.simulator.writes(step.call.tool):
+    if facts.task.simulator is not None and facts.task.simulator.tools[step.call.tool].writes:
         return Idle.NO_EFFECT, "changes nothing here, and is no step"
     return Idle.LOOK, "only looks, no step here"
 

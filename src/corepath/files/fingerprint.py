@@ -1,11 +1,12 @@
-"""A task's fingerprint, so that an episode is scored only on the very task that it was played on."""
+"""Fingerprints of tasks: an episode is scored only on the exact task that it was played on."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from itertools import islice
-from typing import Any
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from corepath.episode import Episode
 from corepath.errors import TaskError
@@ -15,18 +16,18 @@ from corepath.values import canonical
 from corepath.world.exploring import replay, simulator_of
 from corepath.world.prompt import system_prompt
 
+_FINGERPRINTS: Final[WeakKeyDictionary[Task, str]] = WeakKeyDictionary()
+
 
 def fingerprint(task: Task) -> str:
-    """A hash of all that an agent is told and judged by; it is computed once a task.
+    """A hash of everything that an agent sees and is judged by.
 
-    That is the prompt, the automaton, and in a world its rules, tools, start, and how it behaves, which is seen in the
-    answers to one call of each golden step and each decoy. Comments and names of Python things do not matter.
+    That is the prompt and the automaton, and in a world also its rules, tools, start state and behaviour: the answers
+    to one call of each golden step and each decoy. Comments and Python names do not count.
     """
-    known: str | None = vars(task).get("_fingerprint")
-    if known is None:
-        known = hashlib.sha256(canonical(_told(task)).encode()).hexdigest()[:16]
-        object.__setattr__(task, "_fingerprint", known)
-    return known
+    if task not in _FINGERPRINTS:
+        _FINGERPRINTS[task] = hashlib.sha256(canonical(_identity(task)).encode()).hexdigest()[:16]
+    return _FINGERPRINTS[task]
 
 
 def check_played(task: Task, episode: Episode) -> None:
@@ -43,7 +44,7 @@ def check_played(task: Task, episode: Episode) -> None:
     )
 
 
-def _told(task: Task) -> list[Any]:
+def _identity(task: Task) -> list[Any]:
     written = json.loads(as_json(task))
     if task.simulator is None:
         return [written]
@@ -53,4 +54,14 @@ def _told(task: Task) -> list[Any]:
     seen = [replay(task, calls) for calls in (decoys, steps)]
     answers = [[call.result if not call.failed else call.error for call in run.calls] for run in seen]
     ends = [world.key(run.end) for run in seen]
-    return [[written, system_prompt(world), world.schemas, world.key(task.start), task.step_limit], answers, ends]
+    return [
+        [
+            written,
+            system_prompt(world),
+            [tool.schema for tool in world.tools.values()],
+            world.key(task.start),
+            task.step_limit,
+        ],
+        answers,
+        ends,
+    ]

@@ -14,8 +14,9 @@ from typing import Any
 from corepath.episode import Episode
 from corepath.errors import InputError, Problem, TaskError, nearest, no_such_file
 from corepath.task import Task
+from corepath.world.discovery import installed_worlds, load_worlds, world
 from corepath.world.exploring import simulator_of
-from corepath.world.world import World, installed_worlds, load_worlds, world
+from corepath.world.world import World
 
 _FILES = (".yaml", ".yml", ".json")
 
@@ -45,9 +46,7 @@ class Source:
     def world(self) -> World[Any]:
         """The world of the task."""
         if self.in_file:
-            found = simulator_of(self.make())
-            assert isinstance(found, World)
-            return found
+            return world(simulator_of(self.make()).name)
         name = self.id.partition("/")[0]
         if not self.where.endswith(".py"):
             return world(name)

@@ -19,7 +19,8 @@ from corepath.notation.matchers import Fields, Matcher
 from corepath.notation.procedure import Procedure
 from corepath.rules.policy import Policy, after, before, needed, never
 from corepath.task import Task
-from corepath.world.world import World, state_matcher, world
+from corepath.world.discovery import world
+from corepath.world.world import World, state_matcher
 
 _OF_WORLDS = ("setup", "goal", "policies", "decoys", "says")
 _UNREAD = Action("", Fields(()))
@@ -78,8 +79,7 @@ class TaskBuilder:
         """The task with what is odd about it, in its world, where it names one."""
         if told := task.automaton.alphabet.overlaps:
             warnings = (str(self.document.problem(one.message, one.where)) for one in told)
-            automaton: Any = task.automaton if task.procedure is None else None  # a procedure is compiled again
-            task = replace(task, warnings=(*task.warnings, *warnings), automaton=automaton)
+            task = replace(task, warnings=(*task.warnings, *warnings))
         return task if self.world is None else self.world.complete(task)
 
     def of_world(self) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from corepath.notation.matchers import Scope
 from corepath.play import mistakes
 from corepath.play.mistakes import Fault, GoldenRun, Strays
 from corepath.play.session import Agent, Session
+from corepath.task import Simulator
 from corepath.world.exploring import simulator_of
-from corepath.world.world import World
 
 PLANTED: Final = "planted"
 SPARED: Final = "spared"
@@ -133,13 +133,11 @@ def _golden(session: Session) -> GoldenRun:
 
 
 def _strays(session: Session) -> Strays:
-    return mistakes.strays_of(session.task, _world(session))
+    return mistakes.strays_of(session.task)
 
 
-def _world(session: Session) -> World[Any]:
-    world = simulator_of(session.task)
-    assert isinstance(world, World)
-    return world
+def _world(session: Session) -> Simulator:
+    return simulator_of(session.task)
 
 
 def _make(session: Session, calls: Iterable[Call]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice, zip_longest
 from random import Random
 from typing import Any, Final
@@ -16,10 +16,10 @@ from typing import Any, Final
 from corepath.automaton.step import begin
 from corepath.errors import TaskError
 from corepath.notation.call import Call
-from corepath.task import Task
+from corepath.task import Simulator, Task
 from corepath.world.candidates import Pool
-from corepath.world.exploring import Edge, Node, Snag, attempt, may_match, place, variant
-from corepath.world.world import World, same_public
+from corepath.world.examples import may_match, variant
+from corepath.world.exploring import Edge, Node, Snag, attempt, place, simulator_of
 
 PATHS_LOOKED_AT: Final = 200
 """Golden paths among which those to be made wrong are chosen."""
@@ -34,7 +34,7 @@ MOST_STEPS_KEPT: Final = 5_000
 class Strays:
     """Calls beside the steps of a task, looked for once."""
 
-    def __init__(self, task: Task, world: World[Any]) -> None:
+    def __init__(self, task: Task, world: Simulator) -> None:
         self.task, self.world = task, world
         self._undone: dict[tuple[str, str], Call | None] = {}
         self._steps: dict[tuple[int, int], Edge | Snag] = {}
@@ -55,17 +55,17 @@ class Strays:
     @cached_property
     def every_write(self) -> list[Call]:
         """Writes, of one tool after the other."""
-        return [call for tool, calls in self.calls.items() if self.world.writes(tool) for call in calls]
+        return [call for tool, calls in self.calls.items() if self.world.tools[tool].writes for call in calls]
 
     @cached_property
     def writes(self) -> list[Call]:
         """Writes that are no step."""
-        return [call for tool, calls in self.wrong.items() if self.world.writes(tool) for call in calls]
+        return [call for tool, calls in self.wrong.items() if self.world.tools[tool].writes for call in calls]
 
     @cached_property
     def reads(self) -> list[Call]:
         """Reads that are no step and work from the start."""
-        calls = [call for tool, calls in self.wrong.items() if not self.world.writes(tool) for call in calls]
+        calls = [call for tool, calls in self.wrong.items() if not self.world.tools[tool].writes for call in calls]
         return [call for call in calls if not self.world.answer(self.task.start, call)[0].failed]
 
     @cached_property
@@ -119,7 +119,7 @@ class GoldenRun:
     """A golden path, executed: its steps by number, the calls as they were answered, the states around them."""
 
     task: Task
-    world: World[Any]
+    world: Simulator
     symbols: tuple[int, ...]
     calls: tuple[Call, ...]
     states: tuple[Any, ...]
@@ -127,27 +127,27 @@ class GoldenRun:
     @property
     def strays(self) -> Strays:
         """Calls beside the steps."""
-        return strays_of(self.task, self.world)
+        return strays_of(self.task)
 
 
-def strays_of(task: Task, world: World[Any]) -> Strays:
-    """The calls beside the steps of a task, kept with it."""
-    known: Strays = vars(task).setdefault("_strays", Strays(task, world))
-    return known
+@lru_cache(maxsize=256)
+def strays_of(task: Task) -> Strays:
+    """The stray calls of a task; they are looked for once."""
+    return Strays(task, simulator_of(task))
 
 
-def golden_runs(task: Task, world: World[Any], most: int = 2) -> list[GoldenRun]:
+def golden_runs(task: Task, world: Simulator, most: int = 2) -> list[GoldenRun]:
     """A few golden paths, executed: the first, the last, and others between of those looked at."""
     paths = list(islice(task.automaton.golden.paths(), PATHS_LOOKED_AT))
     chosen = sorted({round(number * (len(paths) - 1) / max(most - 1, 1)) for number in range(most)})
     return [_run(task, world, paths[number]) for number in chosen]
 
 
-def golden_run(task: Task, world: World[Any], random: Random) -> GoldenRun:
+def golden_run(task: Task, world: Simulator, random: Random) -> GoldenRun:
     """A golden path by chance, executed: at each place any of the steps that are due there and work."""
     if task.automaton.rule == "simple_paths":  # steps by chance might go in circles
         return _run(task, world, random.choice(list(islice(task.automaton.golden.paths(), PATHS_LOOKED_AT))))
-    strays = strays_of(task, world)
+    strays = strays_of(task)
     way: list[tuple[Node, Iterator[Edge]]] = [(strays.start, _steps(strays, strays.start, random))]
     edges: list[Edge] = []
     while way:
@@ -177,7 +177,7 @@ def _steps(strays: Strays, node: Node, random: Random) -> Iterator[Edge]:
             yield done
 
 
-def _run(task: Task, world: World[Any], path: Sequence[int]) -> GoldenRun:
+def _run(task: Task, world: Simulator, path: Sequence[int]) -> GoldenRun:
     node = Node(begin(task.automaton), task.start)
     states = [task.start]
     for symbol in path:
@@ -221,15 +221,15 @@ def _swap(run: GoldenRun, one: int, other: int) -> Iterator[Sequence[Call]]:
     symbols[one], symbols[other] = symbols[other], symbols[one]
     calls[one], calls[other] = calls[other], calls[one]
     early = run.calls[other]
-    if _accepts(run.task, symbols) or (_writes_something(run) and not run.world.writes(early.tool)):
+    if _accepts(run.task, symbols) or (_writes_something(run) and not run.world.tools[early.tool].writes):
         return
     answered, after = run.world.answer(run.states[one], early)
-    if not _writes_something(run) or answered.failed or not same_public(run.world, run.states[one], after):
+    if not _writes_something(run) or answered.failed or not run.world.same_public(run.states[one], after):
         yield tuple(calls)
 
 
 def _writes_something(run: GoldenRun) -> bool:
-    return any(run.world.writes(call.tool) for call in run.calls)
+    return any(run.world.tools[call.tool].writes for call in run.calls)
 
 
 def wrong_argument(run: GoldenRun) -> Iterator[Sequence[Call]]:
@@ -237,7 +237,7 @@ def wrong_argument(run: GoldenRun) -> Iterator[Sequence[Call]]:
     for writes in (True, False):
         found = False
         for index, call in enumerate(run.calls):
-            if run.world.writes(call.tool) is writes and run.strays.wrong[call.tool]:
+            if run.world.tools[call.tool].writes is writes and run.strays.wrong[call.tool]:
                 found = True
                 yield (*run.calls[:index], run.strays.wrong[call.tool][0], *run.calls[index + 1 :])
         if found:
@@ -331,7 +331,7 @@ def _again(run: GoldenRun, *, writes: bool = True) -> Iterator[tuple[Sequence[Ca
     for index, (symbol, call) in enumerate(zip(run.symbols, run.calls, strict=True)):
         state = run.task.automaton.delta[state][symbol]
         again = run.task.automaton.delta[state].get(symbol)
-        if run.world.writes(call.tool) is writes and again in (None, state):
+        if run.world.tools[call.tool].writes is writes and again in (None, state):
             yield (*run.calls[: index + 1], *run.calls[index:]), again is not None
 
 

@@ -15,7 +15,7 @@ from corepath.episode import Episode, free_record, typed_fields
 from corepath.errors import RecordError
 from corepath.files.episodes import episode_json, read_episodes
 from corepath.files.fingerprint import fingerprint
-from corepath.scoring.score import Scoring
+from corepath.scoring.options import Scoring
 from corepath.task import Task
 
 KEY: Final = "corepath"

@@ -20,7 +20,7 @@ from corepath.errors import InputError, OptionError, Problem, StepLimitError, ne
 from corepath.play.built_in import BUILT_IN, built_in
 from corepath.play.play import recorded, seed_of
 from corepath.play.session import Agent, Session
-from corepath.scoring.score import Scoring
+from corepath.scoring.options import Scoring
 from corepath.task import Task
 from corepath.values import why_not_json
 

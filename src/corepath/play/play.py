@@ -10,7 +10,8 @@ from corepath.episode import ANSWERED, STEP_LIMIT, Episode, typed_fields
 from corepath.errors import StepLimitError
 from corepath.files.fingerprint import fingerprint
 from corepath.play.session import Agent, Session
-from corepath.scoring.score import PAPER, Scoring, score
+from corepath.scoring.options import PAPER, Scoring
+from corepath.scoring.score import score
 from corepath.task import Task
 from corepath.world.exploring import Replay
 

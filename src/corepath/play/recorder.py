@@ -22,7 +22,8 @@ from corepath.files.lookup import task as named_task
 from corepath.notation.call import Call
 from corepath.play.play import recorded, seed_of
 from corepath.play.session import Session
-from corepath.scoring.score import PAPER, Score, Scoring, score
+from corepath.scoring.options import PAPER, Scoring
+from corepath.scoring.score import Score, score
 from corepath.task import Task
 from corepath.values import why_not_json
 

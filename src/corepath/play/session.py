@@ -14,7 +14,7 @@ from corepath.task import Task
 from corepath.values import arguments_of
 from corepath.world.exploring import Replay, simulator_of
 from corepath.world.prompt import system_prompt
-from corepath.world.world import copied
+from corepath.world.state import copy_state
 
 Agent = Callable[["Session"], Any]
 """Who acts: it makes calls through the session and returns its final answer, or None."""
@@ -54,7 +54,7 @@ class Session:
     @property
     def tools(self) -> list[dict[str, Any]]:
         """The tools as models are told of them: name, description, and JSON Schema of the parameters."""
-        return self._simulator.schemas
+        return [tool.schema for tool in self._simulator.tools.values()]
 
     @property
     def over(self) -> bool:
@@ -83,15 +83,15 @@ class Session:
             raise StepLimitError(
                 f"the step limit of {count(self.task.step_limit, 'call')} is reached; the episode is over"
             )
-        sent = Call(tool, copied(arguments_of(arguments)), id=id, turn=turn, extra=self._at())
+        sent = Call(tool, copy_state(arguments_of(arguments)), id=id, turn=turn, extra=self._at())
         answered, self._state = self._simulator.answer(self._state, sent)
         self._taken.append(answered)
         if answered.arguments is not sent.arguments:
             answered = replace(answered, arguments=sent.arguments)  # as they were sent, not as the tool took them
         self.calls.append(answered)
-        result = answered.result if answered.failed else copied(answered.result)
+        result = answered.result if answered.failed else copy_state(answered.result)
         return replace(
-            answered, arguments=copied(sent.arguments), result=result
+            answered, arguments=copy_state(sent.arguments), result=result
         )  # the agent may do with it as it likes
 
     @property

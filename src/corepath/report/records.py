@@ -18,7 +18,9 @@ from corepath.explanation import Explanation, explain
 from corepath.notation.call import UNANSWERED, Call
 from corepath.report.packing import packed
 from corepath.report.results import Result, Results
-from corepath.scoring.score import Reference, Score, Scoring, score
+from corepath.scoring.evidence import Reference
+from corepath.scoring.options import Scoring
+from corepath.scoring.score import Score, score
 from corepath.task import Task
 
 SMALL: Final = 30

@@ -18,7 +18,7 @@ from corepath.report.summary_table import AGENTS, summary_table
 from corepath.runs.folder import RunFolder, is_run
 from corepath.runs.plan import Found, Plan, Played
 from corepath.runs.record import wrong_scores
-from corepath.scoring.score import PAPER, Scoring
+from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.summary import Summary, summaries
 from corepath.task import Task
 

@@ -8,19 +8,13 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any, Final
 
-from corepath.automaton.condensation import Trace, trace_calls
+from corepath.automaton.condensation import trace_calls
 from corepath.automaton.step import Errors
 from corepath.episode import exclusion
 from corepath.report.comparison import difference
 from corepath.report.results import Result, Results
-from corepath.scoring.alignment import Closest
-from corepath.scoring.efficiency import efficiency
-from corepath.scoring.harm_rate import harm_rate
-from corepath.scoring.hlr import hlr
-from corepath.scoring.path_correctness import path_correctness
-from corepath.scoring.pc_ktc import path_correctness_ktc
-from corepath.scoring.prefix_criticality import prefix_criticality
-from corepath.scoring.score import Scoring
+from corepath.scoring.metrics import Metrics
+from corepath.scoring.options import Scoring
 
 OPTIONS: Final[Mapping[str, tuple[Any, ...]]] = {
     "lam": (0.0, 0.25, 0.5, 0.75, 1.0),
@@ -110,59 +104,49 @@ def _clear(results: Results, better: str, worse: str, score: str) -> bool:
 
 @dataclass
 class _Scored:
-    """Means of path scores under any scoring; what does not depend on it is found once."""
+    """Means of path scores under any scoring; what does not depend on the scoring is computed once."""
 
     counted: list[Result]
-    _traces: dict[Errors, list[Trace]] = field(default_factory=dict)
-    _nearest: dict[Errors, list[Closest]] = field(default_factory=dict)
+    _metrics: dict[Errors, list[Metrics]] = field(default_factory=dict)
     _means: dict[tuple[str, Scoring], dict[str, float]] = field(default_factory=dict)
 
     def means(self, score: str, scoring: Scoring) -> dict[str, float]:
         """The mean of a score for each agent."""
         if (score, scoring) not in self._means:
             found: dict[str, list[float]] = {}
-            for result, value in zip(self.counted, self._values(score, scoring), strict=True):
+            for result, metrics in zip(self.counted, self._run(scoring.errors), strict=True):
+                value = _value(metrics, score, scoring)
                 if value is not None:
                     found.setdefault(result.agent, []).append(value)
             self._means[score, scoring] = {agent: fmean(values) for agent, values in found.items()}
         return self._means[score, scoring]
 
-    def _values(self, score: str, scoring: Scoring) -> list[float | None]:
-        traces, nearest = self._run(scoring.errors)
-        match score:
-            case "pc":
-                return [one.similarity for one in nearest]
-            case "pc_ktc":
-                return [_ktc(trace, one, scoring) for trace, one in zip(traces, nearest, strict=True)]
-            case "pc_hlr":
-                golden = scoring.hlr_references == "repaired+golden"
-                return [
-                    max(hlr(trace).similarity, one.similarity if golden else 0.0)
-                    for trace, one in zip(traces, nearest, strict=True)
-                ]
-            case "prefix_criticality":
-                return [prefix_criticality(trace.harm_mask, scoring.beta) for trace in traces]
-            case "harm_free":
-                return [1 - harm_rate(trace.harm_mask) for trace in traces]
-            case "accepted":
-                return [float(trace.end.accepted) for trace in traces]
-            case _:
-                undefined = 0.0 if scoring.undefined_efficiency == "zero" else None
-                return [undefined if (one := efficiency(trace)) is None else one for trace in traces]
-
-    def _run(self, errors: Errors) -> tuple[list[Trace], list[Closest]]:
-        if errors not in self._traces:
-            traces = [
-                trace_calls(result.task.automaton, result.episode.calls, result.episode.params, errors)
-                for result in self.counted
-                if result.task is not None
-            ]
-            self._traces[errors], self._nearest[errors] = traces, [path_correctness(trace) for trace in traces]
-        return self._traces[errors], self._nearest[errors]
+    def _run(self, errors: Errors) -> list[Metrics]:
+        if errors not in self._metrics:
+            self._metrics[errors] = [_measure(result, errors) for result in self.counted]
+        return self._metrics[errors]
 
 
-def _ktc(trace: Trace, nearest: Closest, scoring: Scoring) -> float:
-    found = path_correctness_ktc(
-        trace.automaton.golden, trace.tokens, nearest, scoring.lam, scoring.order_fallback, scoring.ktc_budget
-    )
-    return found.lower
+def _measure(result: Result, errors: Errors) -> Metrics:
+    assert result.task is not None
+    automaton, episode = result.task.automaton, result.episode
+    return Metrics(trace_calls(automaton, episode.calls, episode.params, errors).path, automaton)
+
+
+def _value(metrics: Metrics, score: str, scoring: Scoring) -> float | None:
+    """One score of an episode under a scoring; None if it is undefined and left out."""
+    match score:
+        case "pc":
+            return metrics.pc
+        case "pc_ktc":
+            return metrics.pc_ktc(scoring).lower
+        case "pc_hlr":
+            return metrics.refined(scoring).similarity
+        case "prefix_criticality":
+            return metrics.prefix_criticality(scoring)
+        case "harm_free":
+            return 1 - metrics.harm_rate
+        case "accepted":
+            return float(metrics.accepted)
+    undefined = 0.0 if scoring.undefined_efficiency == "zero" else None
+    return undefined if metrics.efficiency is None else metrics.efficiency

@@ -34,9 +34,10 @@ from corepath.notation.call import Call
 from corepath.play.origin import EPISODE, KEY, identity
 from corepath.play.session import Session
 from corepath.runs.model_loop import converse, listened_to, shown
-from corepath.scoring.score import Score, Scoring, score
+from corepath.scoring.options import Scoring
+from corepath.scoring.score import Score, score
 from corepath.task import Task
-from corepath.world.world import installed_worlds, task
+from corepath.world.discovery import installed_worlds, world_task
 
 VALUES: Final = (
     "pc", "pc_ktc", "prefix_criticality", "harm_rate", "efficiency", "directness", "pc_hlr", "harm_count", "accepted",
@@ -164,7 +165,7 @@ def core(profile: str = "paper") -> Scorer:
 
 def _task(state: TaskState) -> Task:
     said = state.metadata[KEY]
-    return task(said["task"], said["seed"])
+    return world_task(said["task"], said["seed"])
 
 
 def _episode(session: Session, state: TaskState, scoring: Scoring) -> Episode:

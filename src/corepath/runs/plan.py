@@ -16,7 +16,7 @@ from corepath.files.lookup import Source
 from corepath.play.play import rescored
 from corepath.runs.folder import EPISODES, Key, RunFolder
 from corepath.runs.record import wrong_scores
-from corepath.scoring.score import PAPER, Scoring
+from corepath.scoring.options import PAPER, Scoring
 from corepath.task import Task
 
 

@@ -13,7 +13,7 @@ from corepath.files.episodes import read_episodes
 from corepath.files.lookup import Tasks
 from corepath.runs.folder import EPISODES, RunFolder
 from corepath.runs.plan import Plan, Played
-from corepath.scoring.score import PAPER, Scoring
+from corepath.scoring.options import PAPER, Scoring
 from corepath.task import Task
 
 

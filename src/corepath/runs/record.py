@@ -13,7 +13,7 @@ from corepath.episode import Episode, free_record
 from corepath.errors import InputError, Problem, TaskError, nearest
 from corepath.files.validation import record_problems
 from corepath.files.yaml import Located, read_json
-from corepath.scoring.score import Scoring
+from corepath.scoring.options import Scoring
 from corepath.scoring.summary import MEANS
 
 FORMAT: Final = "corepath-run"

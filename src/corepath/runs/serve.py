@@ -67,7 +67,7 @@ from corepath.play.play import recorded
 from corepath.play.session import Session
 from corepath.runs.folder import RunFolder, is_run
 from corepath.runs.plan import Plan
-from corepath.scoring.score import Scoring
+from corepath.scoring.options import Scoring
 from corepath.task import Task
 from corepath.values import is_number, parse_json, why_not_json
 

@@ -25,7 +25,7 @@ from corepath.play.own_agents import attempt, find_agent, is_own
 from corepath.play.play import play
 from corepath.runs.folder import RunFolder
 from corepath.runs.plan import Plan
-from corepath.scoring.score import Scoring
+from corepath.scoring.options import Scoring
 
 PATIENCE: Final = 10.0
 """Seconds that processes have to finish the episode they are at."""

@@ -6,27 +6,18 @@ Both are replayed in a fresh world. They are here to be compared with: what they
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from corepath.automaton.step import Position, begin
 from corepath.notation.call import Call
 from corepath.notation.matchers import Fields, Scope, depends_on_calls
 from corepath.task import Simulator, Task
 from corepath.values import canonical, equal
-from corepath.world.exploring import (
-    MOST_PAIRS,
-    Choose,
-    Explored,
-    Node,
-    Replay,
-    arguments_at,
-    explore,
-    replay,
-    settled_part,
-    simulator_of,
-)
+from corepath.world.examples import arguments_at, settled_part
+from corepath.world.exploring import MOST_PAIRS, Choose, Explored, Node, Replay, explore, replay, simulator_of
 
 MOST_KEPT: Final = 200
 """Explorations of one task that are kept."""
@@ -91,13 +82,8 @@ def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any]) -> 
             settled[step.symbol] = own[:1]
     if not bound:
         return _explored(task, settled, params)
-    known: dict[str, _References] = vars(task).setdefault("_references_of", {})
     key = canonical([params, _by_text(settled), _by_text(bound)])
-    if key not in known:
-        if len(known) >= MOST_KEPT:
-            known.clear()
-        known[key] = _with_bound(task, settled, bound, params)
-    return known[key]
+    return _memory(task).recall(key, lambda: _with_bound(task, settled, bound, params))
 
 
 def _with_bound(
@@ -138,12 +124,12 @@ class _Free:
 
 def _free(task: Task) -> list[_Free]:
     """The steps that are more than one call, found once."""
-    if "_free" not in vars(task):
+    memory = _memory(task)
+    if memory.free is None:
         alphabet = task.automaton.alphabet
         numbers = [number for number in sorted(alphabet.steps) if not alphabet.actions[number].is_literal]
-        vars(task)["_free"] = [_free_step(task, number) for number in numbers]
-    found: list[_Free] = vars(task)["_free"]
-    return found
+        memory.free = [_free_step(task, number) for number in numbers]
+    return memory.free
 
 
 def _free_step(task: Task, number: int) -> _Free:
@@ -159,14 +145,37 @@ def _by_text(own: Mapping[int, Sequence[Any]]) -> dict[str, Sequence[Any]]:
 
 
 def _explored(task: Task, own: Mapping[int, Sequence[Any]], params: Mapping[str, Any]) -> _References:
-    known: dict[str, _References] = vars(task).setdefault("_references", {})
-    key = canonical([params, _by_text(own)])
-    if key not in known:
-        if len(known) >= MOST_KEPT:
-            known.clear()
+    def explore_anew() -> _References:
         explored = explore(task, _as_the_agent(task, own), MOST_PAIRS, params=params)
-        known[key] = _References(simulator_of(task), explored)
-    return known[key]
+        return _References(simulator_of(task), explored)
+
+    return _memory(task).recall(canonical([params, _by_text(own)]), explore_anew)
+
+
+@dataclass
+class _Memory:
+    """What was found out about a task's golden paths, for the next episodes of the same task."""
+
+    free: list[_Free] | None = None
+    references: dict[str, _References] = field(default_factory=dict)
+
+    def recall(self, key: str, explore: Callable[[], _References]) -> _References:
+        """The references for a key; explored if they are not known."""
+        if key not in self.references:
+            found = explore()
+            if len(self.references) >= MOST_KEPT:
+                self.references.clear()
+            self.references[key] = found
+        return self.references[key]
+
+
+_MEMORIES: Final[WeakKeyDictionary[Task, _Memory]] = WeakKeyDictionary()
+
+
+def _memory(task: Task) -> _Memory:
+    if task not in _MEMORIES:
+        _MEMORIES[task] = _Memory()
+    return _MEMORIES[task]
 
 
 def _as_the_agent(task: Task, own: Mapping[int, Sequence[Any]]) -> Choose:

@@ -1,7 +1,7 @@
-"""Causes: harms that would vanish if one skipped step had been done belong together.
+"""Causes of harm: harmful calls that one skipped step explains belong together.
 
-Beside the run, a second one is made of the same calls, into which skipped steps are put where they were first missed. A
-harmful call that is no harm there shares the cause of what was put in.
+The calls are run a second time with each skipped step inserted where it was first missed. A call that is harmful in the
+real run and harmless in the second one is caused by the inserted step.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Cause:
     at: int
 
 
-def causes(trace: Trace) -> dict[int, Cause]:
-    """The cause of each harmful call that has one, by the number of the call."""
+def find_causes(trace: Trace) -> dict[int, Cause]:
+    """The cause of each harmful call that has one, by the call's number."""
     found: dict[int, Cause] = {}
     if not any(step.harm is HarmKind.OUT_OF_ORDER for step in trace.condensed):
         return found

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from corepath.automaton.condensation import Trace
-from corepath.automaton.step import Kind, Token
+from corepath.automaton.automaton import Automaton
+from corepath.automaton.condensation import Path
+from corepath.automaton.step import Token
 from corepath.scoring.alignment import Closest, Lead, Pair, closest, paired
 from corepath.scoring.by_edits import Link
 from corepath.scoring.columns import Column, Weights, cross, first_column, places
@@ -30,19 +31,21 @@ class _Row:
     progress: Token | None
 
 
-def hlr(trace: Trace) -> Closest:
+def hlr(path: Path, automaton: Automaton) -> Closest:
     """PC+HLR: the largest 1 − NLD over all repaired paths, with the path that has it."""
-    rest = trace.automaton.golden_from(trace.end.state)
-    if any(trace.harm_mask):
-        return closest(rest, trace.tokens, _repaired(trace))
-    # Nothing to repair: the path itself, and the shortest way on.
-    x, missing = trace.tokens, rest.shortest() if rest else ()
-    path, pairs = paired([*enumerate(x), *((None, token) for token in missing)])
-    return Closest(len(missing), tuple(path), tuple(pairs), len(x))
+    rest = automaton.golden_from(path.end)
+    x = path.tokens
+    if any(path.harm_mask):
+        return closest(rest, x, _repaired(path, automaton))
+    # Nothing to repair: the path itself, then the shortest way to the end.
+    missing = rest.shortest() if rest else ()
+    repaired, pairs = paired([*enumerate(x), *((None, token) for token in missing)])
+    return Closest(len(missing), tuple(repaired), tuple(pairs), len(x))
 
 
-def _repaired(trace: Trace) -> Lead:
-    x, rows = trace.tokens, list(_rows(trace))
+def _repaired(path: Path, automaton: Automaton) -> Lead:
+    """The part of all repaired paths before the golden rest."""
+    x, rows = path.tokens, list(_rows(path, automaton))
     where = places(x)
     known: dict[Weights, list[array[int]]] = {}
 
@@ -68,39 +71,39 @@ def _repaired(trace: Trace) -> Lead:
     def trace_back(used: int, weights: Weights) -> tuple[list[Token], list[Pair]]:
         return _read_back(rows, columns(weights), x, used, weights)
 
-    return Lead(tuple(_links(trace, rows)), column, trace_back)
+    return Lead(tuple(_links(path, rows)), column, trace_back)
 
 
-def _links(trace: Trace, rows: list[_Row]) -> Iterator[Link]:
+def _links(path: Path, rows: list[_Row]) -> Iterator[Link]:
     """The repaired paths token by token: a harmful step may be left out."""
     row = iter(rows)
     current = next(row)
-    for step in trace.condensed:
-        if step.kind is Kind.HARM:
+    for token, harmful in zip(path.tokens, path.harm_mask, strict=True):
+        if harmful:
             filler = () if current.filler is None else (current.filler,)
             yield Link((*current.loops, *filler), optional=True)
         else:
-            yield Link((step.token,), optional=False)
+            yield Link((token,), optional=False)
             current = next(row)
 
 
-def _rows(trace: Trace) -> Iterator[_Row]:
-    automaton = trace.automaton
+def _rows(path: Path, automaton: Automaton) -> Iterator[_Row]:
+    """The harmful steps of the path, row by row, each row with the progress step that ends it."""
     others = [("read", pattern.notation) for pattern in automaton.alphabet.other_loops]
     state, harms = automaton.start, 0
-    in_x = set(trace.tokens)
+    in_x = set(path.tokens)
 
     def row(progress: Token | None) -> _Row:
         loops: list[Token] = [*automaton.loops(state), *others]
         usable = frozenset(token for token in loops if token in in_x)
         return _Row(harms if loops else 0, usable, loops[0] if loops else None, progress)
 
-    for step in trace.condensed:
-        if step.kind is Kind.HARM:
+    for token, harmful, after in zip(path.tokens, path.harm_mask, path.states, strict=True):
+        if harmful:
             harms += 1
         else:
-            yield row(step.token)
-            state, harms = step.after, 0
+            yield row(token)
+            state, harms = after, 0
     yield row(None)
 
 

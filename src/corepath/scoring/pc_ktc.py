@@ -15,6 +15,8 @@ from heapq import heappop, heappush
 from itertools import accumulate
 from typing import Final, Literal, cast
 
+from corepath.automaton.automaton import Automaton
+from corepath.automaton.condensation import Path
 from corepath.automaton.golden_paths import Golden, lengths_of
 from corepath.automaton.step import Token
 from corepath.scoring.alignment import Closest, similarity
@@ -59,23 +61,24 @@ class _Formula:
         return max(self(pc, 0, 1), self(pc, 0, 0)) if ordered else self(pc, 0, 0)
 
 
-def path_correctness_ktc(
-    golden: Golden, x: Sequence[Token], nearest: Closest, lam: float, fallback: OrderFallback, budget: int
+def pc_ktc(
+    path: Path, automaton: Automaton, nearest: Closest, lam: float, fallback: OrderFallback, budget: int
 ) -> Composite:
     """PC-KTC (Eq. 5): the largest λ·PC + (1−λ)·τ⁺ over all golden paths, PC and τ⁺ of the same path.
 
     `nearest` is the path that PC found. Past `budget` places searched, the answer is an interval.
     """
+    golden, x = automaton.golden, path.tokens
     formula = _Formula(lam, fallback)
     known = formula(nearest.similarity, *concordance(x, nearest.path))
     ceiling = formula.ceiling(nearest.similarity, ordered=_may_match_two(golden, x))
     if known >= ceiling - _ROUNDING or golden.count == 1:
         return Composite(known, known)
     if golden.count <= FEW:
-        for path in golden.paths():
-            order = concordance(x, path)
+        for one in golden.paths():
+            order = concordance(x, one)
             if formula(nearest.similarity, *order) > known:  # no path has a better PC than the nearest one
-                known = max(known, formula(_similarity(x, path), *order))
+                known = max(known, formula(_similarity(x, one), *order))
         return Composite(known, known)
     blurred = golden.blurred(set(x))
     return _Search(blurred.graph if blurred else golden, x, formula).best(known, ceiling, budget)

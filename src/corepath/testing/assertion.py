@@ -16,7 +16,8 @@ from corepath.errors import count
 from corepath.notation import parser
 from corepath.notation.call import Call
 from corepath.play.recorder import Loop, task_of, tell
-from corepath.scoring.score import PAPER, Score, Scoring, score
+from corepath.scoring.options import PAPER, Scoring
+from corepath.scoring.score import Score, score
 from corepath.task import Task
 
 MOST_LINES: Final = 100

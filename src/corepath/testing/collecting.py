@@ -24,10 +24,11 @@ from corepath.notation.call import UNANSWERED
 from corepath.report.results import Result, Results
 from corepath.report.write import write_report
 from corepath.runs.folder import EPISODES, replace_file
-from corepath.scoring.score import PAPER, Score, score
+from corepath.scoring.options import PAPER
+from corepath.scoring.score import Score, score
 from corepath.task import Task
 from corepath.values import parse_json
-from corepath.world.world import task as world_task
+from corepath.world.discovery import world_task
 
 _PIECES: Final = ".episodes-*.jsonl"
 _NO_NAME: Final = "agent"

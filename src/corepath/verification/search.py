@@ -12,13 +12,16 @@ from typing import Any, Final, get_args, get_type_hints
 from corepath.automaton.step import Kind, Position, begin, step
 from corepath.errors import ToolError
 from corepath.notation.call import Call
+from corepath.notation.parameters import taken
 from corepath.rules.policy import breaks, concerns, describe, owes
 from corepath.task import Task
 from corepath.values import canonical
 from corepath.world.candidates import Pool
-from corepath.world.exploring import Node, arguments_at, as_call, depends_on_results, path_text, replay
-from corepath.world.parameters import taken
-from corepath.world.world import World, WorldTool, copied
+from corepath.world.examples import arguments_at
+from corepath.world.exploring import Node, as_call, path_text, replay
+from corepath.world.state import copy_state
+from corepath.world.tools import WorldTool
+from corepath.world.world import World
 
 MOST_CALLS: Final = 60
 """Calls that the search tries at a pair, besides the steps and what is in the decoys, shared out among the tools."""
@@ -94,7 +97,7 @@ class Search:
         self._seen: set[tuple[int, Any]] = set()
         self.tried = 0
         self._harmful: dict[tuple[int, int, str], bool] = {}
-        self._settled = not depends_on_results(task)
+        self._settled = not task.automaton.alphabet.depends_on_results
         self._freeze, self._thaw, self._key = _codec(world, task.start)
         self._watching = {tool: [one for one in task.policies if concerns(one, tool)] for tool in world.tools}
         pool = Pool(task, world)
@@ -163,7 +166,7 @@ class Search:
             self.tried += 1
             after = self._thaw(blob)
             try:
-                result = tool.function(after, **(copied(call.arguments) if nested else call.arguments))
+                result = tool.function(after, **(copy_state(call.arguments) if nested else call.arguments))
             except ToolError:
                 continue
             except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever it is, the world must not raise it
@@ -240,7 +243,7 @@ class Search:
 
     def _wasteful(self, calls: Sequence[Call], off: tuple[int, ...]) -> bool:
         """Whether the goal is reached as well without some of the writes, so that a shorter way is judged instead."""
-        writes = [index for index, call in enumerate(calls) if self.world.writes(call.tool)]
+        writes = [index for index, call in enumerate(calls) if self.world.tools[call.tool].writes]
         some = (dropped for size in (1, 2, 3) for dropped in combinations(off, size))
         pairs = (dropped for size in (1, 2) for dropped in combinations(writes, size))
         for dropped in (off, *some, *pairs):

@@ -34,19 +34,9 @@ from corepath.task import Task
 from corepath.values import equal
 from corepath.verification.search import Search
 from corepath.world.candidates import Pool, in_prompt, numbers_in
-from corepath.world.exploring import (
-    Explored,
-    Node,
-    arguments_at,
-    explore,
-    path_text,
-    replay,
-    sample_values,
-    simulator_of,
-    variant,
-    variants,
-)
-from corepath.world.world import World, raised, same_public
+from corepath.world.examples import arguments_at, count_variants, sample_values, variant
+from corepath.world.exploring import Explored, Node, explore, path_text, replay, simulator_of
+from corepath.world.world import World, raised
 
 FEWEST_VALUES: Final = 3
 """Values that a matcher without end must be tried with."""
@@ -65,7 +55,7 @@ class Verdict:
     seed: int
     failures: tuple[str, ...]
     seeds: int = 1
-    """How many variants were executed."""
+    """How many count_variants were executed."""
     golden_paths: int = 0
     lengths: tuple[int, ...] = ()
     pairs: int = 0
@@ -121,7 +111,7 @@ def verify_task(task: Task, world: World[Any], seed: int = 0, nodes: int = 0) ->
 
 
 def _verdict(task: Task, world: World[Any], seed: int, nodes: int) -> Verdict:
-    rounds = [explore(task, variant(task, number)) for number in range(max(variants(task), 1))]
+    rounds = [explore(task, variant(task, number)) for number in range(max(count_variants(task), 1))]
     failures = [*_setup(task, world)]
     failures += _runs(task, rounds)
     failures += _labels(task, rounds, world)
@@ -226,8 +216,8 @@ def _labels(task: Task, rounds: Sequence[Explored], world: World[Any]) -> Iterat
         for edge in explored.edges:
             if edge.call.tool in told:
                 continue
-            if world.writes(edge.call.tool):
-                if same_public(world, edge.node.state, edge.after.state):
+            if world.tools[edge.call.tool].writes:
+                if world.same_public(edge.node.state, edge.after.state):
                     told.add(edge.call.tool)
                     yield f"the write {edge.call} is progress after {path_text(edge.node.calls)} and changes nothing"
             elif world.key(edge.node.state) != world.key(edge.after.state):
@@ -263,10 +253,10 @@ def _loops(task: Task, rounds: Sequence[Explored]) -> Iterator[str]:
                 call = Call(automaton.alphabet.actions[symbol].tool, arguments)
                 answered, after = world.answer(node.state, call)
                 name = automaton.states[node.position.state]
-                if not same_public(world, node.state, after):
+                if not world.same_public(node.state, after):
                     after_what = path_text(node.calls)
                     yield f"{call} is a self-loop in state '{name}' and changes the state, after {after_what}"
-                elif answered.failed and world.writes(call.tool):
+                elif answered.failed and world.tools[call.tool].writes:
                     yield f"{call} is a self-loop in state '{name}' and fails there: {answered.error}"
 
 
@@ -281,7 +271,7 @@ def _let_pass(task: Task, explored: Explored, world: World[Any]) -> Iterator[str
             if reading.role is not Role.LOOP:
                 continue
             for node in explored.nodes:
-                if not same_public(world, node.state, world.answer(node.state, call)[1]):
+                if not world.same_public(node.state, world.answer(node.state, call)[1]):
                     yield f"{call} is let pass and changes the state, after {path_text(node.calls)}"
                     break
 

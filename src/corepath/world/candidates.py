@@ -11,11 +11,10 @@ from typing import Any, Final
 
 from corepath.notation.call import REQUIRED, Call
 from corepath.notation.matchers import Literal
-from corepath.task import Task
+from corepath.notation.parameters import Parameter
+from corepath.task import Simulator, Task
 from corepath.values import canonical, equal, is_number
 from corepath.world.exploring import as_call
-from corepath.world.parameters import Parameter
-from corepath.world.world import World
 
 MOST_CALLS_A_TOOL: Final = 40
 """Ways to call one tool that are thought of."""
@@ -26,7 +25,7 @@ MOST_VALUES: Final = 8
 class Pool:
     """Calls that an agent might think of: every tool, with values from the prompt and the state's identifiers."""
 
-    def __init__(self, task: Task, world: World[Any]) -> None:
+    def __init__(self, task: Task, world: Simulator) -> None:
         self.task, self.world = task, world
         prompt = task.prompt
         quoted = re.findall(r"'([^']{1,80})'|\"([^\"]{1,80})\"", prompt)

@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import lcm
 from typing import Any, Final
 
 from corepath.automaton.step import Kind, Position, begin, step
 from corepath.errors import TaskError
 from corepath.notation import parser
 from corepath.notation.action import Action
-from corepath.notation.call import REQUIRED, Call
-from corepath.notation.matchers import (
-    Anything,
-    Contains,
-    Fields,
-    Items,
-    Matcher,
-    OneOf,
-    ResultOf,
-    Scope,
-    Unordered,
-    Variable,
-    depends_on_calls,
-)
+from corepath.notation.call import Call
 from corepath.task import Simulator, Task
 from corepath.values import canonical
 
 MOST_PAIRS: Final = 20_000
-"""Pairs that are looked at; where there are more, what depends on all of them is not known."""
+"""The most pairs that are looked at; if there are more, answers that need all of them are unknown."""
 
-MOST_VARIANTS: Final = 50
-"""Rounds in which the values of matchers are tried."""
+_encode: Final = json.JSONEncoder(sort_keys=True, check_circular=False).encode
 
+Place = tuple[int, str, str]
+"""What identifies a pair of states: see `place`."""
 Choose = Callable[[Position, int], Mapping[str, Any] | None]
 """The arguments with which a step is done at a position, or None where it cannot be."""
 
@@ -128,12 +116,17 @@ class Snag:
 
 @dataclass(frozen=True)
 class Explored:
-    """All pairs reached over progress edges; `whole` says that there are no more."""
+    """All pairs reached over progress edges, with their places; `whole` says that there are no more."""
 
     nodes: tuple[Node, ...]
+    places: tuple[Place, ...]
     edges: tuple[Edge, ...]
     snags: tuple[Snag, ...]
     whole: bool
+
+
+Taken = dict[tuple[Place, int, str], tuple["Edge | Snag", "Place | None"]]
+"""Steps that were taken before: from which place, which step, with which arguments; and where they led."""
 
 
 def explore(
@@ -142,38 +135,54 @@ def explore(
     most: int = MOST_PAIRS,
     also: Callable[[Node], Hashable] | None = None,
     params: Mapping[str, Any] | None = None,
+    taken: Taken | None = None,
 ) -> Explored:
-    """Every pair that golden paths reach when each step is done with the arguments chosen for it.
+    """Every pair that golden paths reach when each step is taken with the arguments chosen for it.
 
-    `also` tells apart pairs that were reached in ways which differ in something else.
+    `also` distinguishes pairs that were reached in different ways. With `taken`, steps are remembered from one
+    exploration of the task to the next.
     """
     first = Node(begin(task.automaton, params), task.start)
-
-    def key(node: Node) -> Hashable:
-        return place(task, node), None if also is None else also(node)
-
-    seen = {key(first): first}
-    nodes: list[Node] = [first]
+    start = (place(task, first), None if also is None else also(first))
+    seen = {start: first}
     edges: list[Edge] = []
     snags: list[Snag] = []
-    waiting = deque([first])
+    waiting = deque([(start[0], first)])
     while waiting:
-        node = waiting.popleft()
+        here, node = waiting.popleft()
         for symbol in task.automaton.due(node.position.state):
-            done = attempt(task, node, symbol, choose)
-            if isinstance(done, Snag):
-                snags.append(done)
+            done, there = _attempt_once(task, here, node, symbol, choose, taken)
+            if isinstance(done, Snag) or there is None:
+                snags += [done] if isinstance(done, Snag) else []
                 continue
-            reached = key(done.after)
+            reached = (there, None if also is None else also(done.after))
             known = seen.get(reached)
             if known is None:
                 if len(seen) >= most:
-                    return Explored(tuple(nodes), tuple(edges), tuple(snags), whole=False)
+                    return _explored(seen, edges, snags, whole=False)
                 seen[reached] = known = done.after
-                nodes.append(known)
-                waiting.append(known)
+                waiting.append((there, known))
             edges.append(Edge(node, symbol, done.call, known))
-    return Explored(tuple(nodes), tuple(edges), tuple(snags), whole=True)
+    return _explored(seen, edges, snags, whole=True)
+
+
+def _attempt_once(
+    task: Task, here: Place, node: Node, symbol: int, choose: Choose, taken: Taken | None
+) -> tuple[Edge | Snag, Place | None]:
+    """Attempt a step, or recall it; with the place that it leads to."""
+    if taken is None:
+        done = attempt(task, node, symbol, choose)
+        return done, None if isinstance(done, Snag) else place(task, done.after)
+    key = (here, symbol, canonical(choose(node.position, symbol)))
+    if key not in taken:
+        taken[key] = _attempt_once(task, here, node, symbol, choose, None)
+    return taken[key]
+
+
+def _explored(
+    seen: Mapping[tuple[Place, Hashable], Node], edges: Sequence[Edge], snags: Sequence[Snag], *, whole: bool
+) -> Explored:
+    return Explored(tuple(seen.values()), tuple(place for place, _ in seen), tuple(edges), tuple(snags), whole)
 
 
 def attempt(task: Task, node: Node, symbol: int, choose: Choose) -> Edge | Snag:
@@ -195,141 +204,10 @@ def attempt(task: Task, node: Node, symbol: int, choose: Choose) -> Edge | Snag:
     return Edge(node, symbol, answered, Node(position, state, (node, answered)))
 
 
-def variant(task: Task, number: int) -> Choose:
-    """Each step with the example of that number: 0 is the plainest, the others take the boundaries in turn."""
-    return lambda position, symbol: arguments_at(task, position, symbol, number)
-
-
-def variants(task: Task) -> int:
-    """How many variants take every example of every step once, or nearly so."""
-    alphabet = task.automaton.alphabet
-    names = ((number, name) for number in alphabet.steps for name, _ in alphabet.patterns[number].arguments.fields)
-    return min(MOST_VARIANTS, max((len(sample_values(task, number, name)) for number, name in names), default=1))
-
-
-def different(task: Task, symbol: int) -> int | None:
-    """How many variants of a step differ, wherever it is done; None where that depends on what is bound."""
-    arguments = task.automaton.alphabet.patterns[symbol].arguments
-    settled = [_settled_values(task, symbol, name) for name, _ in arguments.fields]
-    if arguments.open or None in settled:
-        return None
-    return lcm(*(len(values) for values in settled if values))
-
-
-def sample_values(task: Task, symbol: int, name: str) -> list[Any]:
-    """The values that a step's argument is tried with, where nothing bound decides it."""
-    settled = _settled_values(task, symbol, name)
-    if settled is not None:
-        return settled
-    action = task.automaton.alphabet.patterns[symbol]
-    free = isinstance(dict(action.arguments.fields)[name], Variable)
-    return list(simulator_of(task).samples(action.tool, name)) if free else [None]
-
-
-def _settled_values(task: Task, symbol: int, name: str) -> list[Any] | None:
-    """The values of an argument that depends on nothing bound, found once; None where it does."""
-    known: dict[tuple[int, str], list[Any] | None] = vars(task).setdefault("_settled", {})
-    if (symbol, name) not in known:
-        action = task.automaton.alphabet.patterns[symbol]
-        pattern = dict(action.arguments.fields)[name]
-        settled = (
-            None if depends_on_calls(pattern) else _values(pattern, Scope(), simulator_of(task), action.tool, name)
-        )
-        known[symbol, name] = settled
-    return known[symbol, name]
-
-
-def arguments_at(task: Task, position: Position, symbol: int, number: int = 0) -> dict[str, Any] | None:
-    """The arguments of a step at a position: of each argument's examples the one of that number, in turn."""
-    world, alphabet = simulator_of(task), task.automaton.alphabet
-    action = alphabet.patterns[symbol]
-    scope = Scope(dict(position.variables), position.results)
-    arguments: dict[str, Any] = {}
-    for name, pattern in action.arguments.fields:
-        values = _settled_values(task, symbol, name)
-        if values is None:
-            values = _values(pattern, scope, world, action.tool, name)
-        if not values:
-            return None
-        arguments[name] = values[number % len(values)]
-        if isinstance(pattern, Variable):
-            scope.variables[pattern.name] = arguments[name]
-    if action.arguments.open and alphabet.tools is not None:
-        for name, default in (alphabet.tools[action.tool].parameters or {}).items():
-            if name not in arguments and default is REQUIRED:
-                samples = world.samples(action.tool, name)
-                arguments[name] = samples[number % len(samples)]
-    return arguments
-
-
-def _values(pattern: Matcher, scope: Scope, world: Simulator, tool: str, name: str) -> list[Any]:
-    """The values of an argument that fit the pattern and that the tool takes."""
-    if isinstance(pattern, Anything) or (isinstance(pattern, Variable) and pattern.name not in scope.variables):
-        return list(world.samples(tool, name))
-    fitting = (value for value in _instances(pattern, scope) if world.admits(tool, name, value))
-    return list({canonical(value): value for value in fitting}.values())
-
-
-def _instances(pattern: Matcher, scope: Scope) -> Iterator[Any]:
-    """Values that fit, with what is bound put in its place."""
-    match pattern:
-        case Variable(name):
-            yield scope.variables.get(name, name)
-        case ResultOf():
-            yield from pattern.values(scope)
-        case OneOf(options):
-            for option in options:
-                yield from _instances(option, scope)
-        case Contains(ResultOf() as part):
-            yield from (value for value in part.values(scope) if isinstance(value, str))
-        case Items(items) | Unordered(items) if depends_on_calls(pattern):
-            columns = [list(_instances(item, scope)) for item in items]
-            if all(columns):
-                yield [column[0] for column in columns]
-        case Fields(fields) if depends_on_calls(pattern):
-            columns = [list(_instances(inner, scope)) for _, inner in fields]
-            if all(columns):
-                yield {name: column[0] for (name, _), column in zip(fields, columns, strict=True)}
-        case _:
-            yield from pattern.examples()
-
-
-def may_match(action: Action, arguments: Any) -> bool:
-    """Whether the action takes the arguments, or would under other results than none."""
-    return settled_part(action).matches(arguments, Scope())
-
-
-def settled_part(action: Action) -> Fields:
-    """What an action asks of its arguments whatever is bound."""
-    settled = tuple((name, pattern) for name, pattern in action.arguments.fields if not depends_on_calls(pattern))
-    return Fields(settled, open=True)
-
-
-def binds(task: Task) -> bool:
-    """Whether what a step returned, or was called with, decides about later ones."""
-    if "_binds" not in vars(task):
-        vars(task)["_binds"] = _binds(task)
-    return bool(vars(task)["_binds"])
-
-
-def _binds(task: Task) -> bool:
-    actions = [task.automaton.alphabet.patterns[number] for number in task.automaton.alphabet.steps]
-    patterns = [pattern for action in actions for pattern in (action.arguments, action.result) if pattern is not None]
-    return any(map(depends_on_calls, patterns))
-
-
-def depends_on_results(task: Task) -> bool:
-    """Whether what a call is depends on more than its arguments and the state: on results, or on what is bound."""
-    alphabet = task.automaton.alphabet
-    rules = (*alphabet.reads, *alphabet.neutral, *(one.call for one in alphabet.forbid))
-    actions = (*alphabet.patterns, *rules)
-    return binds(task) or any(action.result is not None or depends_on_calls(action.arguments) for action in actions)
-
-
-def place(task: Task, node: Node) -> tuple[int, str, str]:
-    """What tells a pair apart: both states, and what is bound where that decides about later steps."""
+def place(task: Task, node: Node) -> Place:
+    """What identifies a pair: both states, and what earlier steps bound if that decides about later ones."""
     bound = ""
-    if binds(task):
+    if task.automaton.alphabet.binds:
         results = {action.notation: result for action, result in node.position.results.items()}
-        bound = canonical([node.position.variables, results])
+        bound = _encode([node.position.variables, results])
     return node.position.state, simulator_of(task).key(node.state), bound

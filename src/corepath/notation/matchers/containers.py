@@ -103,6 +103,10 @@ class Fields(Matcher):
         return isinstance(other, Fields) and (set(self.fields), self.open) == (set(other.fields), other.open)
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash((frozenset(self.fields), self.open))
 
     def matches(self, value: Any, scope: Scope) -> bool:

@@ -136,6 +136,8 @@ def _known(kind: Any) -> bool:
 
 def _taken(kind: Any, value: Any) -> Any:
     """The value as that type; raises ValueError where it is of another. A whole number may be written 25.0."""
+    if type(value) is kind and (kind is str or kind is bool):
+        return value
     origin = get_origin(kind)
     if origin is Literal:
         return _option(kind, value)

@@ -1,0 +1,105 @@
+"""How to score: the options, and the two profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, TypeGuard
+
+from corepath.automaton.step import Errors
+from corepath.errors import TaskError, nearest
+from corepath.scoring.pc_ktc import OrderFallback
+
+HlrReferences = Literal["repaired", "repaired+golden"]
+UndefinedEfficiency = Literal["zero", "skip"]
+
+
+def _check(ok: object, name: str, value: object, wanted: str) -> None:
+    if not ok:
+        raise TaskError.of(f"Scoring: {name} must be {wanted}, not {value!r}")
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Options of the scores; the defaults are the paper's. Stored with every score."""
+
+    lam: float = 0.5
+    """λ, the weight of PC beside τ⁺ in PC-KTC."""
+    beta: float = 0.5
+    """β of Prefix Criticality; the smaller, the more early harm weighs."""
+    order_fallback: OrderFallback = 0.5
+    """τ⁺ where fewer than two tokens match: a number, or `"pc"`."""
+    hlr_references: HlrReferences = "repaired"
+    """What PC+HLR compares with: repaired paths, or those and the golden ones."""
+    errors: Errors = "no_effect"
+    """How a failed call counts."""
+    undefined_efficiency: UndefinedEfficiency = "zero"
+    """How an undefined efficiency counts in a mean; the score itself stays undefined."""
+    ktc_budget: int = 200_000
+    """Nodes that the search for PC-KTC may expand before it answers with an interval."""
+
+    def __post_init__(self) -> None:
+        _check(_is_number(self.lam) and 0 <= self.lam <= 1, "lam", self.lam, "a number from 0 to 1")
+        _check(
+            _is_number(self.beta) and 0 < self.beta < 1, "beta", self.beta, "a number between 0 and 1, both excluded"
+        )
+        fallback = self.order_fallback
+        _check(fallback == "pc" or (_is_number(fallback) and 0 <= fallback <= 1),
+               "order_fallback", fallback, 'a number from 0 to 1, or "pc"')  # fmt: skip
+        _check(self.hlr_references in ("repaired", "repaired+golden"),
+               "hlr_references", self.hlr_references, '"repaired" or "repaired+golden"')  # fmt: skip
+        _check(self.errors in ("no_effect", "harmful", "as_called"),
+               "errors", self.errors, '"no_effect", "harmful" or "as_called"')  # fmt: skip
+        _check(self.undefined_efficiency in ("zero", "skip"),
+               "undefined_efficiency", self.undefined_efficiency, '"zero" or "skip"')  # fmt: skip
+        _check(
+            type(self.ktc_budget) is int and self.ktc_budget >= 0,
+            "ktc_budget",
+            self.ktc_budget,
+            "a whole number of 0 or more",
+        )
+
+    @property
+    def profile(self) -> str:
+        """`paper`, `recommended`, or `custom` for any other mix of options."""
+        return {PAPER: "paper", RECOMMENDED: "recommended"}.get(self, "custom")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Every option by name."""
+        return asdict(self)
+
+    @property
+    def recorded(self) -> str | dict[str, Any]:
+        """What an episode records of it: the name of a profile, or every option."""
+        return self.options if self.profile == "custom" else self.profile
+
+    @classmethod
+    def of(cls, recorded: str | Mapping[str, Any]) -> Scoring:
+        """The scoring that an episode recorded. Raises `TaskError` for an unknown profile or option."""
+        if isinstance(recorded, str):
+            profiles = {"paper": PAPER, "recommended": RECOMMENDED}
+            if recorded not in profiles:
+                raise TaskError.of(f"no profile '{recorded[:60]}'{nearest(recorded, profiles)}")
+            return profiles[recorded]
+        for name in recorded:
+            if name not in cls.__dataclass_fields__:
+                raise TaskError.of(
+                    f"Scoring has no option '{str(name)[:60]}'{nearest(str(name), cls.__dataclass_fields__)}"
+                )
+        return cls(**recorded)
+
+
+PAPER = Scoring()
+"""The paper's definitions."""
+RECOMMENDED = Scoring(order_fallback="pc", hlr_references="repaired+golden", undefined_efficiency="skip")
+"""PC-KTC is PC if there is no order to judge; PC+HLR is never below PC; undefined efficiencies are skipped."""
+
+
+def with_options(scoring: Scoring, **options: Any) -> Scoring:
+    """The scoring with the given options changed; those that are None stay."""
+    return replace(scoring, **{name: value for name, value in options.items() if value is not None})

@@ -1,0 +1,76 @@
+"""Finding worlds: installed ones by name, and those of a Python file."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+from corepath.errors import CorepathError, TaskError, nearest
+from corepath.task import Task
+from corepath.world.world import World
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP: Final = "corepath.worlds"
+"""The group of entry points that name worlds: `farm = "corepath.worlds.farm:world"`."""
+
+
+def installed_worlds() -> dict[str, EntryPoint]:
+    """The installed worlds by name, those of other packages included. None of them is imported."""
+    from importlib.metadata import entry_points  # noqa: PLC0415  # takes longer than all the rest of the package
+
+    found = {entry.name: entry for entry in entry_points(group=GROUP)}
+    return dict(sorted(found.items()))
+
+
+def world(name: str) -> World[Any]:
+    """An installed world: `world("farm")`."""
+    known = installed_worlds()
+    if name not in known:
+        raise TaskError.of(f"no world '{name}'{nearest(name, known)}")
+    found = known[name].load()
+    if not isinstance(found, World):
+        raise TaskError.of(f"the entry point '{name}' names {known[name].value}, which is no World")
+    return found
+
+
+def world_task(id: str, seed: int = 0) -> Task:  # noqa: A002
+    """A task of an installed world by its id, such as `farm/water_plant`."""
+    name, _, rest = id.partition("/")
+    return world(name).make(rest, seed)
+
+
+def load_worlds(path: str) -> list[World[Any]]:
+    """The worlds in a Python file. The file is run, as by an import."""
+    module = _run(path)
+    found = list({id(one): one for one in vars(module).values() if isinstance(one, World)}.values())
+    if not found:
+        raise TaskError.of('no World in it; write one as world = World("name", State)')
+    names = [one.name for one in found]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise TaskError.of(f"two worlds have the name '{min(twice)}'; give one of them another")
+    for one in found:
+        if not one.makers:
+            raise TaskError.of(f"world '{one.name}' has no tasks; write one with @world.task")
+    return found
+
+
+def _run(path: str) -> ModuleType:
+    from importlib.util import module_from_spec, spec_from_file_location  # noqa: PLC0415
+
+    name = f"corepath_world_{hashlib.sha256(path.encode()).hexdigest()[:12]}"
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise TaskError.of(f"{path} cannot be read as Python")
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except CorepathError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise TaskError.of(f"cannot be imported: {type(error).__name__}: {error}") from error
+    return module

@@ -1,0 +1,75 @@
+"""Self-loops of a world's task: writes that change nothing wherever an automaton state can stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from corepath.notation.call import Call
+from corepath.task import Task
+from corepath.values import canonical
+from corepath.world.examples import arguments_at, count_distinct_variants, count_variants, variant
+from corepath.world.exploring import Node, Place, Taken, explore, simulator_of
+
+
+def find_self_loops(task: Task) -> dict[int, set[int]]:
+    """For each automaton state, the writes among the steps that have no transition there and change nothing.
+
+    Such a write succeeds and preserves the public state in every world state that the automaton state stands for.
+    Empty if there are too many pairs of states to look at all of them.
+    """
+    rounds = range(count_variants(task))
+    reached: dict[int, dict[Place, Node]] = {}
+    taken: Taken = {}
+    for number in rounds:
+        explored = explore(task, variant(task, number), taken=taken if len(rounds) > 1 else None)
+        if not explored.whole:
+            return {}
+        for place, node in zip(explored.places, explored.nodes, strict=True):
+            reached.setdefault(node.position.state, {})[place] = node
+    trials = _Trials(task)
+    loops: dict[int, set[int]] = {}
+    for symbol in _writes(task):
+        numbers = rounds[: count_distinct_variants(task, symbol)]
+        for state, pairs in reached.items():
+            if symbol not in task.automaton.delta[state] and all(
+                trials.changes_nothing(place, node, symbol, number)
+                for place, node in pairs.items()
+                for number in numbers
+            ):
+                loops.setdefault(state, set()).add(symbol)
+    return loops
+
+
+def _writes(task: Task) -> list[int]:
+    alphabet, tools = task.automaton.alphabet, simulator_of(task).tools
+    return [number for number in sorted(alphabet.steps) if tools[alphabet.actions[number].tool].writes]
+
+
+@dataclass
+class _Trials:
+    """Steps tried out in world states; the same call in the same world state is executed once."""
+
+    task: Task
+    calls: dict[tuple[str, int, int], tuple[Call | None, str]] = field(default_factory=dict)
+    known: dict[tuple[str, int, str], bool] = field(default_factory=dict)
+
+    def changes_nothing(self, place: Place, node: Node, symbol: int, number: int) -> bool:
+        """Whether a step succeeds at a pair of states and preserves the public state."""
+        _, state, bound = place
+        if (bound, symbol, number) not in self.calls:
+            self.calls[bound, symbol, number] = self._call(node, symbol, number)
+        call, text = self.calls[bound, symbol, number]
+        if call is None:
+            return False
+        if (state, symbol, text) not in self.known:
+            world = simulator_of(self.task)
+            answered, after = world.answer(node.state, call)
+            self.known[state, symbol, text] = not answered.failed and world.same_public(node.state, after)
+        return self.known[state, symbol, text]
+
+    def _call(self, node: Node, symbol: int, number: int) -> tuple[Call | None, str]:
+        """The call of a step at a pair of states, and its arguments as text."""
+        arguments = arguments_at(self.task, node.position, symbol, number)
+        if arguments is None:
+            return None, ""
+        return Call(self.task.automaton.alphabet.actions[symbol].tool, arguments), canonical(arguments)

@@ -1,0 +1,141 @@
+"""World states as values: copying, comparing, and writing them as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from corepath.errors import TaskError, nearest
+from corepath.values import equal, why_not_json
+
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+_NUMBERS: Final = (int, float)
+
+encode: Final = json.JSONEncoder(default=vars, sort_keys=True, check_circular=False).encode
+"""The whole state as text, private fields included: equal states have equal texts."""
+
+
+def copy_state(state: Any) -> Any:
+    """A deep copy of a state, or of any value in one."""
+    kind = type(state)
+    if kind in _SCALARS:
+        return state
+    if kind is dict:
+        return {name: value if type(value) in _SCALARS else copy_state(value) for name, value in state.items()}
+    if kind is list:
+        return [value if type(value) in _SCALARS else copy_state(value) for value in state]
+    if kind is tuple:
+        return tuple(copy_state(value) for value in state)
+    made = object.__new__(kind)
+    fields = vars(state).items()
+    made.__dict__.update({name: value if type(value) in _SCALARS else copy_state(value) for name, value in fields})
+    return made
+
+
+def public_state(value: Any) -> Any:
+    """The state as JSON, without the fields whose names begin with `_`."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if kind is dict:
+        return {name: public_state(item) for name, item in value.items()}
+    if kind is list or kind is tuple:
+        return [public_state(item) for item in value]
+    return {name: public_state(item) for name, item in vars(value).items() if not name.startswith("_")}
+
+
+def same_public_state(one: Any, other: Any) -> bool:
+    """Whether two states differ in private fields at most; the first difference settles it."""
+    kind = type(one)
+    if one is other:
+        return True
+    if kind is not type(other):
+        return equal(public_state(one), public_state(other))
+    if kind in _SCALARS:
+        return bool(one == other)
+    if kind is list or kind is tuple:
+        return len(one) == len(other) and all(map(same_public_state, one, other))
+    is_dict = kind is dict
+    mine, theirs = (one, other) if is_dict else (vars(one), vars(other))
+    if mine.keys() != theirs.keys():
+        return False
+    for name, value in mine.items():
+        if value is theirs[name] or (not is_dict and name.startswith("_")):
+            continue
+        if not same_public_state(value, theirs[name]):
+            return False
+    return True
+
+
+def why_not_state(state: Any) -> str | None:
+    """Why a value cannot be a world's state: it must be made of plain JSON values and dataclasses."""
+    return _unusual(state) or why_not_json(_plain(state))
+
+
+def _plain(value: Any) -> Any:
+    """The whole state as JSON, private fields included; what is not JSON stays as it is."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {name: _plain(item) for name, item in vars(value).items()}
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def _unusual(value: Any) -> str | None:
+    """The first part of a state that is neither a plain JSON value nor a dataclass, in words."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return None
+    if kind is dict:
+        return next((wrong for item in value.values() if (wrong := _unusual(item))), None)
+    if kind in (list, tuple):
+        return next((wrong for item in value if (wrong := _unusual(item))), None)
+    if dataclasses.is_dataclass(value) and not hasattr(kind, "__slots__"):
+        return next((wrong for item in vars(value).values() if (wrong := _unusual(item))), None)
+    return f"{kind.__name__} is not a JSON value; use plain dicts, lists, texts and numbers, and dataclasses of them"
+
+
+def change_state(usual: Any, given: Any, what: str) -> Any:
+    """A copy of a state with some fields changed. Raises `TaskError` for an unknown field or a value of another type.
+
+    `what` names the state, or the part of it, in errors.
+    """
+    if dataclasses.is_dataclass(usual):
+        return _change_fields(usual, given, what)
+    if isinstance(usual, dict) and isinstance(given, Mapping):
+        like = _example_item(usual.values())
+        return {
+            name: item if like is None else change_state(usual.get(name, like), item, f"'{name}'")
+            for name, item in given.items()
+        }
+    if isinstance(usual, list) and isinstance(given, list):
+        like = _example_item(usual)
+        return [item if like is None else change_state(like, item, f"an item of {what}") for item in given]
+    if not _is_like(usual, given):
+        raise TaskError.of(f"{what} must be like {json.dumps(usual)}, not {json.dumps(given)[:80]}")
+    return given
+
+
+def _change_fields(usual: Any, given: Any, what: str) -> Any:
+    if not isinstance(given, Mapping):
+        raise TaskError.of(f"{what} has fields; give them as a mapping")
+    made = copy_state(usual)
+    for name, value in given.items():
+        if name not in vars(usual):
+            raise TaskError.of(f"{what} has no field '{name}'{nearest(name, vars(usual))}")
+        setattr(made, name, change_state(vars(usual)[name], value, f"'{name}'"))
+    return made
+
+
+def _example_item(items: Any) -> Any:
+    """The first dataclass among the items; items that are given must look like it."""
+    return next((item for item in items if dataclasses.is_dataclass(item)), None)
+
+
+def _is_like(usual: Any, given: Any) -> bool:
+    if isinstance(given, bool) and type(usual) in _NUMBERS:
+        return False
+    both_numbers = type(usual) in _NUMBERS and type(given) in _NUMBERS
+    return usual is None or both_numbers or isinstance(given, type(usual))

@@ -1,0 +1,26 @@
+"""What is special about a task, found by looking at it and by executing it."""
+
+from __future__ import annotations
+
+from corepath.notation.matchers import ResultOf, walk
+from corepath.task import Task
+from corepath.world.examples import variant
+from corepath.world.exploring import explore, simulator_of
+
+
+def traits(task: Task) -> tuple[str, ...]:
+    """What is special about a task, as tags."""
+    alphabet, world = task.automaton.alphabet, simulator_of(task)
+    steps = [alphabet.actions[number] for number in alphabet.steps]
+    explored = explore(task, variant(task, 0))
+    ends = [node for node in explored.nodes if node.position.accepted]
+    restored = all(world.same_public(task.start, node.state) for node in ends)
+    wrote = any(world.tools[action.tool].writes for action in steps)
+    found = {
+        "value read": any(isinstance(one, ResultOf) for action in steps for one in walk(action.arguments)),
+        "changes nothing": restored and not wrote,
+        "restores": restored and wrote,
+        "many ways": task.automaton.count >= 6,
+        "long": task.automaton.lengths[0] >= 12,
+    }
+    return tuple(name for name, is_so in found.items() if is_so)
