@@ -13,11 +13,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from corepath import Automaton, Task, action, any_order, choice, installed_worlds, seq, world
-from corepath.drawing.collapse import Group, folded
+from corepath.drawing.collapse import Group, collapse
 from corepath.drawing.draw import Drawing, draw
-from corepath.drawing.layout import Edge, Size, laid_out
+from corepath.drawing.layout import Edge, Size, lay_out
 from corepath.drawing.shapes import Box
-from corepath.drawing.text import cells, text
+from corepath.drawing.text import cells, fit_text
 from tests.conftest import Run
 from tests.machines import as_task, random_machine
 
@@ -325,7 +325,7 @@ def test_progress_that_goes_back_is_drawn_going_back() -> None:
 def test_edges_that_need_not_cross_do_not() -> None:
     size = Size(5, 5, 5, 5)
     ends = [(0, 1), (0, 2), (0, 3), (1, 4), (2, 5), (3, 4), (4, 6), (5, 6)]
-    layout = laid_out([size] * 7, [Edge(tail, head, size) for tail, head in ends])
+    layout = lay_out([size] * 7, [Edge(tail, head, size) for tail, head in ends])
     ys = [y for _, y in layout.places]
     assert (ys[2] < min(ys[1], ys[3]) and ys[5] < ys[4]) or (ys[2] > max(ys[1], ys[3]) and ys[5] > ys[4])
 
@@ -415,8 +415,8 @@ def test_a_collapsed_drawing_says_what_is_in_its_boxes() -> None:
             *(action(f"step_{number}()") for number in range(15)),
         )
     )
-    groups = folded(automaton)
-    assert [(group.words, len(group.states)) for group in groups if group.words] == [
+    groups = collapse(automaton)
+    assert [(group.caption, len(group.states)) for group in groups if group.caption] == [
         (("any of 720 orders", "6 steps", "62 states"), 62),
         (("2 ways", "2–3 steps", "3 states"), 3),
         (("… 13 more steps",), 12),
@@ -433,9 +433,9 @@ def test_a_collapsed_drawing_says_what_is_in_its_boxes() -> None:
 
 def test_ways_that_end_in_several_states_are_counted_as_such() -> None:
     automaton = tasks("arm")["arm/fetch_found"].automaton
-    last = folded(automaton)[-1]
+    last = collapse(automaton)[-1]
     assert automaton.accepting <= set(last.states)
-    assert last.words == ("3 ways to end", "1–2 steps", "3 states")
+    assert last.caption == ("3 ways to end", "1–2 steps", "3 states")
 
 
 def test_what_is_not_folded_is_what_every_path_goes_through(times: int) -> None:
@@ -443,19 +443,19 @@ def test_what_is_not_folded_is_what_every_path_goes_through(times: int) -> None:
     for _ in range(200 * times):
         cyclic = rng.random() < 0.5
         automaton = as_task(random_machine(rng, states=9, symbols=5, cyclic=cyclic), cyclic=cyclic).automaton
-        groups = folded(automaton)
+        groups = collapse(automaton)
         assert sorted(state for group in groups for state in group.states) == list(range(len(automaton.states)))
         on_all = set.intersection(*(set(states) for _, states in automaton._ways(automaton.start)))
-        boxed = {state for group in groups if group.words for state in group.states}
+        boxed = {state for group in groups if group.caption for state in group.states}
         assert on_all.isdisjoint(boxed)
-        alone = {group.states[0] for group in groups if not group.words} - on_all
+        alone = {group.states[0] for group in groups if not group.caption} - on_all
         cuts = [group.states[0] for group in groups if group.states[0] in on_all]
         order = [group.states[0] for group in groups]
         for one, other in pairwise([*map(order.index, cuts), len(order)]):
             assert other - one <= 2
         assert len(alone) <= len(cuts)
         if not cyclic:
-            check_counts(automaton, [group for group in groups if group.words])
+            check_counts(automaton, [group for group in groups if group.caption])
 
 
 def test_a_box_with_circles_says_that_there_are_ways_back() -> None:
@@ -465,9 +465,9 @@ def test_a_box_with_circles_says_that_there_are_ways_back() -> None:
         {"start": {"a": "p", "b": "q"}, "p": {"a": "q", "b": "end"}, "q": {"undo": "p", "a": "end"}, "end": {}},
         golden="simple_paths",
     )  # fmt: skip
-    first, box, last = folded(automaton)
+    first, box, last = collapse(automaton)
     assert (first.states, last.states) == ((0,), (3,))
-    assert box.words == ("with ways back", "2 states")
+    assert box.caption == ("with ways back", "2 states")
     check(automaton, draw(automaton, collapsed=True))
 
 
@@ -481,7 +481,7 @@ def check_counts(automaton: Automaton, boxes: list[Group]) -> None:
                 through.add(symbols[inner[0] - 1 : inner[-1] + 1])
         same = len({tuple(sorted(way)) for way in through}) == 1 and len(through) > 1
         said = f"any of {len(through)} orders" if same else f"{len(through)} way{'s' * (len(through) > 1)}"
-        assert box.words[0].removesuffix(" to end") == said
+        assert box.caption[0].removesuffix(" to end") == said
 
 
 # Bad input
@@ -528,7 +528,7 @@ def test_hostile_names_are_shown_and_nothing_else(collapsed: bool) -> None:
 
 
 def test_a_long_name_keeps_its_beginning_and_its_end() -> None:
-    made = text("transfer(source='A', target='B', amount=result_of(balance(account='A'), 'amount'))", 12, 26, 2)
+    made = fit_text("transfer(source='A', target='B', amount=result_of(balance(account='A'), 'amount'))", 12, 26, 2)
     assert made.lines == ("transfer(source='A',", "target='B', amo…'amount'))")
     assert made.full.startswith("transfer(source='A', target='B', amount=result_of(")
     assert all(cells(line) <= 26 for line in made.lines)
@@ -549,8 +549,8 @@ def test_a_layout_keeps_things_apart_and_edges_off_them(times: int) -> None:
         nodes = [Size(*(rng.uniform(4, 60) for _ in range(4))) for _ in range(count)]
         wanted = {(rng.randrange(count), rng.randrange(count)) for _ in range(2 * count)}
         edges = [Edge(a, b, Size(*(rng.uniform(1, 40) for _ in range(4)))) for a, b in sorted(wanted) if a != b]
-        layout = laid_out(nodes, edges)
-        assert laid_out(nodes, edges) == layout
+        layout = lay_out(nodes, edges)
+        assert lay_out(nodes, edges) == layout
         things = [(place, size) for place, size in zip(layout.places, nodes, strict=True)]
         things += [(route.label, edge.label) for route, edge in zip(layout.routes, edges, strict=True)]
         boxes = [
