@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corepath import Call, Episode, Task, TaskError, load_tasks, score
-from corepath.authoring.derive import Derived, Expected, ExpectedCall, GoldenReads, Writes, derive, likely_mistakes
+from corepath.authoring.derive import Derived, Expected, ExpectedCall, GoldenReads, Writes, derive
+from corepath.authoring.unused_entries import unused_entries
 from corepath.errors import InputError, Problem
 from corepath.files.tool_file import Tools, load_tools
 from corepath.importers import imported
@@ -343,7 +344,7 @@ def test_what_a_tool_file_says_for_nothing_is_told(tools: Tools, told: list[str]
     calls = expected(
         'pay(n=1, to="Ann", ids=[[1], 2], none=null, who=[{age: 1}])', "get()", "hand_over()", "update_bags()", "b()"
     )
-    assert likely_mistakes(tools, [calls]) == told
+    assert unused_entries(tools, [calls]) == told
 
 
 texts = st.text(st.characters(codec="utf-8"), max_size=8)
@@ -408,8 +409,8 @@ def test_a_tool_file_is_read(tmp_path: Path) -> None:
             "arguments: {pay: {o.x: paired with y}}",
             "1:24: 'o.x' cannot be paired with 'y': paired lists are in the same object",
         ),
-        ("reads: [get_a]\nneutral: [bye, get_a]", "2:16: 'get_a' is in reads and in neutral; it can be one of them"),
-        ("tools: ['send(a)', 'send(a)', 'send(b)']", "1:31: tool 'send' is there twice, with other parameters"),
+        ("reads: [get_a]\nneutral: [bye, get_a]", "2:16: 'get_a' is in both reads and neutral; keep one of them"),
+        ("tools: ['send(a)', 'send(a)', 'send(b)']", "1:31: tool 'send' is listed twice, with different parameters"),
         ("tools: ['get()']\nreads: [gte, x*]", "2:9: no tool 'gte'; did you mean 'get'?"),
         ("tools: ['get()']\nneutral: [bye]", "2:11: no tool 'bye'; there is get"),
         ("tools: ['pay(n)']\narguments: {pai: {n: any}}", "2:13: no tool 'pai'; did you mean 'pay'?"),
@@ -436,7 +437,7 @@ def test_a_key_that_a_tool_file_gives_twice_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file", REAL)
 def test_the_tool_file_of_tau_is_right_for_every_domain(file: str) -> None:
     found = [one for one in expected_in(real(file)) if isinstance(one, Expected)]
-    assert likely_mistakes(load_tools(TAU_TOOLS), found) == []
+    assert unused_entries(load_tools(TAU_TOOLS), found) == []
 
 
 # Expected calls that a person writes

@@ -71,7 +71,7 @@ WRONG_YAML = {
         "id: a\nprocedure: a()\nsetup:\n  a: [1, ¦.inf, {b: ¦-.INF}]\n  c: ¦.nan\n  d: ¦1e999\n",
         [".inf is not JSON; use a number", "-.INF is not JSON", ".nan is not JSON", "the number 1e999 is too large"],
     ),
-    "a tag that does not fit": ("id: a\nprocedure: a()\nsays: {a: ¦!!int b}\n", ["'b' is no !!int"]),
+    "a tag that does not fit": ("id: a\nprocedure: a()\nsays: {a: ¦!!int b}\n", ["'b' is not a valid !!int"]),
     "another version": ("version: ¦2\nid: a\nnews: x\n", ["version 2 is not known here; this corepath reads"]),
     "a tool of the tools for an action": (
         "id: a\ntools: [pay]\nactions: {say: 'say()'}\nprocedure: ¦pay >> say\n",
@@ -248,16 +248,16 @@ WRONG_YAML = {
         "id: a\nactions:\n  ? ¦!!python/name:os.system x\n  : 'x()'\nprocedure: a()\n",
         ["the tag !!python/name:os.system is not allowed"],
     ),
-    "a tag of another type": ("id: a\nprompt: ¦!!int three\nprocedure: a()\n", ["'three' is no !!int"]),
+    "a tag of another type": ("id: a\nprompt: ¦!!int three\nprocedure: a()\n", ["'three' is not a valid !!int"]),
     "a key that is a list": ("id: a\nactions: {¦[x]: 'x()'}\nprocedure: a()\n", ["a key must be text"]),
     "no mapping": ("¦just text\n", ["a task is a mapping with an id and a procedure"]),
     "no mapping in a list": ("- id: a\n  procedure: a()\n- ¦3\n", ["a task is a mapping"]),
     "the second document": ("id: a\nprocedure: a()\n---\nid: b\nprocedure: b(x=¦)\n", ["expected a value"]),
     "the second of a list": ("- id: a\n  procedure: a()\n- id: b\n  procedure: b(x=¦)\n", ["expected a value"]),
     "two tasks with one id": ("id: a\nprocedure: a()\n---\nid: ¦a\nprocedure: a()\n", ["task.yaml:1; give this"]),
-    "an empty file": (f"{MARK}", ["no task in this file; a task has at least an id and a procedure"]),
-    "a comment only": (f"{MARK}# later\n", ["no task in this file"]),
-    "an empty list": (f"{MARK}[]\n", ["no task in this file"]),
+    "an empty file": (f"{MARK}", ["no task here; a task has at least an id and a procedure"]),
+    "a comment only": (f"{MARK}# later\n", ["no task here"]),
+    "an empty list": (f"{MARK}[]\n", ["no task here"]),
 }  # fmt: skip
 
 
@@ -297,7 +297,7 @@ WRONG_JSON = {
     ),
     "a list for a text": ('{"id": "a", ¦"procedure": ["a"]}', ["expected text, not a list"]),
     "another version": ('{"version": ¦2, "id": "a"}', ["version 2 is not known here"]),
-    "an empty list": ("¦[]", ["no task in this file"]),
+    "an empty list": ("¦[]", ["no task here"]),
     "nested deeply": ("¦" + "[" * 100_000, ["nested deeper than 200 levels"]),
 }
 

@@ -137,7 +137,7 @@ WRONG = {
     "bank.yaml::pay": "bank.yaml has no task 'pay'; did you mean 'bank/pay'?",
     "gone.yaml": "no such file or folder: gone.yaml",
     "gone.py::x": "no such file or folder: gone.py",
-    "gone::x": "what stands before '::' is a file; there is no file 'gone'",
+    "gone::x": "the part before '::' must be a file, and there is no file 'gone'",
     "suite::pay": "suite has no task 'pay'",
 }
 
