@@ -165,7 +165,7 @@ class _Steps:
         return tuple(dict.fromkeys(actions))
 
     def _share(self, action: Action) -> Action:
-        """The equal action that is known already, or this one under a name of its own."""
+        """Return an equal action that was added before, or add this one under a new name."""
         for known in self.actions:
             if known == action or (known.covers(action) and action.covers(known)):
                 return known

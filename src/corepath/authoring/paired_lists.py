@@ -13,13 +13,13 @@ from corepath.values import canonical
 _T = TypeVar("_T")
 
 MOST_PAIRS: Final = 6
-"""Most items in a paired list."""
+"""Maximum number of items in a paired list."""
 MOST_ORDERS: Final = 720
-"""Most orders of all paired lists of a call, since each becomes an action; 6 pairs have 720."""
+"""Maximum number of orders of all paired lists of a call: each becomes an action, and 6 pairs have 720."""
 
 
 def permute_pairs(value: Any, rules: Mapping[str, ArgumentRule], path: str | None = None) -> list[Any]:
-    """The value once for every order of its paired lists. Raises `TaskError` if there are too many."""
+    """All variants of a value, one for every order of its paired lists. Raises `TaskError` if there are too many."""
     if not any(rule.kind == "paired with" for rule in rules.values()):
         return [value]
     if isinstance(value, list):
@@ -40,7 +40,7 @@ def field_path(path: str | None, name: str) -> str:
 
 
 def _paired_names(value: Mapping[str, Any], rules: Mapping[str, ArgumentRule], path: str | None) -> list[list[str]]:
-    """Groups of names of lists that are permuted together; rules that share a list make one group."""
+    """The groups of lists that are permuted together, by name; rules that share a list form one group."""
     groups: list[list[str]] = []
     for one, other in _pairs(value, rules, path):
         linked = [group for group in groups if one in group or other in group]
@@ -50,7 +50,7 @@ def _paired_names(value: Mapping[str, Any], rules: Mapping[str, ArgumentRule], p
 
 
 def _pairs(value: Mapping[str, Any], rules: Mapping[str, ArgumentRule], path: str | None) -> Iterator[tuple[str, str]]:
-    """The names of each two lists of an object that a rule pairs."""
+    """The pairs of lists in an object that a rule links, by name."""
     lists = {field_path(path, name): name for name, item in value.items() if isinstance(item, list)}
     for here, one in lists.items():
         rule = rules.get(here)
@@ -66,7 +66,7 @@ def _pairs(value: Mapping[str, Any], rules: Mapping[str, ArgumentRule], path: st
 
 
 def _permute(value: dict[str, Any], names: list[str]) -> list[dict[str, Any]]:
-    """The object once for every different order of the items of these lists."""
+    """All variants of an object, one for every distinct order of the items of these lists."""
     orders = permutations(zip(*(value[name] for name in names), strict=True))
     return [
         {**value, **{name: [row[place] for row in order] for place, name in enumerate(names)}}

@@ -1,4 +1,4 @@
-"""Entries of a tool file that have no effect on the expected calls, which are often misspelt."""
+"""Entries of a tool file that have no effect on the expected calls; they are often misspelt."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WANTED: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "unordered": ("list", _is_list),
     "paired with": ("list", _is_list),
 }
-"""The values that each kind of rule is about."""
+"""The values that each kind of rule applies to: their name in a warning, and a test."""
 
 
 def unused_entries(tools: Tools, expected: Iterable[Expected]) -> list[str]:
@@ -49,7 +49,7 @@ def _unknown_names(tools: Tools, listed: Sequence[Tool]) -> Iterator[str]:
 
 
 def _misspelt_names(tools: Tools, seen: Collection[str]) -> Iterator[str]:
-    """Warnings for names of no expected call that are similar to an expected tool without an entry of its own."""
+    """Warnings for names that no expected call has, but that look like a misspelt expected tool."""
     writes = [tool for tool in seen if tools.kind(tool) == "write"]
     without_rules = [tool for tool in seen if tool not in tools.arguments]
     pairs = (*product((*tools.reads, *tools.neutral), writes), *product(tools.arguments, without_rules))
@@ -59,7 +59,7 @@ def _misspelt_names(tools: Tools, seen: Collection[str]) -> Iterator[str]:
 
 
 def _unused_rules(tools: Tools, seen: Mapping[str, _Values]) -> Iterator[str]:
-    """Warnings for rules of expected tools that never meet their argument, or never a value they are about."""
+    """Warnings for rules whose argument never occurs, or never with a value that the rule applies to."""
     for glob, rules in tools.arguments.items():
         calls = [values for tool, values in seen.items() if fnmatchcase(tool, glob)]
         if not calls:

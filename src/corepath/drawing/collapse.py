@@ -12,7 +12,7 @@ from corepath.automaton.golden_paths import lengths_of
 from corepath.drawing.export import count_text, span
 
 LONGEST_CHAIN: Final = 12
-"""Most states of a chain that are still drawn one by one."""
+"""Maximum length of a chain whose states are all drawn."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class _Ways:
         self.sums = frozenset(sorted(self.sums | other.sums)[:2])
 
     def extend(self, symbol: int) -> _Ways:
-        """The same ways with one more action."""
+        """These ways, each with one more action."""
         return _Ways(self.count, self.lengths << 1, frozenset(total + _weight(symbol) for total in self.sums))
 
 

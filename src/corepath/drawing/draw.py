@@ -29,9 +29,9 @@ from corepath.drawing.text import CELL, Text, cells, escape_xml, fit_text, make_
 from corepath.errors import count
 
 MARGIN: Final = 14.5
-"""The extra half pixel keeps horizontal lines sharp."""
+"""Space around the drawing; the half pixel keeps horizontal lines sharp."""
 NARROWEST: Final = 440
-"""Least width of the legend."""
+"""Minimum width of the legend."""
 
 Harms = Mapping[int, Sequence[tuple[str, int]]]
 """The harmful calls made in each state, with how often each was made."""

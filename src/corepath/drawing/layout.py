@@ -17,23 +17,23 @@ from math import ceil, inf
 from typing import Final
 
 ROW_GAP: Final = 8.0
-"""Space between two neighbours in a column, of which rounding may take up to 2."""
+"""Space between two neighbours in a column; rounding may take up to 2 of it."""
 COLUMN_GAP: Final = 22
 MOST_GAP: Final = 130
 ORDERINGS: Final = 16
-"""Most passes that sort the columns to reduce crossings."""
+"""Maximum number of passes that sort the columns to reduce crossings."""
 STALE: Final = 4
-"""Passes in a row without fewer crossings, after which sorting stops."""
+"""Sorting stops after this many passes in a row that do not reduce crossings."""
 SETTLINGS: Final = 60
-"""Most passes that move vertices towards their neighbours."""
+"""Maximum number of passes that move vertices towards their neighbours."""
 FEWEST_SETTLINGS: Final = 8
 MOST_MOVES: Final = 200_000
-"""Most moves in all passes together, beyond the fewest passes."""
+"""Maximum number of moves in all passes together, unless `FEWEST_SETTLINGS` needs more."""
 SETTLED: Final = 0.02
-"""Largest move of a pass after which moving stops."""
+"""Moving stops after a pass in which no vertex moves further than this."""
 STRAIGHTENINGS: Final = 3
 STIFF: Final = 4.0
-"""Weight of a straight edge between two lanes, relative to its ends."""
+"""Weight of keeping an edge straight between two lanes; at its ends the weight is 1."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def lay_out(nodes: Sequence[Size], edges: Sequence[Edge], start: int = 0) -> Lay
         for after in ways[node]:
             layers[after] = max(layers[after], layers[node] + 1)
     graph = _build_graph(nodes, edges, pairs, layers)
-    columns = _reduce_count_crossings(graph, _first_order(graph, order))
+    columns = _reduce_crossings(graph, _first_order(graph, order))
     heights = _find_heights(graph, columns)
     _straighten(graph, columns, heights)
     return _build_layout(graph, columns, heights, edges)
@@ -193,7 +193,7 @@ def _first_order(graph: _Graph, order: Iterable[int]) -> list[list[int]]:
     return columns
 
 
-def _reduce_count_crossings(graph: _Graph, columns: list[list[int]]) -> list[list[int]]:
+def _reduce_crossings(graph: _Graph, columns: list[list[int]]) -> list[list[int]]:
     """Sort the columns back and forth by the mean place of their neighbours; return the order with fewest crossings."""
     places = [0] * len(graph.sizes)
     for column in columns:

@@ -18,7 +18,7 @@ FONT, SMALL = 12, 10
 WIDEST_LABEL, MOST_LINES, WIDEST_NAME, WIDEST_SMALL = 26, 3, 22, 24
 RADIUS: Final = 19
 MOST_SHOWN: Final = 3
-"""Most self-loops, and most harmful calls, that are named at a state; the rest is counted."""
+"""Maximum number of self-loops, and of harmful calls, named at a state; the rest is only counted."""
 _LOOP: Final = 20
 _DROP: Final = 7
 _STUB: Final = 14

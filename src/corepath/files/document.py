@@ -138,7 +138,7 @@ def read_json(file: str, source: str) -> list[Document]:
 
 
 def describe_json_error(error: ValueError) -> str:
-    """The message of `parse_json`, without the words that only make sense to programmers."""
+    """The message of a JSON error, without the jargon of the `json` module."""
     if isinstance(error, json.JSONDecodeError):
         return error.msg.removesuffix(" at").removesuffix(" starting")
     return str(error)

@@ -22,7 +22,7 @@ _Reader = Callable[[str, str], list[Document]]
 
 
 def load_tasks(*paths: str | Path) -> dict[str, Task]:
-    """Load the tasks in files and folders, by id; a folder stands for all its task files, except those of runs.
+    """Load the tasks in files and folders, by id; hidden files and run folders in a folder are skipped.
 
     Raises `InputError` with every problem in any of the files.
     """
@@ -157,7 +157,7 @@ def _build_task(document: Document) -> Task:
 
 
 def _faults_beside(document: Document, data: Mapping[str, Any], rejected: set[str | int]) -> Iterable[Fault]:
-    """The faults in the fields that the model did not reject, so that one run of `check` shows everything."""
+    """The faults in the fields that the model did not reject, so that all mistakes are reported at once."""
     rest = {name: value for name, value in data.items() if name not in rejected}
     builder = TaskBuilder(document, TaskFile.model_validate({"id": "?", **rest}))
     fields = builder.parse_fields()

@@ -78,7 +78,7 @@ _OTHER_FIELDS = {
 
 
 def task_file_problem(document: Document, error: Any) -> Problem:
-    """The problem in a task file that an error of its model stands for, with its place."""
+    """Convert an error of the task file model to a problem with its place."""
     where = error["loc"]
     if where[0] == "forbid":  # its third part only says which form the entry has
         where = (*where[:2], *where[3:])
@@ -132,7 +132,7 @@ _OTHER_FORMATS = (
 
 
 def episode_problems(data: Mapping[str, Any], errors: Iterable[Any]) -> str:
-    """What is wrong with an episode; a record of another format is only told how to import it."""
+    """What is wrong with an episode; for a record of another format, only how to import it."""
     other = next((name for name in _OTHER_FORMATS if name in data), None)
     if other is not None and "calls" not in data:
         return f"'calls' is missing, and '{other}' is there; make episodes of other formats with: corepath import"

@@ -14,9 +14,9 @@ from corepath.errors import InputError, Problem
 from corepath.values import MOST_DIGITS, why_not_json
 
 MOST_VALUES: Final = 1_000_000
-"""Most values in a file; an alias counts every time it is used."""
+"""Maximum number of values in a file; an alias counts every time it is used."""
 DEEPEST_YAML: Final = 100
-"""Most levels of lists and mappings inside each other."""
+"""Maximum depth of nested lists and mappings."""
 
 _TAG: Final = "tag:yaml.org,2002:"
 _CORE: Final = {
