@@ -76,12 +76,7 @@ class TaskBuilder:
     def known_tools(self, fields: Mapping[str, Any]) -> set[str]:
         """The tools that the task names anywhere, and those of its world."""
         forbidden = (one.call for one in fields["forbid"])
-        patterns = (
-            *self.actions.values(),
-            *fields["reads"],
-            *fields["neutral"],
-            *forbidden,
-        )
+        patterns = (*self.actions.values(), *fields["reads"], *fields["neutral"], *forbidden)
         listed = {tool.name for tool in fields["tools"] or ()}
         return listed | {one.tool for one in patterns} | set(self.world.tools if self.world else ())
 
