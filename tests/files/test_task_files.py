@@ -248,9 +248,11 @@ def test_several_errors_in_several_files_are_all_reported(tmp_path):
 def test_tasks_in_text_are_those_of_a_file_with_that_text(tmp_path):
     in_yaml = "id: a\nactions: {x: 'x(n=1)'}\nprocedure: x & y()?\n---\n- {id: b, procedure: b()}\n"
     in_json = '[{"id": "a", "procedure": "a()"},\n\t{"id": "b", "procedure": "b()"}]'
-    assert parse_tasks(in_yaml) == load_tasks(write(tmp_path, "a.yaml", in_yaml))
-    assert parse_tasks(in_json) == load_tasks(write(tmp_path, "a.json", in_json))
-    assert parse_tasks(f"\ufeff{in_json}") == parse_tasks(in_json)
+    for text, name in ((in_yaml, "a.yaml"), (in_json, "a.json")):
+        tasks = parse_tasks(text)
+        assert list(tasks) == ["a", "b"]
+        assert as_json(*tasks.values()) == as_json(*load_tasks(write(tmp_path, name, text)).values())
+        assert as_json(*tasks.values()) == as_json(*parse_tasks(f"\ufeff{text}").values())
 
 
 def test_json_text_may_hold_what_yaml_cannot_read():
