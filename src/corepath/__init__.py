@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from corepath.evaluation import run
     from corepath.explanation import Explanation, Finding, FindingKind, Note, explain
     from corepath.files.episodes import episode_json, load_episodes
-    from corepath.files.tasks import load_task, load_tasks
+    from corepath.files.tasks import load_task, load_tasks, parse_tasks
     from corepath.report.results import Results, load_results
     from corepath.testing.assertion import assert_path
 
@@ -65,7 +65,7 @@ _LATER = {
     "run": "corepath.evaluation",
     **dict.fromkeys(("Explanation", "Finding", "FindingKind", "Note", "explain"), "corepath.explanation"),
     **dict.fromkeys(("episode_json", "load_episodes"), "corepath.files.episodes"),
-    **dict.fromkeys(("load_task", "load_tasks"), "corepath.files.tasks"),
+    **dict.fromkeys(("load_task", "load_tasks", "parse_tasks"), "corepath.files.tasks"),
     **dict.fromkeys(("Results", "load_results"), "corepath.report.results"),
 }
 
@@ -153,6 +153,7 @@ __all__ = [
     "one_by_one",
     "one_of",
     "optional",
+    "parse_tasks",
     "play",
     "regex",
     "repeat",

@@ -1,28 +1,24 @@
-"""Tasks from expected calls: what each choice makes of them, the file that says so, and real runs by brute force."""
+"""Deriving tasks from expected calls: the choices, the rules for arguments, and the command."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise, permutations
+from collections.abc import Callable, Sequence
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.tau import tables
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corepath import Call, Episode, Task, TaskError, load_tasks, score
-from corepath.authoring.derive import Derived, Expected, ExpectedCall, GoldenReads, Writes, derive, likely_mistakes
+from corepath import Call, Task, TaskError, load_tasks, score
+from corepath.authoring.derive import Derived, Expected, ExpectedCall, GoldenReads, Writes, derive
 from corepath.errors import InputError, Problem
-from corepath.files.tool_file import Tools, load_tools
-from corepath.importers import imported
+from corepath.files.tool_file import Tools
 from corepath.importers.expecting import expected_in
 from corepath.notation.parser import call as read_call
 from corepath.notation.parser import tool
-from tests.brute_force import Machine, brute_score
-from tests.importers.tau_runs import REAL, real
 
 ROOT = Path(__file__).parents[2]
 TAU_TOOLS = ROOT / "src" / "corepath" / "importers" / "tau_tools.yaml"
@@ -38,20 +34,20 @@ def golden(derived: Derived) -> list[str]:
     return sorted(" ".join(map(str, path)) for path in derived.task.automaton.golden_paths())
 
 
-def reloaded(derived: Derived, folder: Path) -> Task:
-    """The task as its file says it."""
+def reload(derived: Derived, folder: Path) -> Task:
+    """The task, written to its file and loaded again."""
     file = folder / "task.yaml"
     file.write_text(derived.text, encoding="utf-8")
     (task,) = load_tasks(file).values()
     return task
 
 
-def same(one: Task, two: Task) -> bool:
+def is_same(one: Task, two: Task) -> bool:
     rules = ("id", "prompt", "tags", "unlisted", "reads", "neutral", "tools")
     return one.automaton == two.automaton and all(getattr(one, name) == getattr(two, name) for name in rules)
 
 
-# What each choice makes of the calls
+# Choices
 
 LISTED = ("get_a()", "pay(to=1)", "get_b()", "get_c()", "send(to=2)", "hand_over(why=3)", "get_d()")
 
@@ -71,7 +67,7 @@ def test_the_order_of_writes_and_what_expected_reads_are(
     made = derive(expected(*LISTED), TOOLS, writes=writes, golden_reads=reads)
     assert str(made.task.procedure) == procedure
     assert paths is None or golden(made) == paths
-    assert same(made.task, reloaded(made, tmp_path))
+    assert is_same(made.task, reload(made, tmp_path))
 
 
 def test_every_choice_stands_in_the_file() -> None:
@@ -103,8 +99,8 @@ def test_reads_and_neutral_calls_are_loops_and_any_other_call_is_harmful() -> No
 def test_where_nothing_is_expected_the_right_path_changes_nothing(tmp_path: Path) -> None:
     made = derive(expected("get_a()", "hand_over()"), TOOLS)
     assert golden(made) == [""]
-    task = reloaded(made, tmp_path)
-    assert same(made.task, task)
+    task = reload(made, tmp_path)
+    assert is_same(made.task, task)
     assert (score(task, ["get_a()"]).pc, score(task, []).accepted) == (1.0, True)
     assert score(task, ["pay(to=1)"]).harm_count == 1
     assert "# No write is expected: the right path changes nothing.\n" in made.text
@@ -112,7 +108,7 @@ def test_where_nothing_is_expected_the_right_path_changes_nothing(tmp_path: Path
 
 def test_where_only_others_are_asked_nothing_is_held_against_the_agent(tmp_path: Path) -> None:
     made = derive(expected(tags=["no_agent_actions"]), TOOLS)
-    task = reloaded(made, tmp_path)
+    task = reload(made, tmp_path)
     assert task.tags == ("no_agent_actions",)
     assert score(task, ["pay(to=1)"]).harm_count == 0
     assert "changes nothing" not in made.text
@@ -139,17 +135,17 @@ def test_a_tool_that_is_called_as_an_action_is_named_apart() -> None:
         ({"writes": None}, "no choice 'None' of writes; there is sequence, any_order"),
     ],
 )
-def test_a_choice_that_there_is_not_is_told(chosen: dict[str, Any], why: str) -> None:
+def test_a_choice_that_there_is_not_is_reported(chosen: dict[str, Any], why: str) -> None:
     with pytest.raises(TaskError) as caught:
         derive(expected("pay()"), TOOLS, **chosen)
     assert str(caught.value) == why
 
 
-# The expected calls, replayed
+# Replaying the expected calls
 
 
 @pytest.mark.parametrize("writes", ["sequence", "any_order"])
-def test_expected_calls_that_a_rule_makes_one_are_told(writes: Writes) -> None:
+def test_expected_calls_that_a_rule_makes_one_are_reported(writes: Writes) -> None:
     tools = Tools(arguments={"*": {"to": "any", "amount": "approx 1"}})
     with pytest.raises(TaskError) as caught:
         derive(expected("pay(to=1, amount=5)", "pay(to=1, amount=5.5)"), tools, writes=writes)
@@ -162,7 +158,7 @@ def test_expected_calls_that_a_rule_makes_one_are_told(writes: Writes) -> None:
         derive(expected("pay(amount=5)", "pay(amount=6)", "pay(amount=5)"), tools, writes=writes)
 
 
-def test_an_expected_read_that_is_taken_for_another_is_told() -> None:
+def test_an_expected_read_that_is_taken_for_another_is_reported() -> None:
     tools = Tools(["get_*"], arguments={"get_a": {"at.x": "approx 2", "n": "approx"}})
     calls = expected("get_a(n=1, at={x: 1})", "get_a(n=1, at={x: 2})")
     with pytest.raises(TaskError, match=r"takes get_a\(n=1, at={\"x\": 2}\), by the rule 'at.x: approx 2'; make"):
@@ -170,13 +166,13 @@ def test_an_expected_read_that_is_taken_for_another_is_told() -> None:
     assert derive(calls, tools).dropped
 
 
-def test_expected_calls_that_are_one_in_what_is_compared_are_told() -> None:
+def test_expected_calls_that_are_one_in_what_is_compared_are_reported() -> None:
     calls = (ExpectedCall("a", {"x": 1, "y": 5}, compared=["x"]), ExpectedCall("a", {"x": 1, "y": 2}, compared=["y"]))
     with pytest.raises(TaskError, match=r"a\(x=1, y=5\) also takes a\(x=1, y=2\), by the arguments that are compared"):
         derive(Expected("t", calls), Tools())
 
 
-def test_an_expected_read_of_no_known_tool_is_told() -> None:
+def test_an_expected_read_of_no_known_tool_is_reported() -> None:
     tools = Tools(["get_*"], tools=[tool("pay()"), tool("get_a()")])
     with pytest.raises(TaskError, match=r"task 't': it does not accept the expected call get_b: unknown_tool"):
         derive(expected("get_b()", "pay()"), tools)
@@ -260,15 +256,15 @@ def test_rules_for_arguments(
     rules: dict[str, str], call: str, fits: list[str], fits_not: list[str], tmp_path: Path
 ) -> None:
     made = derive(expected(call), Tools(arguments={"*": rules}))
-    task = reloaded(made, tmp_path)
-    assert same(made.task, task)
+    task = reload(made, tmp_path)
+    assert is_same(made.task, task)
     for text in (call, *fits):
         assert score(task, [text]).accepted, text
     for text in fits_not:
         assert not score(task, [text]).accepted, text
 
 
-def test_a_rule_for_a_tool_outdoes_one_for_many() -> None:
+def test_a_rule_for_a_tool_overrides_one_for_many() -> None:
     tools = Tools(arguments={"pay": {"n": "approx 1"}, "*": {"n": "any"}})
     made = derive(expected("pay(n=1)", "send(n=1)"), tools)
     assert [one.notation for one in made.task.actions] == ["pay(n=approx(1, tol=1.0))", "send(n=ANY)"]
@@ -283,10 +279,10 @@ def test_pairs_are_permuted_once_each_and_steps_stay_one_step(tmp_path: Path) ->
     assert len(made.task.actions) == 4
     assert made.task.automaton.lengths == [2]
     assert str(made.task.procedure) == "(swap | swap_2 | swap_3) & pay"
-    assert same(made.task, reloaded(made, tmp_path))
+    assert is_same(made.task, reload(made, tmp_path))
 
 
-def test_pairs_that_do_not_pair_or_are_too_many_are_told() -> None:
+def test_pairs_that_do_not_pair_or_are_too_many_are_reported() -> None:
     tools = Tools(arguments={"swap": {"old": "paired with new"}})
     with pytest.raises(TaskError, match="task 't': 'old' and 'new' are paired, but have 2 and 1 item"):
         derive(expected("swap(old=[1, 2], new=[1])"), tools)
@@ -307,43 +303,11 @@ def test_arguments_that_do_not_count_are_left_open() -> None:
 def test_the_defaults_of_known_tools_count(tmp_path: Path) -> None:
     tools = Tools(reads=["get_*", "look"], tools=[tool('pay(n, by="card")'), tool("look(at)")])
     made = derive(expected("pay(n=1)"), tools)
-    task = reloaded(made, tmp_path)
-    assert same(made.task, task)
+    task = reload(made, tmp_path)
+    assert is_same(made.task, task)
     assert [one.notation for one in task.reads] == ["look(...)"]
     assert score(task, ['pay(n=1, by="card")']).accepted
     assert [harm.kind.value for harm in score(task, ["fly()"]).harms] == ["unknown_tool"]
-
-
-@pytest.mark.parametrize(
-    ("tools", "told"),
-    [
-        (Tools(arguments={"pay": {"n": "any", "m": "any", "who.age": "any",
-                                 "who.name": "any"}, "fly": {"x": "any"}}),
-         ["no call is expected with the argument of the rule 'pay.m'",
-          "no call is expected with the argument of the rule 'pay.who.name'"]),
-        (Tools(reads=["gte", "get_*"]), ["no call of 'gte' is expected; did you mean 'get'?"]),
-        (Tools(reads=["get"], neutral=["hanover"]), ["no call of 'hanover' is expected; did you mean 'hand_over'?"]),
-        (Tools(arguments={"pai": {"n": "any"}, "pa*": {"n": "any"}}),
-         ["no call of 'pai' is expected; did you mean 'pay'?"]),
-        (Tools(arguments={"pai": {"n": "any"}, "pay": {"n": "any"}}), []),
-        (Tools(reads=["update_seats", "get", "gets", "a"]), []),
-        (Tools(arguments={"pay": {"ids": "paired with idz"}}),
-         ["no call is expected with the argument 'idz' of the rule 'pay.ids: paired with idz'"]),
-        (Tools(arguments={"*": {"to": "approx 0.1"}}), ["no number is expected for the rule '*.to: approx 0.1'"]),
-        (Tools(arguments={"pay": {"to": "unordered"}}), ["no list is expected for the rule 'pay.to: unordered'"]),
-        (Tools(arguments={"pay": {"to": "paired with ids"}}),
-         ["no list is expected for the rule 'pay.to: paired with ids'"]),
-        (Tools(arguments={"pay": {"ids": "approx", "none": "approx", "who": "unordered"}}), []),
-        (Tools(["a", "gets"], arguments={"pai": {"n": "any"}}, tools=[tool(n) for n in ("a", "gets", "pai")]), []),
-        (Tools(["find_*", "get*"], tools=[tool("get()"), tool("hand_over()"), tool("pay"), tool("update_bags()")]),
-         ["no tool fits 'find_*'"]),
-    ],
-)  # fmt: skip
-def test_what_a_tool_file_says_for_nothing_is_told(tools: Tools, told: list[str]) -> None:
-    calls = expected(
-        'pay(n=1, to="Ann", ids=[[1], 2], none=null, who=[{age: 1}])', "get()", "hand_over()", "update_bags()", "b()"
-    )
-    assert likely_mistakes(tools, [calls]) == told
 
 
 texts = st.text(st.characters(codec="utf-8"), max_size=8)
@@ -370,76 +334,10 @@ def test_the_file_says_what_the_task_says(
     except TaskError as error:
         assert "by the rule 'c d: approx 0.5'" in str(error)  # noqa: PT017  # two of the calls are too near
         return
-    assert same(made.task, reloaded(made, tmp_path_factory.mktemp("derived")))
+    assert is_same(made.task, reload(made, tmp_path_factory.mktemp("derived")))
 
 
-# Tool files
-
-
-def tool_file(folder: Path, text: str) -> Path:
-    file = folder / "tools.yaml"
-    file.write_text(text, encoding="utf-8")
-    return file
-
-
-def test_a_tool_file_is_read(tmp_path: Path) -> None:
-    text = (
-        "version: 1\nreads: [get_*]\nneutral: [bye]\narguments:\n  pay: {n: approx 0.5}\ntools: ['pay(n, by=1)', bye]\n"
-    )
-    assert load_tools(tool_file(tmp_path, text)) == Tools(
-        ["get_*"], ["bye"], {"pay": {"n": "approx 0.5"}}, (tool("pay(n, by=1)"), tool("bye"))
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("red: [a]", "1:1: no field 'red'; did you mean 'reads'?"),
-        ("reads: get_*", "1:8: expected a list here"),
-        ("version: 2", "1:10: this corepath reads version 1 of tool files"),
-        ("arguments: {pay: {n: near}}", "1:22: no rule 'near' for an argument; there is any, approx, approx 0.01,"),
-        ("arguments: {pay: {n: approx -1}}", "1:22: the tolerance of approx is a number of 0 or more, not '-1'"),
-        ("arguments: {pay: {n: approx inf}}", "1:22: the tolerance of approx is a number of 0 or more, not 'inf'"),
-        ("arguments: {pay: {n: paired with}}", "1:22: no rule 'paired with' for an argument"),
-        ("arguments: {pay: {n: any thing}}", "1:22: no rule 'any thing' for an argument"),
-        ("arguments: {pay: any}", "1:18: expected a mapping here"),
-        ("arguments: {pay: {x: paired with x}}", "1:22: 'x' is paired with itself; name the other list"),
-        (
-            "arguments: {pay: {o.x: paired with y}}",
-            "1:24: 'o.x' cannot be paired with 'y': paired lists are in the same object",
-        ),
-        ("reads: [get_a]\nneutral: [bye, get_a]", "2:16: 'get_a' is in reads and in neutral; it can be one of them"),
-        ("tools: ['send(a)', 'send(a)', 'send(b)']", "1:31: tool 'send' is there twice, with other parameters"),
-        ("tools: ['get()']\nreads: [gte, x*]", "2:9: no tool 'gte'; did you mean 'get'?"),
-        ("tools: ['get()']\nneutral: [bye]", "2:11: no tool 'bye'; there is get"),
-        ("tools: ['pay(n)']\narguments: {pai: {n: any}}", "2:13: no tool 'pai'; did you mean 'pay'?"),
-        ("tools: ['pay(num)']\narguments: {pay: {mum.x: any}}", "2:26: tool 'pay' has no argument 'mum.x'; "),
-        ("tools: ['pay(n)']\narguments: {pay: {n: paired with m}}", "2:22: tool 'pay' has no argument 'm'; there is n"),
-        ("tools: ['pay(']", "1:9: "),
-        ("- reads", "1:1: a tool file is one mapping, as in reads: [get_*]"),
-        ("reads: [", "not YAML"),
-    ],
-)
-def test_what_is_wrong_with_a_tool_file_is_told_with_its_place(text: str, why: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        load_tools(tool_file(tmp_path, text))
-    assert why in str(caught.value)
-
-
-def test_a_key_that_a_tool_file_gives_twice_is_told(tmp_path: Path) -> None:
-    file = tool_file(tmp_path, "reads: [a]\nneutral: [b]\nreads: [c]\n")
-    tools = load_tools(file)
-    assert tools == Tools(["c"], ["b"])
-    assert tools.warnings == (f"{file}:3:1: 'reads' is given twice; the last one counts",)
-
-
-@pytest.mark.parametrize("file", REAL)
-def test_the_tool_file_of_tau_is_right_for_every_domain(file: str) -> None:
-    found = [one for one in expected_in(real(file)) if isinstance(one, Expected)]
-    assert likely_mistakes(load_tools(TAU_TOOLS), found) == []
-
-
-# Expected calls that a person writes
+# Files of expected calls
 
 
 def test_expected_calls_in_yaml_and_in_json_are_the_same(tmp_path: Path) -> None:
@@ -450,7 +348,7 @@ def test_expected_calls_in_yaml_and_in_json_are_the_same(tmp_path: Path) -> None
     assert list(expected_in(in_yaml)) == list(expected_in(in_json)) == [expected('pay(to="Ann", n=5)', "send()")]
 
 
-def test_what_is_wrong_with_expected_calls_is_told_with_its_place(tmp_path: Path) -> None:
+def test_what_is_wrong_with_expected_calls_is_reported_with_its_place(tmp_path: Path) -> None:
     file = tmp_path / "calls.yaml"
     file.write_text(
         "- {id: a, calls: ['pay(5)']}\n"
@@ -491,7 +389,7 @@ def test_the_command_writes_a_file_that_check_accepts(corepath: Run, tmp_path: P
     (tmp_path / "calls.yaml").write_text(
         "- {id: bank/pay, calls: ['get_a()', 'pay(n=5)', 'send()']}\n- {id: bank/look, calls: ['get_a()']}\n"
     )
-    tool_file(tmp_path, "reads: []\nreads: [get_*]\narguments: {pay: {n: approx, to: any}}\n")
+    (tmp_path / "tools.yaml").write_text("reads: []\nreads: [get_*]\narguments: {pay: {n: approx, to: any}}\n")
     done = corepath("derive", "calls.yaml", "--tools", "tools.yaml", "--writes", "any_order", "--out", "t.yaml",
                     cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -508,7 +406,7 @@ def test_the_command_keeps_what_is_good_and_fails_where_something_is_wrong(corep
     (tmp_path / "calls.yaml").write_text(
         "- {id: a, calls: ['pay(5)']}\n- {id: b, calls: ['swap(x=[1], y=[])']}\n- {id: c, calls: []}\n"
     )
-    tool_file(tmp_path, "arguments: {swap: {x: paired with y}}\n")
+    (tmp_path / "tools.yaml").write_text("arguments: {swap: {x: paired with y}}\n")
     done = corepath("derive", "calls.yaml", "--tools", "tools.yaml", cwd=tmp_path)
     assert done.returncode == 1
     assert "id: c\n" in done.stdout
@@ -518,114 +416,3 @@ def test_the_command_keeps_what_is_good_and_fails_where_something_is_wrong(corep
     assert corepath("derive", "calls.yaml", "--tools", "no.yaml", cwd=tmp_path).returncode == 2
     wrong = corepath("derive", "calls.yaml", "--tools", "tools.yaml", "--from", "tau", cwd=tmp_path)
     assert (wrong.returncode, "no source 'tau'" in wrong.stderr) == (2, True)
-
-
-# The real runs, by brute force
-
-
-def token(call: Call | ExpectedCall, arguments: Any) -> str:
-    """A call as text, equal for calls that the tool file holds equal; it knows the tools of τ, not the rules."""
-    given = json.loads(json.dumps(arguments))
-    if call.tool in ("exchange_delivered_order_items", "modify_pending_order_items"):
-        given["pairs"] = sorted(zip(given.pop("item_ids"), given.pop("new_item_ids"), strict=False))
-    for name in ("passengers", "payment_methods"):
-        if isinstance(given.get(name), list) and call.tool != "get_user_details":
-            given[name] = sorted(json.dumps(one, sort_keys=True) for one in given[name])
-    if call.tool == "return_delivered_order_items":
-        given["item_ids"].sort()
-    return f"{call.tool} {json.dumps(numbers(given), sort_keys=True)}"
-
-
-def numbers(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: numbers(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [numbers(item) for item in value]
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-def is_read(name: str) -> bool:
-    return name.startswith(("get_", "find_", "search_", "list_")) or name in ("calculate", "think")
-
-
-Left = tuple[tuple[str, ...], ...]
-"""What is left to do: of each chain the steps that are left."""
-
-
-def machine(one: Expected, writes: str, reads: str) -> Machine:
-    """The automaton of a task, state by state: all that may be left, where one step could have been of two chains."""
-    counted = [call for call in one.calls if call.tool != "transfer_to_human_agents"]
-    steps = [call for call in counted if reads == "progress" or not is_read(call.tool)]
-    names = tuple(token(call, call.arguments) for call in steps)
-    ends = [0, len(steps)]
-    if writes == "any_order":
-        ends[1:1] = [place + 1 for place, call in enumerate(steps) if not is_read(call.tool)]
-    start: frozenset[Left] = frozenset([tuple(sorted(names[low:high] for low, high in pairwise(ends) if low < high))])
-    delta: dict[str, dict[str, str]] = {}
-    waiting, seen = [start], {start}
-    for state in waiting:
-        after: dict[str, set[Left]] = {}
-        for left in state:
-            for place, chain in enumerate(left):
-                others = (*left[:place], *left[place + 1 :])
-                rest = tuple(sorted((*others, chain[1:]) if chain[1:] else others))
-                after.setdefault(chain[0], set()).add(rest)
-        targets = {name: frozenset(lefts) for name, lefts in after.items()}
-        delta[spelled(state)] = {name: spelled(target) for name, target in targets.items()}
-        new = [target for target in targets.values() if target not in seen]
-        waiting += dict.fromkeys(new)
-        seen.update(new)
-    return Machine(spelled(start), frozenset([spelled(frozenset([()]))]), delta)
-
-
-def spelled(state: frozenset[Left]) -> str:
-    return json.dumps(sorted(state))
-
-
-def symbols(found: Machine, calls: Sequence[Call]) -> Iterator[str]:
-    """The calls as symbols; what loops here is `read`: a read that is not due, or a legal call that failed."""
-    state = found.start
-    for call in calls:
-        symbol = token(call, call.arguments)
-        after = found.delta[state].get(symbol)
-        loops = is_read(call.tool) or call.tool == "transfer_to_human_agents"
-        if call.failed and (after is not None or loops):
-            yield "read"
-        elif after is None:
-            yield "read" if loops else symbol
-        else:
-            yield symbol
-            state = after
-
-
-@pytest.mark.parametrize("file", REAL)
-@pytest.mark.parametrize("reads", ["loops", "progress"])
-@pytest.mark.parametrize("writes", ["sequence", "any_order"])
-def test_scores_on_derived_tasks_are_those_of_brute_force(file: str, writes: Writes, reads: GoldenReads) -> None:
-    path = real(file)
-    tools = load_tools(TAU_TOOLS)
-    tasks = {one.id: one for one in expected_in(path) if isinstance(one, Expected)}
-    derived = {id_: derive(one, tools, writes=writes, golden_reads=reads).task for id_, one in tasks.items()}
-    machines = {id_: machine(one, writes, reads) for id_, one in tasks.items()}
-    compared = 0
-    for episode in imported(path):
-        assert isinstance(episode, Episode)
-        task, found = derived[episode.task], machines[episode.task]
-        if "no_agent_actions" in task.tags or task.automaton.count > 300:
-            continue
-        scored = score(task, episode)
-        right = brute_score(found, list(symbols(found, episode.calls)), extra_loops=["read"])
-        for name in ("pc", "pc_ktc", "pc_hlr", "prefix_criticality", "harm_rate", "efficiency", "directness"):
-            assert getattr(scored, name) == pytest.approx(right[name], abs=1e-12), (episode.task, episode.epoch, name)
-        for name in ("harm_count", "accepted", "missing_steps"):
-            assert getattr(scored, name) == right[name], (episode.task, episode.epoch, name)
-        assert list(scored.harm_mask) == right["harm_mask"]
-        compared += 1
-    assert compared >= 0.7 * REAL[file]
-
-
-def test_the_page_shows_the_tables_of_the_study() -> None:
-    real(next(iter(REAL)))
-    page = (ROOT / "docs" / "tau-bench.md").read_text(encoding="utf-8")
-    for table in tables().split("\n\n"):
-        assert table.strip() in page, "run: python -m benchmarks.tau"

@@ -1,29 +1,25 @@
-"""The drawing of an automaton, checked by geometry: nothing overlaps, no edge crosses what is not its own."""
+"""Drawings of automata: their geometry, their labels, and hostile text."""
 
 from __future__ import annotations
 
 import random
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+from functools import cache
 from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from corepath import Automaton, Task, action, any_order, choice, installed_worlds, seq, world
-from corepath.drawing.collapse import Group, folded
+from corepath.drawing.collapse import Group, collapse
 from corepath.drawing.draw import Drawing, draw
-from corepath.drawing.layout import Edge, Size, laid_out
+from corepath.drawing.layout import Edge, Size, lay_out
 from corepath.drawing.shapes import Box
-from corepath.drawing.text import cells, text
+from corepath.drawing.text import cells, fit_text
 from tests.conftest import Run
+from tests.drawing.geometry import SVG, check, elements, find_faults, points, state_boxes, states_of_boxes
 from tests.machines import as_task, random_machine
 
-SVG = "{http://www.w3.org/2000/svg}"
-CELL = 64.0
-SLACK = 0.11
 HOSTILE = [
     "<script>alert(1)</script>",
     "</style><img src=x onerror=alert(1)>",
@@ -44,226 +40,10 @@ def tasks(name: str) -> dict[str, Task]:
     return world(name).tasks()
 
 
-def made_up(automaton: Automaton) -> dict[int, list[tuple[str, int]]]:
+def made_up_harms(automaton: Automaton) -> dict[int, list[tuple[str, int]]]:
     """Harmful calls at every other state, one to five of them."""
     calls = [("delete_account(account_id='A123', force=true)", 12_345), ("b()", 3), ("c(a=2)", 1), ("d()", 1), ("e", 1)]
     return {state: calls[: 1 + state % 5] for state in range(0, len(automaton.states), 2)}
-
-
-@lru_cache(maxsize=4)
-def parsed(svg: str) -> ET.Element:
-    return ET.fromstring(svg)
-
-
-def elements(drawing: Drawing, kind: str) -> Iterator[ET.Element]:
-    for element in parsed(drawing.svg).iter(f"{SVG}g"):
-        if kind in element.get("class", "").split():
-            yield element
-
-
-# Geometry
-
-
-def placed(element: ET.Element, x: float = 0.0, y: float = 0.0) -> Iterator[tuple[ET.Element, float, float]]:
-    """An element and all inside it, each with where its 0, 0 is."""
-    if move := element.get("transform"):
-        across, down = map(float, re.findall(r"-?\d+", move))
-        assert move == f"translate({across:.0f} {down:.0f})"
-        x, y = x + across, y + down
-    yield element, x, y
-    for inner in element:
-        yield from placed(inner, x, y)
-
-
-def points(d: str, x: float = 0.0, y: float = 0.0) -> Iterator[tuple[float, float]]:
-    """Points on a path that begins at 0, 0 or there, close to one another."""
-    origin, here, middle = complex(x, y), complex(x, y), 0j
-    for command, numbers in re.findall("([A-Za-z])([^A-Za-z]*)", d):
-        at = [float(number) for number in re.findall(r"-?\d+", numbers)]
-        pairs = [complex(*pair) for pair in zip(at[::2], at[1::2], strict=False)]
-        match command:
-            case "M":
-                here = origin + pairs[0]
-                yield here.real, here.imag
-                continue
-            case "h":
-                curves = [[here + at[0]]]
-            case "V":
-                curves = [[complex(here.real, origin.imag + at[0])]]
-            case "l":
-                curves = [[here + sum(pairs[: place + 1])] for place in range(len(pairs))]
-            case "C":
-                curves = [[origin + pair for pair in pairs]]
-            case "q":
-                curves = [[here + pair for pair in pairs]]
-            case "t":
-                curves = [[2 * here - middle, here + pairs[0]]]
-            case _:
-                pytest.fail(f"what is {command} in {d}?")
-        for curve in curves:
-            steps = 16 if len(curve) > 1 else int(abs(curve[0] - here) / 6) + 1
-            for step in range(1, steps + 1):
-                point = bezier([here, *curve], step / steps)
-                yield point.real, point.imag
-            here, middle = curve[-1], curve[0]
-
-
-def bezier(ends: list[complex], t: float) -> complex:
-    """The point at t on the curve of these ends and middles."""
-    while len(ends) > 1:
-        ends = [one + (other - one) * t for one, other in pairwise(ends)]
-    return ends[0]
-
-
-def grid(boxes: Iterable[Box]) -> dict[tuple[int, int], list[Box]]:
-    found: dict[tuple[int, int], list[Box]] = defaultdict(list)
-    for box in boxes:
-        for column in range(int(box.left // CELL), int(box.right // CELL) + 1):
-            for row in range(int(box.top // CELL), int(box.bottom // CELL) + 1):
-                found[column, row].append(box)
-    return found
-
-
-def faults(drawing: Drawing) -> Iterator[str]:
-    """Everything that is wrong with where things stand."""
-    root = parsed(drawing.svg)
-    left, top, width, height = map(float, root.attrib["viewBox"].split())
-    if (width, height) != (drawing.width, drawing.height):
-        yield "the view box has another size than the drawing"
-    for box in drawing.boxes:
-        if not (left <= box.left <= box.right <= left + width and top <= box.top < box.bottom <= top + height):
-            yield f"{box} is outside"
-    near, at = grid(drawing.boxes), places(drawing)
-    for crowd in near.values():
-        yield from overlaps(crowd)
-    for element, across, down in placed(root):
-        yield from misplaced(element, across, down, near)
-        if element.get("class") == "edge":
-            yield from loose(element, across, down, at)
-        if element.get("class") in ("line", "stub"):
-            drawn = list(points(element.attrib["d"], across, down))
-            for x, y in drawn:
-                if not (left <= x <= left + width and top <= y <= top + height):
-                    yield f"a line is outside at {x:.0f}, {y:.0f}"
-                for box in near.get((int(x // CELL), int(y // CELL)), ()):
-                    inside = box.left + SLACK < x < box.right - SLACK and box.top + SLACK < y < box.bottom - SLACK
-                    if inside and not is_own_arc(element, *drawn[0], box):
-                        yield f"a line crosses {box} at {x:.0f}, {y:.0f}"
-
-
-def loose(edge: ET.Element, x: float, y: float, at: dict[int, Box]) -> Iterator[str]:
-    """An end of an edge that is not at its state."""
-    first, *_, last = points(next(edge.iter(f"{SVG}path")).attrib["d"], x, y)
-    for mark, (across, down) in (("data-from", first), ("data-to", last)):
-        box = at[int(edge.attrib[mark])]
-        if across not in (box.left, box.right) or 2 * down != box.top + box.bottom:
-            yield f"an edge is not at {box} but at {across}, {down}"
-
-
-def misplaced(element: ET.Element, x: float, y: float, near: dict[tuple[int, int], list[Box]]) -> Iterator[str]:
-    """A shape or a text that is not where a box says."""
-    here = near.get((int(x // CELL), int(y // CELL)), ())
-    kind = element.tag.removeprefix(SVG)
-    if kind in ("circle", "rect"):
-        left, top, right, bottom = extent(element)
-        insets = [(box.left - x - left, box.top - y - top, x + right - box.right, y + bottom - box.bottom)
-                  for box in here if box.what.startswith("state")]  # fmt: skip
-        if not {(0, 0, 0, 0), (-3, -3, -3, -3)} & set(insets):
-            yield f"no box is around the shape at {x}, {y}"
-    elif kind == "text":
-        below = 12 * len(element.findall(f"{SVG}tspan"))
-        aside = element.get("class") == "left"
-        if not any(
-            box.top < y < y + below + 1 < box.bottom
-            and abs(x - (box.left if aside else (box.left + box.right) / 2)) < SLACK
-            for box in here
-        ):
-            yield f"no box is around the text at {x}, {y}"
-
-
-def extent(shape: ET.Element) -> tuple[float, float, float, float]:
-    """How far left, up, right and down a circle or a rectangle reaches."""
-    if "r" in shape.attrib:
-        radius = float(shape.attrib["r"])
-        return -radius, -radius, radius, radius
-    left, top, width, height = (float(shape.attrib[name]) for name in ("x", "y", "width", "height"))
-    return left, top, left + width, top + height
-
-
-def overlaps(boxes: list[Box]) -> Iterator[str]:
-    for place, one in enumerate(boxes):
-        for other in boxes[place + 1 :]:
-            across = min(one.right, other.right) - max(one.left, other.left)
-            if across > SLACK and min(one.bottom, other.bottom) - max(one.top, other.top) > SLACK:
-                yield f"{one} overlaps {other}"
-
-
-def is_own_arc(path: ET.Element, x: float, y: float, box: Box) -> bool:
-    """The arc of a self-loop that begins there, the only one of its kind, and the box of itself or of its state."""
-    if "C" not in path.attrib["d"] or not box.what.startswith(("state ", "loop")):
-        return False
-    return box.left < x < box.right and box.top - 5 < y < box.bottom + 5
-
-
-def places(drawing: Drawing) -> dict[int, Box]:
-    """The box of each state, its own or the one it is folded into."""
-    found: dict[int, Box] = {}
-    for box in drawing.boxes:
-        kind, _, numbers = box.what.partition(" ")
-        if kind in ("state", "states"):
-            found.update((int(number), box) for number in numbers.split())
-    return found
-
-
-def grouped(drawing: Drawing) -> dict[int, list[int]]:
-    """The states of each box by the first of them, which marks name it by."""
-    states = [list(map(int, state.attrib["data-states"].split())) for state in elements(drawing, "state")]
-    return {numbers[0]: numbers for numbers in states}
-
-
-def shown(automaton: Automaton, drawing: Drawing) -> set[tuple[int, int, int]]:
-    """The transitions that a drawing shows; what it says once is so in most states."""
-    boxes = grouped(drawing)
-    found = {
-        (tail, int(label.attrib["data-action"]), head)
-        for edge in elements(drawing, "edge")
-        for label in edge.iter(f"{SVG}text")
-        for tail in boxes[int(edge.attrib["data-from"])]
-        for head in boxes[int(edge.attrib["data-to"])]
-    }
-    for loop in elements(drawing, "loop"):
-        state = int(loop.attrib["data-from"])
-        for label in loop.iter(f"{SVG}text"):
-            numbers = label.get("data-action") or label.attrib["data-actions"]
-            found |= {(state, int(number), state) for number in numbers.split()}
-    for legend in elements(drawing, "anywhere"):
-        for label in legend.findall(f"{SVG}text[@data-action]"):
-            symbol, without = int(label.attrib["data-action"]), label.get("data-not", "").split()
-            loops = sum(edges.get(symbol) == state for state, edges in enumerate(automaton.delta))
-            assert loops > max(3, 2 * len(without))
-            states = [state for state in range(len(automaton.states)) if str(state) not in without]
-            found |= {(state, symbol, state) for state in states if symbol not in automaton.due(state)}
-    return found
-
-
-def transitions(automaton: Automaton) -> set[tuple[int, int, int]]:
-    return {(state, symbol, to) for state, edges in enumerate(automaton.delta) for symbol, to in edges.items()}
-
-
-def check(automaton: Automaton, drawing: Drawing) -> None:
-    """All that holds of every drawing."""
-    assert list(faults(drawing)) == []
-    at = places(drawing)
-    assert sorted(at) == list(range(len(automaton.states)))
-    inside = {state for state, box in at.items() if box.what.startswith("states ")}
-    if automaton.rule == "acyclic":
-        for state, edges in enumerate(automaton.delta):
-            for target in edges.values():
-                assert at[state] is at[target] or at[state].right < at[target].left
-    drawn, wanted = shown(automaton, drawing), transitions(automaton)
-    assert {one for one in drawn if not inside & {one[0], one[2]}} <= wanted
-    assert all(inside & {state, target} for state, _, target in wanted - drawn)
-    assert not inside or f"{len(inside):,} of {len(automaton.states):,} states are folded" in drawing.hidden
 
 
 @pytest.mark.parametrize("collapsed", [False, True], ids=["full", "collapsed"])
@@ -277,10 +57,10 @@ def test_nothing_overlaps_in_the_drawing_of_any_task(name: str, collapsed: bool)
 @pytest.mark.parametrize("name", sorted(installed_worlds()))
 def test_there_is_room_for_harmful_calls_in_the_drawing_of_any_task(name: str, collapsed: bool) -> None:
     for task in tasks(name).values():
-        harms = made_up(task.automaton)
+        harms = made_up_harms(task.automaton)
         drawing = draw(task.automaton, harms, collapsed=collapsed)
         check(task.automaton, drawing)
-        boxes = grouped(drawing)
+        boxes = states_of_boxes(drawing)
         assert set(harms) <= {
             state for one in elements(drawing, "harm") for state in boxes[int(one.attrib["data-from"])]
         }
@@ -292,7 +72,7 @@ def test_random_automata_draw_without_overlap(cyclic: bool, times: int) -> None:
     for _ in range(60 * times):
         automaton = as_task(random_machine(rng, states=9, symbols=5, cyclic=cyclic), cyclic=cyclic).automaton
         for collapsed in (False, True):
-            check(automaton, draw(automaton, made_up(automaton), collapsed=collapsed))
+            check(automaton, draw(automaton, made_up_harms(automaton), collapsed=collapsed))
 
 
 @pytest.mark.parametrize("count", [7, 8])
@@ -325,14 +105,14 @@ def test_progress_that_goes_back_is_drawn_going_back() -> None:
 def test_edges_that_need_not_cross_do_not() -> None:
     size = Size(5, 5, 5, 5)
     ends = [(0, 1), (0, 2), (0, 3), (1, 4), (2, 5), (3, 4), (4, 6), (5, 6)]
-    layout = laid_out([size] * 7, [Edge(tail, head, size) for tail, head in ends])
+    layout = lay_out([size] * 7, [Edge(tail, head, size) for tail, head in ends])
     ys = [y for _, y in layout.places]
     assert (ys[2] < min(ys[1], ys[3]) and ys[5] < ys[4]) or (ys[2] > max(ys[1], ys[3]) and ys[5] > ys[4])
 
 
 def test_a_chain_between_two_forks_is_straight() -> None:
     automaton = tasks("navigation")["navigation/through_the_gate"].automaton
-    at = places(draw(automaton))
+    at = state_boxes(draw(automaton))
     chain = [5, 6, 7, 8, 9]
     assert all(automaton.due(state) and len(automaton.due(state)) == 1 for state in chain[:-1])
     assert len({at[state].top for state in chain}) == 1
@@ -341,7 +121,7 @@ def test_a_chain_between_two_forks_is_straight() -> None:
 def test_a_chain_is_straight() -> None:
     automaton = Automaton.from_procedure(seq(*(action(f"step_{number}()") for number in range(9))))
     drawing = draw(automaton, {3: [("oops()", 1)]})
-    assert len({box.top for box in places(drawing).values()}) == 1
+    assert len({box.top for box in state_boxes(drawing).values()}) == 1
     assert all(re.findall("[A-Za-z]", path) == ["M", "h", "l"] for path in lines(drawing))
 
 
@@ -349,7 +129,7 @@ def lines(drawing: Drawing) -> list[str]:
     return [next(edge.iter(f"{SVG}path")).attrib["d"] for edge in elements(drawing, "edge")]
 
 
-# The marks and the words
+# Labels and attributes
 
 
 def test_parallel_actions_are_one_edge_with_a_label_each() -> None:
@@ -415,8 +195,8 @@ def test_a_collapsed_drawing_says_what_is_in_its_boxes() -> None:
             *(action(f"step_{number}()") for number in range(15)),
         )
     )
-    groups = folded(automaton)
-    assert [(group.words, len(group.states)) for group in groups if group.words] == [
+    groups = collapse(automaton)
+    assert [(group.caption, len(group.states)) for group in groups if group.caption] == [
         (("any of 720 orders", "6 steps", "62 states"), 62),
         (("2 ways", "2–3 steps", "3 states"), 3),
         (("… 13 more steps",), 12),
@@ -426,16 +206,16 @@ def test_a_collapsed_drawing_says_what_is_in_its_boxes() -> None:
     assert drawing.hidden == "77 of 85 states are folded into 3 boxes, with the steps and self-loops among them."
     (harm,) = elements(drawing, "harm")
     assert "".join(harm.itertext()) == "oops() ×5"
-    assert {3, 4} <= set(grouped(drawing)[int(harm.attrib["data-from"])])
+    assert {3, 4} <= set(states_of_boxes(drawing)[int(harm.attrib["data-from"])])
     labels = [label.text for edge in elements(drawing, "edge") for label in edge.iter(f"{SVG}text")]
     assert labels == ["open_it", "check", "step_0", "step_14"]
 
 
 def test_ways_that_end_in_several_states_are_counted_as_such() -> None:
     automaton = tasks("arm")["arm/fetch_found"].automaton
-    last = folded(automaton)[-1]
+    last = collapse(automaton)[-1]
     assert automaton.accepting <= set(last.states)
-    assert last.words == ("3 ways to end", "1–2 steps", "3 states")
+    assert last.caption == ("3 ways to end", "1–2 steps", "3 states")
 
 
 def test_what_is_not_folded_is_what_every_path_goes_through(times: int) -> None:
@@ -443,19 +223,19 @@ def test_what_is_not_folded_is_what_every_path_goes_through(times: int) -> None:
     for _ in range(200 * times):
         cyclic = rng.random() < 0.5
         automaton = as_task(random_machine(rng, states=9, symbols=5, cyclic=cyclic), cyclic=cyclic).automaton
-        groups = folded(automaton)
+        groups = collapse(automaton)
         assert sorted(state for group in groups for state in group.states) == list(range(len(automaton.states)))
         on_all = set.intersection(*(set(states) for _, states in automaton._ways(automaton.start)))
-        boxed = {state for group in groups if group.words for state in group.states}
+        boxed = {state for group in groups if group.caption for state in group.states}
         assert on_all.isdisjoint(boxed)
-        alone = {group.states[0] for group in groups if not group.words} - on_all
+        alone = {group.states[0] for group in groups if not group.caption} - on_all
         cuts = [group.states[0] for group in groups if group.states[0] in on_all]
         order = [group.states[0] for group in groups]
         for one, other in pairwise([*map(order.index, cuts), len(order)]):
             assert other - one <= 2
         assert len(alone) <= len(cuts)
         if not cyclic:
-            check_counts(automaton, [group for group in groups if group.words])
+            check_counts(automaton, [group for group in groups if group.caption])
 
 
 def test_a_box_with_circles_says_that_there_are_ways_back() -> None:
@@ -465,14 +245,14 @@ def test_a_box_with_circles_says_that_there_are_ways_back() -> None:
         {"start": {"a": "p", "b": "q"}, "p": {"a": "q", "b": "end"}, "q": {"undo": "p", "a": "end"}, "end": {}},
         golden="simple_paths",
     )  # fmt: skip
-    first, box, last = folded(automaton)
+    first, box, last = collapse(automaton)
     assert (first.states, last.states) == ((0,), (3,))
-    assert box.words == ("with ways back", "2 states")
+    assert box.caption == ("with ways back", "2 states")
     check(automaton, draw(automaton, collapsed=True))
 
 
 def check_counts(automaton: Automaton, boxes: list[Group]) -> None:
-    """The ways that the boxes tell of are those of the golden paths."""
+    """Assert that each box counts the ways of the golden paths through it."""
     for box in boxes:
         through = set()
         for symbols, states in automaton._ways(automaton.start):
@@ -481,10 +261,10 @@ def check_counts(automaton: Automaton, boxes: list[Group]) -> None:
                 through.add(symbols[inner[0] - 1 : inner[-1] + 1])
         same = len({tuple(sorted(way)) for way in through}) == 1 and len(through) > 1
         said = f"any of {len(through)} orders" if same else f"{len(through)} way{'s' * (len(through) > 1)}"
-        assert box.words[0].removesuffix(" to end") == said
+        assert box.caption[0].removesuffix(" to end") == said
 
 
-# Bad input
+# Hostile text
 
 
 @pytest.mark.parametrize("collapsed", [False, True], ids=["full", "collapsed"])
@@ -498,7 +278,7 @@ def test_hostile_names_are_shown_and_nothing_else(collapsed: bool) -> None:
     automaton = Automaton.from_transitions(actions, states[0], [states[-1]], {**onwards, states[-1]: {}})
     harms = {0: [(name, 1) for name in HOSTILE], 3: [(name * 100, 7) for name in HOSTILE[:3]]}
     drawing = draw(automaton, harms, collapsed=collapsed, name=HOSTILE[0] + HOSTILE[5])
-    assert list(faults(drawing)) == []
+    assert list(find_faults(drawing)) == []
     root = ET.fromstring(drawing.svg.encode())
     kinds = {element.tag.removeprefix(SVG) for element in root.iter()}
     assert kinds <= {"svg", "title", "desc", "style", "g", "path", "circle", "rect", "text", "tspan"}
@@ -528,7 +308,7 @@ def test_hostile_names_are_shown_and_nothing_else(collapsed: bool) -> None:
 
 
 def test_a_long_name_keeps_its_beginning_and_its_end() -> None:
-    made = text("transfer(source='A', target='B', amount=result_of(balance(account='A'), 'amount'))", 12, 26, 2)
+    made = fit_text("transfer(source='A', target='B', amount=result_of(balance(account='A'), 'amount'))", 12, 26, 2)
     assert made.lines == ("transfer(source='A',", "target='B', amo…'amount'))")
     assert made.full.startswith("transfer(source='A', target='B', amount=result_of(")
     assert all(cells(line) <= 26 for line in made.lines)
@@ -539,7 +319,7 @@ def test_widths_are_those_of_a_terminal(shown: str, width: int) -> None:
     assert cells(shown) == width
 
 
-# The layout by itself
+# The layout alone
 
 
 def test_a_layout_keeps_things_apart_and_edges_off_them(times: int) -> None:
@@ -549,8 +329,8 @@ def test_a_layout_keeps_things_apart_and_edges_off_them(times: int) -> None:
         nodes = [Size(*(rng.uniform(4, 60) for _ in range(4))) for _ in range(count)]
         wanted = {(rng.randrange(count), rng.randrange(count)) for _ in range(2 * count)}
         edges = [Edge(a, b, Size(*(rng.uniform(1, 40) for _ in range(4)))) for a, b in sorted(wanted) if a != b]
-        layout = laid_out(nodes, edges)
-        assert laid_out(nodes, edges) == layout
+        layout = lay_out(nodes, edges)
+        assert lay_out(nodes, edges) == layout
         things = [(place, size) for place, size in zip(layout.places, nodes, strict=True)]
         things += [(route.label, edge.label) for route, edge in zip(layout.routes, edges, strict=True)]
         boxes = [

@@ -1,4 +1,4 @@
-"""Damaged run folders: whatever stands in a run's files, a command ends with a message and never in a traceback."""
+"""Damaged run folders: whatever a run's files hold, a command ends with a message and never in a traceback."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ MODEL = "mockllm/model"
 AGENTS = ("oracle", "swapped:0.3", "do_nothing")
 
 LARGE = "LARGE"
-"""Stands for 1e400, which JSON can write and no float can hold."""
+"""Placeholder for 1e400, which is valid JSON but no float."""
 JUNK: list[Any] = [None, True, -1, LARGE, 2.5, "x", "", [], {}, "long " * 4000]
 DEEP: Any = []
 for _ in range(150):
     DEEP = [DEEP]
 DEEPER = "DEEPER"
-"""Stands for lists that are nested deeper than any reader goes."""
+"""Placeholder for lists nested deeper than any reader goes."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """A command that has ended."""
+    """The outcome of a command: its exit code, its messages, and an unexpected traceback."""
 
     code: int | None
     err: str
@@ -54,7 +54,7 @@ class Done:
 
 
 def run(*arguments: object) -> Done:
-    """The real command line in this process: what it exits with, what it says, and what it raises besides."""
+    """Run the real command line in this process."""
     before = sys.argv, sys.stdin, sys.stdout, sys.stderr
     code, raised = None, None
     with (
@@ -76,12 +76,12 @@ def run(*arguments: object) -> Done:
         return Done(code, err.read(), raised)
 
 
-# Runs of every kind
+# Runs
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Small runs that are whole: two worlds, seed 3, redacted, with a model's failure, and served."""
+    """Small undamaged runs: two worlds, seed 3, redacted, with a failed model, and served."""
     folder = tmp_path_factory.mktemp("runs")
     agents = [part for agent in AGENTS for part in ("--agent", agent)]
     options: dict[str, list[object]] = {
@@ -91,12 +91,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
     for name, own in options.items():
         assert run("run", *agents, *own, "--jobs", 1, "--out", folder / name).code == 0
-    _with_a_failure(folder / "failed")
-    _served(folder / "served")
+    _run_with_failure(folder / "failed")
+    _serve_run(folder / "served")
     return {path.name: path for path in folder.iterdir()}
 
 
-def _with_a_failure(folder: Path) -> None:
+def _run_with_failure(folder: Path) -> None:
     sources = tuple(Source(task.partition("/")[0], task) for task in (FARM, "farm/threshold"))
     options = {"max_connections": None, "base_url": None, "max_retries": 0, "timeout": 5.0, "threads": 1}
     plan = Plan(sources, agents=("do_nothing",), models=(MODEL,), options=options)
@@ -117,7 +117,7 @@ def _with_a_failure(folder: Path) -> None:
     assert run("run", "--resume", folder, "--jobs", 1).code == 0
 
 
-def _served(folder: Path) -> None:
+def _serve_run(folder: Path) -> None:
     source = Source("farm", FARM)
     made = folder_for(folder, source, 0)
     with made.writing():
@@ -128,11 +128,11 @@ def _served(folder: Path) -> None:
             offer.end(name, "answered", "Done.")
 
 
-# What is done to them
+# Damage
 
 
 class Damage(NamedTuple):
-    """What is done to a copy of a run; `line` is that of the episode that it is done to, where it is one."""
+    """A way to damage a copy of a run; `line` is the line of the damaged episode, if there is only one."""
 
     name: str
     run: str
@@ -140,14 +140,14 @@ class Damage(NamedTuple):
     line: int | None = None
 
 
-def written(value: Any) -> str:
-    """JSON with what `json` itself does not write."""
+def to_json(value: Any) -> str:
+    """JSON text, with the placeholders replaced by what `json` does not write."""
     text = json.dumps(value).replace(f'"{LARGE}"', "1e400")
     return text.replace(f'"{DEEPER}"', "[" * 100_000 + "]" * 100_000)
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where something stands; of long lists the first two, of calls what every call has."""
+    """The paths of all values in a record; only the first two items of a list, and nothing inside call values."""
     found: list[tuple[Any, Any]] = []
     if isinstance(value, dict):
         found = list(value.items())
@@ -160,7 +160,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def changes(value: Any) -> Iterator[tuple[str, str]]:
-    """Each change of one value in a record: what is changed, and the record's text after it."""
+    """Every change of a single value in a record: its description, and the text of the changed record."""
     for path in places(value):
         *above, key = path
         for what in (*JUNK, DEEP, DEEPER, "gone", "twice"):
@@ -177,7 +177,7 @@ def changes(value: Any) -> Iterator[tuple[str, str]]:
                 holder["<twice>"] = holder[key]
             else:
                 holder[key] = what
-            text = written(made).replace('"<twice>"', json.dumps(str(key)))
+            text = to_json(made).replace('"<twice>"', json.dumps(str(key)))
             yield f"{'.'.join(map(str, path))} = {shown}", text
         if isinstance(key, str):
             made = deepcopy(value)
@@ -185,16 +185,16 @@ def changes(value: Any) -> Iterator[tuple[str, str]]:
             for name in above:
                 holder = holder[name]
             holder["farm"] = holder.pop(key)
-            yield f"{'.'.join(map(str, path))} is called 'farm'", written(made)
+            yield f"{'.'.join(map(str, path))} is called 'farm'", to_json(made)
 
 
 def write(name: str, text: str) -> Callable[[Path], object]:
-    """Write a file of the run."""
+    """Overwrite a file of the run."""
     return lambda folder: (folder / name).write_text(text, encoding="utf-8", errors="surrogatepass")
 
 
 def write_line(number: int, text: str) -> Callable[[Path], object]:
-    """Put another line in the place of an episode."""
+    """Replace the line of an episode."""
 
     def do(folder: Path) -> None:
         lines = (folder / EPISODES).read_text().splitlines()
@@ -204,15 +204,15 @@ def write_line(number: int, text: str) -> Callable[[Path], object]:
     return do
 
 
-def of_manifests(runs: dict[str, Path]) -> Iterator[Damage]:
-    """Every value of every manifest is another, gone, or there twice."""
+def damage_manifests(runs: dict[str, Path]) -> Iterator[Damage]:
+    """Replace, remove or repeat every value of every manifest."""
     for name, folder in runs.items():
         for what, text in changes(json.loads((folder / MANIFEST).read_text())):
             yield Damage(f"{name}: {MANIFEST}: {what}", name, write(MANIFEST, text))
 
 
-def of_episodes(runs: dict[str, Path]) -> Iterator[Damage]:
-    """Every value of an episode of every run is another, gone, or there twice."""
+def damage_episodes(runs: dict[str, Path]) -> Iterator[Damage]:
+    """Replace, remove or repeat every value of one episode of every run."""
     for name, folder in runs.items():
         lines = (folder / EPISODES).read_text().splitlines()
         number = 1 + next((place for place, line in enumerate(lines) if '"failure"' in line or "swapped" in line), 0)
@@ -220,8 +220,8 @@ def of_episodes(runs: dict[str, Path]) -> Iterator[Damage]:
             yield Damage(f"{name}: line {number}: {what}", name, write_line(number, text), number)
 
 
-def of_bytes(runs: dict[str, Path]) -> Iterator[Damage]:
-    """Bytes flipped, put in and cut off, all over the files."""
+def damage_bytes(runs: dict[str, Path]) -> Iterator[Damage]:
+    """Flip, insert and cut off bytes at random places."""
     chance = Random(13)
     for name, folder in runs.items():
         for file in (one for one in (MANIFEST, EPISODES, "salt", "salt-check") if (folder / one).exists()):
@@ -237,16 +237,16 @@ def of_bytes(runs: dict[str, Path]) -> Iterator[Damage]:
                     "quote": b'"',
                 }.items():
                     changed = data[:place] + part + data[place + 1 :]
-                    yield Damage(f"{name}: {file}: {how} at {place}", name, _bytes(file, changed))
-                yield Damage(f"{name}: {file}: cut at {place}", name, _bytes(file, data[:place]))
+                    yield Damage(f"{name}: {file}: {how} at {place}", name, _write_bytes(file, changed))
+                yield Damage(f"{name}: {file}: cut at {place}", name, _write_bytes(file, data[:place]))
 
 
-def _bytes(file: str, data: bytes) -> Callable[[Path], object]:
+def _write_bytes(file: str, data: bytes) -> Callable[[Path], object]:
     return lambda folder: (folder / file).write_bytes(data)
 
 
-def of_files(runs: dict[str, Path]) -> Iterator[Damage]:
-    """Whole files and lines that are gone, empty, doubled, swapped, or something else."""
+def damage_files(runs: dict[str, Path]) -> Iterator[Damage]:
+    """Remove, empty, repeat, swap or replace whole files and lines."""
     for name, folder in runs.items():
         for file in (one for one in (MANIFEST, EPISODES, "salt", "salt-check") if (folder / one).exists()):
             data = (folder / file).read_bytes()
@@ -266,28 +266,30 @@ def of_files(runs: dict[str, Path]) -> Iterator[Damage]:
                 "spaces": b" " * 70_000,
                 "deep": b"[" * 100_000,
             }.items():
-                yield Damage(f"{name}: {file}: {how}", name, _bytes(file, changed))
-            yield Damage(f"{name}: no {file}", name, _without(file))
-            yield Damage(f"{name}: {file} is a folder", name, _folder(file))
-            yield Damage(f"{name}: {file} is a link to nothing", name, _link(file))
+                yield Damage(f"{name}: {file}: {how}", name, _write_bytes(file, changed))
+            yield Damage(f"{name}: no {file}", name, _remove(file))
+            yield Damage(f"{name}: {file} is a folder", name, _make_folder(file))
+            yield Damage(f"{name}: {file} is a link to nothing", name, _make_link(file))
             if os.geteuid():
-                yield Damage(f"{name}: {file} cannot be read", name, _unreadable(file))
-        yield Damage(f"{name}: one episode more", name, _doubled)
+                yield Damage(f"{name}: {file} cannot be read", name, _make_unreadable(file))
+        yield Damage(f"{name}: one episode more", name, _repeat_episode)
         for other, its in runs.items():
             if other != name:
-                yield Damage(f"{name}: {EPISODES} of {other}", name, _bytes(EPISODES, (its / EPISODES).read_bytes()))
+                yield Damage(
+                    f"{name}: {EPISODES} of {other}", name, _write_bytes(EPISODES, (its / EPISODES).read_bytes())
+                )
 
 
-def _doubled(folder: Path) -> None:
+def _repeat_episode(folder: Path) -> None:
     with (folder / EPISODES).open("a") as file:
         file.write((folder / EPISODES).read_text().splitlines()[0] + "\n")
 
 
-def _without(file: str) -> Callable[[Path], object]:
+def _remove(file: str) -> Callable[[Path], object]:
     return lambda folder: (folder / file).unlink()
 
 
-def _folder(file: str) -> Callable[[Path], object]:
+def _make_folder(file: str) -> Callable[[Path], object]:
     def do(folder: Path) -> None:
         (folder / file).unlink()
         (folder / file).mkdir()
@@ -295,7 +297,7 @@ def _folder(file: str) -> Callable[[Path], object]:
     return do
 
 
-def _link(file: str) -> Callable[[Path], object]:
+def _make_link(file: str) -> Callable[[Path], object]:
     def do(folder: Path) -> None:
         (folder / file).unlink()
         (folder / file).symlink_to(folder / "nothing")
@@ -303,11 +305,11 @@ def _link(file: str) -> Callable[[Path], object]:
     return do
 
 
-def _unreadable(file: str) -> Callable[[Path], object]:
+def _make_unreadable(file: str) -> Callable[[Path], object]:
     return lambda folder: (folder / file).chmod(0)
 
 
-# What is run on them
+# Commands
 
 BY = ("agent", "world", "pair", "task", "fault", "harm")
 COMMANDS: dict[str, Callable[[Path], Sequence[object]]] = {
@@ -336,8 +338,8 @@ COMMANDS: dict[str, Callable[[Path], Sequence[object]]] = {
     "report of the file": lambda run: ("report", run / EPISODES, "--out", run.with_name("report")),
 }
 SAMPLE = 45
-"""Commands of each kind of damage, unless all are run."""
-KINDS = {"manifests": of_manifests, "episodes": of_episodes, "bytes": of_bytes, "files": of_files}
+"""Commands that are run for each kind of damage, without --long."""
+KINDS = {"manifests": damage_manifests, "episodes": damage_episodes, "bytes": damage_bytes, "files": damage_files}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -371,7 +373,7 @@ def test_no_damage_to_a_run_ends_a_command_in_a_traceback(
 
 
 def _wrong(done: Done, damage: Damage, command: str, folder: Path) -> str | None:
-    """What is wrong with how a command ended."""
+    """What is wrong with the outcome of a command, or None."""
     if done.raised is not None:
         return done.raised
     may = (0, 1, 2, MISSING_EXTRA) if command.startswith("run") and damage.run == "failed" else (0, 1, 2)
@@ -384,7 +386,7 @@ def _wrong(done: Done, damage: Damage, command: str, folder: Path) -> str | None
 
 
 def _is_usual(done: Done, whole: Path, command: str, folder: Path) -> bool:
-    """Whether the command ends so on the run as it was, too."""
+    """Whether the command ends in the same way on the undamaged run."""
     if done.raised is not None:
         return False
     shutil.rmtree(folder, ignore_errors=True)

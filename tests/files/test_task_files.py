@@ -1,4 +1,4 @@
-"""Tasks and episodes on disk, read and written through Python."""
+"""Task files: reading them from files and text, and writing them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,11 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from corepath import (
-    UNANSWERED,
     Call,
-    Episode,
     InputError,
-    episode_json,
-    load_episodes,
     load_task,
     load_tasks,
+    parse_tasks,
     score,
 )
 from corepath.files.schema import TYPED, TaskFile, schema
@@ -39,7 +36,7 @@ def write(folder: Path, name: str, text: str) -> Path:
     return file
 
 
-# Tasks
+# Files and folders
 
 
 def test_a_folder_gives_the_tasks_of_all_folders_below_it_but_hidden_ones(tmp_path):
@@ -122,7 +119,7 @@ def test_a_scalar_of_setup_and_says_has_its_yaml_type(tmp_path, scalar, value):
 
 
 yaml_texts = st.text(
-    st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\x85\u2028\u2029\ufeff"), max_size=8
+    st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\x85\u2028\u2029\ufeff\ufffe\uffff"), max_size=8
 )
 yaml_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | yaml_texts,
@@ -132,7 +129,7 @@ yaml_values = st.recursive(
 
 
 class _TextsQuoted(yaml.SafeDumper):
-    """PyYAML writes YAML 1.1, where the texts 1e3 and 0o14 need no quotes."""
+    """Quotes every text: PyYAML writes YAML 1.1, in which 1e3 and 0o14 need no quotes."""
 
 
 _TextsQuoted.add_representer(
@@ -155,7 +152,7 @@ def test_the_same_values_in_yaml_and_in_json_are_the_same(tmp_path_factory, says
 
 @given(st.from_regex(r"[-+.0-9eExXoOa-fA-F_~ntrufls]{1,8}", fullmatch=True))
 def test_a_plain_scalar_is_a_number_only_where_yaml_1_2_says_so(tmp_path_factory, scalar):
-    """The rules are spelled out here once more, from the specification."""
+    """The rules are repeated here from the specification."""
     assume(scalar != "-")
     if re.fullmatch(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", scalar):
         value: object = int(scalar, 0) if scalar[:2] in ("0o", "0x") else int(scalar)
@@ -233,7 +230,7 @@ def test_an_action_may_be_named_in_reads_neutral_and_forbid(tmp_path):
     assert [(harm.index, harm.kind.value, harm.severity) for harm in scored.harms] == [(2, "forbidden", "high")]
 
 
-def test_several_errors_in_several_files_are_all_told(tmp_path):
+def test_several_errors_in_several_files_are_all_reported(tmp_path):
     write(tmp_path, "a.yaml", "id: a\nprocedure: a( >> b(\n")
     write(tmp_path, "b.yaml", "id: b\nactions: {x: 'x(', y: 'y(z=)'}\nprocedure: x >> why\ncolour: red\n")
     write(tmp_path, "c.json", "{")
@@ -245,7 +242,56 @@ def test_several_errors_in_several_files_are_all_told(tmp_path):
     assert str(caught.value).count("\n") == 5
 
 
-# The automaton as a task file
+# Text
+
+
+def test_tasks_in_text_are_those_of_a_file_with_that_text(tmp_path):
+    in_yaml = "id: a\nactions: {x: 'x(n=1)'}\nprocedure: x & y()?\n---\n- {id: b, procedure: b()}\n"
+    in_json = '[{"id": "a", "procedure": "a()"},\n\t{"id": "b", "procedure": "b()"}]'
+    for text, name in ((in_yaml, "a.yaml"), (in_json, "a.json")):
+        tasks = parse_tasks(text)
+        assert list(tasks) == ["a", "b"]
+        assert as_json(*tasks.values()) == as_json(*load_tasks(write(tmp_path, name, text)).values())
+        assert as_json(*tasks.values()) == as_json(*parse_tasks(f"\ufeff{text}").values())
+
+
+def test_json_text_may_hold_what_yaml_cannot_read():
+    """YAML allows no tab before a flow mapping's key, and no key of more than 1,024 characters."""
+    name = "n" * 2_000
+    (task,) = parse_tasks(json.dumps({"id": "a", "actions": {name: "a()"}, "procedure": name}, indent="\t")).values()
+    assert task.automaton.alphabet.names == (name,)
+
+
+def test_text_in_flow_style_is_yaml():
+    assert list(parse_tasks("{id: a, procedure: a()}")) == list(parse_tasks("[{id: a, procedure: a()}]")) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id: a\nprocedure: a(x=)\n", "draft:2:16: expected a value, not ')'"),
+        ("id: a\nid: b\nprocedur: a()\n", "draft:3:1: no field 'procedur'; did you mean 'procedure'?"),
+        ('{"id": "a",\n "procedure": ["a()"]}', "draft:2:2: expected text, not a list; write the steps as a >> b"),
+        ('{"id": "a"', "draft:1:11: not YAML: expected ',' or '}', but got '<stream end>'"),
+        ("id: a\nprocedure: a()\n---\nid: a\nprocedure: a()\n", "draft:4:5: task 'a' is already in draft:1; give this"),
+        ("", "draft:1:1: no task here; a task has at least an id and a procedure"),
+        ("tasks.yaml", "draft:1:1: a task is a mapping with an id and a procedure"),
+    ],
+)
+def test_an_error_in_text_is_reported_with_the_name_line_and_column(text, message):
+    with pytest.raises(InputError) as caught:
+        parse_tasks(text, name="draft")
+    assert str(caught.value).startswith(message)
+
+
+def test_text_without_a_name_is_called_text_in_errors_and_warnings():
+    with pytest.raises(InputError, match=r"^text:1:1: 'procedure' is missing"):
+        parse_tasks("id: a")
+    (task,) = parse_tasks("id: a\nid: b\nprocedure: b()").values()
+    assert task.warnings == ("text:2:1: 'id' is given twice; the last one counts",)
+
+
+# Writing
 
 TASKS = [
     "procedure: a() >> b() >> c()",
@@ -280,157 +326,13 @@ def test_a_task_written_as_json_loads_again_with_the_same_automaton(tmp_path, bo
     assert as_json(again) == as_json(task)
 
 
-# Episodes
-
-texts = st.text(alphabet=st.characters(exclude_categories=()), max_size=20)  # lone surrogates too
-values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(10**30), 10**30)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | texts,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
-    max_leaves=8,
-)
-extras = st.dictionaries(texts.map(lambda name: f"x {name}"), values, max_size=2)
-calls = st.builds(
-    Call,
-    tool=texts,
-    arguments=st.dictionaries(texts, values, max_size=3) | values,
-    result=st.just(UNANSWERED) | values,
-    error=values,
-    id=st.none() | texts,
-    turn=st.none() | st.integers(0, 1000),
-    extra=extras,
-)
-episodes = st.builds(
-    Episode,
-    task=texts,
-    calls=st.lists(calls, max_size=4).map(tuple),
-    agent=st.none() | texts,
-    epoch=st.integers(0, 100),
-    params=st.dictionaries(texts, values, max_size=2),
-    answer=values,
-    other_calls=st.lists(calls, max_size=2).map(tuple),
-    messages=st.lists(values, max_size=2).map(tuple),
-    extra=extras,
-)
-
-
-@given(st.lists(episodes, min_size=1, max_size=3))
-def test_episodes_written_and_read_are_the_same(tmp_path_factory, written):
-    file = tmp_path_factory.mktemp("episodes") / "e.jsonl"
-    file.write_text("\n".join(map(episode_json, written)), encoding="ascii")
-    read = load_episodes(file)
-    assert read == written
-    for one, other in zip(read, written, strict=True):
-        assert [call.extra for call in one.calls] == [call.extra for call in other.calls]
-        assert [call.result is UNANSWERED for call in one.calls] == [c.result is UNANSWERED for c in other.calls]
-
-
-EPISODE_SCHEMA = jsonschema.Draft202012Validator(schema("episode"))
-
-
-@given(episodes)
-def test_what_is_written_fits_the_schema_of_episodes(episode):
-    EPISODE_SCHEMA.validate(json.loads(episode_json(episode)))
-
-
-def test_what_an_episode_holds_besides_is_kept(tmp_path):
-    line = {"task": "t", "model": "m", "calls": [{"tool": "a", "arguments": {}, "cost": 3}]}
-    (episode,) = load_episodes(write(tmp_path, "e.jsonl", json.dumps(line)))
-    assert episode.extra == {"model": "m"}
-    assert episode.calls[0].extra == {"cost": 3}
-
-
-def test_load_episodes_tells_of_every_bad_line(tmp_path):
-    file = write(tmp_path, "e.jsonl", '{"task": "t", "calls": []}\nnot\n\n{"calls": []}\n')
-    with pytest.raises(InputError) as caught:
-        load_episodes(file)
-    assert [problem.line for problem in caught.value.problems] == [2, 4]
-
-
-def test_a_missing_file_is_an_input_error(tmp_path):
-    with pytest.raises(InputError, match="no such file or folder"):
-        load_tasks(tmp_path / "none")
-    with pytest.raises(InputError, match="cannot be read: No such file"):
-        load_episodes(tmp_path / "none")
-
-
-def test_an_episode_of_what_is_not_json_is_not_written():
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        episode_json(Episode("t", (Call("a", {"x": float("nan")}),)))
-
-
-# Schemas
-
-
-@pytest.mark.parametrize("kind", ["task", "episode"])
-def test_the_schemas_are_schemas(kind):
-    jsonschema.Draft202012Validator.check_schema(schema(kind))
-
-
-def test_the_schemas_take_the_examples():
-    import yaml
-
-    for file in sorted((BANK / "tasks").iterdir()):
-        jsonschema.validate(yaml.safe_load(file.read_text(encoding="utf-8")), schema("task"))
-    for line in (BANK / "episodes.jsonl").read_text(encoding="utf-8").splitlines():
-        jsonschema.validate(json.loads(line), schema("episode"))
-
-
 @pytest.mark.parametrize("body", TASKS)
 def test_the_schema_takes_what_loads(tmp_path, body):
     task = load_task(write(tmp_path, "a.yaml", f"id: a\n{body}\n"))
     jsonschema.validate(json.loads(as_json(task)), schema("task"))
 
 
-GOOD = {"id": "a", "procedure": "a()"}
-WRONG_TASKS = [
-    {"procedure": "a()"},
-    {"id": "a"},
-    {**GOOD, "id": ""},
-    {**GOOD, "colour": "red"},
-    {**GOOD, "version": 2},
-    {**GOOD, "unlisted": "harmful"},
-    {**GOOD, "reads": "get()"},
-    {**GOOD, "actions": ["a()"]},
-    {**GOOD, "actions": None},
-    {**GOOD, "forbid": [{"severity": "high"}]},
-    {**GOOD, "forbid": [{"call": "a()", "severity": "awful"}]},
-    {**GOOD, "start": "q0", "accept": ["q0"], "transitions": {}},
-    {"id": "a", "start": "q0", "transitions": {"q0": {"a": "q1"}}},
-]
-WRONG_EPISODES = [
-    {"calls": []},
-    {"task": "t"},
-    {"task": 3, "calls": []},
-    {"task": "t", "calls": {}},
-    {"task": "t", "calls": [{"arguments": {}}]},
-    {"task": "t", "calls": [{"tool": "a"}]},
-    {"task": "t", "calls": [{"tool": 1, "arguments": {}}]},
-    {"task": "t", "calls": [], "version": 2},
-    {"task": "t", "calls": [], "epoch": "first"},
-    {"task": "t", "calls": [], "params": []},
-    [],
-]
-
-
-@pytest.mark.parametrize("content", WRONG_TASKS, ids=json.dumps)
-def test_the_schema_and_the_reader_refuse_the_same_tasks(tmp_path, content):
-    assert not jsonschema.Draft202012Validator(schema("task")).is_valid(content)
-    with pytest.raises(InputError):
-        load_task(write(tmp_path, "a.json", json.dumps(content)))
-
-
-@pytest.mark.parametrize("content", WRONG_EPISODES, ids=json.dumps)
-def test_the_schema_and_the_reader_refuse_the_same_episodes(tmp_path, content):
-    assert not jsonschema.Draft202012Validator(schema("episode")).is_valid(content)
-    with pytest.raises(InputError):
-        load_episodes(write(tmp_path, "e.jsonl", json.dumps(content)))
-
-
-# Calls that a task speaks of twice
+# Calls that two fields of a task cover
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Writing tasks: derived from expected calls, or from a template."""
+"""Writing tasks: deriving them from expected calls, or starting from a template."""

@@ -1,52 +1,44 @@
-"""Tasks from expected calls.
+"""Deriving a task from the calls that a benchmark expects.
 
-Many benchmarks give one list of the calls that they expect. A task is made of it: the writes are its steps, in sequence
-or in any order; the expected reads are steps too, or loops; neutral calls are no steps. Whatever was chosen stands in
-the task file, which a person can then edit. Where no write is expected, the right path changes nothing.
+Many benchmarks list the expected calls of each task. In the derived task the writes are steps, in sequence or in any
+order, and the expected reads are either steps or self-loops; neutral calls are self-loops. The choices are written at
+the top of the task file, for people to edit. If no write is expected, the right path changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
-from fnmatch import fnmatchcase
 from functools import cached_property
-from itertools import islice, permutations, product
-from typing import Any, Final, Literal, TypeVar, get_args
+from typing import Any, Final, Literal, get_args
 
+from corepath.authoring.paired_lists import field_path, permute_pairs
 from corepath.automaton.condensation import trace_calls
 from corepath.automaton.step import Kind
 from corepath.episode import NO_AGENT_ACTIONS
 from corepath.errors import TaskError, count, nearest
 from corepath.files.task_writer import as_yaml
-from corepath.files.tool_file import Rule, Tools, is_glob, read_rule
+from corepath.files.tool_file import ArgumentRule, Tools
 from corepath.notation.action import Action
 from corepath.notation.call import Call
 from corepath.notation.matchers import Fields
-from corepath.notation.parser import action as read_action
+from corepath.notation.parser import action as parse_action
 from corepath.notation.patterns import ANY, approx, as_matcher, unordered
 from corepath.notation.procedure import Procedure, any_order, choice, seq
 from corepath.task import Task
-from corepath.values import canonical, is_number
+from corepath.values import is_number
 
 Writes = Literal["sequence", "any_order"]
 GoldenReads = Literal["loops", "progress"]
 _WRITES: Final = get_args(Writes)
 _GOLDEN_READS: Final = get_args(GoldenReads)
-_T = TypeVar("_T")
-
-MOST_PAIRS: Final = 6
-"""Pairs that two paired lists may hold."""
-MOST_ORDERS: Final = 720
-"""Orders that the paired lists of a call may have: each is an action, and 6 pairs have so many."""
 
 
 @dataclass(frozen=True)
 class ExpectedCall:
     """A call that a benchmark expects.
 
-    `compared` are the arguments that count, where not all do; `unnamed` are values that stand without a name.
+    `compared` names the arguments that count, if not all do; `unnamed` holds positional arguments.
     """
 
     tool: str
@@ -57,7 +49,7 @@ class ExpectedCall:
 
 @dataclass(frozen=True)
 class Expected:
-    """What a benchmark expects of one task: calls, in the order in which they stand there."""
+    """The calls that a benchmark expects for one task, in the benchmark's order."""
 
     id: str
     calls: Sequence[ExpectedCall]
@@ -67,163 +59,113 @@ class Expected:
 
 @dataclass(frozen=True)
 class Derived:
-    """A task, and what it was made from."""
+    """A derived task, with the expected calls and the choices it was derived with."""
 
     task: Task
     expected: Expected
     writes: Writes
     golden_reads: GoldenReads
     dropped: tuple[tuple[str, str], ...] = ()
-    """Expected calls that are no steps: what each is, a read or neutral, and the call."""
+    """The expected calls that are not steps: the kind of each, read or neutral, and the call."""
 
     @cached_property
     def text(self) -> str:
-        """The task file."""
-        return as_yaml(self.task, _choices(self))
+        """The task as a YAML task file."""
+        return as_yaml(self.task, _describe_choices(self))
 
 
 def derive(
     expected: Expected, tools: Tools, *, writes: Writes = "sequence", golden_reads: GoldenReads = "loops"
 ) -> Derived:
-    """A task from expected calls. Raises `TaskError` where that cannot be, and says why.
+    """Derive a task from expected calls. Raises `TaskError` if the task would not accept those calls.
 
-    The expected calls are replayed on the task: where it does not accept them, it is refused.
-    `golden_reads` says what the expected reads are. As `progress` they are steps, and where writes may come in any
-    order, each write still comes after the reads that stand between it and the write before.
+    With `golden_reads="progress"` the expected reads are steps. If writes may come in any order, each write still
+    follows the reads that are listed between it and the previous write.
     """
     for name, chosen, choices in (("writes", writes, _WRITES), ("golden_reads", golden_reads, _GOLDEN_READS)):
         if chosen not in choices:
             raise TaskError.of(f"no choice '{chosen}' of {name}{nearest(str(chosen), choices)}")
-    steps = _Steps(tools)
-    chains: list[list[Procedure]] = [[]]
-    dropped: list[tuple[str, str]] = []
-    meant: list[tuple[Call, tuple[Action, ...]]] = []
     try:
-        for one in expected.calls:
-            kind, call = tools.kind(one.tool), Call(one.tool, steps.arguments(one))
-            if kind == "neutral" or (kind == "read" and golden_reads == "loops"):
-                dropped.append((kind, str(call)))
-                meant.append((call, ()))
-                continue
-            meant.append((call, steps.of(one)))
-            chains[-1].append(choice(*meant[-1][1]))
-            if kind == "write":
-                chains.append([])
-        join = seq if writes == "sequence" else any_order
-        unasked = NO_AGENT_ACTIONS in expected.tags
+        steps = _Steps(tools, reads_are_steps=golden_reads == "progress")
+        for call in expected.calls:
+            steps.add(call)
         task = Task(
             expected.id,
             expected.prompt,
-            join(*(seq(*chain) for chain in chains if chain)),
+            steps.procedure(writes),
             actions=tuple(steps.actions),
-            reads=tuple(_patterns(tools.reads, tools)),
-            neutral=tuple(_patterns(tools.neutral, tools)),
-            unlisted="ignore" if unasked else "harm",
+            reads=tuple(_tool_patterns(tools.reads, tools)),
+            neutral=tuple(_tool_patterns(tools.neutral, tools)),
+            unlisted="ignore" if NO_AGENT_ACTIONS in expected.tags else "harm",
             tools=None if tools.tools is None else tuple(tools.tools),
             tags=tuple(expected.tags),
         )
-        _replay(task, meant, tools)
+        _check_replay(task, steps.meant, tools)
     except TaskError as error:
         raise TaskError.of(f"task '{expected.id[:120]}': {error}") from None
-    return Derived(task, expected, writes, golden_reads, tuple(dropped))
+    return Derived(task, expected, writes, golden_reads, tuple(steps.dropped))
 
 
-def likely_mistakes(tools: Tools, expected: Iterable[Expected]) -> list[str]:
-    """What in the tool file does nothing for these calls, and so may be misspelt."""
-    met: dict[str, dict[str, list[Any]]] = {}
-    for call in (call for one in expected for call in one.calls):
-        values = met.setdefault(call.tool, {name: [] for name in tools.parameters(call.tool) or ()})
-        for path, value in _values(_named(call, tools)):
-            values.setdefault(path, []).append(value)
-    return [*_unmet_tools(tools, met), *_idle_rules(tools, met)]
+def named_arguments(call: ExpectedCall, tools: Tools) -> dict[str, Any]:
+    """All arguments of a call by name; positional ones get the names of the tool's parameters."""
+    return {**dict(zip(tools.parameters(call.tool) or (), call.unnamed, strict=False)), **call.arguments}
 
 
-def _unmet_tools(tools: Tools, met: Collection[str]) -> Iterator[str]:
-    """Globs that fit no tool there is, or names of no expected call that are near to one which is left without."""
-    writes = [tool for tool in met if tools.kind(tool) == "write"]
-    unruled = [tool for tool in met if tool not in tools.arguments]
-    for names, others in (((*tools.reads, *tools.neutral), writes), (tools.arguments, unruled)):
-        for name in names:
-            if tools.tools is not None:
-                if not any(fnmatchcase(tool.name, name) for tool in tools.tools):
-                    yield f"no tool fits '{name}'"
-            elif name not in met and not is_glob(name):
-                yield from [f"no call of '{name}' is expected; did you mean '{o}'?" for o in others if _near(name, o)]
-
-
-def _idle_rules(tools: Tools, met: Mapping[str, Mapping[str, list[Any]]]) -> Iterator[str]:
-    """Rules of tools that are expected, but never with that argument, or with no value that the rule is about."""
-    for glob, rules in tools.arguments.items():
-        known = [values for tool, values in met.items() if fnmatchcase(tool, glob)]
-        for path, text in rules.items() if known else ():
-            rule = read_rule(text)
-            values = [value for one in known for value in one.get(path, ()) if value is not None]
-            if not any(path in one for one in known):
-                yield f"no call is expected with the argument of the rule '{glob}.{path}'"
-            elif rule.other is not None and not any(rule.other in one for one in known):
-                yield f"no call is expected with the argument '{rule.other}' of the rule '{glob}.{path}: {rule}'"
-            elif rule.kind == "approx" and values and not any(map(is_number, values)):
-                yield f"no number is expected for the rule '{glob}.{path}: {rule}'"
-            elif rule.kind in ("unordered", "paired with") and values and not any(isinstance(v, list) for v in values):
-                yield f"no list is expected for the rule '{glob}.{path}: {rule}'"
-
-
-def _near(one: str, other: str) -> bool:
-    """Whether one sign differs, or two are added, lost or swapped: tools of one family differ by more."""
-    equal = sum(block.size for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks())
-    return len(one) + len(other) - 2 * equal <= 2 <= equal
-
-
-def _replay(task: Task, meant: Sequence[tuple[Call, Sequence[Action]]], tools: Tools) -> None:
-    """Refuse a task in which an expected call is not one of the actions that it was meant to be."""
-    trace = trace_calls(task.automaton, [call for call, _ in meant])
-    for step, (call, actions) in zip(trace.steps, meant, strict=True):
-        taken = None if step.symbol is None else trace.automaton.alphabet.actions[step.symbol]
-        if taken in actions if actions else step.kind is Kind.LOOP:
-            continue
-        first = next((other for other, others in meant if taken in others), None)
-        if first is None:
-            raise TaskError.of(f"it does not accept the expected call {call.label}: {step.harm or step.kind}")
-        differing = {name for name, value in call.arguments.items() if first.arguments.get(name) != value}
-        rules = [
-            f"'{path}: {rule}'"
-            for path, rule in tools.rules(call.tool).items()
-            if {path, path.partition(".")[0]} & differing
-        ]
-        by = f"the rule {' and '.join(rules)}; make it narrower" if rules else "the arguments that are compared"
-        raise TaskError.of(f"the action of the expected call {first.label} also takes {call.label}, by {by}")
+_Meant = Sequence[tuple[Call, Sequence[Action]]]
+"""Each expected call with the actions it is meant to be; a self-loop has none."""
 
 
 class _Steps:
-    """The actions of a task, each once and under a name of its own."""
+    """Collects the steps of a task; equal steps share one action."""
 
-    def __init__(self, tools: Tools) -> None:
-        self.tools = tools
+    def __init__(self, tools: Tools, *, reads_are_steps: bool) -> None:
+        self.tools, self.reads_are_steps = tools, reads_are_steps
         self.actions: list[Action] = []
+        self.dropped: list[tuple[str, str]] = []
+        self.meant: list[tuple[Call, tuple[Action, ...]]] = []
+        self._chains: list[list[Procedure]] = [[]]
 
-    def of(self, call: ExpectedCall) -> tuple[Action, ...]:
-        """The action that a call is; where lists are paired, one for each order of the pairs."""
-        rules = self.tools.rules(call.tool)
-        arguments = self.arguments(call)
-        if call.compared is not None:
-            arguments = {name: value for name, value in arguments.items() if name in call.compared}
-        variants = []
-        for variant in _orders(arguments, rules):
-            fields = tuple((name, as_matcher(_pattern(value, name, rules))) for name, value in variant.items())
-            variants.append(self._known(Action(call.tool, Fields(fields, call.compared is not None))))
-        return tuple(dict.fromkeys(variants))
+    def add(self, expected: ExpectedCall) -> None:
+        """Add a call as a step, or note it as dropped."""
+        kind = self.tools.kind(expected.tool)
+        arguments = self._arguments(expected)
+        call = Call(expected.tool, arguments)
+        if kind == "neutral" or (kind == "read" and not self.reads_are_steps):
+            self.dropped.append((kind, str(call)))
+            self.meant.append((call, ()))
+            return
+        actions = self._actions_of(expected, arguments)
+        self.meant.append((call, actions))
+        self._chains[-1].append(choice(*actions))
+        if kind == "write":
+            self._chains.append([])
 
-    def arguments(self, call: ExpectedCall) -> dict[str, Any]:
-        """The arguments by name."""
+    def procedure(self, writes: Writes) -> Procedure:
+        """All steps; each write forms a chain with the reads before it."""
+        join = seq if writes == "sequence" else any_order
+        return join(*(seq(*chain) for chain in self._chains if chain))
+
+    def _arguments(self, call: ExpectedCall) -> dict[str, Any]:
         if len(self.tools.parameters(call.tool) or ()) < len(call.unnamed):
             raise TaskError.of(
                 f"an expected call of '{call.tool}' has arguments without names; "
                 f"name its parameters in the tool file, under tools, as in {call.tool}(first, second)"
             )
-        return _named(call, self.tools)
+        return named_arguments(call, self.tools)
 
-    def _known(self, action: Action) -> Action:
-        """The action, or the same one that is known already."""
+    def _actions_of(self, call: ExpectedCall, arguments: dict[str, Any]) -> tuple[Action, ...]:
+        """The action of a call; with paired lists, one action for each order of the pairs."""
+        rules = self.tools.rules(call.tool)
+        if call.compared is not None:
+            arguments = {name: value for name, value in arguments.items() if name in call.compared}
+        actions = []
+        for variant in permute_pairs(arguments, rules):
+            fields = tuple((name, as_matcher(_pattern(value, name, rules))) for name, value in variant.items())
+            actions.append(self._share(Action(call.tool, Fields(fields, call.compared is not None))))
+        return tuple(dict.fromkeys(actions))
+
+    def _share(self, action: Action) -> Action:
+        """Return an equal action that was added before, or add this one under a new name."""
         for known in self.actions:
             if known == action or (known.covers(action) and action.covers(known)):
                 return known
@@ -234,107 +176,64 @@ class _Steps:
         return self.actions[-1]
 
 
-def _named(call: ExpectedCall, tools: Tools) -> dict[str, Any]:
-    return {**dict(zip(tools.parameters(call.tool) or (), call.unnamed, strict=False)), **call.arguments}
-
-
-def _orders(value: Any, rules: Mapping[str, Rule], path: str | None = None) -> list[Any]:
-    """The value with its paired lists in every order."""
-    if not any(rule.kind == "paired with" for rule in rules.values()):
-        return [value]
-    if isinstance(value, list):
-        return [list(row) for row in _at_most(product(*(_orders(item, rules, path) for item in value)))]
-    if not isinstance(value, Mapping):
-        return [value]
-    rows = product(*(_orders(item, rules, _below(path, name)) for name, item in value.items()))
-    found = [dict(zip(value, row, strict=True)) for row in _at_most(rows)]
-    for names in _paired(value, rules, path):
-        found = _at_most(order for one in found for order in _permuted(one, names))
-    return found
-
-
-def _paired(value: Mapping[str, Any], rules: Mapping[str, Rule], path: str | None) -> list[list[str]]:
-    """The names of the lists that are permuted together: those that are linked by rules."""
-    lists = {_below(path, name): name for name, item in value.items() if isinstance(item, list)}
-    groups: list[list[str]] = []
-    for here, one in lists.items():
-        rule = rules.get(here)
-        if rule is None or rule.kind != "paired with" or rule.other not in lists:
-            continue
-        other = lists[rule.other]
-        length, others = len(value[one]), len(value[other])
-        if length != others:
-            raise TaskError.of(f"'{here}' and '{rule.other}' are paired, but have {length} and {count(others, 'item')}")
-        if length > MOST_PAIRS:
-            raise TaskError.of(f"'{here}' and '{rule.other}' have {length} pairs; at most {MOST_PAIRS} can be permuted")
-        linked = [group for group in groups if one in group or other in group]
-        groups = [group for group in groups if group not in linked]
-        groups.append(list(dict.fromkeys((one, other, *(name for group in linked for name in group)))))
-    return groups
-
-
-def _permuted(value: dict[str, Any], names: list[str]) -> list[dict[str, Any]]:
-    """The object with the items of these lists in every order, each once."""
-    orders = permutations(zip(*(value[name] for name in names), strict=True))
-    return [
-        {**value, **{name: [row[place] for row in order] for place, name in enumerate(names)}}
-        for order in {canonical(order): order for order in orders}.values()
-    ]
-
-
-def _at_most(orders: Iterable[_T]) -> list[_T]:
-    found = list(islice(orders, MOST_ORDERS + 1))
-    if len(found) > MOST_ORDERS:
-        raise TaskError.of(f"paired lists have more than {MOST_ORDERS} orders in all; at most so many can be actions")
-    return found
-
-
-def _pattern(value: Any, path: str, rules: Mapping[str, Rule]) -> Any:
-    """What a value must be like; the fields of objects in a list have the list's path and their own name."""
+def _pattern(value: Any, path: str, rules: Mapping[str, ArgumentRule]) -> Any:
+    """The pattern for a value; the fields of objects in a list have the list's path and their own name."""
     rule = rules.get(path)
-    if rule is not None and rule.kind == "any":
+    kind = None if rule is None else rule.kind
+    if kind == "any":
         return ANY
     if isinstance(value, Mapping):
-        return {name: _pattern(item, _below(path, name), rules) for name, item in value.items()}
+        return {name: _pattern(item, field_path(path, name), rules) for name, item in value.items()}
     if isinstance(value, list):
-        if rule is not None and rule.kind == "unordered":
-            others = {name: other for name, other in rules.items() if name != path}
-            return unordered([_pattern(item, path, others) for item in value])
-        return [_pattern(item, path, rules) for item in value]
-    if is_number(value) and rule is not None and rule.kind == "approx":
+        return (
+            _unordered(value, path, rules) if kind == "unordered" else [_pattern(item, path, rules) for item in value]
+        )
+    if rule is not None and kind == "approx" and is_number(value):
         return approx(value, rule.tol)
     return value
 
 
-def _values(value: Any, path: str | None = None) -> Iterator[tuple[str, Any]]:
-    """All values in one, with their paths; the items of a list have the list's."""
-    if isinstance(value, Mapping):
-        parts = [(_below(path, name), item) for name, item in value.items()]
-    else:
-        parts = [(path or "", item) for item in value] if isinstance(value, list) else []
-    for part in parts:
-        yield part
-        yield from _values(part[1], part[0])
+def _unordered(items: list[Any], path: str, rules: Mapping[str, ArgumentRule]) -> Any:
+    others = {name: rule for name, rule in rules.items() if name != path}
+    return unordered([_pattern(item, path, others) for item in items])
 
 
-def _below(path: str | None, name: str) -> str:
-    return name if path is None else f"{path}.{name}"
-
-
-def _patterns(globs: Iterable[str], tools: Tools) -> Iterable[Action]:
-    """Any call of each; where all tools are known, those that there are."""
+def _tool_patterns(globs: Iterable[str], tools: Tools) -> Iterator[Action]:
+    """A pattern for any call of each glob; if all tools are listed, only for globs that fit one of them."""
     for glob in globs:
-        pattern = read_action(f"{_as_tool(glob)}(...)")
+        name = Action(glob, Fields((), open=True)).notation.removesuffix("(...)")
+        pattern = parse_action(f"{name}(...)")
         if tools.tools is None or any(pattern.fits_tool(tool.name) for tool in tools.tools):
             yield pattern
 
 
-def _as_tool(name: str) -> str:
-    return Action(name, Fields((), open=True)).notation.removesuffix("(...)")
+def _check_replay(task: Task, meant: _Meant, tools: Tools) -> None:
+    """Raise `TaskError` if the task takes an expected call for anything but the actions it is meant to be."""
+    trace = trace_calls(task.automaton, [call for call, _ in meant])
+    for step, (call, actions) in zip(trace.steps, meant, strict=True):
+        taken = None if step.symbol is None else trace.automaton.alphabet.actions[step.symbol]
+        if taken in actions if actions else step.kind is Kind.LOOP:
+            continue
+        first = next((other for other, others in meant if taken in others), None)
+        if first is None:
+            raise TaskError.of(f"it does not accept the expected call {call.label}: {step.harm or step.kind}")
+        cause = _cause_of_overlap(first, call, tools)
+        raise TaskError.of(f"the action of the expected call {first.label} also takes {call.label}, by {cause}")
 
 
-def _choices(derived: Derived) -> Iterable[str]:
-    """What was chosen, in words."""
+def _cause_of_overlap(first: Call, second: Call, tools: Tools) -> str:
+    """Why the action of one call also takes another one: the rules for the arguments in which they differ."""
+    differing = {name for name, value in second.arguments.items() if first.arguments.get(name) != value}
+    rules = [
+        f"'{path}: {rule}'"
+        for path, rule in tools.rules(second.tool).items()
+        if {path, path.partition(".")[0]} & differing
+    ]
+    return f"the rule {' and '.join(rules)}; make it narrower" if rules else "the arguments that are compared"
+
+
+def _describe_choices(derived: Derived) -> Iterator[str]:
+    """The comments at the top of the task file."""
     calls = count(len(derived.expected.calls), "expected call")
     order = "in sequence" if derived.writes == "sequence" else "in any order"
     reads = "loops" if derived.golden_reads == "loops" else "steps"

@@ -1,4 +1,4 @@
-"""The files that `corepath new` writes: a small world and a small task, both of which can be proven as they are."""
+"""The files that `corepath new` writes: a small world and a small task, which `corepath verify` proves."""
 
 WORLD_STARTER = '''"""A lamp with a fuse: the smallest world with a rule worth keeping."""
 

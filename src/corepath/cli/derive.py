@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from corepath.authoring.derive import Derived, Expected, derive, likely_mistakes
+from corepath.authoring.derive import Derived, Expected, derive
+from corepath.authoring.unused_entries import unused_entries
 from corepath.cli.options import present, present_path
 from corepath.cli.printing import report, say, wrong_use
 from corepath.episode import NO_AGENT_ACTIONS
@@ -108,7 +109,7 @@ def write_tasks(
     _write(made, out_file)
     report(problems)
     for place, (tools, asked) in used.items():
-        for warning in (*tools.warnings, *(f"{place}: {one}" for one in likely_mistakes(tools, asked))):
+        for warning in (*tools.warnings, *(f"{place}: {one}" for one in unused_entries(tools, asked))):
             say(f"warning: {warning}")
     say(_counts(made, out_file))
     return bool(made) and not problems

@@ -278,7 +278,7 @@ def _refuse(message: str) -> NoReturn:
 def _plan_of(folder: RunFolder) -> Plan:
     """The plan of a run, where its tasks can be found."""
     plan = Plan.of(folder)
-    if gone := next((source.where for source in plan.sources if source.gone), None):
+    if gone := next((source.where for source in plan.sources if source.is_missing), None):
         wrong_use(f"{folder.path}: no such file: {gone}, of which this run is; run this where the run was begun")
     return plan
 

@@ -1,4 +1,4 @@
-"""An automaton in short: states between which there is only one way, or that lie between two others, taken as one."""
+"""Collapsing an automaton for a drawing: regions between two unavoidable states, and long chains, become one box."""
 
 from __future__ import annotations
 
@@ -12,60 +12,63 @@ from corepath.automaton.golden_paths import lengths_of
 from corepath.drawing.export import count_text, span
 
 LONGEST_CHAIN: Final = 12
-"""So many states in a row are still shown one by one."""
+"""Maximum length of a chain whose states are all drawn."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """States that are shown as one. `words` say what goes on among them; they are empty for a state by itself."""
+    """States that are drawn as one box; `caption` describes what is inside, and is empty for a single state."""
 
     states: tuple[int, ...]
-    words: tuple[str, ...] = ()
+    caption: tuple[str, ...] = ()
     actions: tuple[int, ...] = ()
-    """The actions that lead to them, among them and on from them."""
+    """The actions into, within and out of the group."""
 
 
-def unfolded(automaton: Automaton) -> tuple[Group, ...]:
-    """Every state by itself."""
+def keep_all(automaton: Automaton) -> tuple[Group, ...]:
+    """A group for every state."""
     return tuple(Group((state,)) for state in range(len(automaton.states)))
 
 
-def folded(automaton: Automaton) -> tuple[Group, ...]:
-    """The states that every path goes through by themselves, and those between two of them as one.
+def collapse(automaton: Automaton) -> tuple[Group, ...]:
+    """Group the states between two unavoidable states: those that every path to acceptance goes through.
 
-    A single state between two stays as it is. Of a long chain, the first and the last step stay.
+    A single state between two unavoidable ones is kept. A long chain keeps its first and its last step.
     """
-    progress = [
-        [(symbol, target) for symbol, target in edges.items() if target != state]
-        for state, edges in enumerate(automaton.delta)
-    ]
-    order = _order(progress, automaton.start)
-    cuts, owner = _cuts(progress, order, automaton.accepting)
-    inner: dict[int, list[int]] = defaultdict(list)
+    progress = _progress(automaton)
+    order = _topological_order(progress, automaton.start)
+    unavoidable, owner = _unavoidable_states(progress, order, automaton.accepting)
+    regions: dict[int, list[int]] = defaultdict(list)
     for state in order:
         if state != owner[state]:
-            inner[owner[state]].append(state)
+            regions[owner[state]].append(state)
     groups: list[Group] = []
-    hidden = {state: group for group in _chains(progress, cuts, inner) for state in group.states}
-    for place, cut in enumerate(cuts):
-        if cut not in hidden:
-            groups.append(Group((cut,)))
-        elif hidden[cut].states[0] == cut:
-            groups.append(hidden[cut])
-        if len(inner[cut]) > 1:
-            after = cuts[place + 1] if place + 1 < len(cuts) else None
-            groups.append(_region(automaton, progress, cut, inner[cut], after))
+    in_chain = {state: group for group in _long_chains(progress, unavoidable, regions) for state in group.states}
+    for state, after in zip(unavoidable, (*unavoidable[1:], None), strict=True):
+        if state not in in_chain:
+            groups.append(Group((state,)))
+        elif in_chain[state].states[0] == state:
+            groups.append(in_chain[state])
+        if len(regions[state]) > 1:
+            groups.append(_region(automaton, progress, state, regions[state], after))
         else:
-            groups += (Group((state,)) for state in inner[cut])
+            groups += (Group((inner,)) for inner in regions[state])
     return tuple(groups)
 
 
 Progress = list[list[tuple[int, int]]]
-"""For each state the pairs of an action and the state after."""
+"""For each state, its progress edges: the action and the next state."""
 
 
-def _order(progress: Progress, start: int) -> list[int]:
-    """The states in an order that every progress keeps but that which closes a circle."""
+def _progress(automaton: Automaton) -> Progress:
+    return [
+        [(symbol, target) for symbol, target in edges.items() if target != state]
+        for state, edges in enumerate(automaton.delta)
+    ]
+
+
+def _topological_order(progress: Progress, start: int) -> list[int]:
+    """The states in topological order, ignoring edges that close a cycle."""
     seen, finished = {start}, []
     path = [(start, iter(progress[start]))]
     while path:
@@ -81,10 +84,12 @@ def _order(progress: Progress, start: int) -> list[int]:
     return finished[::-1]
 
 
-def _cuts(progress: Progress, order: list[int], accepting: frozenset[int]) -> tuple[list[int], dict[int, int]]:
-    """The states that every path to acceptance goes through, and for each state the last of them before it.
+def _unavoidable_states(
+    progress: Progress, order: list[int], accepting: frozenset[int]
+) -> tuple[list[int], dict[int, int]]:
+    """The states that every path to acceptance goes through, and for each state the last of them at or before it.
 
-    They are what dominates an end that all accepting states lead to, found as Cooper, Harvey and Kennedy do.
+    They are the dominators of an extra end state that follows all accepting states.
     """
     place = {state: number for number, state in enumerate(order)}
     end = len(order)
@@ -94,54 +99,62 @@ def _cuts(progress: Progress, order: list[int], accepting: frozenset[int]) -> tu
             before[place[target]].append(place[state])
         if state in accepting:
             before[end].append(place[state])
-    above: list[int] = [0] + [-1] * end
+    dominator = _immediate_dominators(before)
+    numbers = [dominator[end]]
+    while numbers[-1]:
+        numbers.append(dominator[numbers[-1]])
+    unavoidable = set(numbers)
+    last = list(range(end))
+    for number in range(end):
+        if number not in unavoidable:
+            last[number] = last[dominator[number]]
+    owner = {order[number]: order[last[number]] for number in range(end)}
+    return [order[number] for number in reversed(numbers)], owner
+
+
+def _immediate_dominators(before: list[list[int]]) -> list[int]:
+    """The immediate dominator of each vertex (Cooper, Harvey and Kennedy 2001).
+
+    Vertices are numbered in topological order from the root 0; `before` lists the predecessors of each.
+    """
+    dominator = [0] + [-1] * (len(before) - 1)
     changed = True
     while changed:
         changed = False
-        for number in range(1, end + 1):
+        for number in range(1, len(before)):
             found = -1
             for one in before[number]:
-                if above[one] >= 0:
-                    found = one if found < 0 else _meeting(above, found, one)
-            if found != above[number]:
-                above[number], changed = found, True
-    numbers = [above[end]]
-    while numbers[-1]:
-        numbers.append(above[numbers[-1]])
-    is_cut = set(numbers)
-    last = list(range(end))
-    for number in range(end):
-        if number not in is_cut:
-            last[number] = last[above[number]]
-    return [order[number] for number in reversed(numbers)], {
-        order[number]: order[last[number]] for number in range(end)
-    }
+                if dominator[one] >= 0:
+                    found = one if found < 0 else _common_dominator(dominator, found, one)
+            if found != dominator[number]:
+                dominator[number], changed = found, True
+    return dominator
 
 
-def _meeting(above: list[int], one: int, other: int) -> int:
+def _common_dominator(dominator: list[int], one: int, other: int) -> int:
     while one != other:
         if one > other:
-            one = above[one]
+            one = dominator[one]
         else:
-            other = above[other]
+            other = dominator[other]
     return one
 
 
-def _chains(progress: Progress, cuts: list[int], inner: Mapping[int, list[int]]) -> Iterator[Group]:
-    """Of long rows of states with one way from each to the next, all but the first step and the last."""
-    row: list[int] = []
-    for cut in cuts:
-        row.append(cut)
-        if len(progress[cut]) != 1 or inner[cut]:
-            if len(row) > LONGEST_CHAIN:
-                between = row[2:-2]
-                actions = tuple(dict.fromkeys(symbol for state in row[1:-2] for symbol, _ in progress[state]))
-                yield Group(tuple(between), (f"… {len(between) + 1} more steps",), actions)
-            row = []
+def _long_chains(progress: Progress, unavoidable: list[int], regions: Mapping[int, list[int]]) -> Iterator[Group]:
+    """A group for each long chain, without the states of its first and its last step."""
+    chain: list[int] = []
+    for state in unavoidable:
+        chain.append(state)
+        if len(progress[state]) != 1 or regions[state]:
+            if len(chain) > LONGEST_CHAIN:
+                inner = chain[2:-2]
+                actions = tuple(dict.fromkeys(symbol for state in chain[1:-2] for symbol, _ in progress[state]))
+                yield Group(tuple(inner), (f"… {len(inner) + 1} more steps",), actions)
+            chain = []
 
 
 def _region(automaton: Automaton, progress: Progress, first: int, inner: list[int], after: int | None) -> Group:
-    """The states between one that every path goes through and the next, or the end."""
+    """The group of the states between two unavoidable states, or between the last of them and the end."""
     inside = set(inner)
     actions = tuple(
         dict.fromkeys(
@@ -151,42 +164,67 @@ def _region(automaton: Automaton, progress: Progress, first: int, inner: list[in
             if target in inside or state in inside
         )
     )
-    words = _ways(automaton, progress, first, inner, after)
-    return Group(tuple(sorted(inner)), (*words, f"{len(inner):,} states"), actions)
+    caption = _describe_ways(automaton, progress, first, inner, after)
+    return Group(tuple(sorted(inner)), (*caption, f"{len(inner):,} states"), actions)
 
 
-def _ways(automaton: Automaton, progress: Progress, first: int, inner: list[int], after: int | None) -> Iterator[str]:
-    """How many ways there are through the inner states, and how long, in words."""
-    ways, lengths = dict.fromkeys(inner, 0), dict.fromkeys(inner, 0)
-    orders: dict[int, set[int]] = {state: set() for state in inner}
-    ended, long, made = 0, 0, set[int]()
-    passed = {first}
-    for state in (first, *inner):
-        passed.add(state)
-        here = (1, 1, {0}) if state == first else (ways[state], lengths[state], orders[state])
-        if state != first and state in automaton.accepting:
-            ended, long, made = ended + here[0], long | here[1], made | here[2]
-        for symbol, target in progress[state]:
-            done = {sum_of + _weight(symbol) for sum_of in here[2]}
-            if target in ways and target not in passed:
-                ways[target] += here[0]
-                lengths[target] |= here[1] << 1
-                orders[target] = set(sorted(orders[target] | done)[:2])
-            elif state == first:
-                continue
-            elif target == after:
-                ended, long, made = ended + here[0], long | here[1] << 1, made | done
-            else:
-                yield "with ways back"
-                return
-    one_order = ended > 1 and len(made) == 1
-    many = count_text(ended)
+@dataclass
+class _Ways:
+    """The ways that lead to a state: how many, a bit for each length, and up to two sums of their actions."""
+
+    count: int = 0
+    lengths: int = 0
+    sums: frozenset[int] = frozenset()
+
+    def add(self, other: _Ways) -> None:
+        self.count += other.count
+        self.lengths |= other.lengths
+        self.sums = frozenset(sorted(self.sums | other.sums)[:2])
+
+    def extend(self, symbol: int) -> _Ways:
+        """These ways, each with one more action."""
+        return _Ways(self.count, self.lengths << 1, frozenset(total + _weight(symbol) for total in self.sums))
+
+
+def _describe_ways(
+    automaton: Automaton, progress: Progress, first: int, inner: list[int], after: int | None
+) -> Iterator[str]:
+    """How many ways there are through a region, and how long they are."""
+    through = _ways_through(automaton, progress, first, inner, after)
+    if through is None:
+        yield "with ways back"
+        return
+    is_one_set = through.count > 1 and len(through.sums) == 1
+    many = count_text(through.count)
     to_end = " to end" if after is None else ""
-    yield f"any of {many} orders" if one_order else f"{many} way{'s' * (ended != 1)}{to_end}"
-    steps = lengths_of(long)
+    yield f"any of {many} orders" if is_one_set else f"{many} way{'s' * (through.count != 1)}{to_end}"
+    steps = lengths_of(through.lengths)
     yield f"{span(steps)} step{'s' * (steps != [1])}"
 
 
+def _ways_through(
+    automaton: Automaton, progress: Progress, first: int, inner: list[int], after: int | None
+) -> _Ways | None:
+    """The ways from `first` through the inner states to `after`, or to acceptance; None if they go in circles."""
+    ways = {first: _Ways(1, 1, frozenset({0})), **{state: _Ways() for state in inner}}
+    through = _Ways()
+    passed = {first}
+    for state, here in ways.items():
+        passed.add(state)
+        if state != first and state in automaton.accepting:
+            through.add(here)
+        for symbol, target in progress[state]:
+            if target in ways and target not in passed:
+                ways[target].add(here.extend(symbol))
+            elif state == first:
+                continue
+            elif target == after:
+                through.add(here.extend(symbol))
+            else:
+                return None
+    return through
+
+
 def _weight(symbol: int) -> int:
-    """A number for an action, such that different collections of actions have different sums."""
+    """A number for an action, such that different multisets of actions have different sums."""
     return pow(7, 101 * symbol + 997, (1 << 127) - 1)

@@ -1,4 +1,4 @@
-"""An automaton as a picture: progress from left to right, self-loops above the states, harmful calls below them."""
+"""Drawing an automaton as SVG: progress from left to right, self-loops above the states, harmful calls below."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Final
 
 from corepath.automaton.automaton import Automaton
-from corepath.drawing.collapse import Group, folded, unfolded
-from corepath.drawing.export import counted
-from corepath.drawing.layout import Edge, laid_out
+from corepath.drawing.collapse import Group, collapse, keep_all
+from corepath.drawing.export import describe_size
+from corepath.drawing.layout import Edge, Layout, lay_out
 from corepath.drawing.shapes import (
     FONT,
     MOST_LINES,
@@ -22,26 +22,26 @@ from corepath.drawing.shapes import (
     Box,
     Link,
     Node,
-    boxed,
-    label,
+    action_label,
+    draw_text,
 )
-from corepath.drawing.text import CELL, Text, cells, escaped, readable, text, title
+from corepath.drawing.text import CELL, Text, cells, escape_xml, fit_text, make_printable, title
 from corepath.errors import count
 
 MARGIN: Final = 14.5
-"""Half a pixel more than a whole number: then level lines fall on pixels rather than between two."""
+"""Space around the drawing; the half pixel keeps horizontal lines sharp."""
 NARROWEST: Final = 440
-"""The legend has at least this much room."""
+"""Minimum width of the legend."""
 
 Harms = Mapping[int, Sequence[tuple[str, int]]]
-"""For a state the harmful calls that were made there, each with how often."""
+"""The harmful calls made in each state, with how often each was made."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture as SVG, with the boxes of its states and labels in the coordinates of its view box.
+    """An SVG picture, with the boxes of its states and labels in view box coordinates.
 
-    `hidden` says in words what it does not show.
+    `hidden` describes in words what the picture leaves out.
     """
 
     svg: str
@@ -58,50 +58,58 @@ def draw(
     collapsed: bool = False,
     name: str = "",
 ) -> Drawing:
-    """The drawing of an automaton, with harmful calls where they were made.
+    """Draw an automaton, with harmful calls at the states where they were made.
 
-    Collapsed, the states between two that every path goes through are one box, and so is the middle of a long chain.
+    With `collapsed`, states between two that every path goes through are one box, and so is the middle of a long chain.
 
-    Each node is drawn around 0, 0 in a group that is moved to its place, with the edges that begin there. So the same
-    shapes are the same text, and a drawing packs well.
+    Each node is drawn around 0, 0 in a translated group, together with the edges that begin there. So equal shapes have
+    equal text, and the drawing compresses well.
 
-    A page can find things by their marks. States are `g.state[data-states~=…]`, several of them in a box; edges are
-    `g.edge[data-from][data-to]`, self-loops `g.loop[data-from]` and `g.anywhere`, all of them with a `data-action` for
-    each label; harmful calls are `g.harm[data-from][data-harm]`. From and to are the first of a box's states.
+    Pages find elements by class and data attributes: states are `g.state[data-states~=…]`, several in a collapsed box;
+    edges are `g.edge[data-from][data-to]`; self-loops are `g.loop[data-from]` and `g.anywhere`; each label of an edge
+    or self-loop has a `data-action`; harmful calls are `g.harm[data-from][data-harm]`. From and to name the first
+    state of a box.
     """
-    groups = folded(automaton) if collapsed else unfolded(automaton)
-    common = _common(automaton)
-    nodes = [Node(automaton, group, common, _summed(group, harms)) for group in groups]
+    groups = collapse(automaton) if collapsed else keep_all(automaton)
+    common = _common_loops(automaton)
+    nodes = [Node(automaton, group, common, _count_harms(group, harms)) for group in groups]
     links = _links(automaton, groups)
     start = next(number for number, group in enumerate(groups) if automaton.start in group.states)
     edges = [Edge(tail, head, link.size) for (tail, head), link in links.items()]
-    layout = laid_out([node.size for node in nodes], edges, start)
-    parts: list[list[str]] = [[] for _ in nodes]
-    around: list[list[Box]] = [[] for _ in nodes]
-    for ((tail, head), link), route in zip(links.items(), layout.routes, strict=True):
-        parts[tail].append(link.drawn(nodes[tail], nodes[head], route, around[tail]))
-    for node, drawn, near in zip(nodes, parts, around, strict=True):
-        drawn.append(node.drawn(near))
-    boxes = [box.moved(*place) for near, place in zip(around, layout.places, strict=True) for box in near]
+    layout = lay_out([node.size for node in nodes], edges, start)
+    parts, boxes = _draw_nodes(nodes, links, layout)
     legend, width, height = _legend(automaton, common, layout.width, layout.height, boxes)
-    hidden = " ".join(_hidden(automaton, nodes))
-    about = f"{counted(automaton)}. {_ends(automaton)} {hidden}".rstrip()
+    hidden = " ".join(_describe_hidden(automaton, nodes))
+    description = f"{describe_size(automaton)}. {_describe_ends(automaton)} {hidden}".rstrip()
     wide, high = width + int(2 * MARGIN), height + int(2 * MARGIN)
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="automaton" role="img" width="{wide}" height="{high}" '
-        f'viewBox="{-MARGIN} {-MARGIN} {wide} {high}" aria-label="{escaped(name or "automaton")}">'
-        f"{title(name or 'automaton')}<desc>{escaped(about)}</desc><style>{STYLE}</style>\n"
-        + "".join(
-            f'<g transform="translate({x} {y})">\n{"".join(drawn)}</g>\n'
-            for (x, y), drawn in sorted(zip(layout.places, parts, strict=True))
-        )
-        + f"{legend}</svg>\n"
+        f'viewBox="{-MARGIN} {-MARGIN} {wide} {high}" aria-label="{escape_xml(name or "automaton")}">'
+        f"{title(name or 'automaton')}<desc>{escape_xml(description)}</desc><style>{STYLE}</style>\n"
+        f"{''.join(parts)}{legend}</svg>\n"
     )
     return Drawing(svg, wide, high, tuple(boxes), hidden)
 
 
+def _draw_nodes(
+    nodes: Sequence[Node], links: Mapping[tuple[int, int], Link], layout: Layout
+) -> tuple[list[str], list[Box]]:
+    """The SVG group of each node with its outgoing edges, from left to right, and the boxes of all nodes and labels."""
+    contents: list[list[str]] = [[] for _ in nodes]
+    boxes: list[list[Box]] = [[] for _ in nodes]
+    for ((tail, head), link), route in zip(links.items(), layout.routes, strict=True):
+        contents[tail].append(link.draw(nodes[tail], nodes[head], route, boxes[tail]))
+    for node, content, own in zip(nodes, contents, boxes, strict=True):
+        content.append(node.draw(own))
+    parts = [
+        f'<g transform="translate({x} {y})">\n{"".join(content)}</g>\n'
+        for (x, y), content in sorted(zip(layout.places, contents, strict=True))
+    ]
+    return parts, [box.shift(*place) for own, place in zip(boxes, layout.places, strict=True) for box in own]
+
+
 def _links(automaton: Automaton, groups: Sequence[Group]) -> dict[tuple[int, int], Link]:
-    """The edges between nodes. One that a folded box speaks of has no labels."""
+    """The edges between nodes; an edge whose actions are all listed in a collapsed box has no labels."""
     group_of = {state: number for number, group in enumerate(groups) for state in group.states}
     symbols: dict[tuple[int, int], dict[int, None]] = {}
     for state, edges in enumerate(automaton.delta):
@@ -109,15 +117,16 @@ def _links(automaton: Automaton, groups: Sequence[Group]) -> dict[tuple[int, int
             tail, head = group_of[state], group_of[target]
             if tail != head:
                 symbols.setdefault((tail, head), {})[symbol] = None
-    made = {}
+    links = {}
     for (tail, head), found in symbols.items():
-        said = found.keys() <= {*groups[tail].actions, *groups[head].actions}
-        labels = () if said else tuple(label(automaton, symbol, FONT, WIDEST_LABEL, MOST_LINES) for symbol in found)
-        made[tail, head] = Link(tuple(found), labels)
-    return made
+        is_listed = found.keys() <= {*groups[tail].actions, *groups[head].actions}
+        shown = () if is_listed else found
+        labels = tuple(action_label(automaton, symbol, FONT, WIDEST_LABEL, MOST_LINES) for symbol in shown)
+        links[tail, head] = Link(tuple(found), labels)
+    return links
 
 
-def _summed(group: Group, harms: Harms) -> list[tuple[str, int]]:
+def _count_harms(group: Group, harms: Harms) -> list[tuple[str, int]]:
     """The harmful calls made in the states of a group, the most frequent first."""
     times: dict[str, int] = {}
     for state in group.states:
@@ -126,13 +135,13 @@ def _summed(group: Group, harms: Harms) -> list[tuple[str, int]]:
     return sorted(times.items(), key=lambda one: (-one[1], one[0]))
 
 
-# Self-loops that are nearly everywhere
+# The legend
 
 
-def _common(automaton: Automaton) -> dict[int, tuple[int, ...]]:
-    """The actions that are self-loops in most states, each with the states in which it is not allowed at all.
+def _common_loops(automaton: Automaton) -> dict[int, tuple[int, ...]]:
+    """The actions that are self-loops in most states, with the states in which they are not allowed at all.
 
-    They are said once below the drawing rather than at every state.
+    They are named once in the legend instead of at every state.
     """
     loops, allowed = Counter[int](), Counter[int]()
     for state, edges in enumerate(automaton.delta):
@@ -149,51 +158,51 @@ def _common(automaton: Automaton) -> dict[int, tuple[int, ...]]:
 def _legend(
     automaton: Automaton, common: Mapping[int, tuple[int, ...]], width: int, height: int, boxes: list[Box]
 ) -> tuple[str, int, int]:
-    """The line that says which self-loops are anywhere, and how large the drawing is with it."""
+    """The legend with the common self-loops, and the width and height of the drawing with it."""
     if not common:
         return "", width, height
     room = max(width, NARROWEST)
     heading = Text(("↺ anywhere:",), SMALL)
     gap = round(2 * CELL * SMALL)
     x, top = 0, height + 14
-    parts = [boxed(heading, x, top, "left", "", boxes)]
+    parts = [draw_text(heading, x, top, "left", "", boxes)]
     x += heading.width + gap
     widest = x
     for symbol, without in common.items():
-        one, mark = _entry(automaton, symbol, without)
-        if x + one.width > room and x > gap:
-            x, top = heading.width + gap, top + one.pitch + 2
-        parts.append(boxed(one, x, top, "left", mark, boxes))
-        widest = max(widest, x + one.width)
-        x += one.width + gap
+        entry, mark = _legend_entry(automaton, symbol, without)
+        if x + entry.width > room and x > gap:
+            x, top = heading.width + gap, top + entry.pitch + 2
+        parts.append(draw_text(entry, x, top, "left", mark, boxes))
+        widest = max(widest, x + entry.width)
+        x += entry.width + gap
     return f'<g class="anywhere">{"".join(parts)}</g>\n', max(width, widest), top + heading.pitch
 
 
-def _entry(automaton: Automaton, symbol: int, without: tuple[int, ...]) -> tuple[Text, str]:
-    """A self-loop that is said once, with the states in which it is none, and its marks."""
+def _legend_entry(automaton: Automaton, symbol: int, without: tuple[int, ...]) -> tuple[Text, str]:
+    """The text of a self-loop in the legend, with the states in which it is not allowed, and its data attributes."""
     mark = f'data-action="{symbol}"'
     if not without:
-        return label(automaton, symbol, SMALL, 2 * WIDEST_SMALL), mark
-    listed = ", ".join(readable(automaton.states[state]) for state in without[:5])
-    short = len(without) < 5 and cells(listed) <= WIDEST_SMALL
-    but = listed if short else f"{len(without):,} of {len(automaton.states):,} states"
-    made = label(automaton, symbol, SMALL, 3 * WIDEST_SMALL, ending=f" (not in {but})")
+        return action_label(automaton, symbol, SMALL, 2 * WIDEST_SMALL), mark
+    listed = ", ".join(make_printable(automaton.states[state]) for state in without[:5])
+    is_short = len(without) < 5 and cells(listed) <= WIDEST_SMALL
+    exceptions = listed if is_short else f"{len(without):,} of {len(automaton.states):,} states"
+    label = action_label(automaton, symbol, SMALL, 3 * WIDEST_SMALL, ending=f" (not in {exceptions})")
     every = ", ".join(automaton.states[state] for state in without)
-    full = f"{made.full or automaton.alphabet.names[symbol]}, not in {every}"
-    return Text(made.lines, SMALL, full), f'{mark} data-not="{" ".join(map(str, without))}"'
+    full = f"{label.full or automaton.alphabet.names[symbol]}, not in {every}"
+    return Text(label.lines, SMALL, full), f'{mark} data-not="{" ".join(map(str, without))}"'
 
 
-def _ends(automaton: Automaton) -> str:
-    """Where paths begin and end, in words."""
-    first, *others = (text(automaton.states[state], FONT, 60).lines[0] for state in sorted(automaton.accepting)[:3])
+def _describe_ends(automaton: Automaton) -> str:
+    """The start and the accepting states, in words."""
+    first, *others = (fit_text(automaton.states[state], FONT, 60).lines[0] for state in sorted(automaton.accepting)[:3])
     more = len(automaton.accepting) - 1 - len(others)
     ends = ", ".join([first, *others, *([f"{more:,} more"] if more else [])])
-    return f"Start: {text(automaton.states[automaton.start], FONT, 60).lines[0]}. Accepting: {ends}."
+    return f"Start: {fit_text(automaton.states[automaton.start], FONT, 60).lines[0]}. Accepting: {ends}."
 
 
-def _hidden(automaton: Automaton, nodes: Sequence[Node]) -> Iterator[str]:
-    """What the drawing does not show, a sentence each."""
-    sizes = [len(node.group.states) for node in nodes if node.group.words]
+def _describe_hidden(automaton: Automaton, nodes: Sequence[Node]) -> Iterator[str]:
+    """A sentence for each thing that the drawing leaves out."""
+    sizes = [len(node.group.states) for node in nodes if node.group.caption]
     if sizes:
         yield (
             f"{sum(sizes):,} of {len(automaton.states):,} states are folded into {count(len(sizes), 'box', 'boxes')}, "
@@ -226,4 +235,4 @@ STYLE: Final = (
     ".automaton .harm .stub{stroke-dasharray:3 3}"
     ".automaton .harm text{fill:var(--drawing-harm,var(--d-harm))}"
 )
-"""The style of every drawing. A page may set --drawing-ink, -line, -muted, -harm, -fill and -paper as it likes."""
+"""The style of every drawing. A page may override --drawing-ink, -line, -muted, -harm, -fill and -paper."""

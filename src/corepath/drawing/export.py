@@ -1,8 +1,9 @@
-"""A task's automaton for people and for other tools: text, Mermaid, Graphviz, JSON."""
+"""A task's automaton as text, as a Mermaid flow chart and as a Graphviz graph."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from corepath.automaton.automaton import Automaton
 from corepath.errors import count
@@ -11,65 +12,81 @@ from corepath.values import visible
 
 
 def as_text(task: Task) -> str:
-    """The automaton in lines a person reads from top to bottom."""
-    automaton = task.automaton
+    """The task as text: its actions, rules, states and transitions."""
+    unlisted = "harmful" if task.automaton.alphabet.unlisted == "harm" else "ignored"
+    return "\n".join(
+        [
+            task.id + (f": {task.prompt}" if task.prompt else ""),
+            *([] if task.procedure is None else [f"procedure  {task.procedure}"]),
+            "",
+            "actions",
+            *_action_lines(task.automaton),
+            *_rule_lines(task.automaton),
+            f"unlisted calls are {unlisted}",
+            "",
+            "states",
+            *_state_lines(task.automaton),
+            "",
+            describe_size(task.automaton),
+        ]
+    )
+
+
+def _action_lines(automaton: Automaton) -> Iterator[str]:
     alphabet = automaton.alphabet
-    lines = [task.id + (f": {task.prompt}" if task.prompt else "")]
-    if task.procedure is not None:
-        lines.append(f"procedure  {task.procedure}")
-    lines += ["", "actions"]
     width = max((len(name) for name in alphabet.names), default=0)
     for name, action in zip(alphabet.names, alphabet.actions, strict=True):
-        lines.append(f"  {name}" if name == action.notation else f"  {name:<{width}}  {action.notation}")
-    rules = [
-        ("reads", [pattern.notation for pattern in alphabet.reads]),
-        ("neutral", [pattern.notation for pattern in alphabet.neutral]),
-        ("forbid", [_forbidden(one.call.notation, one.severity, one.why) for one in alphabet.forbid]),
-    ]
-    for title, patterns in rules:
+        yield f"  {name}" if name == action.notation else f"  {name:<{width}}  {action.notation}"
+
+
+def _rule_lines(automaton: Automaton) -> Iterator[str]:
+    alphabet = automaton.alphabet
+    rules = {
+        "reads": [pattern.notation for pattern in alphabet.reads],
+        "neutral": [pattern.notation for pattern in alphabet.neutral],
+        "forbid": [_forbidden(one.call.notation, one.severity, one.why) for one in alphabet.forbid],
+    }
+    for title, patterns in rules.items():
         if patterns:
-            lines += [title, *(f"  {pattern}" for pattern in patterns)]
-    lines += [f"unlisted calls are {'harmful' if alphabet.unlisted == 'harm' else 'ignored'}", "", "states"]
+            yield title
+            yield from (f"  {pattern}" for pattern in patterns)
+
+
+def _state_lines(automaton: Automaton) -> Iterator[str]:
     for state, name in enumerate(automaton.states):
-        marks = [
-            mark
-            for mark, is_so in (("start", state == automaton.start), ("accepting", state in automaton.accepting))
-            if is_so
-        ]
-        lines.append(f"  {name}" + (f" ({', '.join(marks)})" if marks else ""))
+        roles = ["start"] * (state == automaton.start) + ["accepting"] * (state in automaton.accepting)
+        yield f"  {name}" + (f" ({', '.join(roles)})" if roles else "")
         for symbol, target in automaton.delta[state].items():
             arrow = "↺" if target == state else f"→ {automaton.states[target]}"
-            lines.append(f"    {alphabet.names[symbol]} {arrow}")
-    lines += ["", counted(automaton)]
-    return "\n".join(lines)
+            yield f"    {automaton.alphabet.names[symbol]} {arrow}"
 
 
 def as_mermaid(automaton: Automaton) -> str:
-    """A Mermaid flow chart."""
+    """The automaton as a Mermaid flow chart."""
     lines = ["flowchart LR"]
     for state, name in enumerate(automaton.states):
         shape = '((("{}")))' if state in automaton.accepting else '(("{}"))'
-        lines.append(f"  s{state}{shape.format(_mermaid(name))}")
+        lines.append(f"  s{state}{shape.format(_escape_mermaid(name))}")
     lines += ["  begin[ ] --> s" + str(automaton.start), "  style begin fill:none,stroke:none"]
     for state, symbol, target in _edges(automaton):
-        lines.append(f'  s{state} -- "{_mermaid(automaton.alphabet.names[symbol])}" --> s{target}')
+        lines.append(f'  s{state} -- "{_escape_mermaid(automaton.alphabet.names[symbol])}" --> s{target}')
     return "\n".join(lines)
 
 
 def as_dot(automaton: Automaton) -> str:
-    """A Graphviz graph."""
+    """The automaton as a Graphviz graph."""
     lines = ["digraph task {", "  rankdir=LR;", '  begin [shape=none, label=""];']
     for state, name in enumerate(automaton.states):
         shape = "doublecircle" if state in automaton.accepting else "circle"
-        lines.append(f"  s{state} [shape={shape}, label={_quoted(name)}];")
+        lines.append(f"  s{state} [shape={shape}, label={_quote(name)}];")
     lines.append(f"  begin -> s{automaton.start};")
     for state, symbol, target in _edges(automaton):
-        lines.append(f"  s{state} -> s{target} [label={_quoted(automaton.alphabet.names[symbol])}];")
+        lines.append(f"  s{state} -> s{target} [label={_quote(automaton.alphabet.names[symbol])}];")
     return "\n".join([*lines, "}"])
 
 
-def counted(automaton: Automaton) -> str:
-    """How many golden paths there are and how long, in words."""
+def describe_size(automaton: Automaton) -> str:
+    """The size of an automaton in words: `4 states, 3 actions, 1 golden path of 3 steps`."""
     lengths = automaton.lengths
     steps = count(lengths[0], "step") if len(lengths) == 1 else f"{span(lengths)} steps"
     paths = (
@@ -82,7 +99,7 @@ def counted(automaton: Automaton) -> str:
 
 
 def count_text(count: int) -> str:
-    """A count as it is, or in short where it is long."""
+    """A count with thousands separators, or in scientific notation from a billion up."""
     if count < 10**9:
         return f"{count:,}"
     digits = int((count.bit_length() - 1) * math.log10(2)) + 1
@@ -91,7 +108,7 @@ def count_text(count: int) -> str:
 
 
 def span(lengths: list[int]) -> str:
-    """Lengths in short: 3, 2–4 where none is missing between, else the first few."""
+    """Sorted lengths in short: `3`, `2–4` without gaps, otherwise the first few and the last."""
     if len(lengths) == 1:
         return str(lengths[0])
     if lengths[-1] - lengths[0] + 1 == len(lengths):
@@ -108,12 +125,12 @@ def _edges(automaton: Automaton) -> list[tuple[int, int, int]]:
     return [(state, symbol, target) for state, edges in enumerate(automaton.delta) for symbol, target in edges.items()]
 
 
-def _mermaid(text: str) -> str:
+def _escape_mermaid(text: str) -> str:
     return "".join(
         character if character.isalnum() or character in " _-.,()=/" else f"#{ord(character)};" for character in text
     )
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = visible(text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -1,10 +1,10 @@
-"""A layered layout: things with sizes and edges between them in, places and routes out. It knows numbers only.
+"""Layered graph layout: node sizes and edges in, places and routes out.
 
-Nodes stand in every second column, the further right the longer the longest way to them. The columns between hold the
-labels of the edges, and an edge that goes on over several columns has a lane of its own in each. An edge is level
-within a column and bends only between two columns, where nothing stands: so no edge crosses a node or a label.
+Nodes are in every second column, in the order of their longest path from the start. The columns between them hold the
+labels of the edges, and an edge that crosses several columns has a lane of its own in each. An edge is horizontal
+within a column and bends only between two columns, where nothing else is: so no edge crosses a node or a label.
 
-Places are whole numbers, and heights and the gaps between columns are even: so half of a bend is whole too.
+Places are whole numbers; heights and the gaps between columns are even, so half of a bend is a whole number too.
 """
 
 from __future__ import annotations
@@ -17,27 +17,28 @@ from math import ceil, inf
 from typing import Final
 
 ROW_GAP: Final = 8.0
-"""Rounding may take 2 of this."""
+"""Space between two neighbours in a column; rounding may take up to 2 of it."""
 COLUMN_GAP: Final = 22
 MOST_GAP: Final = 130
 ORDERINGS: Final = 16
-"""How often, at most, the columns are sorted by their neighbours,"""
+"""Maximum number of passes that sort the columns to reduce crossings."""
 STALE: Final = 4
-"""and how often in a row without a crossing less."""
+"""Sorting stops after this many passes in a row that do not reduce crossings."""
 SETTLINGS: Final = 60
-"""How often, at most, the columns are moved towards their neighbours,"""
+"""Maximum number of passes that move vertices towards their neighbours."""
 FEWEST_SETTLINGS: Final = 8
 MOST_MOVES: Final = 200_000
-"""and how many moves that may take in all, past the fewest settlings."""
+"""Maximum number of moves in all passes together, unless `FEWEST_SETTLINGS` needs more."""
 SETTLED: Final = 0.02
+"""Moving stops after a pass in which no vertex moves further than this."""
 STRAIGHTENINGS: Final = 3
 STIFF: Final = 4.0
-"""How much straighter an edge wants to be between two lanes than at its ends."""
+"""Weight of keeping an edge straight between two lanes; at its ends the weight is 1."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """How far a thing reaches from its anchor to each side."""
+    """The extent of a node or label to each side of its anchor."""
 
     left: float
     right: float
@@ -47,7 +48,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Edge:
-    """From one node to another, with room for a label."""
+    """An edge between two nodes, with the size of its label."""
 
     tail: int
     head: int
@@ -56,7 +57,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Lane:
-    """A level part of a route."""
+    """A horizontal part of a route."""
 
     begin: int
     end: int
@@ -65,7 +66,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Route:
-    """The level parts of an edge from its tail's anchor to its head's, and the anchor of its label."""
+    """The lanes of an edge from its tail to its head, and the anchor of its label."""
 
     lanes: tuple[Lane, ...]
     label: tuple[int, int]
@@ -73,7 +74,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each node and each edge goes, in the order in which they were given."""
+    """The places of the nodes and the routes of the edges, in the order in which they were given."""
 
     places: tuple[tuple[int, int], ...]
     routes: tuple[Route, ...]
@@ -82,15 +83,15 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class _Sheet:
-    """What is placed: the nodes, then a label or a lane for each column that an edge passes, linked left to right."""
+class _Graph:
+    """The vertices to place: the nodes, and one for the label or lane of an edge in each column that it crosses."""
 
     sizes: list[Size]
     column_of: list[int]
     before: list[list[int]]
     after: list[list[int]]
     chains: list[list[int]]
-    """For each edge what it goes through, from left to right."""
+    """The vertices of each edge, from left to right."""
     nodes: int
 
     def link(self, left: int, right: int) -> None:
@@ -108,9 +109,9 @@ class _Sheet:
         return STIFF if one >= self.nodes and other >= self.nodes else 1.0
 
 
-def laid_out(nodes: Sequence[Size], edges: Sequence[Edge], start: int = 0) -> Layout:
-    """The layout of nodes and edges; no edge leads from a node to itself. The same input gives the same layout."""
-    pairs, order = _onwards(len(nodes), edges, start)
+def lay_out(nodes: Sequence[Size], edges: Sequence[Edge], start: int = 0) -> Layout:
+    """Lay out nodes and edges, always in the same way for the same input. Self-loops are not allowed."""
+    pairs, order = _break_cycles(len(nodes), edges, start)
     layers = [0] * len(nodes)
     ways: list[list[int]] = [[] for _ in nodes]
     for left, right in pairs:
@@ -118,15 +119,15 @@ def laid_out(nodes: Sequence[Size], edges: Sequence[Edge], start: int = 0) -> La
     for node in order:
         for after in ways[node]:
             layers[after] = max(layers[after], layers[node] + 1)
-    sheet = _sheet(nodes, edges, pairs, layers)
-    columns = _ordered(sheet, _first_order(sheet, order))
-    heights = _heights(sheet, columns)
-    _straighten(sheet, columns, heights)
-    return _placed(sheet, columns, heights, edges)
+    graph = _build_graph(nodes, edges, pairs, layers)
+    columns = _reduce_crossings(graph, _first_order(graph, order))
+    heights = _find_heights(graph, columns)
+    _straighten(graph, columns, heights)
+    return _build_layout(graph, columns, heights, edges)
 
 
-def _onwards(count: int, edges: Sequence[Edge], start: int) -> tuple[list[tuple[int, int]], list[int]]:
-    """Each edge as a pair that goes on, those that close a circle turned round, and an order that all pairs keep."""
+def _break_cycles(count: int, edges: Sequence[Edge], start: int) -> tuple[list[tuple[int, int]], list[int]]:
+    """The edges as pairs of nodes, reversed if they close a cycle, and a topological order of the result."""
     out: list[list[int]] = [[] for _ in range(count)]
     for number, edge in enumerate(edges):
         out[edge.tail].append(number)
@@ -154,9 +155,11 @@ def _onwards(count: int, edges: Sequence[Edge], start: int) -> tuple[list[tuple[
     return pairs, finished[::-1]
 
 
-def _sheet(nodes: Sequence[Size], edges: Sequence[Edge], pairs: list[tuple[int, int]], layers: list[int]) -> _Sheet:
+def _build_graph(
+    nodes: Sequence[Size], edges: Sequence[Edge], pairs: list[tuple[int, int]], layers: list[int]
+) -> _Graph:
     count = len(nodes)
-    sheet = _Sheet(
+    graph = _Graph(
         list(nodes),
         [2 * layer for layer in layers],
         [[] for _ in nodes],
@@ -168,42 +171,42 @@ def _sheet(nodes: Sequence[Size], edges: Sequence[Edge], pairs: list[tuple[int, 
     for edge, (left, right) in zip(edges, pairs, strict=True):
         inner = range(2 * layers[left] + 1, 2 * layers[right])
         at_label = inner[0] if left == edge.tail else inner[-1]
-        chain = [left, *(sheet.add(edge.label if column == at_label else lane, column) for column in inner), right]
+        chain = [left, *(graph.add(edge.label if column == at_label else lane, column) for column in inner), right]
         for one, other in pairwise(chain):
-            sheet.link(one, other)
-        sheet.chains.append(chain)
-    return sheet
+            graph.link(one, other)
+        graph.chains.append(chain)
+    return graph
 
 
-def _first_order(sheet: _Sheet, order: Iterable[int]) -> list[list[int]]:
-    """The columns in the order in which one comes to what stands in them, going as far as one can each time."""
-    columns: list[list[int]] = [[] for _ in range(max(sheet.column_of, default=0) + 1)]
-    seen = [False] * len(sheet.sizes)
+def _first_order(graph: _Graph, order: Iterable[int]) -> list[list[int]]:
+    """The columns, each in the order of a depth-first search."""
+    columns: list[list[int]] = [[] for _ in range(max(graph.column_of, default=0) + 1)]
+    seen = [False] * len(graph.sizes)
     for root in order:
         waiting = [root]
         while waiting:
             vertex = waiting.pop()
             if not seen[vertex]:
                 seen[vertex] = True
-                columns[sheet.column_of[vertex]].append(vertex)
-                waiting += reversed(sheet.after[vertex])
+                columns[graph.column_of[vertex]].append(vertex)
+                waiting += reversed(graph.after[vertex])
     return columns
 
 
-def _ordered(sheet: _Sheet, columns: list[list[int]]) -> list[list[int]]:
-    """The columns sorted by the mean places of their neighbours, back and forth; the order with fewest crossings."""
-    places = [0] * len(sheet.sizes)
+def _reduce_crossings(graph: _Graph, columns: list[list[int]]) -> list[list[int]]:
+    """Sort the columns back and forth by the mean place of their neighbours; return the order with fewest crossings."""
+    places = [0] * len(graph.sizes)
     for column in columns:
-        _number(column, places)
-    best, fewest, stale = columns, _crossings(sheet, columns, places), 0
+        _note_places(column, places)
+    best, fewest, stale = columns, _count_crossings(graph, columns, places), 0
     for turn in range(ORDERINGS):
         if not fewest or stale == STALE:
             break
-        neighbours = sheet.after if turn % 2 else sheet.before
+        neighbours = graph.after if turn % 2 else graph.before
         columns = [list(column) for column in columns]
         for column in columns[-2::-1] if turn % 2 else columns[1:]:
             _sort(column, neighbours, places)
-        crossings = _crossings(sheet, columns, places)
+        crossings = _count_crossings(graph, columns, places)
         stale += 1
         if crossings < fewest:
             best, fewest, stale = columns, crossings, 0
@@ -211,73 +214,91 @@ def _ordered(sheet: _Sheet, columns: list[list[int]]) -> list[list[int]]:
 
 
 def _sort(column: list[int], neighbours: list[list[int]], places: list[int]) -> None:
-    """Sort a column by the mean place of each one's neighbours; what has none keeps its place."""
+    """Sort a column by the mean place of the neighbours; a vertex without neighbours keeps its place."""
     means = {
         vertex: sum(places[one] for one in neighbours[vertex]) / len(neighbours[vertex])
         for vertex in column
         if neighbours[vertex]
     }
-    moved = iter(sorted(means, key=means.__getitem__))
-    column[:] = [next(moved) if vertex in means else vertex for vertex in column]
-    _number(column, places)
+    ordered = iter(sorted(means, key=means.__getitem__))
+    column[:] = [next(ordered) if vertex in means else vertex for vertex in column]
+    _note_places(column, places)
 
 
-def _number(column: list[int], places: list[int]) -> None:
+def _note_places(column: list[int], places: list[int]) -> None:
     for place, vertex in enumerate(column):
         places[vertex] = place
 
 
-def _crossings(sheet: _Sheet, columns: list[list[int]], places: list[int]) -> int:
+def _count_crossings(graph: _Graph, columns: list[list[int]], places: list[int]) -> int:
     crossings = 0
     for column in columns:
         passed: list[int] = []
         for vertex in column:
-            for place in sorted(places[after] for after in sheet.after[vertex]):
+            for place in sorted(places[after] for after in graph.after[vertex]):
                 crossings += len(passed) - bisect_right(passed, place)
                 insort(passed, place)
     return crossings
 
 
-def _heights(sheet: _Sheet, columns: list[list[int]]) -> list[float]:
-    """How far down each one stands: as near to the mean of its neighbours as the others in its column allow.
+def _find_heights(graph: _Graph, columns: list[list[int]]) -> list[float]:
+    """The height of each vertex, as near to the mean of its neighbours as the rest of its column allows.
 
-    Columns are settled one after the other, each exactly. As no column limits another, this comes ever closer to the
-    one best answer for all.
+    Columns are settled one after the other, each exactly. As no column limits another, the heights converge to the
+    best ones for all columns together.
     """
-    heights = [0.0] * len(sheet.sizes)
-    links: list[list[tuple[int, float]]] = [
-        [(other, sheet.stiffness(vertex, other)) for other in (*sheet.before[vertex], *sheet.after[vertex])]
-        for vertex in range(len(sheet.sizes))
+    offsets = [_offsets(graph, column) for column in columns]
+    heights = _first_heights(columns, offsets, len(graph.sizes))
+    links = [
+        [(other, graph.stiffness(vertex, other)) for other in (*graph.before[vertex], *graph.after[vertex])]
+        for vertex in range(len(graph.sizes))
     ]
     weights = [sum(stiffness for _, stiffness in linked) or 1.0 for linked in links]
-    offsets = [_offsets(sheet, column) for column in columns]
-    for column, offset in zip(columns, offsets, strict=True):
-        for vertex, height in zip(column, offset, strict=True):
-            heights[vertex] = height - offset[-1] / 2
     for turn in range(max(FEWEST_SETTLINGS, min(SETTLINGS, MOST_MOVES // (len(heights) + 1)))):
-        most = 0.0
-        rows = zip(columns, offsets, strict=True)
-        for column, offset in reversed(list(rows)) if turn % 2 else rows:
-            wanted = [
-                sum(heights[other] * stiffness for other, stiffness in links[vertex]) / weights[vertex] - shift
-                if links[vertex]
-                else heights[vertex] - shift
-                for vertex, shift in zip(column, offset, strict=True)
-            ]
-            settled = _rising(wanted, [weights[vertex] for vertex in column])
-            for vertex, height, shift in zip(column, settled, offset, strict=True):
-                most = max(most, abs(heights[vertex] - height - shift))
-                heights[vertex] = height + shift
-        if most < SETTLED:
+        rows = list(zip(columns, offsets, strict=True))
+        if turn % 2:
+            rows.reverse()
+        if max((_settle(column, offset, links, weights, heights) for column, offset in rows), default=0.0) < SETTLED:
             break
     return heights
 
 
-def _straighten(sheet: _Sheet, columns: list[list[int]], heights: list[float]) -> None:
-    """Make the parts without a fork level, as far as what stands above and below them leaves room."""
+def _first_heights(columns: list[list[int]], offsets: list[list[float]], count: int) -> list[float]:
+    """The heights if every column is packed tightly around 0."""
+    heights = [0.0] * count
+    for column, offset in zip(columns, offsets, strict=True):
+        for vertex, height in zip(column, offset, strict=True):
+            heights[vertex] = height - offset[-1] / 2
+    return heights
+
+
+def _settle(
+    column: list[int],
+    offset: list[float],
+    links: list[list[tuple[int, float]]],
+    weights: list[float],
+    heights: list[float],
+) -> float:
+    """Move the vertices of a column to their best heights, and return the largest move."""
+    wanted = [
+        sum(heights[other] * stiffness for other, stiffness in links[vertex]) / weights[vertex] - shift
+        if links[vertex]
+        else heights[vertex] - shift
+        for vertex, shift in zip(column, offset, strict=True)
+    ]
+    settled = _isotonic(wanted, [weights[vertex] for vertex in column])
+    most = 0.0
+    for vertex, height, shift in zip(column, settled, offset, strict=True):
+        most = max(most, abs(heights[vertex] - height - shift))
+        heights[vertex] = height + shift
+    return most
+
+
+def _straighten(graph: _Graph, columns: list[list[int]], heights: list[float]) -> None:
+    """Make the unforked parts horizontal, as far as their neighbours above and below leave room."""
     for _ in range(STRAIGHTENINGS):
-        room = _room(sheet, columns, heights)
-        for run in _runs(sheet):
+        room = _room(graph, columns, heights)
+        for run in _unforked_paths(graph):
             piece: list[int] = []
             low, high = -inf, inf
             for vertex in (*run, None):
@@ -293,49 +314,49 @@ def _straighten(sheet: _Sheet, columns: list[list[int]], heights: list[float]) -
                     low, high = max(low, bounds[0]), min(high, bounds[1])
 
 
-def _runs(sheet: _Sheet) -> Iterator[list[int]]:
-    """The rows of vertices in which each has one after it, that has no other before it."""
-    for first in range(len(sheet.sizes)):
-        before = sheet.before[first]
-        if len(before) == 1 and len(sheet.after[before[0]]) == 1:
+def _unforked_paths(graph: _Graph) -> Iterator[list[int]]:
+    """The paths without forks: each vertex has one successor, which has no other predecessor."""
+    for first in range(len(graph.sizes)):
+        before = graph.before[first]
+        if len(before) == 1 and len(graph.after[before[0]]) == 1:
             continue
         run = [first]
-        while len(sheet.after[run[-1]]) == 1 and len(sheet.before[sheet.after[run[-1]][0]]) == 1:
-            run.append(sheet.after[run[-1]][0])
+        while len(graph.after[run[-1]]) == 1 and len(graph.before[graph.after[run[-1]][0]]) == 1:
+            run.append(graph.after[run[-1]][0])
         if len(run) > 1:
             yield run
 
 
-def _room(sheet: _Sheet, columns: list[list[int]], heights: list[float]) -> Callable[[int], tuple[float, float]]:
-    """For a vertex how far up and how far down it may be moved now."""
+def _room(graph: _Graph, columns: list[list[int]], heights: list[float]) -> Callable[[int], tuple[float, float]]:
+    """A function that returns how far up and how far down a vertex may be moved now."""
     over = {other: one for column in columns for one, other in pairwise(column)}
     under = {one: other for other, one in over.items()}
 
     def room(vertex: int) -> tuple[float, float]:
         one, other = over.get(vertex), under.get(vertex)
         return (
-            -inf if one is None else heights[one] + _apart(sheet, one, vertex),
-            inf if other is None else heights[other] - _apart(sheet, vertex, other),
+            -inf if one is None else heights[one] + _distance(graph, one, vertex),
+            inf if other is None else heights[other] - _distance(graph, vertex, other),
         )
 
     return room
 
 
-def _apart(sheet: _Sheet, upper: int, lower: int) -> float:
-    """How far apart two neighbours in a column must be."""
-    return sheet.sizes[upper].below + ROW_GAP + sheet.sizes[lower].above
+def _distance(graph: _Graph, upper: int, lower: int) -> float:
+    """The least distance between two neighbours in a column."""
+    return graph.sizes[upper].below + ROW_GAP + graph.sizes[lower].above
 
 
-def _offsets(sheet: _Sheet, column: list[int]) -> list[float]:
-    """How far below the first of a column each one stands when all are as close as they may be."""
+def _offsets(graph: _Graph, column: list[int]) -> list[float]:
+    """The distance of each vertex from the first of its column, if all are packed tightly."""
     offsets = [0.0]
     for one, other in pairwise(column):
-        offsets.append(offsets[-1] + _apart(sheet, one, other))
+        offsets.append(offsets[-1] + _distance(graph, one, other))
     return offsets
 
 
-def _rising(wanted: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """The numbers nearest to those wanted that never fall: neighbours that would are pooled into their mean."""
+def _isotonic(wanted: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """Isotonic regression: the nondecreasing numbers nearest to those wanted, by pooling adjacent violators."""
     pools: list[tuple[float, float, int]] = []
     for value, weight in zip(wanted, weights, strict=True):
         pool = (value, weight, 1)
@@ -347,32 +368,51 @@ def _rising(wanted: Sequence[float], weights: Sequence[float]) -> list[float]:
     return [mean for mean, _, count in pools for _ in range(count)]
 
 
-def _placed(sheet: _Sheet, columns: list[list[int]], heights: list[float], edges: Sequence[Edge]) -> Layout:
-    sizes = sheet.sizes
+def _build_layout(graph: _Graph, columns: list[list[int]], heights: list[float], edges: Sequence[Edge]) -> Layout:
+    """Round the heights, place the columns side by side, and route the edges."""
+    sizes = graph.sizes
     top = min((heights[vertex] - sizes[vertex].above for column in columns for vertex in column), default=0.0)
     ys = [2 * round(round(height - top, 1) / 2) for height in heights]
-    lefts, anchors, rights = [], [], []
-    x = 0
-    for column in columns:
-        lefts.append(x)
-        anchors.append(x + ceil(max((sizes[vertex].left for vertex in column), default=0.0)))
-        rights.append(anchors[-1] + ceil(max((sizes[vertex].right for vertex in column), default=0.0)))
-        steepest = max((abs(ys[vertex] - ys[after]) for vertex in column for after in sheet.after[vertex]), default=0)
-        x = rights[-1] + min(MOST_GAP, COLUMN_GAP + 2 * (steepest // 10))
-    routes = []
-    for edge, chain in zip(edges, sheet.chains, strict=True):
-        lanes = [Lane(lefts[sheet.column_of[one]], rights[sheet.column_of[one]], ys[one]) for one in chain]
-        first, last = anchors[sheet.column_of[chain[0]]], anchors[sheet.column_of[chain[-1]]]
-        lanes[0] = Lane(first, lanes[0].end, lanes[0].y)
-        lanes[-1] = Lane(lanes[-1].begin, last, lanes[-1].y)
-        label = chain[1]
-        if chain[0] != edge.tail:
-            lanes = [Lane(lane.end, lane.begin, lane.y) for lane in reversed(lanes)]
-            label = chain[-2]
-        routes.append(Route(tuple(lanes), (anchors[sheet.column_of[label]], ys[label])))
+    spans = _column_spans(graph, columns, ys)
+    anchors = [spans[column].anchor for column in graph.column_of]
     return Layout(
-        tuple((anchors[sheet.column_of[node]], ys[node]) for node in range(sheet.nodes)),
-        tuple(routes),
-        rights[-1],
+        tuple((anchors[node], ys[node]) for node in range(graph.nodes)),
+        tuple(_route(graph, spans, ys, edge, chain) for edge, chain in zip(edges, graph.chains, strict=True)),
+        spans[-1].right,
         ceil(max((y + size.below for y, size in zip(ys, sizes, strict=True)), default=0.0)),
     )
+
+
+@dataclass(frozen=True)
+class _Span:
+    """The horizontal extent of a column, and the x of its anchors."""
+
+    left: int
+    anchor: int
+    right: int
+
+
+def _column_spans(graph: _Graph, columns: list[list[int]], ys: list[int]) -> list[_Span]:
+    """The extent of each column; the gap after a column grows with its steepest edge."""
+    spans = []
+    x = 0
+    for column in columns:
+        anchor = x + ceil(max((graph.sizes[vertex].left for vertex in column), default=0.0))
+        right = anchor + ceil(max((graph.sizes[vertex].right for vertex in column), default=0.0))
+        spans.append(_Span(x, anchor, right))
+        steepest = max((abs(ys[vertex] - ys[after]) for vertex in column for after in graph.after[vertex]), default=0)
+        x = right + min(MOST_GAP, COLUMN_GAP + 2 * (steepest // 10))
+    return spans
+
+
+def _route(graph: _Graph, spans: list[_Span], ys: list[int], edge: Edge, chain: list[int]) -> Route:
+    """The route of an edge through the vertices of its chain, from its tail to its head."""
+    columns = [spans[graph.column_of[vertex]] for vertex in chain]
+    lanes = [Lane(column.left, column.right, ys[vertex]) for column, vertex in zip(columns, chain, strict=True)]
+    lanes[0] = Lane(columns[0].anchor, lanes[0].end, lanes[0].y)
+    lanes[-1] = Lane(lanes[-1].begin, columns[-1].anchor, lanes[-1].y)
+    label = 1
+    if chain[0] != edge.tail:
+        lanes = [Lane(lane.end, lane.begin, lane.y) for lane in reversed(lanes)]
+        label = len(chain) - 2
+    return Route(tuple(lanes), (columns[label].anchor, ys[chain[label]]))

@@ -12,13 +12,13 @@ from typing import Final, TypeVar
 from corepath.automaton.automaton import Automaton
 from corepath.drawing.collapse import Group
 from corepath.drawing.layout import Route, Size
-from corepath.drawing.text import Text, escaped, text, title
+from corepath.drawing.text import Text, escape_xml, fit_text, title
 
 FONT, SMALL = 12, 10
 WIDEST_LABEL, MOST_LINES, WIDEST_NAME, WIDEST_SMALL = 26, 3, 22, 24
 RADIUS: Final = 19
 MOST_SHOWN: Final = 3
-"""At a state, so many self-loops and so many harmful calls are shown; the others are counted."""
+"""Maximum number of self-loops, and of harmful calls, named at a state; the rest is only counted."""
 _LOOP: Final = 20
 _DROP: Final = 7
 _STUB: Final = 14
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Box:
-    """The room that something takes in a drawing."""
+    """The rectangle that a shape or label takes up in a drawing; `what` names it."""
 
     left: float
     top: float
@@ -36,14 +36,14 @@ class Box:
     bottom: float
     what: str
 
-    def moved(self, x: int, y: int) -> Box:
-        """The same room elsewhere."""
+    def shift(self, x: int, y: int) -> Box:
+        """The box moved by x and y."""
         return Box(self.left + x, self.top + y, self.right + x, self.bottom + y, self.what)
 
 
 @dataclass(frozen=True)
 class Node:
-    """A state, or several as one, with its self-loops above it and its harmful calls below, all of it around 0, 0."""
+    """A state or a group of states, centred at 0, 0, with its self-loops above and its harmful calls below."""
 
     automaton: Automaton
     group: Group
@@ -52,30 +52,30 @@ class Node:
 
     @cached_property
     def lines(self) -> tuple[Text, ...]:
-        """What stands in the shape."""
-        if not self.group.words:
-            return (text(self.automaton.states[self.group.states[0]], FONT, WIDEST_NAME),)
+        """The text inside the shape."""
+        if not self.group.caption:
+            return (fit_text(self.automaton.states[self.group.states[0]], FONT, WIDEST_NAME),)
         actions = self.automaton.alphabet.actions
         listed = ", ".join(dict.fromkeys(actions[symbol].tool for symbol in self.group.actions))
-        first, *rest = self.group.words
-        said = [text(first, FONT, WIDEST_LABEL)]
+        first, *rest = self.group.caption
+        lines = [fit_text(first, FONT, WIDEST_LABEL)]
         if rest:
-            said.append(text(" · ".join(rest), SMALL, 2 * WIDEST_SMALL))
-        return (*said, text(listed, SMALL, WIDEST_SMALL + 8, MOST_LINES))
+            lines.append(fit_text(" · ".join(rest), SMALL, 2 * WIDEST_SMALL))
+        return (*lines, fit_text(listed, SMALL, WIDEST_SMALL + 8, MOST_LINES))
 
     @cached_property
     def loops(self) -> tuple[int, ...]:
-        """The self-loops that are drawn here."""
-        if self.group.words:
+        """The self-loops drawn at this node; the common ones are in the legend."""
+        if self.group.caption:
             return ()
         return tuple(symbol for symbol in self.automaton.loops(self.group.states[0]) if symbol not in self.common)
 
     @cached_property
     def loop_texts(self) -> tuple[tuple[str, Text], ...]:
-        """The labels of the self-loops with their marks, the lowest first."""
+        """The labels of the self-loops with their data attributes, the lowest first."""
         names = self.automaton.alphabet.names
-        kept, rest = _few(self.loops)
-        shown = [(f'data-action="{one}"', label(self.automaton, one, SMALL, WIDEST_SMALL)) for one in kept]
+        kept, rest = _split_shown(self.loops)
+        shown = [(f'data-action="{one}"', action_label(self.automaton, one, SMALL, WIDEST_SMALL)) for one in kept]
         if rest:
             mark = f'data-actions="{" ".join(map(str, rest))}"'
             shown.append((mark, Text((f"+{len(rest)} more",), SMALL, ", ".join(names[one] for one in rest))))
@@ -83,10 +83,10 @@ class Node:
 
     @cached_property
     def harm_texts(self) -> tuple[tuple[str, Text], ...]:
-        """The labels of the harmful calls with their marks, the highest first."""
-        kept, rest = _few(self.harms)
+        """The labels of the harmful calls with their data attributes, the highest first."""
+        kept, rest = _split_shown(self.harms)
         shown = [
-            (f' data-harm="{escaped(call)}"', text(call, SMALL, WIDEST_SMALL + 4, ending=f" ×{times:,}"))
+            (f' data-harm="{escape_xml(call)}"', fit_text(call, SMALL, WIDEST_SMALL + 4, ending=f" ×{times:,}"))
             for call, times in kept
         ]
         if rest:
@@ -96,12 +96,12 @@ class Node:
 
     @cached_property
     def reach(self) -> int:
-        """How far the shape reaches to the left and to the right."""
+        """Half the width of the shape."""
         return RADIUS if self._round else ceil(max(one.width for one in self.lines) / 2) + 10
 
     @cached_property
     def size(self) -> Size:
-        """The room it needs, with that for arrow heads at both sides."""
+        """The space for the node, its labels, and arrow heads at both sides."""
         loops, stubs = self.loop_texts, self.harm_texts
         above = max((one.width for _, one in loops), default=0) / 2
         aside = max((_STUB + 4 + one.width for _, one in stubs), default=0)
@@ -114,7 +114,7 @@ class Node:
 
     @property
     def _round(self) -> bool:
-        return not self.group.words and self.lines[0].width <= 2 * RADIUS - 8
+        return not self.group.caption and self.lines[0].width <= 2 * RADIUS - 8
 
     @property
     def _tall(self) -> int:
@@ -125,36 +125,36 @@ class Node:
         return self.automaton.start in self.group.states
 
     @property
-    def mark(self) -> int:
-        """What other marks name it by: the first of its states."""
+    def first_state(self) -> int:
+        """The first of its states, by which data attributes refer to the node."""
         return self.group.states[0]
 
-    def drawn(self, boxes: list[Box]) -> str:
-        """The node; its boxes are noted."""
+    def draw(self, boxes: list[Box]) -> str:
+        """The SVG of the node; its boxes are added to `boxes`."""
         return "".join((self._shape(boxes), self._loops(boxes), *self._harms(boxes)))
 
     def _shape(self, boxes: list[Box]) -> str:
         accepts = not self.automaton.accepting.isdisjoint(self.group.states)
         states = " ".join(map(str, self.group.states))
-        what = "states" if self.group.words else "state"
+        what = "states" if self.group.caption else "state"
         boxes.append(Box(-self.reach, -self._tall, self.reach, self._tall, f"{what} {states}"))
         rings = "".join(self._ring(inset) for inset in ((0, 3) if accepts else (0,)))
-        arrow = _line(f"M{-self.reach - 24} 0h24{_TIP[1]}") if self._starts else ""
+        arrow = _path_element(f"M{-self.reach - 24} 0h24{_TIP[1]}") if self._starts else ""
         top = -sum(one.height for one in self.lines) / 2
         shown = []
         for place, one in enumerate(self.lines):
-            shown.append(_text(one, 0, top, "small" if place else ""))
+            shown.append(_text_element(one, 0, top, "small" if place else ""))
             top += one.height
-        kind = "state folded" if self.group.words else "state"
+        kind = "state folded" if self.group.caption else "state"
         inside = f"{title(self._about)}{arrow}{rings}{''.join(shown)}"
         return f'<g class="{kind}" data-states="{states}">{inside}</g>\n'
 
     @property
     def _about(self) -> str:
         names = self.automaton.alphabet.names
-        if self.group.words:
+        if self.group.caption:
             listed = ", ".join(names[symbol] for symbol in self.group.actions)
-            return f"{', '.join(self.group.words)}: {listed}"
+            return f"{', '.join(self.group.caption)}: {listed}"
         state = self.group.states[0]
         roles = [role for role, so in (("start", self._starts), ("accepting", state in self.automaton.accepting)) if so]
         if not roles:
@@ -173,11 +173,11 @@ class Node:
         foot = 17 if self._round else self._tall
         peak, bottom = -self._tall - 22, -self._tall - _LOOP + 3
         boxes.append(Box(-14, bottom, 14, -self._tall, "loop"))
-        parts = [_line(f"M-9 {-foot}C-20 {peak} 20 {peak} 9 {-foot}l-1 -5 4 1 -3 4 0 -4 2 0 -2 4")]
+        parts = [_path_element(f"M-9 {-foot}C-20 {peak} 20 {peak} 9 {-foot}l-1 -5 4 1 -3 4 0 -4 2 0 -2 4")]
         for mark, one in self.loop_texts:
             bottom -= one.height
-            parts.append(boxed(one, 0, bottom, "small", mark, boxes))
-        return f'<g class="loop" data-from="{self.mark}">{"".join(parts)}</g>\n'
+            parts.append(draw_text(one, 0, bottom, "small", mark, boxes))
+        return f'<g class="loop" data-from="{self.first_state}">{"".join(parts)}</g>\n'
 
     def _harms(self, boxes: list[Box]) -> Iterator[str]:
         begin, top = self._tall, self._tall + _DROP
@@ -185,28 +185,28 @@ class Node:
             middle = top + one.height // 2
             stub = f"M0 {begin}V{middle}h{_STUB - 4}"
             cross = f"M{_STUB - 5} {middle - 3}l6 6m0-6l-6 6"
-            named = boxed(one, _STUB + 4, top, "left", "", boxes)
-            drawn = f'<path class="stub" d="{stub}"/><path class="cross" d="{cross}"/>{named}'
-            yield f'<g class="harm" data-from="{self.mark}"{mark}>{drawn}</g>\n'
+            label = draw_text(one, _STUB + 4, top, "left", "", boxes)
+            content = f'<path class="stub" d="{stub}"/><path class="cross" d="{cross}"/>{label}'
+            yield f'<g class="harm" data-from="{self.first_state}"{mark}>{content}</g>\n'
             begin, top = middle, top + one.height
 
 
 @dataclass(frozen=True)
 class Link:
-    """All progress from one node to another: one edge with its labels one above the other."""
+    """All progress from one node to another: a single edge with its labels stacked above it."""
 
     symbols: tuple[int, ...]
     labels: tuple[Text, ...]
 
     @property
     def size(self) -> Size:
-        """The room that the labels need, above the edge."""
+        """The space for the labels above the edge."""
         wide = ceil(max((one.width for one in self.labels), default=0) / 2)
         above = sum(one.height for one in self.labels) + 3 * len(self.labels)
         return Size(wide, wide, above, 3)
 
-    def drawn(self, tail: Node, head: Node, route: Route, boxes: list[Box]) -> str:
-        """The edge along its route, with its tail at 0, 0; the boxes of its labels are noted."""
+    def draw(self, tail: Node, head: Node, route: Route, boxes: list[Box]) -> str:
+        """The SVG of the edge, relative to its tail; the boxes of its labels are added to `boxes`."""
         first, last = route.lanes[0], route.lanes[-1]
         along = 1 if last.end > last.begin else -1
         d = f"M{along * tail.reach} 0"
@@ -220,49 +220,51 @@ class Link:
         top = route.label[1] - first.y - self.size.above
         labels = []
         for symbol, one in zip(self.symbols, self.labels, strict=False):
-            labels.append(boxed(one, route.label[0] - first.begin, top, "", f'data-action="{symbol}"', boxes))
+            labels.append(draw_text(one, route.label[0] - first.begin, top, "", f'data-action="{symbol}"', boxes))
             top += one.height + 3
-        ends = f'data-to="{head.mark}" data-from="{tail.mark}"'
-        return f'<g class="edge" {ends}>{_line(d)}{"".join(labels)}</g>\n'
+        ends = f'data-to="{head.first_state}" data-from="{tail.first_state}"'
+        return f'<g class="edge" {ends}>{_path_element(d)}{"".join(labels)}</g>\n'
 
 
-def label(automaton: Automaton, symbol: int, size: int, widest: int, most_lines: int = 1, ending: str = "") -> Text:
-    """The name of an action; what it stands for is shown to who points at it."""
+def action_label(
+    automaton: Automaton, symbol: int, size: int, widest: int, most_lines: int = 1, ending: str = ""
+) -> Text:
+    """The name of an action, with its notation as a tooltip."""
     name, notation = automaton.alphabet.names[symbol], automaton.alphabet.actions[symbol].notation
-    made = text(name, size, widest, most_lines, ending)
+    made = fit_text(name, size, widest, most_lines, ending)
     full = notation if notation.startswith(name) else f"{name}: {notation}"
     if not made.full and notation in (name, f"{name}()"):
         full = ""
     return Text(made.lines, size, full)
 
 
-def _few(items: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
-    """Those that are shown and those that are only counted."""
+def _split_shown(items: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
+    """The items that are named, and those that are only counted."""
     return (items, ()) if len(items) <= MOST_SHOWN else (items[:MOST_SHOWN], items[MOST_SHOWN:])
 
 
 # SVG
 
 
-def boxed(shown: Text, x: int, top: float, kind: str, mark: str, boxes: list[Box]) -> str:
-    """A text whose box is noted."""
+def draw_text(shown: Text, x: int, top: float, kind: str, mark: str, boxes: list[Box]) -> str:
+    """The SVG of a text; its box is added to `boxes`."""
     left = x if kind == "left" else x - shown.width / 2
     boxes.append(Box(left, top, left + shown.width, top + shown.height, f"label {shown.lines[0]}"))
-    return _text(shown, x, top, kind, mark)
+    return _text_element(shown, x, top, kind, mark)
 
 
-def _text(shown: Text, x: int, top: float, kind: str, mark: str = "") -> str:
-    """A text below `top`: around x, or right of it."""
-    first, *rest = map(escaped, shown.lines)
+def _text_element(shown: Text, x: int, top: float, kind: str, mark: str = "") -> str:
+    """The SVG of a text below `top`: centred at x, or right of x for the kind `left`."""
+    first, *rest = map(escape_xml, shown.lines)
     lines = first + "".join(f'<tspan x="0" dy="{shown.pitch}">{line}</tspan>' for line in rest)
-    named = (f' class="{kind}"' if kind else "") + (f" {mark}" if mark else "")
+    attributes = (f' class="{kind}"' if kind else "") + (f" {mark}" if mark else "")
     y = round(top + shown.pitch * 0.5 + shown.size * 0.34)
-    return f'<text transform="translate({x} {y})"{named}>{title(shown.full)}{lines}</text>'
+    return f'<text transform="translate({x} {y})"{attributes}>{title(shown.full)}{lines}</text>'
 
 
 _TIP: Final = {1: "l-7 -3 2 3 -2 3 7 -3 -5 -1 0 2 5 -1", -1: "l7 -3 -2 3 2 3 -7 -3 5 -1 0 2 -5 -1"}
-"""The head of an arrow to the right and of one to the left, as the end of its line; strokes fill it."""
+"""Path data of an arrow head to the right (1) and to the left (-1), filled by its strokes."""
 
 
-def _line(d: str) -> str:
+def _path_element(d: str) -> str:
     return f'<path class="line" d="{d.replace(" -", "-")}"/>'

@@ -1,4 +1,4 @@
-"""Text in a drawing: how wide it is, where it is broken, and how hostile text is made harmless."""
+"""Text in a drawing: measuring it, breaking it into lines, and making any characters safe to show."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 from corepath.values import visible
 
 CELL: Final = 0.602
-"""The width of a character of a monospace font, for a size of 1."""
+"""Width of a monospace character, relative to the font size."""
 LONGEST_TITLE: Final = 1_000
 _BREAKS_AFTER: Final = ",;:(_/.=-"
 _NOT_XML: Final = re.compile("[\ufffe\uffff]")
@@ -20,7 +20,7 @@ _NOT_XML: Final = re.compile("[\ufffe\uffff]")
 
 @dataclass(frozen=True)
 class Text:
-    """A text as it is shown: its lines, and in `full` what they stand for, where they do not show all of it."""
+    """A text as it is drawn; `full` is the whole text if the lines do not show all of it."""
 
     lines: tuple[str, ...]
     size: int
@@ -28,55 +28,61 @@ class Text:
 
     @property
     def width(self) -> int:
-        """How wide it is."""
+        """The width of the longest line, in pixels."""
         return ceil(max(cells(line) for line in self.lines) * CELL * self.size)
 
     @property
     def pitch(self) -> int:
-        """How far a line is below the one before."""
+        """The distance between two lines."""
         return round(self.size * 1.25)
 
     @property
     def height(self) -> int:
-        """How high it is."""
+        """The height of all lines."""
         return self.pitch * len(self.lines)
 
 
-def text(full: str, size: int, widest: int, most_lines: int = 1, ending: str = "") -> Text:
-    """A text in lines of so many cells. Of a longer one the beginning and the end; the ending is shown always."""
-    bounded = readable(full) if len(full) <= LONGEST_TITLE else f"{readable(full[:500])}…{readable(full[-500:])}"
-    rest = shown = _unpiled(bounded)
+def fit_text(full: str, size: int, widest: int, most_lines: int = 1, ending: str = "") -> Text:
+    """Break a text into lines of at most `widest` cells; one that is too long is cut in its middle.
+
+    `ending` is always shown in full at the end.
+    """
+    if len(full) <= LONGEST_TITLE:
+        bounded = make_printable(full)
+    else:
+        bounded = f"{make_printable(full[:500])}…{make_printable(full[-500:])}"
+    rest = shown = _limit_combining(bounded)
     room = max(widest - cells(ending), 3)
     lines: list[str] = []
     while len(lines) < most_lines - 1 and not _fits(rest, room):
-        head = _broken(rest, widest)
+        head = _first_line(rest, widest)
         lines.append(head.rstrip() or head)
         rest = rest[len(head) :]
     if _fits(rest, room):
         return Text((*lines, rest + ending), size, "" if shown == bounded else full)
-    tail = _head(rest[::-1], room * 2 // 5)[::-1]
-    return Text((*lines, f"{_head(rest, room - 1 - cells(tail))}…{tail}{ending}"), size, full)
+    tail = _prefix(rest[::-1], room * 2 // 5)[::-1]
+    return Text((*lines, f"{_prefix(rest, room - 1 - cells(tail))}…{tail}{ending}"), size, full)
 
 
-def readable(full: str) -> str:
-    """Text in which every character can be seen and may stand in XML."""
+def make_printable(full: str) -> str:
+    """Replace the characters that cannot be seen or are not allowed in XML by escapes."""
     return _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):x}", visible(full))
 
 
-def escaped(full: str) -> str:
-    """Text as it may stand in XML, in an attribute too."""
-    return escape(readable(full))
+def escape_xml(full: str) -> str:
+    """Escape a text for XML, also inside attributes."""
+    return escape(make_printable(full))
 
 
 def title(full: str) -> str:
-    """An element that shows the text when one points at it; of a very long one the beginning and how long it is."""
+    """The SVG element of a tooltip, or nothing for an empty text; a very long text is cut."""
     if len(full) > LONGEST_TITLE:
         full = f"{full[:LONGEST_TITLE]}… ({len(full):,} characters)"
-    return f"<title>{escaped(full)}</title>" if full else ""
+    return f"<title>{escape_xml(full)}</title>" if full else ""
 
 
 def cells(shown: str) -> int:
-    """How many cells a text takes: a wide character takes two, one that is put on another none."""
+    """The width of a text in terminal cells: 2 for a wide character, 0 for a combining one."""
     return sum(_cells(character) for character in shown)
 
 
@@ -88,8 +94,8 @@ def _cells(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _unpiled(shown: str) -> str:
-    """A text without characters that are put on one that already has two of them."""
+def _limit_combining(shown: str) -> str:
+    """Keep at most two combining characters in a row."""
     if shown.isascii():
         return shown
     kept: list[str] = []
@@ -100,11 +106,11 @@ def _unpiled(shown: str) -> str:
 
 
 def _fits(shown: str, room: int) -> bool:
-    return len(_head(shown, room)) == len(shown)
+    return len(_prefix(shown, room)) == len(shown)
 
 
-def _head(shown: str, room: int) -> str:
-    """As much of a text as has room, and of characters without a width no more than of others."""
+def _prefix(shown: str, room: int) -> str:
+    """The longest prefix that fits into `room` cells, and has at most twice as many characters."""
     used = 0
     for place, character in enumerate(shown):
         used += _cells(character)
@@ -113,9 +119,9 @@ def _head(shown: str, room: int) -> str:
     return shown
 
 
-def _broken(shown: str, room: int) -> str:
-    """The part of a text for one line: it ends where a word does if that is not too soon."""
-    head = _head(shown, room)
+def _first_line(shown: str, room: int) -> str:
+    """The part of a text for one line, broken after a word if that leaves at least half of the line."""
+    head = _prefix(shown, room)
     for breaks in (" ", _BREAKS_AFTER):
         for place in range(len(head), len(head) // 2, -1):
             if head[place - 1] in breaks:

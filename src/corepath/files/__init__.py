@@ -1,4 +1,4 @@
-"""Tasks and episodes on disk, and how tasks are looked up by name."""
+"""Tasks and episodes on disk, and looking up tasks by name."""
 
 VERSION = 1
-"""The version of the formats of tasks, tool files and episodes."""
+"""Format version of task files, tool files and episodes."""

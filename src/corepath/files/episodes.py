@@ -1,4 +1,4 @@
-"""Episodes on disk: JSON lines, one episode a line."""
+"""Episode files: JSON lines, one episode per line."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from pydantic import BaseModel, ValidationError
 from corepath.episode import Episode, free_record, typed_fields
 from corepath.errors import InputError, Problem
 from corepath.files import VERSION
+from corepath.files.document import describe_json_error
 from corepath.files.schema import CallRecord, EpisodeRecord
-from corepath.files.validation import episode_problems, other_version
-from corepath.files.yaml import why_unread
+from corepath.files.validation import episode_problems, version_problem
 from corepath.notation.call import UNANSWERED, Call
 from corepath.values import parse_json
 
 
 @dataclass(frozen=True)
 class EpisodeLine:
-    """One line of an episode file: the episode, or what is wrong with it."""
+    """One line of an episode file: the episode, or the problem with it."""
 
     line: int
     episode: Episode | None
@@ -31,16 +31,16 @@ class EpisodeLine:
 
 
 def read_episodes(path: str | Path, stream: IO[bytes] | None = None) -> Iterator[EpisodeLine]:
-    """The lines of an episode file, one by one; a bad line is told of and the next one read."""
+    """Read an episode file line by line; a bad line yields its problem, and reading goes on."""
     try:
         with Path(path).open("rb") if stream is None else nullcontext(stream) as lines:
-            yield from _episode_lines(str(path), lines)
+            yield from _parse_lines(str(path), lines)
     except OSError as error:
         yield EpisodeLine(1, None, Problem(str(path), 1, 1, f"cannot be read: {error.strerror}"))
 
 
 def load_episodes(path: str | Path) -> list[Episode]:
-    """All episodes of a file. Raises `InputError` with every bad line."""
+    """Load all episodes of a file. Raises `InputError` with the problem of every bad line."""
     lines = list(read_episodes(path))
     if problems := [line.problem for line in lines if line.problem]:
         raise InputError(problems)
@@ -55,7 +55,7 @@ def episode_json(episode: Episode) -> str:
         "epoch": episode.epoch,
         "params": dict(episode.params) or None,
         "answer": episode.answer,
-        "other_calls": [_call_dict(call) for call in episode.other_calls] or None,
+        "other_calls": [_call_record(call) for call in episode.other_calls] or None,
         "messages": list(episode.messages) or None,
         "seed": episode.seed,
         "fingerprint": episode.fingerprint,
@@ -63,30 +63,32 @@ def episode_json(episode: Episode) -> str:
     }
     record |= {name: value for name, value in optional.items() if value is not None}
     record |= free_record(episode)
-    record["calls"] = [_call_dict(call) for call in episode.calls]
+    record["calls"] = [_call_record(call) for call in episode.calls]
     return json.dumps(record, allow_nan=False)
 
 
-def _episode_lines(file: str, lines: IO[bytes]) -> Iterator[EpisodeLine]:
-    found = False
+def _parse_lines(file: str, lines: IO[bytes]) -> Iterator[EpisodeLine]:
+    is_empty = True
     for number, raw in enumerate(lines, start=1):
         if raw.strip() in (b"", b"\xef\xbb\xbf"):
             continue
-        found = True
+        is_empty = False
         try:
-            yield EpisodeLine(number, _episode(raw))
+            yield EpisodeLine(number, _parse_episode(raw))
         except _LineError as error:
             yield EpisodeLine(number, None, Problem(file, number, error.column, error.message))
-    if not found:
+    if is_empty:
         yield EpisodeLine(1, None, Problem(file, 1, 1, "no episodes in this file; each line is one JSON object"))
 
 
 class _LineError(Exception):
+    """A line that is not an episode, and the column of the problem."""
+
     def __init__(self, message: str, column: int = 1) -> None:
         self.message, self.column = message, column
 
 
-def _episode(raw: bytes) -> Episode:
+def _parse_episode(raw: bytes) -> Episode:
     try:
         text = raw.decode("utf-8-sig").rstrip()
     except UnicodeDecodeError as error:
@@ -95,12 +97,13 @@ def _episode(raw: bytes) -> Episode:
         data = parse_json(text)
     except json.JSONDecodeError as error:
         cut = " (the line is cut short)" if error.pos >= len(text) or "Unterminated" in error.msg else ""
-        raise _LineError(f"not JSON: {why_unread(error)}{cut}; each line is one whole episode", error.colno) from None
+        message = f"not JSON: {describe_json_error(error)}{cut}; each line is one whole episode"
+        raise _LineError(message, error.colno) from None
     except ValueError as error:
-        raise _LineError(why_unread(error)) from None
+        raise _LineError(describe_json_error(error)) from None
     if not isinstance(data, dict):
         raise _LineError('an episode is a JSON object with "task" and "calls"')
-    if wrong := other_version(data):
+    if wrong := version_problem(data):
         raise _LineError(wrong)
     try:
         record = EpisodeRecord.model_validate(data, strict=True)
@@ -118,12 +121,12 @@ def _episode(raw: bytes) -> Episode:
         seed=record.seed,
         fingerprint=record.fingerprint,
         scoring=record.scoring,
-        **typed_fields(_besides(EpisodeRecord, data)),
+        **typed_fields(_unknown_fields(EpisodeRecord, data)),
     )
 
 
-def _besides(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands in a record that the format does not know."""
+def _unknown_fields(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a record that its model does not have."""
     return {name: value for name, value in data.items() if name not in model.model_fields}
 
 
@@ -135,11 +138,11 @@ def _call(record: CallRecord, data: Mapping[str, Any]) -> Call:
         error=record.error,
         id=record.id,
         turn=record.turn,
-        extra=_besides(CallRecord, data),
+        extra=_unknown_fields(CallRecord, data),
     )
 
 
-def _call_dict(call: Call) -> dict[str, Any]:
+def _call_record(call: Call) -> dict[str, Any]:
     record: dict[str, Any] = {"tool": call.tool, "arguments": call.arguments}
     if call.result is not UNANSWERED:
         record["result"] = call.result

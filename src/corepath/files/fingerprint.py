@@ -31,7 +31,7 @@ def fingerprint(task: Task) -> str:
 
 
 def check_played(task: Task, episode: Episode) -> None:
-    """Raise `TaskError` if the episode was played on another task, on another variant of it, or before it changed."""
+    """Raise `TaskError` if the episode was played on another task, another variant, or an earlier version of it."""
     if episode.fingerprint is None or episode.fingerprint == fingerprint(task):
         return
     name = task.id or episode.task

@@ -1,4 +1,4 @@
-"""What task files and episodes look like: the models that check them and their JSON Schemas."""
+"""The formats of task files and episodes: pydantic models and their JSON Schemas."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from corepath.files import VERSION
 
-_VERSION = Field(VERSION, strict=True, description="of this format", json_schema_extra={"const": VERSION})
+_VERSION = Field(VERSION, strict=True, description="version of this format", json_schema_extra={"const": VERSION})
 
 
 class _Model(BaseModel):
@@ -30,18 +30,18 @@ _Forbid = Annotated[
 
 
 class DecoyEntry(_Model):
-    """A wrong path that tempts."""
+    """A tempting wrong path."""
 
     calls: list[str] = Field(description="calls in call notation, each with literal values")
-    harm: str | None = Field(description="the kind of harm in it; null where it only leaves something out")
+    harm: str | None = Field(description="the kind of harm on the path; null if it only leaves something out")
     fools: Literal["both", "state", "response", "none"] = Field("both", description="the BFCL baselines it passes")
 
 
 class PolicyEntry(_Model):
-    """Why a way to the goal is a wrong one: just one of before, after, needed and never."""
+    """A policy: exactly one of before, after, needed and never."""
 
     before: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
-        None, description="the first call stands before each of the second"
+        None, description="the first call must come before every one of the second"
     )
     after: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
         None, description="once the first call is done, the second must follow"
@@ -52,7 +52,7 @@ class PolicyEntry(_Model):
 
 
 class TaskFile(_Model):
-    """A task: a prompt, and the allowed paths as a procedure or as an automaton outright."""
+    """A task: a prompt, and the allowed paths as a procedure or as the automaton itself."""
 
     model_config = ConfigDict(
         json_schema_extra={"oneOf": [{"required": ["procedure"]}, {"required": ["start", "accept", "transitions"]}]}
@@ -61,7 +61,7 @@ class TaskFile(_Model):
     version: int = _VERSION
     id: str = Field(min_length=1, description="unique, as in bank/open-and-deposit")
     prompt: str = Field("", description="what the agent is asked to do")
-    world: str | None = Field(None, description="the simulated world it runs in; without one, path scores only")
+    world: str | None = Field(None, description="the simulated world it is played in; needed only to play it")
     tags: list[str] = []
     tools: list[str] | None = Field(
         None, description='all the tools there are, as in pay(to, amount, currency="EUR"); any other is unknown'
@@ -70,44 +70,47 @@ class TaskFile(_Model):
     procedure: str | None = Field(
         None, description=">> then, & interleaved, | or, ? optional, {3} and {2,4} repeat; of actions or calls"
     )
-    start: str | None = Field(None, description="the state to start in, where the automaton is given outright")
+    start: str | None = Field(None, description="the start state, if the automaton itself is given")
     accept: list[str] | None = Field(None, description="the states in which the task is done")
     transitions: dict[str, dict[str, str] | None] | None = Field(None, description="state: {action: state after}")
     golden: Literal["acyclic", "simple_paths"] = Field(
-        "acyclic", description="simple_paths allows progress in circles and lists golden paths, up to a limit"
+        "acyclic", description="simple_paths allows cycles and lists golden paths up to a limit"
     )
     reads: list[str] = Field([], description="calls that change nothing, as in get_*(...)")
     neutral: list[str] = Field([], description="calls that are never held against the agent")
     forbid: list[_Forbid] = Field([], description="calls that are harmful in every state")
-    unlisted: Literal["harm", "ignore"] = Field("harm", description="what a call is that nothing here speaks of")
+    unlisted: Literal["harm", "ignore"] = Field("harm", description="how to judge a call that no other field covers")
     answer: str | None = Field(None, description='a condition on the final answer, as in contains("100")')
     most_calls: int | None = Field(
-        None, strict=True, ge=1, description="calls that end an episode; else by the longest golden path"
+        None,
+        strict=True,
+        ge=1,
+        description="step limit of an episode; by default it follows the longest golden path",
     )
-    setup: dict[str, Any] | None = Field(None, description="fields of the world's state that start with other values")
-    goal: str | None = Field(None, description='what the state must be like at the end, as in {at: "base", ...}')
-    policies: list[PolicyEntry] = Field([], description="why a way to the goal is a wrong one")
-    decoys: dict[str, DecoyEntry] = Field({}, description="wrong paths that tempt, by name")
-    says: dict[str, Any] = Field({}, description="words of the prompt, and the value that they mean")
+    setup: dict[str, Any] | None = Field(None, description="initial values for fields of the world's state")
+    goal: str | None = Field(None, description='a condition on the final state, as in {at: "base", ...}')
+    policies: list[PolicyEntry] = Field([], description="reasons why a path to the goal can still be wrong")
+    decoys: dict[str, DecoyEntry] = Field({}, description="tempting wrong paths, by name")
+    says: dict[str, Any] = Field({}, description="words of the prompt, and the value each of them means")
 
 
 TYPED = ("version", "most_calls", "setup", "says")
-"""The fields of a task in which a scalar of YAML has its type; in all others it is the text that stands there."""
+"""Fields in which YAML scalars have types; in all other fields they are text, exactly as written."""
 
 
 class CallRecord(BaseModel):
-    """One call; what else stands in it is kept."""
+    """One tool call; unknown fields are kept."""
 
     tool: str
-    arguments: Any = Field(description="an object; arguments that were not valid JSON, as the raw text")
-    result: Any = Field(None, description="absent where no answer came")
-    error: Any = Field(None, description="what the environment said where the call failed")
+    arguments: Any = Field(description="an object, or the raw text if it was not valid JSON")
+    result: Any = Field(None, description="absent if the call was not answered")
+    error: Any = Field(None, description="the error, if the call failed")
     id: str | None = None
     turn: int | None = None
 
 
 class EpisodeRecord(BaseModel):
-    """One agent on one task, once; what else stands in it is kept."""
+    """One agent on one task, once; unknown fields are kept."""
 
     version: int = _VERSION
     task: str
@@ -116,12 +119,12 @@ class EpisodeRecord(BaseModel):
     params: dict[str, Any] = Field({}, description="values of the task's variables")
     answer: Any = Field(None, description="the agent's final answer")
     calls: list[CallRecord]
-    other_calls: list[CallRecord] = Field([], description="calls by others than the agent, such as a simulated user")
-    messages: list[Any] = Field([], description="messages, with the index of the call they precede")
+    other_calls: list[CallRecord] = Field([], description="calls by anyone but the agent, such as a simulated user")
+    messages: list[Any] = Field([], description="messages, each with the index of the call it precedes")
     seed: int | None = Field(None, description="the variant of the task that was played")
-    fingerprint: str | None = Field(None, description="which task was played, to the letter")
+    fingerprint: str | None = Field(None, description="hash of the task that was played")
     scoring: Literal["paper", "recommended"] | dict[str, Any] | None = Field(
-        None, description="how it was scored when it was played: a profile, or every option"
+        None, description="the scoring it was recorded with: a profile, or every option"
     )
 
 

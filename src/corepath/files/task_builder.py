@@ -1,4 +1,4 @@
-"""Building a task from a checked task file."""
+"""Building a task from a task file that fits its schema."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from corepath.automaton.automaton import Automaton
 from corepath.automaton.harm import HarmKind
 from corepath.decoy import Decoy
 from corepath.errors import Fault, NotationError, TaskError, nearest
+from corepath.files.document import Document
 from corepath.files.schema import DecoyEntry, ForbidEntry, PolicyEntry, TaskFile
-from corepath.files.yaml import Located
 from corepath.notation import parser
 from corepath.notation.action import Action, Tool
 from corepath.notation.matchers import Fields, Matcher
@@ -22,22 +22,22 @@ from corepath.task import Task
 from corepath.world.discovery import world
 from corepath.world.world import World, state_matcher
 
-_OF_WORLDS = ("setup", "goal", "policies", "decoys", "says")
-_UNREAD = Action("", Fields(()))
-"""Stands for an action whose text does not read, so that what speaks of it is read all the same."""
+_WORLD_FIELDS = ("setup", "goal", "policies", "decoys", "says")
+_BROKEN = Action("", Fields(()))
+"""Placeholder for an action that does not parse, so that the fields that name it are still checked."""
 
 
 class TaskBuilder:
-    """A task from a checked file: every text in it is read, and all that is wrong is told at once."""
+    """Parses every text in a task file and builds the task; `faults` collects everything that is wrong."""
 
-    def __init__(self, document: Located, read: TaskFile) -> None:
-        self.document, self.file = document, read
+    def __init__(self, document: Document, file: TaskFile) -> None:
+        self.document, self.file = document, file
         self.faults: list[Fault] = []
         self.actions: dict[str, Action] = {}
-        self.reading: list[str] = []
         self.world: World[Any] | None = None
+        self._parsing: list[str] = []
 
-    def task(self) -> Task:
+    def build(self) -> Task:
         """Build the task. Raises `TaskError` with everything that is wrong in the file."""
         file = self.file
         if file.world is not None:
@@ -45,11 +45,11 @@ class TaskBuilder:
                 self.world = world(file.world)
             except TaskError as error:
                 self.faults.append(Fault(str(error), ("world",)))
-        common = self.texts()
-        procedure, warnings = self.procedure(self.known_tools(common))
+        fields = self.parse_fields()
+        procedure, warnings = self.parse_procedure(self.known_tools(fields))
         if self.faults:
             raise TaskError(self.faults)
-        common |= {
+        fields |= {
             "id": file.id,
             "prompt": file.prompt,
             "world": file.world,
@@ -57,41 +57,46 @@ class TaskBuilder:
             "most_calls": file.most_calls,
             "warnings": (*map(str, self.document.warnings), *warnings),
         }
-        common |= self.of_world()
+        fields |= self._world_fields()
         if procedure is not None:
-            return self.completed(Task(procedure=procedure, actions=tuple(self.actions.values()), **common))
-        rules = {name: common[name] for name in ("reads", "neutral", "forbid", "unlisted")}
-        if common["tools"] is not None:
-            rules["tools"] = {tool.name: tool for tool in common["tools"]}
-        edges = {state: after or {} for state, after in (file.transitions or {}).items()}
-        made = Automaton.from_transitions(
+            return self._complete(Task(procedure=procedure, actions=tuple(self.actions.values()), **fields))
+        return self._complete(Task(automaton=self._automaton(fields), **fields))
+
+    def _automaton(self, fields: Mapping[str, Any]) -> Automaton:
+        """The automaton that the file spells out with `start`, `accept` and `transitions`."""
+        file = self.file
+        rules = {name: fields[name] for name in ("reads", "neutral", "forbid", "unlisted")}
+        if fields["tools"] is not None:
+            rules["tools"] = {tool.name: tool for tool in fields["tools"]}
+        edges = {state: targets or {} for state, targets in (file.transitions or {}).items()}
+        return Automaton.from_transitions(
             self.actions, file.start or "", file.accept or [], edges, golden=file.golden, **rules
         )
-        return self.completed(Task(automaton=made, **common))
 
-    def known_tools(self, texts: Mapping[str, Any]) -> set[str]:
-        """The tools that the task speaks of, and those of its world."""
-        patterns = (*self.actions.values(), *texts["reads"], *texts["neutral"], *(one.call for one in texts["forbid"]))
-        listed = {tool.name for tool in texts["tools"] or ()}
+    def known_tools(self, fields: Mapping[str, Any]) -> set[str]:
+        """The tools that the task names anywhere, and those of its world."""
+        forbidden = (one.call for one in fields["forbid"])
+        patterns = (*self.actions.values(), *fields["reads"], *fields["neutral"], *forbidden)
+        listed = {tool.name for tool in fields["tools"] or ()}
         return listed | {one.tool for one in patterns} | set(self.world.tools if self.world else ())
 
-    def completed(self, task: Task) -> Task:
-        """The task with what is odd about it, in its world, where it names one."""
-        if told := task.automaton.alphabet.overlaps:
-            warnings = (str(self.document.problem(one.message, one.where)) for one in told)
+    def _complete(self, task: Task) -> Task:
+        """Add the warnings about overlapping patterns, and let the world complete the task."""
+        if overlaps := task.automaton.alphabet.overlaps:
+            warnings = (str(self.document.problem(one.message, one.where)) for one in overlaps)
             task = replace(task, warnings=(*task.warnings, *warnings))
         return task if self.world is None else self.world.complete(task)
 
-    def of_world(self) -> dict[str, Any]:
-        """What only a task of a world has."""
+    def _world_fields(self) -> dict[str, Any]:
+        """The fields that only a task with a world has."""
         file = self.file
         if self.world is None:
-            given = [name for name in _OF_WORLDS if getattr(file, name)]
+            given = [name for name in _WORLD_FIELDS if getattr(file, name)]
             if given:
                 raise TaskError.of(f"'{given[0]}' belongs to a task of a world; name it in 'world'", given[0])
             return {}
         start = self._start(self.world)
-        goal = None if file.goal is None else self._text(("goal",), file.goal, parser.matcher)
+        goal = None if file.goal is None else self._parse(("goal",), file.goal, parser.matcher)
         policies = [self._policy(place, entry) for place, entry in enumerate(file.policies)]
         decoys = {name: self._decoy(name, entry) for name, entry in file.decoys.items()}
         if self.faults:
@@ -128,14 +133,14 @@ class TaskBuilder:
 
     def _decoy(self, name: str, entry: DecoyEntry) -> Decoy:
         where = ("decoys", name, "calls")
-        calls = [self._text((*where, place), text, parser.call) for place, text in enumerate(entry.calls)]
+        calls = [self._parse((*where, place), text, parser.call) for place, text in enumerate(entry.calls)]
         if entry.harm is not None and entry.harm not in list(HarmKind):
             message = f"no kind of harm '{entry.harm}'{nearest(entry.harm, [kind.value for kind in HarmKind])}"
             self.faults.append(Fault(message, ("decoys", name, "harm")))
         return Decoy(calls, entry.harm, entry.fools)
 
-    def texts(self) -> dict[str, Any]:
-        """What stands in call notation, but for the procedure."""
+    def parse_fields(self) -> dict[str, Any]:
+        """Parse the fields in call notation, except the procedure."""
         file = self.file
         for name in file.actions:
             self._action(name)
@@ -148,17 +153,13 @@ class TaskBuilder:
             "answer": self._answer(),
         }
 
-    def procedure(self, tools: Collection[str] = ()) -> tuple[Procedure | None, tuple[str, ...]]:
-        """The procedure, and what is odd about it; `tools` are known to the task."""
+    def parse_procedure(self, tools: Collection[str] = ()) -> tuple[Procedure | None, tuple[str, ...]]:
+        """Parse the procedure, if the file has one, and return the parser's warnings; `tools` help with wrong names."""
         file = self.file
         outright = {"start": file.start, "accept": file.accept, "transitions": file.transitions}
         given = [name for name, value in outright.items() if value is not None]
         if file.procedure is None:
-            if not given:
-                self.faults.append(Fault("'procedure' is missing: say what may be done, as in create >> deposit"))
-            for name in outright:
-                if given and name not in given:
-                    self.faults.append(Fault(f"'{name}' is missing beside '{given[0]}'", (given[0],)))
+            self._require_automaton(given, list(outright))
             return None, ()
         if given:
             self.faults.append(
@@ -166,72 +167,82 @@ class TaskBuilder:
             )
         if file.golden != "acyclic":
             self.faults.append(Fault("'golden' goes with 'transitions'; a procedure has no circles", ("golden",)))
-        found = self._text(
+        found = self._parse(
             ("procedure",),
             file.procedure,
             lambda text: parser.procedure(text, self._action, tuple(file.actions), tools),
         )
         if found is None:
             return None, ()
-        told = (self.document.problem(warning, ("procedure",)) for warning in found.warnings)
-        return found.procedure, tuple(map(str, told))
+        warnings = (self.document.problem(warning, ("procedure",)) for warning in found.warnings)
+        return found.procedure, tuple(map(str, warnings))
+
+    def _require_automaton(self, given: list[str], fields: list[str]) -> None:
+        """Add a fault for each missing field of a task without a procedure."""
+        if not given:
+            self.faults.append(Fault("'procedure' is missing: say what may be done, as in create >> deposit"))
+            return
+        for name in fields:
+            if name not in given:
+                self.faults.append(Fault(f"'{name}' is missing beside '{given[0]}'", (given[0],)))
 
     def _action(self, name: str) -> Action | None:
-        """The action of that name; those that it speaks of are read first."""
+        """The action of that name; the actions that it refers to are parsed first."""
         if name in self.actions or name not in self.file.actions:
             return self.actions.get(name)
-        if name in self.reading:
-            circle = " → ".join([*self.reading[self.reading.index(name) :], name])
+        if name in self._parsing:
+            circle = " → ".join([*self._parsing[self._parsing.index(name) :], name])
             self.faults.append(Fault(f"result_of goes in a circle: {circle}", ("actions", name)))
-            return _UNREAD
-        self.reading.append(name)
+            return _BROKEN
+        self._parsing.append(name)
         text = self.file.actions[name]
-        found = self._text(("actions", name), text, lambda text: parser.action(text, self._action))
-        self.reading.pop()
-        self.actions[name] = (found or _UNREAD).named(name)
+        found = self._parse(("actions", name), text, lambda text: parser.action(text, self._action))
+        self._parsing.pop()
+        self.actions[name] = (found or _BROKEN).named(name)
         return self.actions[name]
 
     def _patterns(self, key: str, texts: list[str]) -> tuple[Action, ...]:
         found: list[Action] = []
         for place, text in enumerate(texts):
             where = (key, place)
-            read = self._pattern(where, text)
-            if read is not None:
-                found.append(read)
+            pattern = self._pattern(where, text)
+            if pattern is not None:
+                found.append(pattern)
             elif self.document.cut_at(where):
-                break  # what YAML made of the rest of this call is not worth an error each
+                break  # YAML split this call into several items: one error is enough
         return tuple(found)
 
     def _pattern(self, where: tuple[str | int, ...], text: str) -> Action | None:
-        """A pattern of calls, or an action by its name."""
-        read: Action | None = self.actions.get(text.strip()) or self._text(where, text, parser.action)
-        return read
+        """A call pattern, or the action of that name."""
+        pattern: Action | None = self.actions.get(text.strip()) or self._parse(where, text, parser.action)
+        return pattern
 
     def _forbid(self) -> tuple[Forbidden, ...]:
         found: list[Forbidden] = []
         for place, entry in enumerate(self.file.forbid):
             given = ForbidEntry(call=entry, why=None) if isinstance(entry, str) else entry
             where = ("forbid", place) if isinstance(entry, str) else ("forbid", place, "call")
-            read = self._pattern(where, given.call)
-            if read is not None:
-                found.append(Forbidden(read, given.severity, given.why))
+            pattern = self._pattern(where, given.call)
+            if pattern is not None:
+                found.append(Forbidden(pattern, given.severity, given.why))
         return tuple(found)
 
     def _tools(self) -> tuple[Tool, ...] | None:
         if self.file.tools is None:
             return None
-        found = [self._text(("tools", place), text, parser.tool) for place, text in enumerate(self.file.tools)]
+        found = [self._parse(("tools", place), text, parser.tool) for place, text in enumerate(self.file.tools)]
         return tuple(tool for tool in found if tool is not None)
 
     def _answer(self) -> Matcher | None:
         if self.file.answer is None:
             return None
-        read: Matcher | None = self._text(("answer",), self.file.answer, parser.matcher)
-        return read
+        matcher: Matcher | None = self._parse(("answer",), self.file.answer, parser.matcher)
+        return matcher
 
-    def _text(self, where: tuple[str | int, ...], text: str, read: Any) -> Any:
+    def _parse(self, where: tuple[str | int, ...], text: str, parse: Any) -> Any:
+        """The parsed text, or None with a fault at `where` if it does not parse."""
         try:
-            return read(text)
+            return parse(text)
         except NotationError as error:
             message, offset = error.message, error.position
             if cut := self.document.cut_at(where):

@@ -1,4 +1,4 @@
-"""Task files: a task as JSON with its automaton outright, or as YAML with its procedure."""
+"""Writing task files: JSON with the automaton itself, or YAML with the procedure."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _OTHER_BREAKS: Final = re.compile("[\r\x85\u2028\u2029\ufeff]")
 
 
 def as_json(*tasks: Task) -> str:
-    """A task file of these tasks, with their automata outright."""
-    files = [_record(task, {name: action.notation for name, action in _named(task).items()}, _transitions(task))
+    """A JSON task file with the automaton of each task."""
+    files = [_record(task, {name: action.notation for name, action in _named_actions(task).items()}, _transitions(task))
              for task in tasks]  # fmt: skip
     return json.dumps(files[0] if len(files) == 1 else files, indent=1)
 
 
 def as_yaml(task: Task, comments: Iterable[str] = ()) -> str:
-    """A task file with the task's procedure, for people to edit; `comments` stand at its head."""
+    """A YAML task file with the procedure, for people to edit; `comments` are written at the top."""
     actions = {str(action.name): action.notation for action in task.actions}
     record = _record(task, actions, {"procedure": str(task.procedure) or "()"}, always=("reads", "neutral"))
     return _comment(comments) + _dump(_quote_calls(record))
 
 
-def _named(task: Task) -> dict[str, Action]:
+def _named_actions(task: Task) -> dict[str, Action]:
     alphabet = task.automaton.alphabet
     return dict(zip(alphabet.names, alphabet.actions, strict=True))
 
@@ -55,7 +55,7 @@ def _transitions(task: Task) -> dict[str, Any]:
 def _record(
     task: Task, actions: Mapping[str, str], steps: Mapping[str, Any], always: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """The fields of a task file in their order; empty ones are left out, but for those that are `always` there."""
+    """The fields of a task file in order, without the empty ones; `always` names fields to keep when empty."""
     alphabet = task.automaton.alphabet
     record: dict[str, Any] = {
         "version": VERSION,
@@ -82,7 +82,7 @@ def _record(
 
 
 class _Quoted(str):
-    """Text that is always quoted, as calls are."""
+    """Text that YAML must quote, such as a call."""
 
     __slots__ = ()
 
@@ -124,7 +124,7 @@ def _dumper() -> type[yaml.SafeDumper]:
 def _represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = "'" if isinstance(text, _Quoted) else "|" if "\n" in text else None
     if _OTHER_BREAKS.search(text):
-        style = '"'  # where they are escaped
+        style = '"'  # escapes them
     return dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style=style)
 
 
@@ -132,5 +132,5 @@ def _comment(lines: Iterable[str]) -> str:
     return "".join(f"# {_UNPRINTABLE.sub(_escape, line)}\n" for line in lines)
 
 
-def _escape(sign: re.Match[str]) -> str:
-    return sign[0].encode("ascii", "backslashreplace").decode() if ord(sign[0]) > 127 else f"\\x{ord(sign[0]):02x}"
+def _escape(found: re.Match[str]) -> str:
+    return found[0].encode("ascii", "backslashreplace").decode() if ord(found[0]) > 127 else f"\\x{ord(found[0]):02x}"

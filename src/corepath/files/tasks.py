@@ -1,55 +1,45 @@
-"""Loading tasks from files."""
+"""Loading tasks from files and from text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from corepath.errors import Fault, InputError, Problem, TaskError, count, nearest
-from corepath.files.schema import TYPED, DecoyEntry, ForbidEntry, PolicyEntry, TaskFile
+from corepath.files.document import Document, read_json, read_yaml
+from corepath.files.folders import TASK_ENDINGS, find_files
+from corepath.files.schema import TYPED, TaskFile
 from corepath.files.task_builder import TaskBuilder
-from corepath.files.validation import expected, kind_of, other_version
-from corepath.files.yaml import Located, read_json, read_yaml
+from corepath.files.validation import task_file_problem, version_problem
 from corepath.task import Task
+from corepath.values import parse_json
 
-TASK_ENDINGS = (".yaml", ".yml", ".json")
+_Reader = Callable[[str, str], list[Document]]
 
 
 def load_tasks(*paths: str | Path) -> dict[str, Task]:
-    """The tasks in files, or in folders and all below them but for the folders of runs, by id.
+    """Load the tasks in files and folders, by id; hidden files and run folders in a folder are skipped.
 
-    Raises `InputError` with everything that is wrong in any of them.
+    Raises `InputError` with every problem in any of the files.
     """
-    tasks: dict[str, Task] = {}
-    problems: list[Problem] = []
-    origin: dict[str, Located] = {}
-    for file in _task_files(paths):
-        try:
-            documents = _documents(file)
-        except InputError as error:
-            problems += error.problems
-            continue
-        for document in documents:
-            try:
-                task = _task(document)
-            except InputError as error:
-                problems += error.problems
-                continue
-            if task.id in tasks:
-                first = origin[task.id].problem("", ("id",))
-                message = f"task '{task.id}' is already in {first.file}:{first.line}; give this one another id"
-                problems.append(document.problem(message, ("id",)))
-            tasks[task.id], origin[task.id] = task, document
-    if problems:
-        raise InputError(problems)
-    return tasks
+    return _build_tasks(partial(_read_file, file) for file in _task_files(paths))
+
+
+def parse_tasks(text: str, name: str = "text") -> dict[str, Task]:
+    """Read the tasks in a YAML or JSON text, by id, as `load_tasks` reads those in a file.
+
+    Raises `InputError` with every problem in the text, as `name:line:column`.
+    """
+    text = text.removeprefix("\ufeff")
+    return _build_tasks([partial(_read_text, name, text, read_json if _is_json(text) else read_yaml)])
 
 
 def load_task(path: str | Path) -> Task:
-    """The one task in a file; of several the one that is named, as in `tasks.yaml::bank/transfer`."""
+    """Load the only task in a file, or the one named by its id, as in `tasks.yaml::bank/transfer`."""
     file, _, id_ = str(path).partition("::")
     tasks = load_tasks(file)
     if not id_ and len(tasks) == 1:
@@ -63,19 +53,15 @@ def load_task(path: str | Path) -> Task:
     raise InputError([Problem(file, 1, 1, f"has {count(len(tasks), 'task')} ({few}){example}")])
 
 
+# Reading
+
+
 def _task_files(paths: Iterable[str | Path]) -> list[Path]:
     files: list[Path] = []
     problems: list[Problem] = []
     for path in map(Path, paths):
         if path.is_dir():
-            inside = sorted(
-                one
-                for one in path.rglob("*")
-                if one.suffix in TASK_ENDINGS
-                and one.is_file()
-                and not any(part.startswith(".") for part in one.relative_to(path).parts)
-                and not any((above / "episodes.jsonl").is_file() for above in one.parents if above.is_relative_to(path))
-            )
+            inside = list(find_files(path, *TASK_ENDINGS))
             files += inside
             if not inside:
                 problems.append(Problem(str(path), 1, 1, "no task files here; they end in .yaml, .yml or .json"))
@@ -88,89 +74,101 @@ def _task_files(paths: Iterable[str | Path]) -> list[Path]:
     return list({file.resolve(): file for file in files}.values())
 
 
-def _documents(file: Path) -> list[Located]:
+def _read_file(file: Path) -> list[Document]:
     try:
         raw = file.read_bytes()
     except OSError as error:
         raise InputError([Problem(str(file), 1, 1, f"cannot be read: {error.strerror}")]) from None
     try:
-        source = raw.decode("utf-8-sig")
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         column = error.start - raw.rfind(b"\n", 0, error.start)
         message = f"not UTF-8: the byte 0x{raw[error.start]:02x}; save the file as UTF-8"
         raise InputError([Problem(str(file), line, column, message)]) from None
-    read = read_json if file.suffix == ".json" else read_yaml
-    documents = [item for one in read(str(file), source) for item in one.items()] if source.strip() else []
+    return _read_text(str(file), text, read_json if file.suffix == ".json" else read_yaml)
+
+
+def _read_text(name: str, text: str, read: _Reader) -> list[Document]:
+    """A document for each task in a text."""
+    documents = [task for document in read(name, text) for task in document.split()] if text.strip() else []
     if not documents:
-        raise InputError([Problem(str(file), 1, 1, "no task in this file; a task has at least an id and a procedure")])
+        raise InputError([Problem(name, 1, 1, "no task here; a task has at least an id and a procedure")])
     return documents
 
 
-def _task(document: Located) -> Task:
+def _is_json(text: str) -> bool:
+    """Whether a text is JSON as a whole; YAML cannot read all of JSON, such as tabs and very long keys."""
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        parse_json(text)
+    except ValueError:
+        return False
+    return True
+
+
+# Building
+
+
+def _build_tasks(readers: Iterable[Callable[[], list[Document]]]) -> dict[str, Task]:
+    """Build the tasks of all documents. Raises `InputError` with every problem in any of them."""
+    tasks: dict[str, Task] = {}
+    problems: list[Problem] = []
+    origin: dict[str, Document] = {}
+    for read in readers:
+        try:
+            documents = read()
+        except InputError as error:
+            problems += error.problems
+            continue
+        for document in documents:
+            try:
+                task = _build_task(document)
+            except InputError as error:
+                problems += error.problems
+                continue
+            if task.id in tasks:
+                first = origin[task.id].problem("", ("id",))
+                message = f"task '{task.id}' is already in {first.file}:{first.line}; give this one another id"
+                problems.append(document.problem(message, ("id",)))
+            tasks[task.id], origin[task.id] = task, document
+    if problems:
+        raise InputError(problems)
+    return tasks
+
+
+def _build_task(document: Document) -> Task:
     if not isinstance(document.data, dict):
         raise InputError([document.problem("a task is a mapping with an id and a procedure")])
     data = document.data | {name: document.typed(name) for name in TYPED if name in document.data}
-    if wrong := other_version(data):
+    if wrong := version_problem(data):
         raise InputError([document.problem(wrong, ("version",))])
     problems: list[Problem] = []
     try:
-        return TaskBuilder(document, TaskFile.model_validate(data)).task()
+        return TaskBuilder(document, TaskFile.model_validate(data)).build()
     except ValidationError as error:
-        problems = [_model_problem(document, one) for one in error.errors()]
-        wrong_fields = {one["loc"][0] for one in error.errors()}
-        rest = {name: value for name, value in data.items() if name not in wrong_fields}
-        builder = TaskBuilder(document, TaskFile.model_validate({"id": "?", **rest}))
-        common = builder.texts()
-        if builder.file.procedure is not None and "actions" not in wrong_fields:
-            builder.procedure(builder.known_tools(common))
-        faults: Iterable[Fault] = builder.faults
+        problems = [task_file_problem(document, one) for one in error.errors()]
+        faults = _faults_beside(document, data, {one["loc"][0] for one in error.errors()})
     except TaskError as error:
         faults = error.problems
-    problems += [document.problem(one.message, _place(one), one.offset, at_key=one.at_key) for one in faults]
+    problems += [document.problem(one.message, _field(one), one.offset, at_key=one.at_key) for one in faults]
     raise InputError(sorted(problems, key=lambda one: (one.line, one.column)))
 
 
-def _place(fault: Fault) -> tuple[str | int, ...]:
-    """The field that a fault stands in; an action without a name stands in the procedure."""
+def _faults_beside(document: Document, data: Mapping[str, Any], rejected: set[str | int]) -> Iterable[Fault]:
+    """The faults in the fields that the model did not reject, so that all mistakes are reported at once."""
+    rest = {name: value for name, value in data.items() if name not in rejected}
+    builder = TaskBuilder(document, TaskFile.model_validate({"id": "?", **rest}))
+    fields = builder.parse_fields()
+    if builder.file.procedure is not None and "actions" not in rejected:
+        builder.parse_procedure(builder.known_tools(fields))
+    return builder.faults
+
+
+def _field(fault: Fault) -> tuple[str | int, ...]:
+    """The path of a fault's field; an action without a name is written in the procedure."""
     match fault.where:
         case ("actions", int()):
             return ("procedure",)
     return fault.where
-
-
-_ENTRIES: Mapping[Any, type[BaseModel]] = {"forbid": ForbidEntry, "policies": PolicyEntry, "decoys": DecoyEntry}
-_OTHER_FIELDS = {
-    **dict.fromkeys(("steps", "workflow", "plan", "path", "sequence"), "procedure"),
-    **dict.fromkeys(("name", "task", "task_id"), "id"),
-    **dict.fromkeys(("description", "instruction", "question"), "prompt"),
-    **dict.fromkeys(("forbidden", "never"), "forbid"),
-}
-"""What the fields of a task are called elsewhere."""
-
-
-def _model_problem(document: Located, error: Any) -> Problem:
-    where = error["loc"]
-    if where[0] == "forbid":  # the third part says which of its two forms an entry has
-        where = (*where[:2], *where[3:])
-    name = str(where[-1])
-    if error["input"] is None and any(sign in name for sign in '()="'):
-        message = (
-            f"YAML ended a call at ',' and made a field of the rest, '{name}'; put the whole call in single quotes"
-        )
-        return document.problem(message, where, at_key=True)
-    match error["type"]:
-        case "missing":
-            return document.problem(f"'{name}' is missing", where)
-        case "extra_forbidden":
-            known = TaskFile if len(where) == 1 else _ENTRIES[where[0]]
-            meant = _OTHER_FIELDS.get(name) if known is TaskFile else None
-            hint = f"; write '{meant}'" if meant else nearest(name, known.model_fields)
-            return document.problem(f"no field '{name}'{hint}", where, at_key=True)
-        case "string_type" if where == ("procedure",) and isinstance(error["input"], list):
-            message = "expected text, not a list; write the steps as a >> b"
-        case "string_type" if isinstance(error["input"], (dict, list)):
-            message = f"expected text, not {kind_of(error['input'])}; a call with ':' or ',' goes in single quotes"
-        case _:
-            message = expected(error)
-    return document.problem(message, where)

@@ -1,18 +1,18 @@
-"""What is known of a benchmark's tools: which only read, which are neutral, and how their arguments are compared.
+"""Tool files: which tools of a benchmark only read, which are neutral, and how their arguments are compared.
 
 A tool file is YAML:
 
     version: 1
-    reads: [get_*, calculate]                 # names of tools, or globs; they change nothing
+    reads: [get_*, calculate]                 # tools, or globs, that change nothing
     neutral: [transfer_to_human_agents]       # never held against the agent
-    arguments:                                # a tool or a glob, its arguments, and how each is compared
+    arguments:                                # how the arguments of a tool, or of a glob, are compared
       send_message: {text: any}               # free text: any value will do
-      pay: {amount: approx 0.01}              # a number, within 0.01; `approx` alone is within a millionth of it
+      pay: {amount: approx 0.01}              # within 0.01; `approx` alone means within a millionth of the value
       book: {guests: unordered, guests.age: approx}          # a list in any order; a field of its items
       exchange: {items: paired with new_items}               # two lists that are permuted together
-    tools: ['pay(to, amount, currency="EUR")']               # optional: all the tools there are, with their defaults
+    tools: ['pay(to, amount, currency="EUR")']               # optional: all tools, with their defaults
 
-A tool that is neither a read nor neutral writes; where globs make it both, it is neutral.
+All other tools write. A tool that globs make both a read and neutral is neutral.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from corepath.errors import Fault, InputError, NotationError, Problem, TaskError, nearest
 from corepath.files import VERSION
-from corepath.files.yaml import Located, read_mapping
+from corepath.files.document import Document, read_mapping
 from corepath.notation import parser
 from corepath.notation.action import Tool
 
-_RULE: Final = re.compile(r"(?P<kind>any|approx|unordered|paired with)(?: +(?P<what>\S.*))?", re.DOTALL)
+_RULE: Final = re.compile(r"(?P<kind>any|approx|unordered|paired with)(?: +(?P<detail>\S.*))?", re.DOTALL)
 _RULES: Final = "any, approx, approx 0.01, unordered, or paired with another argument"
 
 
 @dataclass(frozen=True)
-class Rule:
-    """How an argument is compared; `tol` goes with approx, `other` is the argument that a list is paired with."""
+class ArgumentRule:
+    """How an argument is compared: `tol` is the tolerance of approx, `other` the list that a list is paired with."""
 
     kind: Literal["any", "approx", "unordered", "paired with"]
     tol: float | None = None
@@ -52,9 +52,9 @@ class Rule:
 
 @dataclass(frozen=True)
 class Tools:
-    """What is known of a benchmark's tools. `arguments` has the rules as a tool file writes them.
+    """The content of a tool file; `arguments` holds the rules as they are written there.
 
-    What cannot be right in it is a `TaskError`; `warnings` are what was odd in the file.
+    Raises `TaskError` for names and rules that contradict each other. `warnings` come from reading the file.
     """
 
     reads: Sequence[str] = ()
@@ -64,58 +64,58 @@ class Tools:
     warnings: Sequence[str] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        if faults := [*self._wrong_names(), *self._wrong_rules()]:
+        if faults := [*self._name_faults(), *self._rule_faults()]:
             raise TaskError(faults)
 
     def kind(self, tool: str) -> Literal["neutral", "read", "write"]:
-        """What the tool does."""
+        """Whether the tool is neutral, reads or writes."""
         if any(fnmatchcase(tool, glob) for glob in self.neutral):
             return "neutral"
         return "read" if any(fnmatchcase(tool, glob) for glob in self.reads) else "write"
 
-    def rules(self, tool: str) -> dict[str, Rule]:
-        """How the tool's arguments are compared, by path; what is said of the tool itself outdoes a glob."""
-        found: dict[str, Rule] = {}
+    def rules(self, tool: str) -> dict[str, ArgumentRule]:
+        """The rules for the tool's arguments, by path; a rule for the tool itself overrides those of globs."""
+        found: dict[str, ArgumentRule] = {}
         for name in sorted(self.arguments, key=lambda name: name == tool):
             if fnmatchcase(tool, name):
-                found |= {argument: read_rule(text) for argument, text in self.arguments[name].items()}
+                found |= {argument: parse_rule(text) for argument, text in self.arguments[name].items()}
         return found
 
     def parameters(self, tool: str) -> list[str] | None:
-        """The names of the tool's parameters, where they are known."""
+        """The names of the tool's parameters, or None if they are not known."""
         known = next((one for one in self.tools or () if one.name == tool), None)
         return None if known is None or known.parameters is None else list(known.parameters)
 
-    def _wrong_names(self) -> Iterable[Fault]:
+    def _name_faults(self) -> Iterable[Fault]:
         for place, name in enumerate(self.neutral):
             if name in self.reads:
-                yield Fault(f"'{name}' is in reads and in neutral; it can be one of them", ("neutral", place))
+                yield Fault(f"'{name}' is in both reads and neutral; keep one of them", ("neutral", place))
         if self.tools is None:
             return
         signatures: dict[str, Tool] = {}
         for place, tool in enumerate(self.tools):
             if signatures.setdefault(tool.name, tool) != tool:
-                yield Fault(f"tool '{tool.name}' is there twice, with other parameters", ("tools", place))
+                yield Fault(f"tool '{tool.name}' is listed twice, with different parameters", ("tools", place))
         for key, names in (("reads", self.reads), ("neutral", self.neutral), ("arguments", self.arguments)):
             for place, name in enumerate(names):
                 if not is_glob(name) and name not in signatures:
                     where = (key, name if key == "arguments" else place)
                     yield Fault(f"no tool '{name}'{nearest(name, signatures)}", where)
 
-    def _wrong_rules(self) -> Iterable[Fault]:
+    def _rule_faults(self) -> Iterable[Fault]:
         for tool, rules in self.arguments.items():
             for path, text in rules.items():
                 try:
-                    rule = read_rule(text)
+                    rule = parse_rule(text)
                 except TaskError as error:
                     why: str | None = str(error)
                 else:
-                    why = self._why_not(tool, path, rule.other)
+                    why = self._contradiction(tool, path, rule.other)
                 if why is not None:
                     yield Fault(why, ("arguments", tool, path))
 
-    def _why_not(self, tool: str, path: str, other: str | None) -> str | None:
-        """Why there can be no such rule."""
+    def _contradiction(self, tool: str, path: str, other: str | None) -> str | None:
+        """Why a well-formed rule cannot apply, or None if it can."""
         if other == path:
             return f"'{path}' is paired with itself; name the other list"
         if other is not None and other.rpartition(".")[0] != path.rpartition(".")[0]:
@@ -128,14 +128,14 @@ class Tools:
 
 
 def load_tools(path: str | Path) -> Tools:
-    """What a tool file says. Raises `InputError` with all that is wrong in it."""
+    """Load a tool file. Raises `InputError` with every problem in it."""
     document = read_mapping(path, "a tool file is one mapping, as in reads: [get_*]")
     try:
-        read = _ToolFile.model_validate(document.data)
+        file = _ToolFile.model_validate(document.data)
         warnings = tuple(map(str, document.warnings))
-        return Tools(read.reads, read.neutral, read.arguments, _signatures(read.tools), warnings)
+        return Tools(file.reads, file.neutral, file.arguments, _signatures(file.tools), warnings)
     except ValidationError as error:
-        raise InputError([_wrong(document, one) for one in error.errors()]) from None
+        raise InputError([_field_problem(document, one) for one in error.errors()]) from None
     except TaskError as error:
         raise InputError([document.problem(one.message, one.where) for one in error.problems]) from None
 
@@ -150,7 +150,7 @@ class _ToolFile(BaseModel):
     tools: list[str] | None = None
 
 
-def _wrong(document: Located, error: Any) -> Problem:
+def _field_problem(document: Document, error: Any) -> Problem:
     where = tuple(part for part in error["loc"] if part != "[key]")
     match error["type"]:
         case "extra_forbidden":
@@ -180,23 +180,23 @@ def _signatures(texts: list[str] | None) -> tuple[Tool, ...] | None:
 
 
 def is_glob(name: str) -> bool:
-    """Whether a name stands for many tools."""
-    return any(sign in name for sign in "*?[")
+    """Whether a name is a pattern for several tools."""
+    return any(character in name for character in "*?[")
 
 
-def read_rule(text: str) -> Rule:
-    """A rule as a tool file writes it."""
+def parse_rule(text: str) -> ArgumentRule:
+    """Parse a rule such as `approx 0.01`. Raises `TaskError` if there is no such rule."""
     found = _RULE.fullmatch(text.strip())
     if found is None:
         raise TaskError.of(f"no rule '{text[:60]}' for an argument; there is {_RULES}")
-    kind, what = found["kind"], found["what"]
+    kind, detail = found["kind"], found["detail"]
     match kind:
         case "approx":
-            return Rule("approx", None if what is None else _tolerance(what))
-        case "paired with" if what is not None:
-            return Rule("paired with", other=what.strip())
-        case "any" | "unordered" if what is None:
-            return Rule(kind)
+            return ArgumentRule("approx", None if detail is None else _tolerance(detail))
+        case "paired with" if detail is not None:
+            return ArgumentRule("paired with", other=detail.strip())
+        case "any" | "unordered" if detail is None:
+            return ArgumentRule(kind)
     raise TaskError.of(f"no rule '{text[:60]}' for an argument; there is {_RULES}")
 
 

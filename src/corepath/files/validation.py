@@ -1,4 +1,4 @@
-"""What is wrong with a record that its model rejects, in the words of the file."""
+"""What is wrong with a record that its pydantic model rejects, in messages for the author of the file."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from corepath.errors import Problem, nearest
 from corepath.files import VERSION
+from corepath.files.document import Document
+from corepath.files.schema import DecoyEntry, ForbidEntry, PolicyEntry, TaskFile
 
 
-def other_version(data: Mapping[str, Any]) -> str | None:
-    """An error message if the record is of a version that is not known here."""
+def version_problem(data: Mapping[str, Any]) -> str | None:
+    """An error message if the record has a version that this corepath cannot read."""
     version = str(data.get("version", VERSION))
     if version.isdecimal() and int(version) != VERSION:
         return f"version {version} is not known here; this corepath reads version {VERSION}"
     return None
 
 
-def expected(error: Any) -> str:
-    """What a value should have been, in the words of the file."""
+def describe_mismatch(error: Any) -> str:
+    """What a field should hold, and what it holds."""
     if error["type"] == "string_unicode":
         return "the text holds half a character (a lone surrogate)"
     wanted = {
@@ -40,17 +43,18 @@ def expected(error: Any) -> str:
     given = error["input"]
     if wanted and given is None:
         return f"expected {wanted}, but nothing is there"
-    shown = f"'{given[:60]}'" if isinstance(given, str) and error["type"] != "list_type" else kind_of(given)
     if error["type"] == "list_type" and isinstance(given, str):
         call = given[:60] if "(" in given or error["loc"][0] == "tags" else f"{given[:60]}(...)"
         return f"expected a list, not text; write ['{call}']"
+    if not wanted:
+        return f"{error['msg'][0].lower()}{error['msg'][1:]}"
     if error["type"] in ("too_short", "too_long"):
-        shown = str(len(given))
-    return f"expected {wanted}, not {shown}" if wanted else f"{error['msg'][0].lower()}{error['msg'][1:]}"
+        return f"expected {wanted}, not {len(given)}"
+    return f"expected {wanted}, not " + (f"'{given[:60]}'" if isinstance(given, str) else describe_kind(given))
 
 
-def kind_of(value: Any) -> str:
-    """The kind of a YAML or JSON value in words, or a number itself."""
+def describe_kind(value: Any) -> str:
+    """The kind of a YAML or JSON value in words; a number or boolean as it is."""
     match value:
         case bool() | int() | float():
             return json.dumps(value)[:60]
@@ -61,22 +65,74 @@ def kind_of(value: Any) -> str:
     return "a mapping"
 
 
+# Task files
+
+_ENTRIES: Mapping[Any, type[BaseModel]] = {"forbid": ForbidEntry, "policies": PolicyEntry, "decoys": DecoyEntry}
+_OTHER_FIELDS = {
+    **dict.fromkeys(("steps", "workflow", "plan", "path", "sequence"), "procedure"),
+    **dict.fromkeys(("name", "task", "task_id"), "id"),
+    **dict.fromkeys(("description", "instruction", "question"), "prompt"),
+    **dict.fromkeys(("forbidden", "never"), "forbid"),
+}
+"""Names that other tools use for the fields of a task."""
+
+
+def task_file_problem(document: Document, error: Any) -> Problem:
+    """Convert an error of the task file model to a problem with its place."""
+    where = error["loc"]
+    if where[0] == "forbid":  # its third part only says which form the entry has
+        where = (*where[:2], *where[3:])
+    name = str(where[-1])
+    if error["input"] is None and any(sign in name for sign in '()="'):
+        message = (
+            f"YAML ended a call at ',' and made a field of the rest, '{name}'; put the whole call in single quotes"
+        )
+        return document.problem(message, where, at_key=True)
+    match error["type"]:
+        case "missing":
+            return document.problem(f"'{name}' is missing", where)
+        case "extra_forbidden":
+            return document.problem(f"no field '{name}'{_field_hint(where)}", where, at_key=True)
+        case "string_type":
+            return document.problem(_not_text(where, error), where)
+    return document.problem(describe_mismatch(error), where)
+
+
+def _field_hint(where: tuple[str | int, ...]) -> str:
+    """The end of an error about an unknown field: the one that was probably meant."""
+    name = str(where[-1])
+    if len(where) > 1:
+        return nearest(name, _ENTRIES[where[0]].model_fields)
+    return f"; write '{_OTHER_FIELDS[name]}'" if name in _OTHER_FIELDS else nearest(name, TaskFile.model_fields)
+
+
+def _not_text(where: tuple[str | int, ...], error: Any) -> str:
+    given = error["input"]
+    if where == ("procedure",) and isinstance(given, list):
+        return "expected text, not a list; write the steps as a >> b"
+    if isinstance(given, (dict, list)):
+        return f"expected text, not {describe_kind(given)}; a call with ':' or ',' goes in single quotes"
+    return describe_mismatch(error)
+
+
+# Episodes and manifests
+
 _OTHER_NAMES = {
     "task": ("task_id", "taskId", "task_name", "taskName", "id"),
     "calls": ("tool_calls", "toolCalls", "steps", "actions", "trajectory", "trace"),
     "tool": ("name", "tool_name", "toolName", "function", "function_name", "action"),
     "arguments": ("args", "input", "tool_input", "parameters", "params", "kwargs", "toolInput"),
 }
-"""What the required fields of an episode and of a call are called elsewhere."""
+"""Names that other tools use for the required fields of an episode and of a call."""
 _OTHER_FORMATS = (
     *("messages", "choices", "output", "contents", "candidates", "resourceSpans", "resource_spans", "scopeSpans"),
     *("spans", "samples", "jsonrpc", "trajectory", "simulations", "traj", "role", "trace_id"),
 )
-"""What records of other formats have at their top."""
+"""Top-level fields by which records of other formats are recognised."""
 
 
 def episode_problems(data: Mapping[str, Any], errors: Iterable[Any]) -> str:
-    """What is wrong with an episode; where it looks like a record of another format, that alone."""
+    """What is wrong with an episode; for a record of another format, only how to import it."""
     other = next((name for name in _OTHER_FORMATS if name in data), None)
     if other is not None and "calls" not in data:
         return f"'calls' is missing, and '{other}' is there; make episodes of other formats with: corepath import"
@@ -84,7 +140,7 @@ def episode_problems(data: Mapping[str, Any], errors: Iterable[Any]) -> str:
 
 
 def record_problems(error: ValidationError) -> list[tuple[tuple[str | int, ...], str]]:
-    """Everything that a model finds wrong in a record: the path of the field, and what is wrong there."""
+    """Everything a model rejects in a record: the path of each field, and what is wrong there."""
     return [(one["loc"], _record_problem(one)) for one in error.errors()]
 
 
@@ -94,7 +150,7 @@ def _record_problem(error: Any) -> str:
         return "'scoring': expected 'paper', 'recommended' or an object of options"
     if error["type"] != "missing":
         what = " with 'tool' and 'arguments'" if error["type"] == "model_type" else ""
-        return f"'{where}': {expected(error).replace('a mapping', f'an object{what}')}"
+        return f"'{where}': {describe_mismatch(error).replace('a mapping', f'an object{what}')}"
     other = next((one for one in _OTHER_NAMES.get(name, ()) if one in given), None)
     if other is not None and not (name == "tool" and isinstance(given[other], dict)):
         return f"'{where}' is missing; it is called '{other}' here, write '{name}'"

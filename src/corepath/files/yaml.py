@@ -1,28 +1,23 @@
-"""YAML and JSON text as plain data that remembers where each value stands.
+"""YAML nodes: composing them, reading plain data from them, and finding where each value is written.
 
-Most fields of a task file are texts, so a scalar is read as the text that stands there (`on`, `12:30`, `0123`,
-`1.10`), but for null. Where a field may be of any type, `Located.typed` gives it that of YAML 1.2's core schema. No tag
-makes an object, so reading a file never runs code.
+No tag creates a Python object, so reading a file never runs code.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass, field
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from corepath.errors import InputError, Problem
-from corepath.values import MOST_DIGITS, parse_json, why_not_json
+from corepath.values import MOST_DIGITS, why_not_json
 
 MOST_VALUES: Final = 1_000_000
-"""A file with more values, aliases counted each time they are used, is refused."""
+"""Maximum number of values in a file; an alias counts every time it is used."""
+DEEPEST_YAML: Final = 100
+"""Maximum depth of nested lists and mappings."""
 
-_Path = tuple[str | int, ...]
 _TAG: Final = "tag:yaml.org,2002:"
 _CORE: Final = {
     "null": (r"^(?:~|null|Null|NULL|)$", [*"~nN", ""]),
@@ -33,99 +28,42 @@ _CORE: Final = {
         [*"-+.0123456789"],
     ),
 }
-"""The scalars of YAML 1.2's core schema that are no texts, and the signs that each may begin with."""
-_KNOWN: Final = {f"{_TAG}{kind}" for kind in ("str", "map", "seq", *_CORE)}
+"""Scalar types of YAML 1.2's core schema other than text: a regular expression, and the possible first characters."""
+_KNOWN_TAGS: Final = {f"{_TAG}{kind}" for kind in ("str", "map", "seq", *_CORE)}
 _SPACE: Final = re.compile(r"\s*")
 _ESCAPE: Final = re.compile(r"\\(?:x..|u....|U.{8}|.)", re.DOTALL)
 
+Entry = tuple[yaml.Node | None, yaml.Node | None]
+"""The node of a key and the node of its value; list items and documents have no key."""
+
 
 class _Loader(yaml.SafeLoader):
-    """Tells scalars apart as YAML 1.2's core schema does."""
+    """Resolves scalars by YAML 1.2's core schema."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012  # as the parent declares it
 
 
-for _kind, (_scalar, _begins) in _CORE.items():
-    _Loader.add_implicit_resolver(f"{_TAG}{_kind}", re.compile(_scalar), _begins)
+for _kind, (_scalar, _first) in _CORE.items():
+    _Loader.add_implicit_resolver(f"{_TAG}{_kind}", re.compile(_scalar), _first)
 
 
-@dataclass
-class Located:
-    """One task's data, and the line and column of each value by path; `at` is its own path in the document."""
-
-    file: str
-    source: str
-    data: Any
-    node: yaml.Node | None
-    at: _Path = ()
-    warnings: list[Problem] = field(default_factory=list)
-
-    def problem(self, message: str, where: _Path = (), offset: int = 0, *, at_key: bool = False) -> Problem:
-        """A problem at a text, or `offset` characters into it; for a key, or what is no text, at the key."""
-        key, node = self.find(where)
-        if node is None:
-            return Problem(self.file, 1, 1, message)
-        if key is not None and (at_key or not isinstance(node, yaml.ScalarNode) or not node.value):
-            node = key
-        mark = node.start_mark
-        if not offset or not isinstance(node, yaml.ScalarNode):
-            return Problem(self.file, mark.line + 1, mark.column + 1, message)
-        index = _index_of(self.source, node, offset)
-        line = mark.line + 1 + self.source.count("\n", mark.index, index)
-        return Problem(self.file, line, index - self.source.rfind("\n", 0, index), message)
-
-    def cut_at(self, where: _Path) -> str | None:
-        """The sign at which YAML ended an unquoted call that went on in the file, if it did."""
-        _, node = self.find(where)
-        if not isinstance(node, yaml.ScalarNode) or node.style is not None or not _unfinished(node.value):
-            return None
-        rest = self.source[node.end_mark.index :].split("\n", 1)[0].lstrip()
-        return rest[0] if rest[:1] in ("#", ",", ":") else None
-
-    def typed(self, name: str) -> Any:
-        """The value of a field, with the types of YAML 1.2's core schema. Raises `InputError` where it is no JSON."""
-        value = self.data[name]
-        if self.node is None:
-            return value  # JSON has its types
-        _, node = self.find((name,))
-        assert node is not None
-        reader = _Reader(self, typed=True)
-        value = reader.value(node, 0)
-        if reader.problems:
-            raise InputError(reader.problems)
-        return value
-
-    def items(self) -> list[Located]:
-        """Each task of a list, or the one that there is."""
-        if not isinstance(self.data, list):
-            return [] if self.data is None else [self]
-        return [
-            Located(self.file, self.source, item, self.node, (*self.at, place), self._warnings_in(place))
-            for place, item in enumerate(self.data)
-        ]
-
-    def _warnings_in(self, place: int) -> list[Problem]:
-        if not self.warnings:
-            return []
-        _, node = self.find((place,))
-        if node is None:
-            return []
-        return [one for one in self.warnings if node.start_mark.line < one.line <= node.end_mark.line + 1]
-
-    def find(self, where: _Path) -> tuple[yaml.Node | None, yaml.Node | None]:
-        """The node at a path and its key, or those of the nearest one above it."""
-        # In JSON, where things stand is looked up only when something is wrong.
-        found: tuple[yaml.Node | None, yaml.Node | None] = (None, self.node or _composed(self.source))
-        for name in (*self.at, *where):
-            below = _child(found[1], name)
-            if below is None:
-                break
-            found = below
-        return found
+def compose(file: str, source: str) -> list[yaml.Node]:
+    """The root node of each document in a text. Raises `InputError` if it is not YAML."""
+    try:
+        return list(yaml.compose_all(source, Loader=_Loader))
+    except yaml.reader.ReaderError as error:
+        line = source.count("\n", 0, error.position) + 1
+        column = error.position - source.rfind("\n", 0, error.position)
+        message = f"the character {chr(error.character)!r} is not allowed in YAML"
+        raise InputError([Problem(file, line, column, message)]) from None
+    except yaml.MarkedYAMLError as error:
+        raise InputError([_syntax_problem(file, source, error)]) from None
+    except RecursionError:
+        raise InputError([Problem(file, 1, 1, "nested too deeply to be a task")]) from None
 
 
-@lru_cache(maxsize=1)
-def _composed(source: str) -> yaml.Node | None:
+def compose_json(source: str) -> yaml.Node | None:
+    """The root node of a JSON text, or None if YAML cannot read it."""
     try:
         node: yaml.Node | None = yaml.compose(source.replace("\t", " "), Loader=_Loader)
     except (yaml.YAMLError, RecursionError):
@@ -133,88 +71,13 @@ def _composed(source: str) -> yaml.Node | None:
     return node
 
 
-def read_json(file: str, source: str) -> list[Located]:
-    """The one document of a JSON file."""
-    try:
-        data = parse_json(source)
-    except json.JSONDecodeError as error:
-        raise InputError([Problem(file, error.lineno, error.colno, f"not JSON: {why_unread(error)}")]) from None
-    except ValueError as error:
-        raise InputError([Problem(file, 1, 1, why_unread(error))]) from None
-    document = Located(file, source, data, None)
-    if _has_twice(source):
-        _, node = document.find(())
-        if node is not None:
-            reader = _Reader(document)
-            reader.value(node, 0)
-            document.warnings += reader.warnings
-    return [document]
-
-
-def why_unread(error: ValueError) -> str:
-    """What a JSON reader says of a text that it refuses, without the words meant for programmers."""
-    if isinstance(error, json.JSONDecodeError):
-        return error.msg.removesuffix(" at").removesuffix(" starting")
-    return str(error)
-
-
-def _has_twice(source: str) -> bool:
-    """Whether an object in JSON text has a key twice."""
-    twice: list[int] = []
-
-    def note(pairs: list[tuple[str, Any]]) -> None:
-        twice.append(len(pairs) - len({key for key, _ in pairs}))
-
-    json.loads(source, object_pairs_hook=note)
-    return any(twice)
-
-
-def read_mapping(path: str | Path, wanted: str) -> Located:
-    """The one mapping of a YAML file. Raises `InputError`; `wanted` says what such a file is."""
-    name = str(path)
-    try:
-        documents = read_yaml(name, Path(path).read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError([Problem(name, 1, 1, f"cannot be read: {error.strerror}")]) from None
-    except UnicodeDecodeError:
-        raise InputError([Problem(name, 1, 1, "not UTF-8; save the file as UTF-8")]) from None
-    if len(documents) != 1 or not isinstance(documents[0].data, dict):
-        raise InputError([Problem(name, 1, 1, wanted)])
-    return documents[0]
-
-
-def read_yaml(file: str, source: str) -> list[Located]:
-    """The documents of a YAML file."""
-    try:
-        nodes = list(yaml.compose_all(source, Loader=_Loader))
-    except yaml.reader.ReaderError as error:
-        line = source.count("\n", 0, error.position) + 1
-        column = error.position - source.rfind("\n", 0, error.position)
-        message = f"the character {chr(error.character)!r} is not allowed in YAML"
-        raise InputError([Problem(file, line, column, message)]) from None
-    except yaml.MarkedYAMLError as error:
-        raise InputError([_syntax(file, source, error)]) from None
-    except RecursionError:
-        raise InputError([Problem(file, 1, 1, "nested too deeply to be a task")]) from None
-    documents = []
-    for node in nodes:
-        document = Located(file, source, None, node)
-        reader = _Reader(document)
-        document.data = reader.value(node, 0)
-        if reader.problems:
-            raise InputError(reader.problems)
-        document.warnings += reader.warnings
-        documents.append(document)
-    return documents
-
-
-def _syntax(file: str, source: str, error: yaml.MarkedYAMLError) -> Problem:
+def _syntax_problem(file: str, source: str, error: yaml.MarkedYAMLError) -> Problem:
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     message = f"not YAML: {error.problem or error.context or 'it cannot be read'}"
-    begun = error.context_mark
-    if mark and begun and error.context and begun.line != mark.line:
-        message += f" ({error.context} that begins in line {begun.line + 1})"
+    begin = error.context_mark
+    if mark and begin and error.context and begin.line != mark.line:
+        message += f" ({error.context} that begins in line {begin.line + 1})"
     lines = source.split("\n")
     if mark and "(" in lines[min(line, len(lines)) - 1][: column - 1]:
         message += "; a call goes in single quotes, as in 'send(to=\"Bob\")'"
@@ -223,71 +86,75 @@ def _syntax(file: str, source: str, error: yaml.MarkedYAMLError) -> Problem:
     return Problem(file, line, column, message)
 
 
-class _Reader:
-    """Plain data from nodes: scalars as texts, or with their types."""
+class NodeReader:
+    """Converts nodes to plain data and collects what is wrong; with `typed`, scalars get their YAML types."""
 
-    def __init__(self, document: Located, *, typed: bool = False) -> None:
-        self.document, self.typed = document, typed
+    def __init__(self, file: str, *, typed: bool = False) -> None:
+        self.file, self.typed = file, typed
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
-        self.count = 0
+        self._count = 0
 
-    def at(self, node: yaml.Node, message: str) -> Problem:
-        return Problem(self.document.file, node.start_mark.line + 1, node.start_mark.column + 1, message)
-
-    def wrong(self, node: yaml.Node, message: str) -> None:
-        self.problems.append(self.at(node, message))
-
-    def value(self, node: yaml.Node, depth: int) -> Any:
-        self.count += 1
-        if self.count > MOST_VALUES or depth > 100:
+    def read(self, node: yaml.Node, depth: int = 0) -> Any:
+        """The data of a node; None for every part that is wrong."""
+        self._count += 1
+        if self._count > MOST_VALUES or depth > DEEPEST_YAML:
             if not self.problems:
-                self.wrong(node, f"more than {MOST_VALUES:,} values, or nested deeper than 100 levels")
+                self._reject(node, f"more than {MOST_VALUES:,} values, or nested deeper than {DEEPEST_YAML} levels")
             return None
-        if node.tag not in _KNOWN:
-            return self._tagged(node)
+        if node.tag not in _KNOWN_TAGS:
+            return self._reject_tag(node)
         if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, depth)
+            return self._read_mapping(node, depth)
         if isinstance(node, yaml.SequenceNode):
-            return [self.value(item, depth + 1) for item in node.value]
-        kind, text = node.tag.removeprefix(_TAG), _joined(node.value)
-        if kind in _CORE and not re.match(_CORE[kind][0], text):  # only a tag can say so
-            return self.wrong(node, f"'{text[:60]}' is no !!{kind}")
+            return [self.read(item, depth + 1) for item in node.value]
+        return self._read_scalar(node)
+
+    def _read_scalar(self, node: yaml.Node) -> Any:
+        kind, text = node.tag.removeprefix(_TAG), _join_surrogates(node.value)
+        if kind in _CORE and not re.match(_CORE[kind][0], text):  # an explicit tag on something else
+            return self._reject(node, f"'{text[:60]}' is not a valid !!{kind}")
         if not self.typed:
             return None if kind == "null" else text
         try:
             return _scalar_value(kind, text)
         except ValueError as error:
-            return self.wrong(node, str(error))
+            return self._reject(node, str(error))
 
-    def _tagged(self, node: yaml.Node) -> None:
-        tag = node.tag.replace(_TAG, "!!")
-        self.wrong(node, f"the tag {tag} is not allowed; a task holds texts, numbers, lists and mappings only")
-
-    def _mapping(self, node: yaml.MappingNode, depth: int) -> dict[str, Any]:
-        read: dict[str, Any] = {}
+    def _read_mapping(self, node: yaml.MappingNode, depth: int) -> dict[str, Any]:
+        mapping: dict[str, Any] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                self.wrong(key, "a key must be text")
+                self._reject(key, "a key must be text")
                 continue
-            if key.tag not in _KNOWN:
-                self._tagged(key)
+            if key.tag not in _KNOWN_TAGS:
+                self._reject_tag(key)
                 continue
-            if key.value in read:
-                self.warnings.append(self.at(key, f"'{key.value}' is given twice; the last one counts"))
-            read[_joined(key.value)] = self.value(value, depth + 1)
-        return read
+            if key.value in mapping:
+                self.warnings.append(self._problem(key, f"'{key.value}' is given twice; the last one counts"))
+            mapping[_join_surrogates(key.value)] = self.read(value, depth + 1)
+        return mapping
+
+    def _reject_tag(self, node: yaml.Node) -> None:
+        tag = node.tag.replace(_TAG, "!!")
+        self._reject(node, f"the tag {tag} is not allowed; a task holds texts, numbers, lists and mappings only")
+
+    def _reject(self, node: yaml.Node, message: str) -> None:
+        self.problems.append(self._problem(node, message))
+
+    def _problem(self, node: yaml.Node, message: str) -> Problem:
+        return Problem(self.file, node.start_mark.line + 1, node.start_mark.column + 1, message)
 
 
-def _joined(text: str) -> str:
-    """Text in which two escapes, as JSON writes one character beyond the first 65,536, are that character."""
-    if not any("\ud800" <= sign <= "\udfff" for sign in text):
+def _join_surrogates(text: str) -> str:
+    """Join pairs of surrogates, which JSON escapes use for characters beyond U+FFFF."""
+    if not any("\ud800" <= character <= "\udfff" for character in text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def _scalar_value(kind: str, text: str) -> Any:
-    """The value of a scalar. Raises ValueError, with a sentence for the user, where it is none of JSON."""
+    """The typed value of a scalar. Raises ValueError, with a message for the user, if JSON has no such value."""
     value: Any = text if kind == "str" else None
     match kind:
         case "bool":
@@ -307,8 +174,11 @@ def _scalar_value(kind: str, text: str) -> Any:
     return value
 
 
-def _child(node: yaml.Node | None, name: str | int) -> tuple[yaml.Node | None, yaml.Node | None] | None:
-    """The key and the value of a name in a mapping, or an item of a list."""
+# Places
+
+
+def find_child(node: yaml.Node | None, name: str | int) -> Entry | None:
+    """The entry of a mapping, or the item of a list; of a repeated key, the last."""
     if isinstance(node, yaml.MappingNode):
         found = [pair for pair in node.value if isinstance(pair[0], yaml.ScalarNode) and pair[0].value == str(name)]
         return found[-1] if found else None
@@ -317,29 +187,29 @@ def _child(node: yaml.Node | None, name: str | int) -> tuple[yaml.Node | None, y
     return None
 
 
-def _unfinished(text: str) -> bool:
-    """Whether a bracket or a quote is left open."""
-    opened, closed = (sum(map(text.count, signs)) for signs in ("([{", ")]}"))
-    return opened > closed or text.count('"') % 2 == 1
-
-
-def _index_of(source: str, node: yaml.ScalarNode, offset: int) -> int:
-    """Where in the source a character of a text stands, past quotes, escapes, folds and indents."""
-    text, index = node.value, node.start_mark.index
+def source_index(source: str, node: yaml.ScalarNode, offset: int) -> int:
+    """The index in the source of a character of a scalar, past quotes, escapes, folded lines and indents."""
+    index = node.start_mark.index
     if node.style in ("|", ">"):
         index = source.index("\n", index)
     elif node.style:
         index += 1
-    for place, character in enumerate(text):
-        spaces = _SPACE.match(source, index).end()  # type: ignore[union-attr]  # it matches everywhere
-        if not character.isspace() or "\n" in source[index:spaces]:
-            index = spaces
+    for place, character in enumerate(node.value):
+        after_space = _SPACE.match(source, index).end()  # type: ignore[union-attr]  # it matches everywhere
+        if not character.isspace() or "\n" in source[index:after_space]:
+            index = after_space
         if place == offset:
             break
-        if node.style == '"' and (escape := _ESCAPE.match(source, index)):
-            index = escape.end()
-        elif source.startswith("''", index) and node.style == "'":
-            index += 2
-        elif not character.isspace() or index < spaces:
+        if length := _escape_length(source, index, node.style):
+            index += length
+        elif not character.isspace() or index < after_space:
             index += 1
     return index
+
+
+def _escape_length(source: str, index: int, style: str | None) -> int:
+    """The length of the escape sequence at an index of a quoted scalar; 0 if there is none."""
+    if style == '"':
+        escape = _ESCAPE.match(source, index)
+        return escape.end() - index if escape else 0
+    return 2 if style == "'" and source.startswith("''", index) else 0

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from corepath.authoring.derive import Expected, ExpectedCall
 from corepath.errors import InputError, NotationError, Problem, nearest
-from corepath.files.tasks import TASK_ENDINGS
-from corepath.files.yaml import Located, read_json, read_yaml
+from corepath.files.document import Document, read_json, read_yaml
+from corepath.files.folders import TASK_ENDINGS
 from corepath.notation import parser
 
 _FIELDS: Final = ("id", "prompt", "tags", "calls")
@@ -47,7 +47,7 @@ def expectations(path: Path) -> Iterator[Expected | Problem]:
             yield found
 
 
-def _documents(path: Path) -> list[Located]:
+def _documents(path: Path) -> list[Document]:
     name = str(path)
     try:
         source = path.read_text(encoding="utf-8-sig")
@@ -56,10 +56,10 @@ def _documents(path: Path) -> list[Located]:
     except UnicodeDecodeError:
         raise InputError([Problem(name, 1, 1, "not UTF-8; save the file as UTF-8")]) from None
     read = read_json if path.suffix == ".json" else read_yaml
-    return [item for one in read(name, source) for item in one.items()]
+    return [item for one in read(name, source) for item in one.split()]
 
 
-def _expected(document: Located, problems: list[Problem]) -> Expected | None:
+def _expected(document: Document, problems: list[Problem]) -> Expected | None:
     data = document.data
     if not isinstance(data, dict):
         problems.append(document.problem("expected calls stand in a mapping with 'id' and 'calls'"))
@@ -81,7 +81,7 @@ def _expected(document: Located, problems: list[Problem]) -> Expected | None:
     return Expected(str(id_), tuple(call for call in found if call is not None), prompt, tuple(tags))
 
 
-def _call(document: Located, place: int, call: Any, problems: list[Problem]) -> ExpectedCall | None:
+def _call(document: Document, place: int, call: Any, problems: list[Problem]) -> ExpectedCall | None:
     where = ("calls", place)
     if isinstance(call, str):
         try:

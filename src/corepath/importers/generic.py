@@ -36,7 +36,7 @@ from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import InputError, Problem, RecordError, nearest
-from corepath.files.yaml import read_mapping
+from corepath.files.document import read_mapping
 from corepath.notation.call import UNANSWERED, Call
 from corepath.values import arguments_of
 

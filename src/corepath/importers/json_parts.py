@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
-from corepath.files.yaml import why_unread
+from corepath.files.document import describe_json_error
 from corepath.values import parse_json
 
 Path = tuple[str | int, ...]
@@ -115,7 +115,7 @@ class _Text:
                     continue
                 line = self.line + self._held.count("\n", self._at, error.pos)
                 early = error.msg.startswith("Unterminated") or error.pos >= len(self._held.rstrip())
-                raise PartError(f"not JSON: {'it ends early' if early else why_unread(error)}", line) from None
+                raise PartError(f"not JSON: {'it ends early' if early else describe_json_error(error)}", line) from None
             except RecursionError:
                 raise PartError("nested too deeply", self.line) from None
             rest = _REST_OF_NUMBER.match(self._held, end)

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import Problem, RecordError
-from corepath.files.yaml import why_unread
+from corepath.files.document import describe_json_error
 from corepath.importers.messages import Conversation, result_value, text_of
 from corepath.importers.reading import Place, is_lines, records
 from corepath.play.origin import origin_in, restore
@@ -119,7 +119,7 @@ def _in_line(place: Place, raw: bytes) -> Any:
     except RecursionError:
         return place.problem("nested too deeply")
     except ValueError as error:
-        return place.problem(f"not JSON: {why_unread(error)}")
+        return place.problem(f"not JSON: {describe_json_error(error)}")
 
 
 def _messages(value: Any) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from corepath.errors import InputError, Problem
-from corepath.files.yaml import why_unread
+from corepath.files.document import describe_json_error
 from corepath.importers.json_parts import PartError, parts
 from corepath.values import parse_json
 
@@ -188,7 +188,7 @@ def _value(place: Place, raw: bytes) -> Any:
     except UnicodeDecodeError as error:
         return place.problem(f"not UTF-8: the byte 0x{raw[error.start]:02x}")
     except json.JSONDecodeError as error:
-        found = place.problem(f"not JSON: {why_unread(error)}")
+        found = place.problem(f"not JSON: {describe_json_error(error)}")
         return Problem(found.file, place.line + error.lineno - 1, error.colno, found.message)
     except ValueError as error:
-        return place.problem(why_unread(error))
+        return place.problem(describe_json_error(error))

@@ -10,8 +10,8 @@ from typing import Any
 
 from corepath.episode import Episode
 from corepath.errors import InputError, RecordError
+from corepath.files.document import read_mapping
 from corepath.files.episodes import episode_json
-from corepath.files.yaml import read_mapping
 from corepath.values import parse_json
 
 

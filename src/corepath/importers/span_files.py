@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from corepath.errors import Problem, RecordError
-from corepath.files.yaml import why_unread
+from corepath.files.document import describe_json_error
 from corepath.importers.json_parts import PartError, Text, parts
 from corepath.importers.json_parts import Path as PartPath
 from corepath.importers.otlp import GROUPS, SCOPES, Resource, Span, attributes_of, kind_of, span_of, spans_of
@@ -57,7 +57,7 @@ def _lines(name: str, read: io.BufferedReader) -> Iterator[Found | Resource | Pr
             yield from _part_by_part(name, _Decoded(read.read), number)
             return
         elif isinstance(value, ValueError):
-            yield Problem(name, number, 1, f"not JSON: {why_unread(value)}")
+            yield Problem(name, number, 1, f"not JSON: {describe_json_error(value)}")
         elif line.strip():
             yield from _all(name, number, value)
         begun = begun or bool(line.strip())

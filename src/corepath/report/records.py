@@ -12,7 +12,7 @@ from typing import Any, Final
 from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind
 from corepath.drawing.draw import STYLE, draw
-from corepath.drawing.export import counted
+from corepath.drawing.export import describe_size
 from corepath.episode import FAILED_OUTSIDE, free_record
 from corepath.explanation import Explanation, explain
 from corepath.notation.call import UNANSWERED, Call
@@ -193,7 +193,7 @@ def _about(task: Task, wrong: Mapping[int, Counter[str]]) -> dict[str, Any]:
             ["policies", list(dict.fromkeys(policy.because or str(policy) for policy in task.policies))],
         ],
         "unlisted": alphabet.unlisted,
-        "counted": counted(automaton),
+        "counted": describe_size(automaton),
         "start": automaton.start,
         "drawings": [
             {"svg": drawing.svg.replace(f"<style>{STYLE}</style>", "", 1), "left_out": drawing.hidden}

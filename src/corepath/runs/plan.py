@@ -180,7 +180,7 @@ class Played:
         if self.plan.redact:
             return None, f"values were redacted ({', '.join(self.plan.redact)}), so the calls cannot be read again"
         source = Source(written["where"], id_)
-        if id_ not in self.files and source.gone:
+        if id_ not in self.files and source.is_missing:
             return None, f"the task is of {source.where}, which is not there any more; give it with --tasks"
         try:
             task = self.files[id_] if id_ in self.files else source.make(self.plan.seed)

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from corepath.automaton.harm import HarmKind
 from corepath.episode import Episode, free_record
 from corepath.errors import InputError, Problem, TaskError, nearest
+from corepath.files.document import Document, read_json
 from corepath.files.validation import record_problems
-from corepath.files.yaml import Located, read_json
 from corepath.scoring.options import Scoring
 from corepath.scoring.summary import MEANS
 
@@ -104,7 +104,7 @@ def read_manifest(file: Path) -> dict[str, Any]:
     return data
 
 
-def _wrong_scoring(document: Located, read: _Manifest) -> list[Problem]:
+def _wrong_scoring(document: Document, read: _Manifest) -> list[Problem]:
     if left := Scoring.__dataclass_fields__.keys() - read.scoring.keys():
         return [document.problem(f"'scoring' lacks the option '{min(left)}'", ("scoring",))]
     try:
@@ -117,7 +117,7 @@ def _wrong_scoring(document: Located, read: _Manifest) -> list[Problem]:
     return []
 
 
-def _wrong_names(document: Located, read: _Manifest) -> list[Problem]:
+def _wrong_names(document: Document, read: _Manifest) -> list[Problem]:
     problems = []
     who = [*read.agents, *read.models]
     if twice := next((name for name in who if who.count(name) > 1), None):

@@ -1,22 +1,21 @@
-"""Whatever is wrong in a file is told with its place, and what would be right; nothing in it can do harm."""
+"""Every mistake in a task file is reported with its place and a correction, and no file can do harm."""
 
 from __future__ import annotations
 
-import json
 import string
 from pathlib import Path
 
 import pytest
 
-from corepath import InputError, load_episodes, load_task, load_tasks
+from corepath import InputError, load_task, load_tasks
 from corepath.automaton.derivatives import MOST_STATES
 
-# A sign ¦ stands in each text where the error should be found; it is taken out before the file is written.
+# The character ¦ marks where an error should be found; it is removed before the file is written.
 MARK = "¦"
 
 
-def unmarked(text: str) -> tuple[str, list[str]]:
-    """The text without its marks, and where they stood, as line:column."""
+def remove_marks(text: str) -> tuple[str, list[str]]:
+    """The text without its marks, and the line:column of each."""
     places = []
     while MARK in text:
         before, _, after = text.partition(MARK)
@@ -26,7 +25,7 @@ def unmarked(text: str) -> tuple[str, list[str]]:
 
 
 def problems(folder: Path, text: str, name: str = "task.yaml") -> tuple[list[str], list[str]]:
-    """Places and messages of all that is wrong."""
+    """The places and messages of all problems in a task file."""
     (folder / name).write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
         load_tasks(folder / name)
@@ -71,7 +70,7 @@ WRONG_YAML = {
         "id: a\nprocedure: a()\nsetup:\n  a: [1, ¦.inf, {b: ¦-.INF}]\n  c: ¦.nan\n  d: ¦1e999\n",
         [".inf is not JSON; use a number", "-.INF is not JSON", ".nan is not JSON", "the number 1e999 is too large"],
     ),
-    "a tag that does not fit": ("id: a\nprocedure: a()\nsays: {a: ¦!!int b}\n", ["'b' is no !!int"]),
+    "a tag that does not fit": ("id: a\nprocedure: a()\nsays: {a: ¦!!int b}\n", ["'b' is not a valid !!int"]),
     "another version": ("version: ¦2\nid: a\nnews: x\n", ["version 2 is not known here; this corepath reads"]),
     "a tool of the tools for an action": (
         "id: a\ntools: [pay]\nactions: {say: 'say()'}\nprocedure: ¦pay >> say\n",
@@ -248,23 +247,23 @@ WRONG_YAML = {
         "id: a\nactions:\n  ? ¦!!python/name:os.system x\n  : 'x()'\nprocedure: a()\n",
         ["the tag !!python/name:os.system is not allowed"],
     ),
-    "a tag of another type": ("id: a\nprompt: ¦!!int three\nprocedure: a()\n", ["'three' is no !!int"]),
+    "a tag of another type": ("id: a\nprompt: ¦!!int three\nprocedure: a()\n", ["'three' is not a valid !!int"]),
     "a key that is a list": ("id: a\nactions: {¦[x]: 'x()'}\nprocedure: a()\n", ["a key must be text"]),
     "no mapping": ("¦just text\n", ["a task is a mapping with an id and a procedure"]),
     "no mapping in a list": ("- id: a\n  procedure: a()\n- ¦3\n", ["a task is a mapping"]),
     "the second document": ("id: a\nprocedure: a()\n---\nid: b\nprocedure: b(x=¦)\n", ["expected a value"]),
     "the second of a list": ("- id: a\n  procedure: a()\n- id: b\n  procedure: b(x=¦)\n", ["expected a value"]),
     "two tasks with one id": ("id: a\nprocedure: a()\n---\nid: ¦a\nprocedure: a()\n", ["task.yaml:1; give this"]),
-    "an empty file": (f"{MARK}", ["no task in this file; a task has at least an id and a procedure"]),
-    "a comment only": (f"{MARK}# later\n", ["no task in this file"]),
-    "an empty list": (f"{MARK}[]\n", ["no task in this file"]),
+    "an empty file": (f"{MARK}", ["no task here; a task has at least an id and a procedure"]),
+    "a comment only": (f"{MARK}# later\n", ["no task here"]),
+    "an empty list": (f"{MARK}[]\n", ["no task here"]),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", WRONG_YAML)
-def test_an_error_in_yaml_is_told_with_its_place(tmp_path, case):
+def test_an_error_in_yaml_is_reported_with_its_place(tmp_path, case):
     marked, expected = WRONG_YAML[case]
-    text, places = unmarked(marked)
+    text, places = remove_marks(marked)
     found, messages = problems(tmp_path, text)
     assert (found, len(messages)) == (places, len(expected)), messages
     for message, part in zip(messages, expected, strict=True):
@@ -274,7 +273,7 @@ def test_an_error_in_yaml_is_told_with_its_place(tmp_path, case):
 @pytest.mark.parametrize("case", WRONG_YAML)
 def test_an_error_has_the_same_place_in_a_file_with_windows_lines(tmp_path, case):
     marked, _ = WRONG_YAML[case]
-    text, places = unmarked(marked)
+    text, places = remove_marks(marked)
     file = tmp_path / "task.yaml"
     file.write_bytes(text.replace("\n", "\r\n").encode())
     with pytest.raises(InputError) as caught:
@@ -297,22 +296,22 @@ WRONG_JSON = {
     ),
     "a list for a text": ('{"id": "a", ¦"procedure": ["a"]}', ["expected text, not a list"]),
     "another version": ('{"version": ¦2, "id": "a"}', ["version 2 is not known here"]),
-    "an empty list": ("¦[]", ["no task in this file"]),
+    "an empty list": ("¦[]", ["no task here"]),
     "nested deeply": ("¦" + "[" * 100_000, ["nested deeper than 200 levels"]),
 }
 
 
 @pytest.mark.parametrize("case", WRONG_JSON)
-def test_an_error_in_json_is_told_with_its_place(tmp_path, case):
+def test_an_error_in_json_is_reported_with_its_place(tmp_path, case):
     marked, expected = WRONG_JSON[case]
-    text, places = unmarked(marked)
+    text, places = remove_marks(marked)
     found, messages = problems(tmp_path, text, "task.json")
     assert (found, len(messages)) == (places, len(expected)), messages
     for message, part in zip(messages, expected, strict=True):
         assert part in message
 
 
-def test_an_unknown_action_in_transitions_is_told_with_its_line(tmp_path):
+def test_an_unknown_action_in_transitions_is_reported_with_its_line(tmp_path):
     text = OUTRIGHT + "start: q0\naccept: [q1]\ntransitions:\n  q0:\n    a: q1\n    bb: q1\n  q1:\n"
     places, messages = problems(tmp_path, text)
     assert [place.split(":")[0] for place in places] == ["8"]
@@ -328,7 +327,7 @@ def test_two_tasks_with_one_id_in_two_files_name_both_places(tmp_path):
     assert str(caught.value) == f"{b}:2:5: task 'same' is already in {a}:1; give this one another id"
 
 
-def test_bytes_that_are_not_utf8_are_told_with_their_place(tmp_path):
+def test_bytes_that_are_not_utf8_are_reported_with_their_place(tmp_path):
     file = tmp_path / "a.yaml"
     file.write_bytes(b"id: a\nprompt: caf\xe9\nprocedure: a()\n")
     with pytest.raises(InputError) as caught:
@@ -365,123 +364,3 @@ def test_an_alias_of_itself_is_refused(tmp_path):
 def test_yaml_nested_past_all_measure_is_refused(tmp_path):
     places, messages = problems(tmp_path, "[" * 50_000)
     assert (places, messages) == (["1:1"], ["nested too deeply to be a task"])
-
-
-# Episodes
-
-GOOD = {"task": "t", "calls": [{"tool": "a", "arguments": {"x": "value"}}]}
-LINE = json.dumps(GOOD)
-
-BAD_LINES: dict[str, tuple[str | bytes, str]] = {
-    "truncated": (LINE[:30], "the line is cut short"),
-    "truncated in a text": (LINE[:-8], "the line is cut short"),
-    "not JSON": ("hello", "not JSON: Expecting value; each line is one whole episode"),
-    "two on one line": (LINE + LINE, "not JSON: Extra data; each line is one whole episode"),
-    "NaN": (LINE.replace('"value"', "NaN"), "NaN is not JSON; use a number, a text or null"),
-    "infinite": (LINE.replace('"value"', "-Infinity"), "-Infinity is not JSON"),
-    "too large": (LINE.replace('"value"', "1e999"), "the number 1e999 is too large"),
-    "too long": (LINE.replace('"value"', "7" * 5000), "has more than 4,300 digits"),
-    "not UTF-8": (LINE.encode().replace(b"value", b"\xff"), "not UTF-8: the byte 0xff"),
-    "no tool": (LINE.replace('"tool"', '"tol"'), "'calls.0.tool' is missing"),
-    "no arguments": (LINE.replace('"arguments"', '"args"'), "'calls.0.arguments' is missing"),
-    "no calls": ('{"task": "t"}', "'calls' is missing"),
-    "no task": ('{"calls": []}', "'task' is missing"),
-    "arguments under another name": (
-        LINE.replace('"arguments"', '"args"'),
-        "'calls.0.arguments' is missing; it is called 'args' here, write 'arguments'",
-    ),
-    "a tool under another name": (
-        LINE.replace('"tool"', '"name"'),
-        "'calls.0.tool' is missing; it is called 'name' here, write 'tool'",
-    ),
-    "a task under another name": (
-        '{"task_id": "t", "calls": []}',
-        "'task' is missing; it is called 'task_id' here, write 'task'",
-    ),
-    "calls under another name": (
-        '{"task": "t", "steps": []}',
-        "'calls' is missing; it is called 'steps' here, write 'calls'",
-    ),
-    "a call of another format": (
-        '{"task": "t", "calls": [{"function": {"name": "f", "arguments": "{}"}}]}',
-        "'function' is an object; make episodes of other formats with: corepath import",
-    ),
-    **{
-        f"a record of another format, with {name}": (
-            json.dumps({name: []}),
-            f"'calls' is missing, and '{name}' is there; make episodes of other formats with: corepath import",
-        )
-        for name in ("messages", "choices", "resourceSpans", "samples")
-    },
-    "a call that is text": (
-        '{"task": "t", "calls": ["f()"]}',
-        "'calls.0': expected an object with 'tool' and 'arguments', not 'f()'",
-    ),
-    "a call without arguments": (
-        '{"task": "t", "calls": [{"tool": "f"}]}',
-        "'calls.0.arguments' is missing; where there are none, write {}",
-    ),
-    "another scoring": (
-        '{"task": "t", "calls": [], "scoring": "best"}',
-        "'scoring': expected 'paper', 'recommended' or an object of options",
-    ),
-    "wrong types": (
-        '{"task": 3, "calls": {}}',
-        "'task': expected text, not 3; 'calls': expected a list, not an object",
-    ),
-    "a call that is none": (
-        '{"task": "t", "calls": [7]}',
-        "'calls.0': expected an object with 'tool' and 'arguments', not 7",
-    ),
-    "an epoch that is text": ('{"task": "t", "calls": [], "epoch": "1"}', "'epoch': expected a whole number, not '1'"),
-    "another version": ('{"version": 2, "task": "t", "steps": []}', "version 2 is not known here"),
-    "a list": ("[]", 'an episode is a JSON object with "task" and "calls"'),
-    "null": ("null", 'an episode is a JSON object with "task" and "calls"'),
-    "nested deeply": (LINE.replace('"value"', "[" * 100_000 + "]" * 100_000), "nested deeper than 200 levels"),
-    "nested too deeply": (LINE.replace('"value"', "[" * 900 + "]" * 900), "nested deeper than 200 levels"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_LINES)
-def test_a_bad_line_is_told_with_its_number_and_the_others_are_read(tmp_path, case):
-    bad, expected = BAD_LINES[case]
-    raw = bad.encode() if isinstance(bad, str) else bad
-    file = tmp_path / "e.jsonl"
-    file.write_bytes(b"\n".join([LINE.encode(), b"", raw, LINE.encode()]))
-    with pytest.raises(InputError) as caught:
-        load_episodes(file)
-    (problem,) = caught.value.problems
-    assert problem.line == 3
-    assert expected in problem.message
-
-
-def test_a_byte_that_is_not_utf8_is_told_with_its_column(tmp_path):
-    file = tmp_path / "e.jsonl"
-    file.write_bytes(LINE.encode().replace(b"value", b"\xff"))
-    with pytest.raises(InputError) as caught:
-        load_episodes(file)
-    assert caught.value.problems[0].column == LINE.index("value") + 1
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        LINE.encode() + b"\n" + LINE.encode(),
-        LINE.encode() + b"\r\n\r\n  \r\n" + LINE.encode() + b"\r\n",
-        b"\xef\xbb\xbf" + LINE.encode() + b"\n" + LINE.encode() + b"\n\n",
-        b"\xef\xbb\xbf\n" + LINE.encode() + b"\n\t" + LINE.encode() + b" ",
-    ],
-    ids=["no newline at the end", "windows lines", "byte order mark", "white space"],
-)
-def test_lines_may_be_ended_in_every_usual_way(tmp_path, raw):
-    file = tmp_path / "e.jsonl"
-    file.write_bytes(raw)
-    assert [episode.calls[0].arguments for episode in load_episodes(file)] == [{"x": "value"}] * 2
-
-
-@pytest.mark.parametrize("raw", [b"", b"\n\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\r\n"])
-def test_a_file_without_episodes_says_so(tmp_path, raw):
-    file = tmp_path / "e.jsonl"
-    file.write_bytes(raw)
-    with pytest.raises(InputError, match="no episodes in this file; each line is one JSON object"):
-        load_episodes(file)

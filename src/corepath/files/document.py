@@ -1,0 +1,169 @@
+"""YAML and JSON documents that know the line and column of every value.
+
+Most fields of a task file are text, so a scalar is read as it is written (`on`, `12:30`, `0123`, `1.10`), except null.
+`Document.typed` reads a field with the types of YAML 1.2's core schema instead.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from corepath.errors import InputError, Problem
+from corepath.files.yaml import Entry, NodeReader, compose, compose_json, find_child, source_index
+from corepath.values import parse_json
+
+_Path = tuple[str | int, ...]
+_compose_json = lru_cache(maxsize=1)(compose_json)
+
+
+@dataclass
+class Document:
+    """The data of one document, or of one item of its top-level list; `at` is the path of that item."""
+
+    file: str
+    source: str
+    data: Any
+    node: yaml.Node | None
+    """The root node; None for JSON, which is composed only when a place is asked for."""
+    at: _Path = ()
+    warnings: list[Problem] = field(default_factory=list)
+
+    def problem(self, message: str, where: _Path = (), offset: int = 0, *, at_key: bool = False) -> Problem:
+        """A problem with the value at a path, placed `offset` characters into its text.
+
+        It is placed at the key with `at_key`, and for a value that is empty or not a scalar.
+        """
+        key, node = self.find(where)
+        if node is None:
+            return Problem(self.file, 1, 1, message)
+        if key is not None and (at_key or not isinstance(node, yaml.ScalarNode) or not node.value):
+            node = key
+        mark = node.start_mark
+        if not offset or not isinstance(node, yaml.ScalarNode):
+            return Problem(self.file, mark.line + 1, mark.column + 1, message)
+        index = source_index(self.source, node, offset)
+        line = mark.line + 1 + self.source.count("\n", mark.index, index)
+        return Problem(self.file, line, index - self.source.rfind("\n", 0, index), message)
+
+    def cut_at(self, where: _Path) -> str | None:
+        """The character at which YAML ended an unquoted call too early, or None if the call is whole."""
+        _, node = self.find(where)
+        if not isinstance(node, yaml.ScalarNode) or node.style is not None or not _is_unclosed(node.value):
+            return None
+        rest = self.source[node.end_mark.index :].split("\n", 1)[0].lstrip()
+        return rest[0] if rest[:1] in ("#", ",", ":") else None
+
+    def typed(self, name: str) -> Any:
+        """The value of a field with YAML 1.2 types. Raises `InputError` if JSON has no such value."""
+        value = self.data[name]
+        if self.node is None:
+            return value  # JSON is typed already
+        _, node = self.find((name,))
+        assert node is not None
+        reader = NodeReader(self.file, typed=True)
+        value = reader.read(node)
+        if reader.problems:
+            raise InputError(reader.problems)
+        return value
+
+    def split(self) -> list[Document]:
+        """A document for each item of a top-level list; otherwise the document itself, or nothing if it is empty."""
+        if not isinstance(self.data, list):
+            return [] if self.data is None else [self]
+        return [
+            Document(self.file, self.source, item, self.node, (*self.at, place), self._warnings_in(place))
+            for place, item in enumerate(self.data)
+        ]
+
+    def _warnings_in(self, place: int) -> list[Problem]:
+        if not self.warnings:
+            return []
+        _, node = self.find((place,))
+        if node is None:
+            return []
+        return [one for one in self.warnings if node.start_mark.line < one.line <= node.end_mark.line + 1]
+
+    def find(self, where: _Path) -> Entry:
+        """The nodes of the key and the value at a path, or of its nearest ancestor."""
+        entry: Entry = (None, self.node or _compose_json(self.source))
+        for name in (*self.at, *where):
+            below = find_child(entry[1], name)
+            if below is None:
+                break
+            entry = below
+        return entry
+
+
+def _is_unclosed(text: str) -> bool:
+    """Whether the text has an open bracket or an odd number of quotes."""
+    opened, closed = (sum(map(text.count, brackets)) for brackets in ("([{", ")]}"))
+    return opened > closed or text.count('"') % 2 == 1
+
+
+def read_yaml(file: str, source: str) -> list[Document]:
+    """The documents of a YAML text. Raises `InputError`; `file` is its name in messages."""
+    documents = []
+    for node in compose(file, source):
+        reader = NodeReader(file)
+        data = reader.read(node)
+        if reader.problems:
+            raise InputError(reader.problems)
+        documents.append(Document(file, source, data, node, warnings=reader.warnings))
+    return documents
+
+
+def read_json(file: str, source: str) -> list[Document]:
+    """The one document of a JSON text. Raises `InputError`; `file` is its name in messages."""
+    try:
+        data = parse_json(source)
+    except json.JSONDecodeError as error:
+        message = f"not JSON: {describe_json_error(error)}"
+        raise InputError([Problem(file, error.lineno, error.colno, message)]) from None
+    except ValueError as error:
+        raise InputError([Problem(file, 1, 1, describe_json_error(error))]) from None
+    document = Document(file, source, data, None)
+    if _has_repeated_key(source):
+        _, node = document.find(())
+        if node is not None:
+            reader = NodeReader(file)
+            reader.read(node)
+            document.warnings += reader.warnings
+    return [document]
+
+
+def describe_json_error(error: ValueError) -> str:
+    """The message of a JSON error, without the jargon of the `json` module."""
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg.removesuffix(" at").removesuffix(" starting")
+    return str(error)
+
+
+def _has_repeated_key(source: str) -> bool:
+    """Whether any object in a JSON text has the same key twice."""
+    repeated: list[int] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        repeated.append(len(pairs) - len({key for key, _ in pairs}))
+
+    json.loads(source, object_pairs_hook=note)
+    return any(repeated)
+
+
+def read_mapping(path: str | Path, wanted: str) -> Document:
+    """The one mapping in a YAML file. Raises `InputError`; `wanted` is the message if the file holds anything else."""
+    name = str(path)
+    try:
+        documents = read_yaml(name, Path(path).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError([Problem(name, 1, 1, f"cannot be read: {error.strerror}")]) from None
+    except UnicodeDecodeError:
+        raise InputError([Problem(name, 1, 1, "not UTF-8; save the file as UTF-8")]) from None
+    if len(documents) != 1 or not isinstance(documents[0].data, dict):
+        raise InputError([Problem(name, 1, 1, wanted)])
+    return documents[0]
