@@ -1,4 +1,4 @@
-"""Deliberately broken worlds and tasks: verify names what is wrong with each."""
+"""Worlds and tasks that are broken on purpose: verify names what is wrong with each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evaluator under test: each fault is shown by the metric that claims it, and nothing valid is punished."""
+"""Mutation tests: each mistake lowers the metrics that claim to show it, and valid paths are not punished."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ from corepath.drawing.export import count_text, span
 from corepath.errors import CorepathError, count
 from corepath.files.lookup import Source
 from corepath.verification.mutation import Tally, mutate, total
-from corepath.verification.verify import Verdict, verify_seeds, verify_task
+from corepath.verification.verdict import Verdict
+from corepath.verification.verify import verify_seeds, verify_task
 from corepath.world.discovery import installed_worlds, world
 
 

@@ -1,1 +1,1 @@
-"""Proving a task sound against its simulator."""
+"""Proofs of tasks: execute them in their worlds, search for forgotten ways to the goal, test the metrics on mutants."""

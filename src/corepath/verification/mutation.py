@@ -1,4 +1,4 @@
-"""Mutation testing of the evaluator: every failure mode must move the metric that claims it, and nothing valid may."""
+"""Mutation tests of the metrics: each failure mode must lower the metrics that claim it, and valid paths must not."""
 
 from __future__ import annotations
 
@@ -15,24 +15,35 @@ from corepath.world.exploring import replay
 from corepath.world.world import World
 
 MOST_A_RUN: Final = 3
-"""Mutants of one mode that are taken of one golden run, from its beginning to its end."""
+"""Most mutants of one mode made from one golden run, spread evenly over it."""
 _CLOSE: Final = 1e-12
 
 
 @dataclass(frozen=True)
 class Mode:
-    """A way to fail, the metrics that claim to show it, and whether they did."""
+    """A failure mode and the metrics that claim to show it."""
 
     name: str
     fault: Fault
     metrics: tuple[str, ...]
-    killed: Callable[[GoldenRun, Score, Score, Sequence[Call]], bool]
-    """Of the run it was made from, the perfect score, the mutant's score and its path."""
+    shows: Callable[[GoldenRun, Score, Score, Sequence[Call]], bool]
+    """Whether the metrics show the failure, given the golden run, its score, the mutant's score and its path."""
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """A valid path that differs from a golden run."""
+
+    score: Score
+    best: Score
+    """The score of the golden run."""
+    is_golden: bool
+    """Whether it is another golden path, without extra reads."""
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What became of one mode's mutants, and of valid variants under the same metrics."""
+    """How many mutants of a mode were killed, and how many valid variants the same metrics punished."""
 
     mode: str
     metrics: tuple[str, ...]
@@ -47,7 +58,7 @@ class Tally:
     survivors: tuple[str, ...] = field(default=())
 
     def plus(self, other: Tally) -> Tally:
-        """Both together."""
+        """The sum of two tallies."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in _COUNTED}
         return Tally(self.mode, self.metrics, **sums)
 
@@ -59,11 +70,11 @@ _COUNTED = (
 
 
 def mutate(task: Task, world: World[Any]) -> list[Tally]:
-    """Mutants of a task, one tally a mode."""
+    """Make mutants of a task, and tally for each mode how many the metrics kill."""
     runs = golden_runs(task, world)
     perfect = [score(task, run.calls) for run in runs]
     valid = [
-        (_scored(run, path), best, fault is mistakes.another_golden_path)
+        _Variant(_score(run, path), best, fault is mistakes.another_golden_path)
         for run, best in zip(runs, perfect, strict=True)
         for fault in (mistakes.another_golden_path, mistakes.reads_inserted)
         for path in fault(run)
@@ -72,90 +83,100 @@ def mutate(task: Task, world: World[Any]) -> list[Tally]:
 
 
 def total(tallies: Iterable[Tally]) -> list[Tally]:
-    """One tally a mode, over all tasks."""
+    """Sum tallies of many tasks by mode."""
     found: dict[str, Tally] = {}
     for tally in tallies:
         found[tally.mode] = found[tally.mode].plus(tally) if tally.mode in found else tally
     return list(found.values())
 
 
-def _tally(
-    mode: Mode, runs: Sequence[GoldenRun], perfect: Sequence[Score], valid: Sequence[tuple[Score, Score, bool]]
-) -> Tally:
+def _tally(mode: Mode, runs: Sequence[GoldenRun], perfect: Sequence[Score], valid: Sequence[_Variant]) -> Tally:
+    """Make the mutants of one mode, and count those that are killed and the valid variants that are punished."""
     mutants = killed = state = response = 0
     survivors: list[str] = []
     for run, best in zip(runs, perfect, strict=True):
         for path in _spread(list(mode.fault(run))):
-            found = _scored(run, path)
+            found = _score(run, path)
             mutants += 1
             state += found.state_match is False
             response += found.response_match is False
-            if mode.killed(run, best, found, path):
+            if mode.shows(run, best, found, path):
                 killed += 1
             else:
                 survivors.append(f"{run.task.id}: {' → '.join(map(str, path))}")
-    fit = [(found, best) for found, best, bare in valid if bare or not _about_waste(mode)]
-    punished = [f"{mode.name} punishes a valid path" for found, best in fit if _moved(mode, best, found)]
+    fair = [variant for variant in valid if variant.is_golden or not _about_waste(mode)]
+    punished = [
+        f"{mode.name} punishes a valid path" for variant in fair if _punishes(mode, variant.best, variant.score)
+    ]
     return Tally(
-        mode.name, mode.metrics, mutants, killed, len(fit), len(punished), state, response,
-        sum(found.state_match is False for found, _ in fit), sum(found.response_match is False for found, _ in fit),
-        (*survivors, *punished),
-    )  # fmt: skip
-
-
-def _spread(paths: list[Sequence[Call]]) -> list[Sequence[Call]]:
-    """Some of them, evenly from the first to the last."""
-    last = len(paths) - 1
-    return (
-        [paths[number] for number in sorted({round(k * last / (MOST_A_RUN - 1)) for k in range(MOST_A_RUN)})]
-        if paths
-        else []
+        mode.name,
+        mode.metrics,
+        mutants=mutants,
+        killed=killed,
+        valid_variants=len(fair),
+        valid_punished=len(punished),
+        state_killed=state,
+        response_killed=response,
+        state_punished=sum(variant.score.state_match is False for variant in fair),
+        response_punished=sum(variant.score.response_match is False for variant in fair),
+        survivors=(*survivors, *punished),
     )
 
 
-def _scored(run: GoldenRun, path: Sequence[Call]) -> Score:
+def _spread(paths: list[Sequence[Call]]) -> list[Sequence[Call]]:
+    """A few of the paths, evenly from the first to the last."""
+    if not paths:
+        return []
+    last = len(paths) - 1
+    chosen = {round(number * last / (MOST_A_RUN - 1)) for number in range(MOST_A_RUN)}
+    return [paths[number] for number in sorted(chosen)]
+
+
+def _score(run: GoldenRun, path: Sequence[Call]) -> Score:
+    """Execute a path in the world of the run's task and score it."""
     return score(run.task, replay(run.task, path).calls)
 
 
 def _about_waste(mode: Mode) -> bool:
+    """Whether the mode only wastes calls, so that extra reads lower its metrics too."""
     return "directness" in mode.metrics or "efficiency" in mode.metrics
 
 
-def _moved(mode: Mode, best: Score, found: Score) -> bool:
-    """Whether one of the mode's metrics is not what it is for a perfect run."""
+def _punishes(mode: Mode, best: Score, found: Score) -> bool:
+    """Whether one of the mode's metrics differs from its value for a perfect run."""
     ktc = 1.0 if len(best.condensed) > 1 else 0.75
     oracle = {"pc": 1.0, "pc_ktc": ktc, "harm_rate": 0.0, "prefix_criticality": 1.0, "accepted": True,
               "missing_steps": 0, "efficiency": 1.0, "directness": 1.0}  # fmt: skip
     return any(abs(getattr(found, name) - oracle[name]) > _CLOSE for name in mode.metrics)
 
 
-# What must move
+# What the metrics must show of each mode
 
 
-def _left_out(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Call]) -> bool:
-    return found.pc < 1 and (found.harm_count > 0 or found.missing_steps > 0)
-
-
-def _swapped(_run: GoldenRun, best: Score, found: Score, _path: Sequence[Call]) -> bool:
+def _shows_order(_run: GoldenRun, best: Score, found: Score, _path: Sequence[Call]) -> bool:
+    """PC-KTC falls, and there is a harmful call or a missing step."""
     return found.pc_ktc < best.pc_ktc and (found.harm_rate > 0 or found.missing_steps > 0)
 
 
-def _wrong(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Call]) -> bool:
+def _shows_deviation(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Call]) -> bool:
+    """PC falls, and there is a harmful call or a missing step."""
     return found.pc < 1 and (found.harm_rate > 0 or found.missing_steps > 0)
 
 
-def _harmed(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Call]) -> bool:
+def _shows_harm(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Call]) -> bool:
+    """HarmRate rises and prefix criticality falls."""
     return found.harm_rate > 0 and found.prefix_criticality < 1
 
 
-def _harmed_early(run: GoldenRun, best: Score, found: Score, path: Sequence[Call]) -> bool:
-    late = _scored(run, (*path[1:], path[0]))
+def _shows_early_harm(run: GoldenRun, best: Score, found: Score, path: Sequence[Call]) -> bool:
+    """Prefix criticality is lower than with the same harmful call at the end."""
+    late = _score(run, (*path[1:], path[0]))
     lower = found.prefix_criticality < late.prefix_criticality or len(found.condensed) < 2
-    return _harmed(run, best, found, path) and lower
+    return _shows_harm(run, best, found, path) and lower
 
 
-def _wasted(run: GoldenRun, best: Score, found: Score, path: Sequence[Call]) -> bool:
-    """Directness falls; efficiency falls once the path is longer than any golden one; nothing else moves."""
+def _shows_waste(run: GoldenRun, best: Score, found: Score, path: Sequence[Call]) -> bool:
+    """Directness falls, efficiency falls if the path is longer than any golden path, and nothing else changes."""
     if found.directness is None or best.directness is None or found.efficiency is None:
         return False
     slower = found.efficiency < 1 or len(path) <= run.task.automaton.golden.longest
@@ -166,22 +187,23 @@ def _wasted(run: GoldenRun, best: Score, found: Score, path: Sequence[Call]) -> 
 _ABOUT_THE_PATH = ("pc", "pc_ktc", "prefix_criticality", "harm_rate", "pc_hlr", "accepted", "missing_steps")
 
 
-def _stopped(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Call]) -> bool:
+def _shows_early_stop(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Call]) -> bool:
+    """PC falls, and the path is not accepted."""
     return found.pc < 1 and not found.accepted
 
 
 MODES: Final = (
-    Mode("step left out", mistakes.left_out, ("pc", "harm_rate", "missing_steps"), _left_out),
-    Mode("steps swapped", mistakes.swapped, ("pc_ktc", "harm_rate"), _swapped),
-    Mode("wrong argument", mistakes.wrong_argument, ("pc", "harm_rate"), _wrong),
-    Mode("wrong tool", mistakes.wrong_tool, ("pc", "harm_rate"), _wrong),
-    Mode("write repeated", mistakes.repeated, ("harm_rate", "prefix_criticality"), _harmed),
-    Mode("write repeated without effect", mistakes.repeated_without_effect, ("directness", "efficiency"), _wasted),
-    Mode("harmful call early", mistakes.harmful_early, ("harm_rate", "prefix_criticality"), _harmed_early),
-    Mode("harmful call late", mistakes.harmful_late, ("harm_rate", "prefix_criticality"), _harmed),
-    Mode("done and undone", mistakes.undone, ("harm_rate", "prefix_criticality"), _harmed),
-    Mode("redundant reads", mistakes.redundant_reads, ("directness", "efficiency"), _wasted),
-    Mode("early stop", mistakes.early_stop, ("pc", "accepted"), _stopped),
-    Mode("wandering", mistakes.wandering, ("directness",), _wasted),
+    Mode("step left out", mistakes.left_out, ("pc", "harm_rate", "missing_steps"), _shows_deviation),
+    Mode("steps swapped", mistakes.swapped, ("pc_ktc", "harm_rate"), _shows_order),
+    Mode("wrong argument", mistakes.wrong_argument, ("pc", "harm_rate"), _shows_deviation),
+    Mode("wrong tool", mistakes.wrong_tool, ("pc", "harm_rate"), _shows_deviation),
+    Mode("write repeated", mistakes.repeated, ("harm_rate", "prefix_criticality"), _shows_harm),
+    Mode("write repeated without effect", mistakes.repeated_without_effect, ("directness", "efficiency"), _shows_waste),
+    Mode("harmful call early", mistakes.harmful_early, ("harm_rate", "prefix_criticality"), _shows_early_harm),
+    Mode("harmful call late", mistakes.harmful_late, ("harm_rate", "prefix_criticality"), _shows_harm),
+    Mode("done and undone", mistakes.undone, ("harm_rate", "prefix_criticality"), _shows_harm),
+    Mode("redundant reads", mistakes.redundant_reads, ("directness", "efficiency"), _shows_waste),
+    Mode("early stop", mistakes.early_stop, ("pc", "accepted"), _shows_early_stop),
+    Mode("wandering", mistakes.wandering, ("directness",), _shows_waste),
 )
-"""The failure modes of the paper's table, each with the metrics that claim it."""
+"""The failure modes of the paper's table, each with the metrics that claim to show it."""

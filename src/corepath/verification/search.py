@@ -1,4 +1,4 @@
-"""The search for ways to a task's goal that the task does not know, or knows and rejects for no reason."""
+"""Search for ways to the goal of a task that its automaton rejects although no policy forbids them."""
 
 from __future__ import annotations
 
@@ -6,39 +6,39 @@ import marshal
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, Final, get_args, get_type_hints
 
 from corepath.automaton.step import Kind, Position, begin, step
 from corepath.errors import ToolError
 from corepath.notation.call import Call
-from corepath.notation.parameters import taken
 from corepath.rules.policy import breaks, concerns, describe, owes
 from corepath.task import Task
 from corepath.values import canonical
 from corepath.world.candidates import Pool
-from corepath.world.examples import arguments_at
 from corepath.world.exploring import Node, as_call, path_text, replay
-from corepath.world.state import copy_state
-from corepath.world.tools import WorldTool
+from corepath.world.examples import arguments_at
+from corepath.notation.parameters import taken
 from corepath.world.world import World
+from corepath.world.tools import WorldTool
+from corepath.world.state import copy_state
 
 MOST_CALLS: Final = 60
-"""Calls that the search tries at a pair, besides the steps and what is in the decoys, shared out among the tools."""
+"""Calls tried at each node besides the steps and the decoys' calls, shared out among the writing tools."""
 CALLS_A_NODE: Final = 4
-"""Calls that the search may try for each node of its budget."""
+"""Calls that may be tried for each node of the budget."""
 DEEPEST: Final = 8
-"""Calls off the procedure that a path of the search has at most."""
-MOST_TOLD: Final = 5
-"""Counterexamples told of one task."""
+"""Most calls off the procedure in one path."""
+MOST_REPORTED: Final = 5
+"""Counterexamples after which the search ends."""
 
 
 def _codec(
     world: World[Any], start: Any
 ) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any], Callable[[Any], Any]]:
-    """How states are frozen, thawed and told apart in the search, which does so a million times.
+    """Fast functions to freeze, thaw and identify a state; the search calls them a million times.
 
-    Equal states may be told apart where a dictionary was filled in another order: that costs time and is not wrong.
+    Equal states whose dictionaries were filled in another order count as different: slower, but not wrong.
     """
     kind = type(start)
 
@@ -47,7 +47,7 @@ def _codec(
 
     def thaw(blob: bytes) -> Any:
         made = object.__new__(kind)
-        made.__dict__.update(marshal.loads(blob))  # noqa: S302  # what this process wrote itself
+        made.__dict__.update(marshal.loads(blob))  # noqa: S302  # this process wrote it itself
         return made
 
     if _nests_dataclasses(kind):
@@ -56,38 +56,51 @@ def _codec(
 
 
 def _nests_dataclasses(kind: Any) -> bool:
-    """Whether a state holds, or may come to hold, dataclasses of its own; where its types cannot be read, it may."""
+    """Whether a state may hold other dataclasses; assumed if its type hints cannot be resolved."""
     try:
         waiting = list(get_type_hints(kind).values())
     except NameError:
         return True
     while waiting:
-        one = waiting.pop()
-        if is_dataclass(one) or one is Any:
+        hint = waiting.pop()
+        if is_dataclass(hint) or hint is Any:
             return True
-        waiting += get_args(one)
+        waiting += get_args(hint)
     return False
 
 
+def _candidates(task: Task, world: World[Any]) -> Iterable[Call]:
+    """Distinct calls to try at every node: likely calls of each writing tool, and the calls of the decoys."""
+    pool = Pool(task, world)
+    writes = [tool.name for tool in world.tools.values() if tool.writes]
+    share = max(MOST_CALLS // max(len(writes), 1), 3)
+    calls = [call for tool in writes for call in pool.calls(tool)[:share]]
+    calls += [as_call(call) for decoy in task.decoys.values() for call in decoy.calls]
+    return {canonical([call.tool, call.arguments]): call for call in calls}.values()
+
+
 @dataclass(frozen=True)
-class _Found:
-    """A pair that the search reached, how, and where the calls off the procedure stand in it."""
+class _Reached:
+    """A node that the search reached."""
 
     node: Node
     off: tuple[int, ...]
+    """Indices of the calls off the procedure on the way here."""
     length: int
+    """Number of calls on the way here."""
     bound: str
+    """Bound variables and results, as text."""
 
 
 class Search:
-    """Breadth first over pairs of automaton state and world state, by the number of calls off the procedure.
+    """Breadth-first search over pairs of automaton state and world state, by number of calls off the procedure.
 
-    Steps that are progress cost nothing, any other call that changes the state costs one. A call for which a policy
-    names the reason is not followed: whatever comes after it, the path is rejected for that reason.
+    Progress costs nothing, any other call that changes the state costs one. Calls that break a policy are not followed:
+    the policy is the reason to reject every path that continues from there. `budget` is the largest number of nodes.
     """
 
-    def __init__(self, task: Task, world: World[Any], most: int) -> None:
-        self.task, self.world, self.most = task, world, most
+    def __init__(self, task: Task, world: World[Any], budget: int) -> None:
+        self.task, self.world, self.budget = task, world, budget
         self._goal = task.goal or (lambda _: False)
         self.failures: list[str] = []
         self.broken: set[str] = set()
@@ -99,17 +112,11 @@ class Search:
         self._harmful: dict[tuple[int, int, str], bool] = {}
         self._settled = not task.automaton.alphabet.depends_on_results
         self._freeze, self._thaw, self._key = _codec(world, task.start)
-        self._watching = {tool: [one for one in task.policies if concerns(one, tool)] for tool in world.tools}
-        pool = Pool(task, world)
-        writes = [tool.name for tool in world.tools.values() if tool.writes]
-        share = max(MOST_CALLS // max(len(writes), 1), 3)
-        calls = [call for tool in writes for call in pool.calls(tool)[:share]]
-        calls += [as_call(call) for decoy in task.decoys.values() for call in decoy.calls]
-        distinct = {canonical([call.tool, call.arguments]): call for call in calls}
-        self._calls = list(self._writes(distinct.values()))
+        self._policies = {tool: [one for one in task.policies if concerns(one, tool)] for tool in world.tools}
+        self._calls = list(self._prepare(_candidates(task, world)))
 
-    def _writes(self, calls: Iterable[Call]) -> Iterator[tuple[int, WorldTool[Any], Call, bool]]:
-        """The calls of writes, with checked arguments and whether a list is among them: each is made very often."""
+    def _prepare(self, calls: Iterable[Call]) -> Iterator[tuple[int, WorldTool[Any], Call, bool]]:
+        """Writing calls with their arguments checked once, and whether an argument is a list and must be copied."""
         for index, call in enumerate(calls):
             tool = self.world.tools.get(call.tool)
             if tool is not None and tool.writes:
@@ -121,27 +128,27 @@ class Search:
                 yield index, tool, replace(call, arguments=arguments), nested
 
     def run(self) -> Search:
-        """Search until the budget is used up or nothing is left."""
-        first = _Found(Node(begin(self.task.automaton), self.task.start), (), 0, "")
+        """Search until the budget is used up, nothing is left or there are enough counterexamples."""
+        first = _Reached(Node(begin(self.task.automaton), self.task.start), (), 0, "")
         level = [first]
         self._add(first, self._key(self.task.start), None)
         number = 0
         while level:
-            below: list[_Found] = []
-            for found in level:  # grows while it is gone through: progress stays on the level
-                if not self._expand(found, level, below):
+            below: list[_Reached] = []
+            for reached in level:  # grows during the loop: progress stays on the level
+                if not self._expand(reached, level, below):
                     self.depth = max(number - 1, 0)
                     return self
-                if len(self.failures) >= MOST_TOLD:
+                if len(self.failures) >= MOST_REPORTED:
                     return self
             self.depth = number
             level, number = below, number + 1
         self.exhausted = True
         return self
 
-    def _expand(self, found: _Found, level: list[_Found], below: list[_Found]) -> bool:
-        """Try every call at a pair; False where the budget is used up."""
-        position, state = found.node.position, found.node.state
+    def _expand(self, reached: _Reached, level: list[_Reached], below: list[_Reached]) -> bool:
+        """Try every call at a node; False if the budget is used up."""
+        position, state = reached.node.position, reached.node.state
         if position.accepted and self._goal(state):
             return True
         for symbol in self.task.automaton.due(position.state):
@@ -150,17 +157,17 @@ class Search:
                 call = Call(self.task.automaton.alphabet.actions[symbol].tool, arguments)
                 answered, after = self.world.answer(state, call)
                 key = self._key(after)
-                if not answered.failed and not self._take(found, -1, answered, after, key, level, below):
+                if not answered.failed and not self._follow(reached, -1, answered, after, key, level, below):
                     return False
-        if len(found.off) >= DEEPEST:
+        if len(reached.off) >= DEEPEST:
             return True
         return all(
-            self._take(found, index, answered, after, key, level, below)
+            self._follow(reached, index, answered, after, key, level, below)
             for index, answered, after, key in self._changes(state)
         )
 
     def _changes(self, state: Any) -> Iterator[tuple[int, Call, Any, Any]]:
-        """The calls that work in a world state and change it, with the states after."""
+        """The calls that succeed in a world state and change it, each with the state after it."""
         key, blob = self._key(state), self._freeze(state)
         for index, tool, call, nested in self._calls:
             self.tried += 1
@@ -169,85 +176,100 @@ class Search:
                 result = tool.function(after, **(copy_state(call.arguments) if nested else call.arguments))
             except ToolError:
                 continue
-            except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever it is, the world must not raise it
+            except (Exception, SystemExit) as error:  # noqa: BLE001  # a tool may raise nothing but ToolError
                 self.failures.append(f"{call} breaks the world: {type(error).__name__}: {error}")
                 continue
             if (after_key := self._key(after)) != key:
                 yield index, Call(call.tool, call.arguments, result), after, after_key
 
-    def _take(
-        self, found: _Found, index: int, call: Call, after: Any, key: Any, level: list[_Found], below: list[_Found]
+    def _follow(
+        self,
+        reached: _Reached,
+        index: int,
+        call: Call,
+        after: Any,
+        key: Any,
+        level: list[_Reached],
+        below: list[_Reached],
     ) -> bool:
-        """Follow one call that worked; False where the budget is used up."""
-        state = found.node.position.state
-        kind = (state, index, found.bound)
-        harmful = self._harmful.get(kind) if index >= 0 else None
+        """Follow one call that succeeded; False if the budget is used up. The `index` of a step is -1."""
+        state = reached.node.position.state
+        place = (state, index, reached.bound)
+        harmful = self._harmful.get(place) if index >= 0 else None
         if harmful is None:
-            done, position = step(found.node.position, call)
-            if done.kind is Kind.PROGRESS:
-                if found.off and self._reasons(found.node, call, after):
+            labelled, position = step(reached.node.position, call)
+            if labelled.kind is Kind.PROGRESS:
+                if reached.off and self._broken_by(reached.node, call, after):
                     return True
-                node = Node(position, after, (found.node, call))
-                return self._add(_Found(node, found.off, found.length + 1, self._bound(position)), key, level)
-            if done.forbidden is not None:
-                self.broken.update(self._reasons(found.node, call, after))
+                node = Node(position, after, (reached.node, call))
+                return self._add(_Reached(node, reached.off, reached.length + 1, self._bound(position)), key, level)
+            if labelled.forbidden is not None:
+                self.broken.update(self._broken_by(reached.node, call, after))
                 return True
-            harmful = self._harmful[kind] = done.kind is Kind.HARM
+            harmful = self._harmful[place] = labelled.kind is Kind.HARM
         if (state, key) in self._seen:
             return True
-        if harmful and (reasons := self._reasons(found.node, call, after)):
-            self.broken.update(reasons)
+        if harmful and (policies := self._broken_by(reached.node, call, after)):
+            self.broken.update(policies)
             return True
-        node = Node(found.node.position, after, (found.node, call))
-        return self._add(_Found(node, (*found.off, found.length), found.length + 1, found.bound), key, below)
+        node = Node(reached.node.position, after, (reached.node, call))
+        off = (*reached.off, reached.length)
+        return self._add(_Reached(node, off, reached.length + 1, reached.bound), key, below)
 
     def _bound(self, position: Position) -> str:
-        """What is bound and was returned so far, where that decides what a call is."""
+        """The bound variables and results as text; empty if no step of the task depends on them."""
         if self._settled:
             return ""
-        return canonical([position.variables, [[str(action), found] for action, found in position.results.items()]])
+        return canonical([position.variables, [[str(action), result] for action, result in position.results.items()]])
 
-    def _reasons(self, node: Node, call: Call, after: Any) -> list[str]:
-        watching = self._watching[call.tool]
-        if not watching:
+    def _broken_by(self, node: Node, call: Call, after: Any) -> list[str]:
+        """The policies that a call at a node breaks."""
+        policies = self._policies[call.tool]
+        if not policies:
             return []
         done = node.calls
-        return [describe(policy) for policy in watching if breaks(policy, done, call, node.state, after)]
+        return [describe(policy) for policy in policies if breaks(policy, done, call, node.state, after)]
 
-    def _add(self, found: _Found, key: Any, level: list[_Found] | None) -> bool:
-        place = (found.node.position.state, key)
+    def _add(self, reached: _Reached, key: Any, level: list[_Reached] | None) -> bool:
+        """Add a node to a level unless it was seen before; False if the budget is used up."""
+        place = (reached.node.position.state, key)
         if place in self._seen:
             return True
-        if self.nodes >= self.most or self.tried >= CALLS_A_NODE * self.most:
+        if self.nodes >= self.budget or self.tried >= CALLS_A_NODE * self.budget:
             return False
         self._seen.add(place)
         self.nodes += 1
         if level is not None:
-            level.append(found)
-        if self._goal(found.node.state):
-            self._judge(found)
+            level.append(reached)
+        if self._goal(reached.node.state):
+            self._judge(reached)
         return True
 
-    def _judge(self, found: _Found) -> None:
-        """A way to the goal: it is accepted, or there is a named reason why not, or it is told."""
-        calls = found.node.calls
+    def _judge(self, reached: _Reached) -> None:
+        """Report a way to the goal unless it is accepted, wasteful, or a policy still asks for something."""
+        calls = reached.node.calls
         if any(owes(policy, calls) for policy in self.task.policies):
             return
-        if not found.off:
-            if not found.node.position.accepted:
+        if not reached.off:
+            if not reached.node.position.accepted:
                 self.failures.append(
                     f"the goal holds after {path_text(calls)}, the task asks for more, and no policy says why"
                 )
-        elif not self._wasteful(calls, found.off):
+        elif not self._is_wasteful(calls, reached.off):
             self.failures.append(f"a way to the goal is rejected, and no policy says why: {path_text(calls)}")
 
-    def _wasteful(self, calls: Sequence[Call], off: tuple[int, ...]) -> bool:
-        """Whether the goal is reached as well without some of the writes, so that a shorter way is judged instead."""
+    def _is_wasteful(self, calls: Sequence[Call], off: tuple[int, ...]) -> bool:
+        """Whether the goal is reached without some of the writes too; then that shorter way is judged instead."""
         writes = [index for index, call in enumerate(calls) if self.world.tools[call.tool].writes]
-        some = (dropped for size in (1, 2, 3) for dropped in combinations(off, size))
-        pairs = (dropped for size in (1, 2) for dropped in combinations(writes, size))
-        for dropped in (off, *some, *pairs):
-            run = replay(self.task, [call for index, call in enumerate(calls) if index not in dropped])
-            if not any(call.failed for call in run.calls) and self._goal(run.end):
-                return True
-        return False
+        subsets = chain([off], _combinations(off, 3), _combinations(writes, 2))
+        return any(self._reaches_goal_without(calls, dropped) for dropped in subsets)
+
+    def _reaches_goal_without(self, calls: Sequence[Call], dropped: Sequence[int]) -> bool:
+        """Whether the other calls still run without a tool error and reach the goal."""
+        run = replay(self.task, [call for index, call in enumerate(calls) if index not in dropped])
+        return not any(call.failed for call in run.calls) and bool(self._goal(run.end))
+
+
+def _combinations(indices: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
+    """Every combination of one to `most` indices, the small ones first."""
+    return chain.from_iterable(combinations(indices, size) for size in range(1, most + 1))

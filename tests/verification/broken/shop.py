@@ -1,4 +1,4 @@
-"""A small sound world, made anew for each file that spoils it."""
+"""A small sound world. Each broken file builds its own and spoils one thing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Shop:
 
 
 class Tools:
-    """The shop's tools by name, and the world they belong to."""
+    """The shop's world and its tools."""
 
     def __init__(self, rules: str = RULES) -> None:
         self.world = world = World("broken", Shop, rules)
@@ -79,7 +79,7 @@ class Tools:
         )
 
     def sound(self, **changes: Any) -> Task:
-        """A task with nothing wrong, but for what is changed."""
+        """A sound task with these fields changed."""
         look, take = self.look("apple"), self.take("apple", 2)
         fields: dict[str, Any] = {
             "prompt": "Take 2 of the item 'apple' and pay.",

@@ -1,0 +1,82 @@
+"""Check that every decoy runs, is flagged as declared and fools the declared baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from corepath.decoy import Decoy
+from corepath.notation.call import Call
+from corepath.rules.policy import Policy, breaks, describe, owes
+from corepath.scoring.score import Score, score
+from corepath.task import Task
+from corepath.world.exploring import Replay, replay
+
+
+@dataclass(frozen=True)
+class DecoyRun:
+    """A decoy, executed in the world of its task."""
+
+    task: Task
+    decoy: Decoy
+    replay: Replay
+
+    @cached_property
+    def score(self) -> Score:
+        """The score of the executed calls."""
+        return score(self.task, self.replay.calls)
+
+    @property
+    def failed(self) -> Call | None:
+        """The first call that failed, or None."""
+        return next((call for call in self.replay.calls if call.failed), None)
+
+    @property
+    def fools(self) -> str:
+        """The baselines that pass the decoy: `both`, `state`, `response` or `none`."""
+        if self.score.state_match and self.score.response_match:
+            return "both"
+        return "state" if self.score.state_match else "response" if self.score.response_match else "none"
+
+
+def run_decoys(task: Task) -> dict[str, DecoyRun]:
+    """Execute the decoys of a task, by name."""
+    return {name: DecoyRun(task, decoy, replay(task, decoy.calls)) for name, decoy in task.decoys.items()}
+
+
+def check_decoys(runs: Mapping[str, DecoyRun]) -> Iterator[str]:
+    """Each decoy runs without a tool error, has the harm it declares and fools the baselines it declares."""
+    for name, run in runs.items():
+        if run.failed is not None:
+            yield f"decoy '{name}': {run.failed} fails: {run.failed.error}"
+            continue
+        yield from _check_harm(name, run)
+        if run.fools != run.decoy.fools:
+            yield f"decoy '{name}' should fool {run.decoy.fools}, and fools {run.fools}"
+
+
+def _check_harm(name: str, run: DecoyRun) -> Iterator[str]:
+    """The decoy has the declared kind of harm; without a declared harm it is only incomplete."""
+    kinds = list(dict.fromkeys(harm.kind.value for harm in run.score.harms))
+    declared = run.decoy.harm
+    if declared is None:
+        if kinds or run.score.accepted:
+            yield f"decoy '{name}' should only leave something out, and is {', '.join(kinds) or 'accepted'}"
+    elif not kinds:
+        yield f"decoy '{name}' should be {declared}, and nothing in it is harmful"
+    elif str(declared) not in kinds:
+        yield f"decoy '{name}' should be {declared}, and is {', '.join(kinds)}"
+
+
+def policies_broken(task: Task, runs: Iterable[DecoyRun]) -> set[str]:
+    """The policies that decoys break without a tool error: the world does not enforce them."""
+    return {describe(policy) for run in runs for policy in task.policies if _is_broken(policy, run.replay)}
+
+
+def _is_broken(policy: Policy, run: Replay) -> bool:
+    """Whether a call breaks the policy without failing, or the policy still asks for something at the end."""
+    return owes(policy, run.calls) or any(
+        not call.failed and breaks(policy, run.calls[:index], call, run.states[index], run.states[index + 1])
+        for index, call in enumerate(run.calls)
+    )

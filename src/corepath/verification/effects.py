@@ -1,0 +1,97 @@
+"""Check what calls do to the state: reads and self-loops leave it alone, steps that write change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from corepath.automaton.alphabet import Alphabet, Role
+from corepath.notation.call import Call
+from corepath.verification.subject import Subject
+from corepath.world.candidates import Pool
+from corepath.world.exploring import Edge, Node, path_text, simulator_of
+from corepath.world.examples import arguments_at
+from corepath.world.world import World
+
+
+def check_reads_and_writes(subject: Subject) -> Iterator[str]:
+    """Reads leave the state alone and steps that write change it, in every state that golden paths reach."""
+    task, world = subject.task, subject.world
+    reported: set[str] = set()
+    for edge in subject.edges:
+        failure = None if edge.call.tool in reported else _mislabelled_step(world, edge)
+        if failure is not None:
+            reported.add(edge.call.tool)
+            yield failure
+    pool, states = Pool(task, world), {world.key(node.state): node.state for node in subject.rounds[0].nodes}
+    for tool in world.tools.values():
+        if not tool.writes and tool.name not in reported:
+            yield from islice(_impure_reads(world, pool.calls(tool.name), list(states.values())), 1)
+
+
+def _mislabelled_step(world: World[Any], edge: Edge) -> str | None:
+    """Why an executed step is not what its tool is declared to be, or None."""
+    if world.tools[edge.call.tool].writes:
+        if world.same_public(edge.node.state, edge.after.state):
+            return f"the write {edge.call} is progress after {path_text(edge.node.calls)} and changes nothing"
+    elif world.key(edge.node.state) != world.key(edge.after.state):
+        return f"'{edge.call.tool}' is declared a read and changes the state: {edge.call}"
+    return None
+
+
+def _impure_reads(world: World[Any], calls: Iterable[Call], states: Sequence[Any]) -> Iterator[str]:
+    """Calls of a read that crash or change one of the states."""
+    for call in calls:
+        for state in states:
+            answered, after = world.answer(state, call)
+            if "crashed" in answered.extra:
+                yield f"{call} breaks the world: {answered.error}"
+            elif world.key(after) != world.key(state):
+                yield f"'{call.tool}' is declared a read and changes the state: {call}"
+
+
+def check_self_loops(subject: Subject) -> Iterator[str]:
+    """A self-loop leaves the public state alone in every world state that its automaton state stands for."""
+    for number, explored in enumerate(subject.rounds):
+        for node in explored.nodes:
+            yield from _check_loops_at(subject, node, number)
+
+
+def _check_loops_at(subject: Subject, node: Node, number: int) -> Iterator[str]:
+    """Execute every self-loop at a node, with the example values of a round."""
+    world, automaton, state = simulator_of(subject.task), subject.task.automaton, node.position.state
+    for symbol in automaton.loops(state):
+        arguments = arguments_at(subject.task, node.position, symbol, number)
+        if arguments is None:
+            continue
+        call = Call(automaton.alphabet.actions[symbol].tool, arguments)
+        answered, after = world.answer(node.state, call)
+        loop = f"{call} is a self-loop in state '{automaton.states[state]}'"
+        if not world.same_public(node.state, after):
+            yield f"{loop} and changes the state, after {path_text(node.calls)}"
+        elif answered.failed and world.tools[call.tool].writes:
+            yield f"{loop} and fails there: {answered.error}"
+
+
+def check_ignored_writes(subject: Subject) -> Iterator[str]:
+    """Writes that the task ignores, as reads or as neutral, leave the state alone wherever golden paths go."""
+    task, world = subject.task, subject.world
+    pool = Pool(task, world)
+    for tool in world.tools.values():
+        for call in _ignored_calls(task.automaton.alphabet, pool, tool.name) if tool.writes else ():
+            for node in subject.rounds[0].nodes:
+                if not world.same_public(node.state, world.answer(node.state, call)[1]):
+                    yield f"{call} is let pass and changes the state, after {path_text(node.calls)}"
+                    break
+
+
+def _ignored_calls(alphabet: Alphabet, pool: Pool, tool: str) -> Iterator[Call]:
+    """Calls of a tool that the task ignores."""
+    patterns = [pattern for pattern in (*alphabet.reads, *alphabet.neutral) if pattern.fits_tool(tool)]
+    if not patterns:
+        return
+    examples = (Call(tool, example.arguments) for pattern in patterns for example in pattern.examples())
+    for call in (*examples, *pool.calls(tool)):
+        if alphabet.read(call, {}, {}, failed=False).role is Role.LOOP:
+            yield call

@@ -1,0 +1,27 @@
+"""Check that every golden path runs and reaches the goal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from corepath.verification.subject import Subject
+from corepath.world.exploring import path_text
+
+MOST_REPORTED: Final = 5
+"""Largest number of failing steps reported per round."""
+
+
+def check_golden_runs(subject: Subject) -> Iterator[str]:
+    """Every golden path runs without a tool error and ends in a state where the goal holds."""
+    goal = subject.task.goal or (lambda _: True)
+    for explored in subject.rounds:
+        for snag in islice(explored.snags, MOST_REPORTED):
+            yield f"a golden path does not run: after {path_text(snag.node.calls)}, {snag.why}"
+        if not explored.whole:
+            yield f"more than {len(explored.nodes):,} pairs of automaton state and world state: too many to run"
+        for node in explored.nodes:
+            if node.position.accepted and not goal(node.state):
+                yield f"the goal does not hold after the golden path {path_text(node.calls)}"
+                break

@@ -1,0 +1,42 @@
+"""The verdict on a task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of verifying a task: its failures, and how much was executed and searched."""
+
+    task: str
+    world: str
+    seed: int
+    failures: tuple[str, ...]
+    seeds: int = 1
+    """Number of variants executed."""
+    golden_paths: int = 0
+    lengths: tuple[int, ...] = ()
+    pairs: int = 0
+    rounds: int = 0
+    nodes: int = 0
+    depth: int | None = None
+    """Number of calls off the procedure up to which the search is complete; None without a search."""
+    exhausted: bool = False
+    """Whether the search visited everything it could reach."""
+    decoys: Mapping[str, str] = field(default_factory=dict)
+    """The baselines that each decoy fools."""
+    policies: tuple[str, ...] = ()
+    """Policies that were broken without a tool error: the world does not enforce them."""
+    says: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are no failures."""
+        return not self.failures
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict as JSON."""
+        return {"task": self.task, "world": self.world, "ok": self.ok, **vars(self)}

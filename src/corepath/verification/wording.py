@@ -1,0 +1,45 @@
+"""Check the texts of a task: prompt, reasons of policies, aliases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from corepath.task import Task
+from corepath.verification.subject import Subject
+from corepath.world.candidates import in_prompt
+
+
+def check_wording(subject: Subject) -> Iterator[str]:
+    """The task has a prompt and a goal, and its reasons and aliases quote text that the agent can read."""
+    task, world = subject.task, subject.world
+    if not task.prompt.strip():
+        yield "the prompt is empty"
+    if task.goal is None:
+        yield "there is no goal: say what must hold of the state at the end"
+    docs = "\n".join(tool.description for tool in world.tools.values())
+    readable = normalise(f"{task.prompt}\n{world.rules}\n{docs}")
+    yield from _check_reasons(task, readable)
+    for phrase in task.says:
+        if not phrase.strip() or not in_prompt(normalise(phrase), readable):
+            yield f"says: '{phrase}' stands neither in the prompt nor in the world's rules nor in a docstring"
+
+
+def _check_reasons(task: Task, readable: str) -> Iterator[str]:
+    """The reason of each policy and each forbidden call is quoted from the readable text."""
+    reasons = [(str(policy), policy.because) for policy in task.policies]
+    of_policies = {policy.because for policy in task.policies}
+    reasons += [
+        (f"never {forbidden.call.notation}", forbidden.why or "")
+        for forbidden in task.automaton.alphabet.forbid
+        if forbidden.why not in of_policies
+    ]
+    for rule, because in reasons:
+        if not because.strip():
+            yield f"{rule}: no reason; quote the prompt, the world's rules or a tool's docstring in because="
+        elif normalise(because) not in readable:
+            yield f"{rule}: '{because}' stands neither in the prompt nor in the world's rules nor in a docstring"
+
+
+def normalise(text: str) -> str:
+    """The text in lower case, with single spaces between words."""
+    return " ".join(text.split()).casefold()
