@@ -1,4 +1,4 @@
-"""Why a score is what it is: the cause of an episode in one line, each call with its kind, and what was found.
+"""Explain a score: the cause in one line, a note on each call, and findings.
 
 >>> from corepath import Task, seq, tool
 >>> task = Task("legal/approve", procedure=seq(tool("check")(policy="P1"), tool("approve")(policy="P1")))
@@ -13,19 +13,19 @@ from dataclasses import replace
 from typing import Final
 
 from corepath.episode import Episode
-from corepath.explanation.ends import answer, outside, state
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Explanation, Finding, FindingKind, Note
-from corepath.explanation.groups import groups
-from corepath.explanation.harms import harmful
-from corepath.explanation.headline import headline
-from corepath.explanation.notes import notes
-from corepath.explanation.path import diverged, skipped, stopped
-from corepath.explanation.repair import repair, repaired
-from corepath.explanation.turns import unseen
-from corepath.explanation.undone import pairs, undone
-from corepath.explanation.waste import idle, waste
-from corepath.explanation.words import cut
+from corepath.explanation.groups import group_harms
+from corepath.explanation.harms import find_harms
+from corepath.explanation.headline import write_headline
+from corepath.explanation.notes import write_notes
+from corepath.explanation.outcome import find_outside_failure, find_state_mismatch, find_wrong_answer
+from corepath.explanation.path import find_divergence, find_early_stop, find_skipped
+from corepath.explanation.repair import find_repair, repair_path
+from corepath.explanation.sentences import cut
+from corepath.explanation.turns import find_unseen
+from corepath.explanation.undo import find_undone, undo_pairs
+from corepath.explanation.waste import classify_loops, find_waste
 from corepath.notation import parser
 from corepath.notation.call import UNANSWERED, Call
 from corepath.scoring.options import PAPER, Scoring
@@ -46,23 +46,39 @@ def explain(
     *,
     scored: Score | None = None,
 ) -> Explanation:
-    """Why the calls (or an episode) score as they do on a task. `scored` is their score, where that is known."""
-    if not isinstance(calls, Episode):
-        made = tuple(parser.call(call) if isinstance(call, str) else call for call in calls)
-        calls = Episode(task.id, made, answer=UNANSWERED)
-    run = None if task.simulator is None else replay(task, calls.calls)
-    found = score(task, calls, scoring, replayed=run) if scored is None else scored
-    facts = Facts(task, found, run, calls)
-    taken_back, loops = pairs(facts), idle(facts)
-    reasons, mended = groups(facts, taken_back), repair(facts)
-    findings = [
-        *outside(facts), *diverged(facts), *harmful(facts, reasons), *skipped(facts), *stopped(facts),
-        *undone(facts, taken_back), *unseen(facts), *waste(facts, loops, taken_back), *state(facts), *answer(facts),
-        *repaired(facts, mended),
-    ]  # fmt: skip
-    return Explanation(
-        headline=visible(cut(headline(facts, reasons, loops), LONGEST_HEADLINE)),
-        notes=tuple(notes(facts, loops)),
-        findings=tuple(replace(finding, text=visible(finding.text)) for finding in findings),
-        repair=() if mended is None else mended.rows,
+    """Explain the score of an episode, or of a list of calls, on a task.
+
+    Pass the score as `scored` if you have it already.
+    """
+    episode = calls if isinstance(calls, Episode) else _as_episode(task, calls)
+    replayed = None if task.simulator is None else replay(task, episode.calls)
+    if scored is None:
+        scored = score(task, episode, scoring, replayed=replayed)
+    facts = Facts(task, scored, replayed, episode)
+    undone, loops = undo_pairs(facts), classify_loops(facts)
+    groups, repair = group_harms(facts, undone), repair_path(facts)
+    findings = (
+        *find_outside_failure(facts),
+        *find_divergence(facts),
+        *find_harms(facts, groups),
+        *find_skipped(facts),
+        *find_early_stop(facts),
+        *find_undone(facts, undone),
+        *find_unseen(facts),
+        *find_waste(facts, loops, undone),
+        *find_state_mismatch(facts),
+        *find_wrong_answer(facts),
+        *find_repair(facts, repair),
     )
+    return Explanation(
+        headline=visible(cut(write_headline(facts, groups, loops), LONGEST_HEADLINE)),
+        notes=tuple(write_notes(facts, loops)),
+        findings=tuple(replace(finding, text=visible(finding.text)) for finding in findings),
+        repair=() if repair is None else repair.rows,
+    )
+
+
+def _as_episode(task: Task, calls: Iterable[Call | str]) -> Episode:
+    """An episode of these calls, without an answer."""
+    parsed = (parser.call(call) if isinstance(call, str) else call for call in calls)
+    return Episode(task.id, tuple(parsed), answer=UNANSWERED)

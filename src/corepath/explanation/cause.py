@@ -1,116 +1,178 @@
-"""The cause of harmful calls in a few words: what stands in the headline."""
+"""The cause of harmful calls in a few words, for the headline."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind
 from corepath.errors import count
-from corepath.explanation.arguments import meant
+from corepath.explanation.arguments import NearestStep, nearest_step
 from corepath.explanation.facts import Facts
-from corepath.explanation.groups import Group, done_later, refused, returned_else
-from corepath.explanation.harms import not_done, repeated_at_once, why
+from corepath.explanation.groups import Group, failed_attempts, last_unexpected_result, late_steps
+from corepath.explanation.harms import displaced_text
+from corepath.explanation.reasons import reason_text, repeated_call
+from corepath.explanation.sentences import MOST_LISTED, calls_text, capitalise, join, times_text
 from corepath.explanation.values import step_text, tool_name
-from corepath.explanation.words import MOST_LISTED, calls_text, capital, listed, times
 
-_NO_STEP: Final = (HarmKind.WRONG_ARGUMENT, HarmKind.UNLISTED)
-"""Kinds of calls that are no step, whenever they come."""
+_MISMATCHES: Final = (HarmKind.WRONG_ARGUMENT, HarmKind.UNLISTED)
+"""Kinds of harmful calls that match no step at any time."""
 
 
-def cause(facts: Facts, group: Group) -> str:
+def cause_text(facts: Facts, group: Group) -> str:
     """What made the calls of a group harmful, without a full stop."""
-    if group.first.cause is not None and repeated_at_once(facts, group.first) is None:
-        return _skipped(facts, group)
-    if group.first.kind is HarmKind.REPEATED and (said := _repeated(facts, group)):
-        return said
-    call, nearby = capital(facts.call_text(group.first.index)), meant(facts, group.first.index)
-    far = group.first.kind in _NO_STEP and nearby is not None and not nearby.due
-    text = _needs(facts, group) or f"{call}, {'is no step of this task' if far else why(facts, group.first)}"
-    rest = len(group.harms) - 1
-    if group.skipped and group.first.cause is None:
-        follow = f"{count(rest, 'later call')} {'is' if rest == 1 else 'are'}"
-        return f"{text}; {not_done(facts, group)}{follow} harmful for that"
-    if group.back is not None:
-        return f"{text}; call {group.back + 1} took it back"
-    if rest and group.skipped:
-        return f"{text}; {calls_text(group.calls[1:])} {'is' if rest == 1 else 'are'} harmful for the same reason"
-    return f"{text}; the same goes for {calls_text(group.calls[1:])}" if rest else text
-
-
-def _skipped(facts: Facts, group: Group) -> str:
-    """Steps that were skipped, came too late, or were tried in vain."""
-    later, tried = done_later(facts, group), refused(facts, frozenset(group.skipped))
-    never = [symbol for symbol in group.skipped if symbol not in later]
-    early = {facts.symbol(step) for step in facts.early if step.index < group.first.index}
-    skipped = [symbol for symbol in never if symbol not in tried and symbol not in early]
-    meant_here = skipped or never or group.skipped
-    names = facts.lacking_text(meant_here, group.first.index)
-    again = not facts.made(group.first.index).isdisjoint(skipped)
-    harmful, one = count(len(group.harms), "harmful call"), len(group.harms) == 1
-    call, at = tool_name(facts.steps[group.first.index].call.tool), group.first.index + 1
-    were = "was" if len(meant_here) == 1 else "were"
-    if not never:
-        came = calls_text(sorted(later.values()))
-        more = "" if one else f": {harmful}"
-        return f"{call} (call {at}) came too early: {names} {were} due first and came only at {came}{more}"
-    if not skipped and set(never) <= set(tried):
-        last = max(tried[symbol] for symbol in never)
-        if last < group.first.index:
-            return f"{names} failed at call {last + 1} and {were} never done: {harmful} after that"
-        return f"{call} (call {at}) came too early: {names} {were} due first and failed at call {last + 1}: {harmful}"
-    if spite := _in_spite(facts, frozenset(never), group):
-        return spite
-    if not skipped or len(skipped) > MOST_LISTED:
-        return f"{call} (call {at}) came too early: {names} {were} due first: {harmful}"
-    skip = "Did not do" if again else "Skipped"
-    if one:
-        return f"{skip} {names}: {call} was called without {'it' if len(skipped) == 1 else 'them'}"
-    steps = "one skipped step" if len(skipped) == 1 else count(len(skipped), "skipped step")
-    return f"{skip} {names} before call {at}: {steps}, {harmful}"
-
-
-def _needs(facts: Facts, group: Group) -> str:
-    """A call that needs what a step returns which was not done; empty where it is something else."""
     first = group.first
-    nearby = meant(facts, first.index) if first.kind in _NO_STEP else None
-    if nearby is None or not nearby.needs:
-        return ""
-    actions = facts.automaton.alphabet.actions
-    needed = frozenset(symbol for symbol in facts.automaton.alphabet.steps if actions[symbol] in nearby.needs)
-    if needed.intersection(facts.positions[first.index].done):
-        return ""
-    at = f"{tool_name(facts.steps[first.index].call.tool)} (call {first.index + 1})"
-    names = listed([step_text(action, facts.scope(first.index)) for action in nearby.needs])
-    later = [step.index for step in facts.steps[first.index :] if step.kind is Kind.PROGRESS and step.symbol in needed]
-    if later:
-        return f"{at} came too early: it needs what {names} returns, done only at {calls_text(later)}"
-    if spite := _in_spite(facts, needed, group):
-        return spite
-    tried = refused(facts, needed)
-    if needed <= tried.keys():
-        failed = max(tried.values())
-        when = f"failed at call {failed + 1}" if failed < first.index else f"came only at call {failed + 1} and failed"
-        return f"{names} {when}, and {at} needs what {'it returns' if len(nearby.needs) == 1 else 'they return'}"
-    made = not facts.made(first.index).isdisjoint(needed)
-    skipped = f"{names} had not been done where it was due" if made else f"Skipped {names}"
-    return f"{skipped}: {at} needs what {'it returns' if len(nearby.needs) == 1 else 'they return'}"
+    if first.cause is not None and repeated_call(facts, first) is None:
+        return _skipped_text(facts, group)
+    if first.kind is HarmKind.REPEATED and (text := _repetition_text(facts, group)):
+        return text
+    return f"{_missing_result_text(facts, group) or _call_text(facts, group)}{_consequences_text(facts, group)}"
 
 
-def _in_spite(facts: Facts, steps: frozenset[int], group: Group) -> str:
-    """A check that did not come out as the procedure goes on with, and an act all the same."""
-    index = group.first.index
-    check = returned_else(facts, steps, index)
+def _call_text(facts: Facts, group: Group) -> str:
+    """The first call and why it is harmful."""
+    first, nearest = group.first, nearest_step(facts, group.first.index)
+    is_far = first.kind in _MISMATCHES and nearest is not None and not nearest.due
+    reason = "is no step of this task" if is_far else reason_text(facts, first)
+    return f"{capitalise(facts.call_text(first.index))}, {reason}"
+
+
+def _consequences_text(facts: Facts, group: Group) -> str:
+    """What became of the first call, or which other calls are harmful with it."""
+    rest = len(group.harms) - 1
+    be = "is" if rest == 1 else "are"
+    if group.skipped and group.first.cause is None:
+        return f"; {displaced_text(facts, group)}{count(rest, 'later call')} {be} harmful for that"
+    if group.back is not None:
+        return f"; call {group.back + 1} took it back"
+    if not rest:
+        return ""
+    others = calls_text(group.calls[1:])
+    return f"; {others} {be} harmful for the same reason" if group.skipped else f"; the same goes for {others}"
+
+
+# Steps that were not done in time
+
+
+@dataclass(frozen=True)
+class _Omission:
+    """The steps whose absence made a group of calls harmful."""
+
+    late: Mapping[int, int]
+    """Steps done later, each with its call."""
+    never: tuple[int, ...]
+    """Steps not done later."""
+    failed: Mapping[int, int]
+    """Steps that were tried and failed, each with its last such call."""
+    skipped: tuple[int, ...]
+    """Steps never done, not tried and not called too early."""
+
+    @property
+    def last_failure(self) -> int | None:
+        """The last failed call, if every step that was never done failed."""
+        if self.skipped or not self.failed.keys() >= set(self.never):
+            return None
+        return max(self.failed[symbol] for symbol in self.never)
+
+
+def _find_omission(facts: Facts, group: Group) -> _Omission:
+    """Sort the skipped steps of a group by what became of them."""
+    late, failed = late_steps(facts, group), failed_attempts(facts, frozenset(group.skipped))
+    never = tuple(symbol for symbol in group.skipped if symbol not in late)
+    early = {facts.symbol(step) for step in facts.early_calls if step.index < group.first.index}
+    skipped = tuple(symbol for symbol in never if symbol not in failed and symbol not in early)
+    return _Omission(late, never, failed, skipped)
+
+
+def _skipped_text(facts: Facts, group: Group) -> str:
+    """The cause if steps were skipped, came too late or failed."""
+    omission, index, harmful = _find_omission(facts, group), group.first.index, count(len(group.harms), "harmful call")
+    subject = omission.skipped or omission.never or group.skipped
+    names, were = facts.missing_text(subject, index), "was" if len(subject) == 1 else "were"
+    early = f"{_tool_and_number(facts, index)} came too early: {names} {were} due first"
+    if not omission.never:
+        others = "" if len(group.harms) == 1 else f": {harmful}"
+        return f"{early} and came only at {calls_text(sorted(omission.late.values()))}{others}"
+    if (last := omission.last_failure) is not None:
+        if last < index:
+            return f"{names} failed at call {last + 1} and {were} never done: {harmful} after that"
+        return f"{early} and failed at call {last + 1}: {harmful}"
+    if text := _unexpected_result_text(facts, frozenset(omission.never), index):
+        return text
+    if not omission.skipped or len(omission.skipped) > MOST_LISTED:
+        return f"{early}: {harmful}"
+    return _never_done_text(facts, group, omission.skipped, names)
+
+
+def _never_done_text(facts: Facts, group: Group, skipped: tuple[int, ...], names: str) -> str:
+    """The cause if a few steps were skipped altogether."""
+    index, one = group.first.index, len(skipped) == 1
+    skip = "Skipped" if facts.steps_called(index).isdisjoint(skipped) else "Did not do"
+    if len(group.harms) == 1:
+        tool = tool_name(facts.steps[index].call.tool)
+        return f"{skip} {names}: {tool} was called without {'it' if one else 'them'}"
+    steps = "one skipped step" if one else count(len(skipped), "skipped step")
+    return f"{skip} {names} before call {index + 1}: {steps}, {count(len(group.harms), 'harmful call')}"
+
+
+def _unexpected_result_text(facts: Facts, steps: frozenset[int], index: int) -> str:
+    """The cause if a call ignored the result of a check, one of these steps; empty if it did not."""
+    check = last_unexpected_result(facts, steps, index)
     if check is None:
         return ""
-    at = f"{tool_name(facts.steps[index].call.tool)} (call {index + 1})"
     how = "went out in the same turn" if facts.in_one_turn(check, index) else "went on all the same"
-    call = capital(facts.call_text(check))
-    return f"{call}, returned something else than the procedure asks for, and {at} {how}"
+    call = capitalise(facts.call_text(check))
+    return f"{call}, returned something else than the procedure asks for, and {_tool_and_number(facts, index)} {how}"
 
 
-def _repeated(facts: Facts, group: Group) -> str:
-    """`send_message was called 3 times, and once was due: calls 2 and 3 repeat it`."""
+# Results that were not there
+
+
+def _missing_result_text(facts: Facts, group: Group) -> str:
+    """The cause if the first call needs the result of a step that was not done; empty if it does not."""
+    index = group.first.index
+    nearest = nearest_step(facts, index) if group.first.kind in _MISMATCHES else None
+    if nearest is None or not nearest.needs:
+        return ""
+    needed = _symbols(facts, nearest)
+    if needed.intersection(facts.positions[index].done):
+        return ""
+    call = _tool_and_number(facts, index)
+    names = join([step_text(action, facts.scope(index)) for action in nearest.needs])
+    late = [step.index for step in facts.steps[index:] if step.kind is Kind.PROGRESS and step.symbol in needed]
+    if late:
+        return f"{call} came too early: it needs what {names} returns, done only at {calls_text(late)}"
+    if text := _unexpected_result_text(facts, needed, index):
+        return text
+    returns = "it returns" if len(nearest.needs) == 1 else "they return"
+    return f"{_not_done_text(facts, needed, names, index)} {call} needs what {returns}"
+
+
+def _symbols(facts: Facts, nearest: NearestStep) -> frozenset[int]:
+    """The steps whose results a call lacks."""
+    alphabet = facts.automaton.alphabet
+    return frozenset(symbol for symbol in alphabet.steps if alphabet.actions[symbol] in nearest.needs)
+
+
+def _not_done_text(facts: Facts, needed: frozenset[int], names: str, index: int) -> str:
+    """The first half of a sentence: why these steps were not done before a call."""
+    failed = failed_attempts(facts, needed)
+    if needed <= failed.keys():
+        last = max(failed.values())
+        when = f"failed at call {last + 1}" if last < index else f"came only at call {last + 1} and failed"
+        return f"{names} {when}, and"
+    if facts.steps_called(index).isdisjoint(needed):
+        return f"Skipped {names}:"
+    return f"{names} had not been done where it was due:"
+
+
+# Repetitions
+
+
+def _repetition_text(facts: Facts, group: Group) -> str:
+    """`send_message was called 3 times, and once was due: calls 2 and 3 repeat it`; empty if that does not apply."""
     symbol = facts.steps[group.first.index].symbol
     if symbol is None:
         return ""
@@ -120,8 +182,13 @@ def _repeated(facts: Facts, group: Group) -> str:
     if not 0 < due < made:
         return ""
     tool = alphabet.actions[symbol].tool
-    alone = sum(action.tool == tool for action in alphabet.actions) == 1
-    name = tool if alone else facts.step_text(symbol, group.first.index)
-    wanted = "once was" if due == 1 else f"{due} were"
+    is_only_step = sum(action.tool == tool for action in alphabet.actions) == 1
+    name = tool if is_only_step else facts.step_text(symbol, group.first.index)
+    expected = "once was" if due == 1 else f"{due} were"
     repeat = "repeats" if len(group.harms) == 1 else "repeat"
-    return f"{name} was called {times(made)}, and {wanted} due: {calls_text(group.calls)} {repeat} it"
+    return f"{name} was called {times_text(made)}, and {expected} due: {calls_text(group.calls)} {repeat} it"
+
+
+def _tool_and_number(facts: Facts, index: int) -> str:
+    """`pick (call 3)`."""
+    return f"{tool_name(facts.steps[index].call.tool)} (call {index + 1})"

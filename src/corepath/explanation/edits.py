@@ -1,4 +1,4 @@
-"""Changes to a path: what is left out, replaced, moved and added, and whether the changed path is a valid one."""
+"""Edits to a path: calls left out, replaced, moved and added, and whether the edited path is valid."""
 
 from __future__ import annotations
 
@@ -9,55 +9,48 @@ from corepath.automaton.step import Kind, Position, step
 from corepath.explanation.facts import Facts
 
 Row = tuple[int | None, int | None]
-"""A call of the old path and a step of the changed one, by number; None where one of them has nothing there."""
+"""The index of a call in the old path and the number of a step in the edited one, either of them None."""
 
 
 @dataclass(frozen=True)
 class Edits:
-    """Calls by index, steps by number. `moved` and `added` say before which call; the number of calls is the end."""
+    """Edits to a path. Calls are given by index, steps by number."""
 
     out: tuple[int, ...] = ()
+    """Calls left out."""
     replaced: Mapping[int, int] = field(default_factory=dict)
+    """Calls with the steps that replace them."""
     moved: Mapping[int, int] = field(default_factory=dict)
+    """Calls with the call they are moved before; the number of calls means the end."""
     added: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """Steps by the call they are added before; the number of calls means the end."""
 
     @property
     def calls(self) -> tuple[int, ...]:
-        """The calls that do not stay as they are."""
+        """The calls that are edited."""
         return tuple(sorted({*self.out, *self.replaced, *self.moved}))
 
     @property
-    def put_in(self) -> int:
-        """How many steps are put in."""
-        return len(self.replaced) + sum(map(len, self.added.values()))
-
-    @property
     def size(self) -> int:
-        """How many calls and steps are touched."""
-        return len(self.out) + len(self.moved) + self.put_in
+        """The number of edits."""
+        return len(self.out) + len(self.moved) + len(self.replaced) + sum(map(len, self.added.values()))
 
 
-def changed(facts: Facts, edits: Edits, *, mended: bool = False) -> tuple[Row, ...] | None:
-    """The old path beside the changed one, without calls that only loop; None where the changed one is not valid.
+def apply(facts: Facts, edits: Edits, *, retry: bool = False) -> tuple[Row, ...] | None:
+    """The old path side by side with the edited one, without self-loops; None if the edited path is not valid.
 
-    A call that stays is taken as it was answered; a step that is put in is taken to succeed. With `mended` also a step
-    succeeds that was refused after the first harmful call: without the harm it may.
+    Calls that stay keep their answers, and new steps succeed. With `retry`, steps that failed after the first harmful
+    call succeed too: without the harm they may.
     """
     position = facts.score.trace.begin
-    refused = refused_after_harm(facts) if mended else ()
+    retried = set(failed_after_harm(facts)).difference(edits.replaced) if retry else set[int]()
     rows: list[Row] = []
-    for index, put_in in _in_order(facts, edits):
+    for index, new in _edited_order(facts, edits):
         if index is not None and index in edits.out:
             rows += [(index, None)] if facts.steps[index].kind is not Kind.LOOP else []
             continue
-        symbol, after = put_in, None
-        if index in refused and index not in edits.replaced:
-            due = set(facts.steps[index or 0].reading.fits).intersection(facts.automaton.due(position.state))
-            symbol = min(due, default=None)
-        if symbol is not None:
-            after = with_step(position, symbol)
-        elif index is not None:
-            symbol, after = kept(facts, position, index)
+        attempt = _due_step(facts, position, index) if index is not None and index in retried else new
+        symbol, after = _continue(facts, position, index, attempt)
         if after is None:
             return None
         if after.state != position.state:
@@ -66,7 +59,31 @@ def changed(facts: Facts, edits: Edits, *, mended: bool = False) -> tuple[Row, .
     return tuple(rows) if position.accepted else None
 
 
-def refused_after_harm(facts: Facts) -> tuple[int, ...]:
+def _continue(
+    facts: Facts, position: Position, index: int | None, new: int | None
+) -> tuple[int | None, Position | None]:
+    """Do a new step, or else repeat a call: the action that it is, and the next position or None if it is harmful."""
+    if new is not None:
+        return new, take_step(position, new)
+    return (None, None) if index is None else repeat_call(facts, position, index)
+
+
+def _edited_order(facts: Facts, edits: Edits) -> Iterator[Row]:
+    """The calls and the new steps in the order of the edited path."""
+    for place in range(len(facts.steps) + 1):
+        yield from ((index, None) for index, before in edits.moved.items() if before == place)
+        yield from ((None, symbol) for symbol in edits.added.get(place, ()))
+        if place < len(facts.steps) and place not in edits.moved:
+            yield place, edits.replaced.get(place)
+
+
+def _due_step(facts: Facts, position: Position, index: int) -> int | None:
+    """The step that a call tries and that is due at a position, if any."""
+    due = set(facts.automaton.due(position.state))
+    return min(due.intersection(facts.steps[index].reading.fits), default=None)
+
+
+def failed_after_harm(facts: Facts) -> tuple[int, ...]:
     """The calls after the first harmful one that tried a step and failed."""
     first, steps = facts.score.harms[0].index, facts.automaton.alphabet.steps
     return tuple(
@@ -75,28 +92,19 @@ def refused_after_harm(facts: Facts) -> tuple[int, ...]:
     )  # fmt: skip
 
 
-def _in_order(facts: Facts, edits: Edits) -> Iterator[Row]:
-    """The calls and the steps that are put in, in their new order."""
-    for place in range(len(facts.steps) + 1):
-        yield from ((index, None) for index, before in edits.moved.items() if before == place)
-        yield from ((None, symbol) for symbol in edits.added.get(place, ()))
-        if place < len(facts.steps) and place not in edits.moved:
-            yield place, edits.replaced.get(place)
+def repeat_call(facts: Facts, position: Position, index: int) -> tuple[int | None, Position | None]:
+    """Make a call at another position: the action that it is there, and the next position or None if it is harmful.
 
-
-def kept(facts: Facts, position: Position, index: int) -> tuple[int | None, Position | None]:
-    """What a call is at another position, and where it leads; None where it is harmful there.
-
-    One that failed as a harmful call is taken to succeed where its step is due.
+    A harmful call that failed succeeds where its step is due.
     """
     was = facts.steps[index]
     if was.kind is Kind.HARM and was.call.failed and was.symbol is not None and position.errors != "harmful":
-        return was.symbol, with_step(position, was.symbol)
+        return was.symbol, take_step(position, was.symbol)
     taken, after = step(position, was.call)
     return taken.symbol, None if taken.kind is Kind.HARM else after
 
 
-def with_step(position: Position, symbol: int) -> Position | None:
-    """Where a step leads; None where it is not due."""
+def take_step(position: Position, symbol: int) -> Position | None:
+    """The position after a step, or None if it is not due."""
     after = position.automaton.delta[position.state].get(symbol, position.state)
     return None if after == position.state else replace(position, state=after, done=position.done | {symbol})

@@ -1,18 +1,18 @@
-"""What is known of an episode before it is explained: its score, its replay, and how it lies beside the golden path."""
+"""Facts about an episode that explanations are built from: score, replay, comparison with the nearest golden path."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.step import Kind, Position, Step, advance
 from corepath.episode import FAILED_OUTSIDE, Episode
-from corepath.explanation.pairing import laid_out
+from corepath.explanation.pairing import pair_by_tool
+from corepath.explanation.sentences import MOST_LISTED, join, times_text
 from corepath.explanation.values import call_text, message_text, step_text
-from corepath.explanation.words import MOST_LISTED, listed, times
 from corepath.notation.call import UNANSWERED
 from corepath.notation.matchers import Scope
 from corepath.scoring.alignment import Pair
@@ -23,10 +23,22 @@ from corepath.world.exploring import Replay
 
 
 @dataclass(frozen=True)
-class Facts:
-    """An episode with its score, and with its replay where the task has a world.
+class Comparison:
+    """The nearest golden path compared with the episode, by places of that path."""
 
-    The episode's answer is UNANSWERED where only its calls are known.
+    skipped: tuple[int, ...]
+    """Places not done, although a later place was reached."""
+    untried: tuple[int, ...]
+    """Places after the last one reached."""
+    instead: Mapping[int, int]
+    """Places not done, each with the index of the call made instead."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """An episode with its score, and with its replay if the task has a world.
+
+    The episode's answer is UNANSWERED if only its calls are known.
     """
 
     task: Task
@@ -36,7 +48,7 @@ class Facts:
 
     @property
     def automaton(self) -> Automaton:
-        """The task's."""
+        """The automaton of the task."""
         return self.task.automaton
 
     @property
@@ -45,62 +57,40 @@ class Facts:
         return self.score.trace.steps
 
     @cached_property
-    def outside(self) -> str:
-        """What made the episode fail that was not the agent; empty where nothing did."""
+    def outside_failure(self) -> str:
+        """What failed other than the agent, in words; empty if nothing did."""
         if self.episode.outcome != FAILED_OUTSIDE:
             return ""
         failure = self.episode.failure
-        said = [failure.get(name) for name in ("kind", "message")]
-        told = ": ".join(message_text(one) for one in said if one)
         if failure.get("kind") == "raised in the agent":
             return f"the agent's own code raised {message_text(failure.get('message'))}" + (
                 f" at {message_text(failure['at'])}" if failure.get("at") else ""
             )
-        return f"failed outside the agent ({told})" if told else "failed outside the agent"
+        parts = [failure.get(name) for name in ("kind", "message")]
+        reason = ": ".join(message_text(part) for part in parts if part)
+        return f"failed outside the agent ({reason})" if reason else "failed outside the agent"
 
     @property
-    def answers_wrong(self) -> bool:
-        """Whether there is a final answer, or the lack of one, that does not fit."""
-        return self.score.answer_match is False and self.episode.answer is not UNANSWERED and not self.outside
+    def has_wrong_answer(self) -> bool:
+        """Whether the final answer is wrong or missing."""
+        return self.score.answer_match is False and self.episode.answer is not UNANSWERED and not self.outside_failure
 
     @cached_property
     def positions(self) -> tuple[Position, ...]:
-        """Where the run stood before each call."""
+        """The position before each call, and the one at the end."""
         positions = [self.score.trace.begin]
         for step in self.steps:
             positions.append(advance(positions[-1], step))
         return tuple(positions)
 
     def scope(self, index: int) -> Scope:
-        """What was bound before a call."""
+        """The variables and results bound before a call."""
         position = self.positions[index]
         return Scope(dict(position.variables), position.results)
 
     @cached_property
-    def symbols(self) -> dict[str, int]:
-        """The number of each action by its name."""
-        return {name: number for number, name in enumerate(self.automaton.alphabet.names)}
-
-    def step_text(self, symbol: int, index: int) -> str:
-        """A step in words, with what was bound before a call."""
-        return step_text(self.automaton.alphabet.actions[symbol], self.scope(index))
-
-    def name_text(self, name: str, index: int) -> str:
-        """A step of a reference, in words; what is no action is written as it is."""
-        return self.step_text(self.symbols[name], index) if name in self.symbols else name
-
-    def call_text(self, index: int) -> str:
-        """`call 3, pick(thing="box")`."""
-        return f"call {index + 1}, {call_text(self.steps[index].call)}"
-
-    def due_text(self, index: int, most: int = MOST_LISTED) -> str:
-        """What was due before a call; empty where nothing was."""
-        due = self.automaton.due(self.positions[index].state)
-        return listed([self.step_text(symbol, index) for symbol in due], "or", most)
-
-    @cached_property
-    def changed(self) -> tuple[bool | None, ...]:
-        """For each call whether it changed the public state; None where that is not known."""
+    def changed_state(self) -> tuple[bool | None, ...]:
+        """Whether each call changed the public state; None without a world."""
         world, run = self.task.simulator, self.replay
         if world is None or run is None:
             return (None,) * len(self.steps)
@@ -109,55 +99,79 @@ class Facts:
             for call, before, after in zip(run.calls, run.states, run.states[1:], strict=False)
         )
 
-    # How the path lies beside the nearest golden one
+    def in_one_turn(self, earlier: int, later: int) -> bool:
+        """Whether two calls were sent in the same turn, the later one before the earlier was answered."""
+        turn = self.steps[earlier].call.turn
+        return turn is not None and turn == self.steps[later].call.turn
 
-    def laid_out(self, reference: Reference) -> list[Pair]:
-        """The condensed path beside a reference."""
-        actions = self.automaton.alphabet.actions
-        mine = [
-            (name, step.call.tool) for name, step in zip(self.score.condensed, self.score.trace.condensed, strict=True)
-        ]
-        theirs = [(name, actions[self.symbols[name]].tool if name in self.symbols else None) for name in reference.path]
-        return laid_out(reference.alignment, mine, theirs)
+    # Steps in words
 
     @cached_property
-    def beside(self) -> Beside:
-        """What of the nearest golden path has no counterpart, and what stands in its place."""
-        path = self.score.reference.path
-        names = [self.label(step.index) for step in self.score.trace.condensed]
-        spare = Counter(self.label(step.index) for step in self.early)
-        done: set[int] = set()
-        across: dict[int, int] = {}
-        for mine, theirs in self.laid_out(self.score.reference):
-            if mine is not None and theirs is not None and names[mine] == path[theirs]:
-                done.add(theirs)
-            elif mine is not None:
-                spare[names[mine]] += 1
-                if theirs is not None:
-                    across[theirs] = self.score.trace.condensed[mine].index
-        lacking: list[int] = []
-        for place, name in enumerate(path):
-            if place not in done and spare[name]:
-                spare[name] -= 1
-                done.add(place)
-            elif place not in done:
-                lacking.append(place)
-        first = {self.label(step.index): step.index for step in reversed(self.steps)}
-        instead = {
-            place: across[place] for place in lacking
-            if place in across and self.label(across[place]) not in path
-            and all(first.get(path[one], -1) < across[place] for one in done if one < place)
-        }  # fmt: skip
-        last = max({*done, *instead}, default=-1)
-        return Beside(
-            skipped=tuple(place for place in lacking if place <= last),
-            untried=tuple(place for place in lacking if place > last),
-            instead=instead,
-        )
+    def symbols(self) -> dict[str, int]:
+        """The number of each action by name."""
+        return {name: number for number, name in enumerate(self.automaton.alphabet.names)}
+
+    def step_text(self, symbol: int, index: int) -> str:
+        """A step as a call, with the values bound before a call of the episode."""
+        return step_text(self.automaton.alphabet.actions[symbol], self.scope(index))
+
+    def name_text(self, name: str, index: int) -> str:
+        """A step of a reference by name, as a call; the name itself if it is not an action."""
+        return self.step_text(self.symbols[name], index) if name in self.symbols else name
+
+    def call_text(self, index: int) -> str:
+        """A call with its number: `call 3, pick(thing="box")`."""
+        return f"call {index + 1}, {call_text(self.steps[index].call)}"
+
+    def due_text(self, index: int, most: int = MOST_LISTED) -> str:
+        """The steps that were due before a call; empty if none was."""
+        due = self.automaton.due(self.positions[index].state)
+        return join([self.step_text(symbol, index) for symbol in due], "or", most)
+
+    def missing_text(self, symbols: Iterable[int], index: int, most: int = MOST_LISTED) -> str:
+        """Steps that were not done before a call, with counts: `a(), b() twice and c() once more`."""
+        called = self.steps_called(index)
+        texts = [
+            f"{self.step_text(symbol, index)} {times_text(count)} more" if symbol in called
+            else f"{self.step_text(symbol, index)} {times_text(count)}" if count > 1
+            else self.step_text(symbol, index)
+            for symbol, count in Counter(symbols).items()
+        ]  # fmt: skip
+        return join(texts, most=most)
+
+    # Steps that were done, called early, or are left
+
+    @cached_property
+    def done_at(self) -> dict[int, list[int]]:
+        """The calls that did each step."""
+        found: dict[int, list[int]] = {}
+        for step in self.steps:
+            if step.kind is Kind.PROGRESS and step.symbol is not None:
+                found.setdefault(step.symbol, []).append(step.index)
+        return found
+
+    @cached_property
+    def steps_done(self) -> int:
+        """The number of steps done."""
+        return sum(map(len, self.done_at.values()))
+
+    @cached_property
+    def steps_left(self) -> tuple[int, ...]:
+        """A shortest way from the end of the run to acceptance."""
+        automaton, state = self.automaton, self.score.trace.end.state
+        way: list[int] = []
+        while automaton.missing[state] > 0:
+            nearer = automaton.missing[state] - 1
+            symbol, state = next(
+                (symbol, after) for symbol, after in automaton.delta[state].items()
+                if after != state and automaton.missing[after] == nearer
+            )  # fmt: skip
+            way.append(symbol)
+        return tuple(way)
 
     @cached_property
     def hindsight(self) -> dict[int, int]:
-        """The calls that were no step when they were made, and are one by what all calls returned."""
+        """Calls that matched no step when they were made, but do with the results of all calls; with that step."""
         end, alphabet = self.score.trace.end, self.automaton.alphabet
         results = {
             alphabet.actions[step.symbol]: step.call.result for step in self.steps
@@ -172,45 +186,29 @@ class Facts:
         return {index: symbol for index, symbol in found.items() if symbol in alphabet.steps}
 
     def symbol(self, step: Step) -> int | None:
-        """The step that a call is, also of one that is known only by hindsight."""
+        """The action that a call is, in hindsight too."""
         return self.hindsight.get(step.index, step.symbol)
 
     def label(self, index: int) -> str:
-        """The name of the step that a call is, also of one that is known only by hindsight."""
+        """The name of the action that a call is, in hindsight too."""
         if index in self.hindsight:
             return self.automaton.alphabet.names[self.hindsight[index]]
         return self.score.trace.label(self.steps[index])
 
-    def made(self, before: int) -> set[int]:
-        """The steps that were called before a call and did not fail, whether they counted or not."""
+    def steps_called(self, before: int) -> set[int]:
+        """The steps called without failing before a call, whether they counted or not."""
         calls = {step.symbol for step in self.steps[:before] if step.symbol is not None and not step.call.failed}
         return calls.union(symbol for index, symbol in self.hindsight.items() if index < before)
 
-    def alike(self, symbol: int) -> frozenset[int]:
-        """The steps with the same call as a step, itself among them: they differ in the result that they want."""
+    def steps_like(self, symbol: int) -> frozenset[int]:
+        """The steps with the same call as a step, including itself; they differ in the result they expect."""
         actions, steps = self.automaton.alphabet.actions, self.automaton.alphabet.steps
         tool, arguments = actions[symbol].tool, actions[symbol].arguments
         return frozenset(one for one in steps if actions[one].tool == tool and actions[one].arguments == arguments)
 
-    def in_one_turn(self, earlier: int, later: int) -> bool:
-        """Whether a call went out before an earlier one was answered."""
-        turn = self.steps[earlier].call.turn
-        return turn is not None and turn == self.steps[later].call.turn
-
-    def lacking_text(self, symbols: Iterable[int], index: int, most: int = MOST_LISTED) -> str:
-        """Steps that were not done before a call, with how often: `a(), b() twice and c() once more`."""
-        made = self.made(index)
-        texts = [
-            f"{self.step_text(symbol, index)} {times(count)} more" if symbol in made
-            else f"{self.step_text(symbol, index)} {times(count)}" if count > 1
-            else self.step_text(symbol, index)
-            for symbol, count in Counter(symbols).items()
-        ]  # fmt: skip
-        return listed(texts, most=most)
-
     @cached_property
-    def early(self) -> tuple[Step, ...]:
-        """The self-loops that are a step which was still to come: done, and not counted."""
+    def early_calls(self) -> tuple[Step, ...]:
+        """Self-loops that called a step before it was due, and so did not count."""
         return tuple(
             step for step in self.steps
             if step.kind is Kind.LOOP and not step.call.failed
@@ -218,39 +216,70 @@ class Facts:
             and self.automaton.ahead[step.before] >> symbol & 1
         )  # fmt: skip
 
-    @cached_property
-    def done_at(self) -> dict[int, list[int]]:
-        """For each step that was done, at which calls."""
-        found: dict[int, list[int]] = {}
-        for step in self.steps:
-            if step.kind is Kind.PROGRESS and step.symbol is not None:
-                found.setdefault(step.symbol, []).append(step.index)
-        return found
+    # Comparison with the nearest golden path
+
+    def pair_up(self, reference: Reference) -> list[Pair]:
+        """The condensed path side by side with a reference."""
+        actions = self.automaton.alphabet.actions
+        mine = [
+            (name, step.call.tool) for name, step in zip(self.score.condensed, self.score.trace.condensed, strict=True)
+        ]
+        theirs = [(name, actions[self.symbols[name]].tool if name in self.symbols else None) for name in reference.path]
+        return pair_by_tool(reference.alignment, mine, theirs)
 
     @cached_property
-    def progress(self) -> int:
-        """How many steps were done."""
-        return sum(map(len, self.done_at.values()))
+    def comparison(self) -> Comparison:
+        """The nearest golden path compared with the episode."""
+        path = self.score.reference.path
+        matched, opposite, spare = self._match()
+        done = matched | _places_done_elsewhere(path, matched, spare)
+        lacking = [place for place in range(len(path)) if place not in done]
+        instead = {
+            place: opposite[place] for place in lacking
+            if place in opposite and self._was_made_instead(opposite[place], [path[one] for one in done if one < place])
+        }  # fmt: skip
+        last = max({*done, *instead}, default=-1)
+        return Comparison(
+            skipped=tuple(place for place in lacking if place <= last),
+            untried=tuple(place for place in lacking if place > last),
+            instead=instead,
+        )
+
+    def _match(self) -> tuple[set[int], dict[int, int], Counter[str]]:
+        """The places with a matching call, the calls opposite other places, and the names of unmatched calls."""
+        path, condensed = self.score.reference.path, self.score.trace.condensed
+        names = [self.label(step.index) for step in condensed]
+        matched: set[int] = set()
+        opposite: dict[int, int] = {}
+        spare = Counter(self.label(step.index) for step in self.early_calls)
+        for mine, theirs in self.pair_up(self.score.reference):
+            if mine is None:
+                continue
+            if theirs is not None and names[mine] == path[theirs]:
+                matched.add(theirs)
+                continue
+            spare[names[mine]] += 1
+            if theirs is not None:
+                opposite[theirs] = condensed[mine].index
+        return matched, opposite, spare
+
+    def _was_made_instead(self, index: int, earlier: Iterable[str]) -> bool:
+        """Whether a call is on no place of the golden path and came after these earlier steps of it."""
+        if self.label(index) in self.score.reference.path:
+            return False
+        return all(self._first_calls.get(name, -1) < index for name in earlier)
 
     @cached_property
-    def way_on(self) -> tuple[int, ...]:
-        """The fewest steps from where the run ended to acceptance."""
-        automaton, state = self.automaton, self.score.trace.end.state
-        way: list[int] = []
-        while automaton.missing[state] > 0:
-            nearer = automaton.missing[state] - 1
-            symbol, state = next(
-                (symbol, after) for symbol, after in automaton.delta[state].items()
-                if after != state and automaton.missing[after] == nearer
-            )  # fmt: skip
-            way.append(symbol)
-        return tuple(way)
+    def _first_calls(self) -> dict[str, int]:
+        """The first call with each label."""
+        return {self.label(step.index): step.index for step in reversed(self.steps)}
 
 
-@dataclass(frozen=True)
-class Beside:
-    """Places of the nearest golden path: those passed over, those never come to, and the calls instead of them."""
-
-    skipped: tuple[int, ...]
-    untried: tuple[int, ...]
-    instead: Mapping[int, int]
+def _places_done_elsewhere(path: Sequence[str], matched: set[int], spare: Counter[str]) -> set[int]:
+    """The unmatched places of a path whose steps are among the spare calls, each call used once."""
+    left, found = spare.copy(), set[int]()
+    for place, name in enumerate(path):
+        if place not in matched and left[name]:
+            left[name] -= 1
+            found.add(place)
+    return found

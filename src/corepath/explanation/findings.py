@@ -1,4 +1,4 @@
-"""What an explanation is made of: a note a call, findings, and one line above them."""
+"""The parts of an explanation: headline, one note per call, findings."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from typing import Any, Final
 
 from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind
-from corepath.explanation.words import cut
+from corepath.explanation.sentences import cut
 
 WIDEST_CALL: Final = 70
-"""Signs of a call that a line of the step list has room for."""
+"""Most characters of a call in a line of the step list."""
 
 
 class FindingKind(StrEnum):
-    """What a finding is about; findings stand in this order."""
+    """What a finding is about, in the order in which findings are listed."""
 
     OUTSIDE = "outside"
     """The episode failed outside the agent."""
     DIVERGED = "diverged"
-    """The first call that no golden path has in its place."""
+    """The first call that is on no golden path."""
     HARM = "harm"
-    """Harmful calls that have one reason."""
+    """Harmful calls with the same reason."""
     SKIPPED = "skipped"
-    """Steps that were never done, though later ones were tried."""
+    """Steps that were never done, although later ones were tried."""
     STOPPED = "stopped"
-    """Steps that the agent never came to."""
+    """The agent stopped before the end."""
     UNDONE = "undone"
-    """A call whose effect a later one took back."""
+    """A call whose effect a later call took back."""
     UNSEEN = "unseen"
-    """An act that was sent before the answer was seen on which it depends."""
+    """A call that was sent before the answer it depends on."""
     WASTE = "waste"
-    """Legal calls that brought nothing."""
+    """Legal calls that did not help."""
     STATE = "state"
-    """Where the final state says something else than the path."""
+    """The final state and the path disagree on whether the episode is right."""
     ANSWER = "answer"
-    """A final answer that is not what the task asks for."""
+    """A wrong or missing final answer."""
     REPAIR = "repair"
-    """The smallest change that makes the path valid, and the golden path that is nearest."""
+    """The smallest change that makes the path valid, and the nearest golden path."""
 
 
 @dataclass(frozen=True)
 class Note:
-    """One call of the episode, in words. `index` counts from 0, as in a score."""
+    """One call of the episode with a short comment. `index` counts from 0, as in a score."""
 
     index: int
     call: str
@@ -55,7 +55,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to know about the episode, and the indices of the calls that it speaks of."""
+    """One observation about the episode, and the indices of the calls it is about."""
 
     kind: FindingKind
     text: str
@@ -64,10 +64,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a score is what it is: the cause in one line, a note a call, and what was found.
+    """Why an episode got its score: the cause in one line, a note per call, and findings.
 
-    `repair` is the path beside the repair that is told: the index of a call and the number of an action, a row a pair;
-    None where there is none.
+    `repair` shows the path side by side with its repair: each row has the index of a call and the number of an action,
+    either of them None. It is empty if there is no repair.
     """
 
     headline: str
@@ -84,10 +84,11 @@ class Explanation:
         return "\n\n".join(parts)
 
     def _lines(self) -> list[str]:
-        most = len(str(len(self.notes)))
+        """The lines of the step list."""
+        digits = len(str(len(self.notes)))
         width = min(WIDEST_CALL, max(len(note.call) for note in self.notes))
         return [
-            f"  {note.index + 1:>{most}}  {note.kind:<8}  {cut(note.call, width):<{width}}  {note.text}"
+            f"  {note.index + 1:>{digits}}  {note.kind:<8}  {cut(note.call, width):<{width}}  {note.text}"
             for note in self.notes
         ]
 

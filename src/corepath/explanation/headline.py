@@ -1,85 +1,91 @@
-"""The one line that names the cause."""
+"""The headline of an explanation: one line that names the cause."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sized
 
 from corepath.automaton.harm import HarmKind
 from corepath.errors import count
-from corepath.explanation.cause import cause
+from corepath.explanation.cause import cause_text
 from corepath.explanation.facts import Facts
 from corepath.explanation.groups import Group
-from corepath.explanation.path import called_early, divergence, limit_text, missing, refused_at_the_end
-from corepath.explanation.turns import pairs as unseen_pairs
-from corepath.explanation.words import calls_text, sentence, stopped_text
+from corepath.explanation.path import divergence, failed_at_the_end, limit_text, uncounted_calls, untried_steps
+from corepath.explanation.sentences import add_full_stop, calls_text, sentence
+from corepath.explanation.turns import unseen_pairs
 
 
-def headline(facts: Facts, found: tuple[Group, ...], idle: Mapping[int, object]) -> str:
-    """What became of the episode, and why."""
-    if facts.outside:
-        made = f"after {count(len(facts.steps), 'call')}" if facts.steps else "before any call"
-        return sentence(f"{facts.outside} {made}")
-    if found:
-        return stopped_text(_harmful(facts, found))
-    return sentence(_followed(facts, idle) if facts.score.accepted else _unfinished(facts))
+def write_headline(facts: Facts, groups: tuple[Group, ...], loops: Sized) -> str:
+    """Say in one line how the episode went, and why."""
+    if facts.outside_failure:
+        when = f"after {count(len(facts.steps), 'call')}" if facts.steps else "before any call"
+        return sentence(f"{facts.outside_failure} {when}")
+    if groups:
+        return add_full_stop(_harmful_text(facts, groups))
+    return sentence(_accepted_text(facts, loops) if facts.score.accepted else _unfinished_text(facts))
 
 
-def _followed(facts: Facts, idle: Mapping[int, object]) -> str:
-    parts = [f"followed the procedure: {count(facts.progress, 'step')}, no harm"]
+def _accepted_text(facts: Facts, loops: Sized) -> str:
+    """The headline of a valid path."""
+    parts = [f"followed the procedure: {count(facts.steps_done, 'step')}, no harm"]
     if not facts.steps:
         parts = ["made no call, and none was due"]
-    if idle:
-        parts.append(count(len(idle), "needless call"))
-    acted = next(unseen_pairs(facts), None)
-    if acted is not None:
-        parts.append(f"but call {acted[1] + 1} went out before call {acted[0] + 1} was answered")
+    if loops:
+        parts.append(count(len(loops), "needless call"))
+    unseen = next(unseen_pairs(facts), None)
+    if unseen is not None:
+        check, act = unseen
+        parts.append(f"but call {act + 1} went out before call {check + 1} was answered")
     if (off := divergence(facts)) is not None:
         parts.append(f"but call {off + 1} leaves every golden path")
-    if facts.answers_wrong:
+    if facts.has_wrong_answer:
         parts.append("but the answer is not what was asked for")
     if facts.score.state_match is False:
         parts.append("but the final state is not what it should be")
     return "; ".join(parts)
 
 
-def _unfinished(facts: Facts) -> str:
-    end, limit, total = len(facts.steps), limit_text(facts), facts.progress + facts.score.missing_steps
+def _unfinished_text(facts: Facts) -> str:
+    """The headline of a path without harm that stopped early."""
+    end, limit, total = len(facts.steps), limit_text(facts), facts.steps_done + facts.score.missing_steps
     if not facts.steps:
         was = "was" if total == 1 else "were"
         return f"made no call; {count(total, 'step')} {was} due, first {facts.due_text(end, 1)}"
-    if not facts.progress:
+    if not facts.steps_done:
         done = f"did none of the {total} steps" if total > 1 else "did not do the one step"
-        return f"{f'ran into {limit} and ' if limit else ''}{done}: {_why_unfinished(facts)}"
+        return f"{f'ran into {limit} and ' if limit else ''}{done}: {_stop_reason(facts)}"
     how = f"ran into {limit}" if limit else "stopped"
-    return f"{how} after {facts.progress} of {count(total, 'step')}: {_why_unfinished(facts)}"
+    return f"{how} after {facts.steps_done} of {count(total, 'step')}: {_stop_reason(facts)}"
 
 
-def _why_unfinished(facts: Facts) -> str:
-    never, early, end = missing(facts), called_early(facts), len(facts.steps)
-    if refused := refused_at_the_end(facts):
-        return f"{facts.call_text(refused[-1])}, was refused by the tool"
-    if not never:
+def _stop_reason(facts: Facts) -> str:
+    """What kept the episode from being finished."""
+    untried, early, end = untried_steps(facts), uncounted_calls(facts), len(facts.steps)
+    if failed := failed_at_the_end(facts):
+        return f"{facts.call_text(failed[-1])}, was refused by the tool"
+    if not untried:
         return f"{facts.call_text(early[0])}, came before it was due and does not count"
-    names = facts.lacking_text(never, end, 1)
-    often = "not" if facts.made(end).intersection(never) else "never"
-    text = f"{names} {'was' if len(never) == 1 else 'were'} {often} done"
+    names = facts.missing_text(untried, end, 1)
+    never = "not" if facts.steps_called(end).intersection(untried) else "never"
+    text = f"{names} {'was' if len(untried) == 1 else 'were'} {never} done"
     if early:
         counts = "does not count" if len(early) == 1 else "do not count"
-        return f"{text}, and {calls_text(early)} {counts} without {'it' if len(never) == 1 else 'them'}"
-    if len(never) <= 2:
+        return f"{text}, and {calls_text(early)} {counts} without {'it' if len(untried) == 1 else 'them'}"
+    if len(untried) <= 2:
         return text
-    return f"{facts.due_text(end, 1)} was due next, and {count(len(never) - 1, 'more step')} after that"
+    return f"{facts.due_text(end, 1)} was due next, and {count(len(untried) - 1, 'more step')} after that"
 
 
-def _harmful(facts: Facts, found: tuple[Group, ...]) -> str:
-    worst = next((one for one in found if one.first.kind is HarmKind.FORBIDDEN and one.first.effected), found[0])
-    parts = [cause(facts, worst)]
+def _harmful_text(facts: Facts, groups: tuple[Group, ...]) -> str:
+    """The headline of a path with harm: the cause of a forbidden call that took effect, else of the first group."""
+    forbidden = (group for group in groups if group.first.kind is HarmKind.FORBIDDEN and group.first.effected)
+    worst = next(forbidden, groups[0])
+    parts = [cause_text(facts, worst)]
     others = facts.score.harm_count - len(worst.harms)
     if others:
         parts.append(count(others, "more harmful call"))
-    never, limit = missing(facts), limit_text(facts)
-    if never:
-        parts.append(f"{count(len(never), 'step')} never tried")
+    untried, limit = untried_steps(facts), limit_text(facts)
+    if untried:
+        parts.append(f"{count(len(untried), 'step')} never tried")
     if limit:
         parts.append(f"ran into {limit}")
     return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""The step list: every call with its kind and a few words on it."""
+"""The step list: every call with its kind and a short comment."""
 
 from __future__ import annotations
 
@@ -7,27 +7,29 @@ from collections.abc import Iterator, Mapping
 from corepath.automaton.step import Kind, Step
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Note
-from corepath.explanation.harms import effect, why
+from corepath.explanation.reasons import effect_text, reason_text
+from corepath.explanation.waste import Loop
 from corepath.values import visible
 
 
-def notes(facts: Facts, idle: Mapping[int, tuple[object, str]]) -> Iterator[Note]:
-    """A note a call."""
+def write_notes(facts: Facts, loops: Mapping[int, Loop]) -> Iterator[Note]:
+    """Write a note for each call."""
     harms = {harm.index: harm for harm in facts.score.harms}
     done = 0
     for step in facts.steps:
         if step.kind is Kind.PROGRESS:
             done += 1
-            text = f"step {done}{_ends(facts, step)}"
+            text = f"step {done}{_completion_text(facts, step)}"
         elif step.index in harms:
             harm = harms[step.index]
-            text = "; ".join(filter(None, (why(facts, harm), effect(facts, harm))))
+            text = "; ".join(filter(None, (reason_text(facts, harm), effect_text(facts, harm))))
         else:
-            text = idle[step.index][1]
+            text = loops[step.index].text
         yield Note(step.index, visible(step.call.label), step.kind, step.harm, visible(text), step.call.turn)
 
 
-def _ends(facts: Facts, step: Step) -> str:
+def _completion_text(facts: Facts, step: Step) -> str:
+    """Whether the task is complete after a step; empty if it is not."""
     if step.after not in facts.automaton.accepting:
         return ""
     return ", and the task could end here" if facts.automaton.due(step.after) else ", and the task is complete"

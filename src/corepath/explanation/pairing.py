@@ -1,4 +1,4 @@
-"""Two paths side by side as a person would lay them: where an alignment leaves a choice, like stands beside like."""
+"""Two paths side by side, the way a person would lay them out: a call beside a step of the same tool."""
 
 from __future__ import annotations
 
@@ -7,46 +7,48 @@ from collections.abc import Iterable, Iterator, Sequence
 from corepath.scoring.alignment import Pair
 
 Names = tuple[str, str | None]
-"""The name of a call or a step, and its tool."""
+"""The name of a call or step, and its tool."""
 
 
-def laid_out(pairs: Iterable[Pair], mine: Sequence[Names], theirs: Sequence[Names]) -> list[Pair]:
-    """The alignment with what lies between two matches paired anew.
+def pair_by_tool(pairs: Iterable[Pair], mine: Sequence[Names], theirs: Sequence[Names]) -> list[Pair]:
+    """An alignment in which everything between two matches is paired again.
 
-    First a call stands beside a step of its tool, then one call beside one step where nothing else is left.
+    A call goes beside a step of the same tool. One call and one step that are left over go side by side too.
     """
-    laid: list[Pair] = []
+    result: list[Pair] = []
     calls: list[int] = []
     steps: list[int] = []
     for call, step in pairs:
         if call is not None and step is not None and mine[call][0] == theirs[step][0]:
-            laid += [*_between(calls, steps, mine, theirs), Pair(call, step)]
+            result += [*_pair_between(calls, steps, mine, theirs), Pair(call, step)]
             calls, steps = [], []
             continue
         if call is not None:
             calls.append(call)
         if step is not None:
             steps.append(step)
-    return [*laid, *_between(calls, steps, mine, theirs)]
+    return [*result, *_pair_between(calls, steps, mine, theirs)]
 
 
-def _between(
+def _pair_between(
     calls: Sequence[int], steps: Sequence[int], mine: Sequence[Names], theirs: Sequence[Names]
 ) -> Iterator[Pair]:
+    """Pair the calls and steps between two matches: each step with the next call of its tool."""
     used = 0
-    waiting: list[int] = []
+    unpaired: list[int] = []
     for step in steps:
-        like = next((n for n in range(used, len(calls)) if mine[calls[n]][1] == theirs[step][1]), None)
-        if like is None:
-            waiting.append(step)
+        same = next((place for place in range(used, len(calls)) if mine[calls[place]][1] == theirs[step][1]), None)
+        if same is None:
+            unpaired.append(step)
             continue
-        yield from _rest(calls[used:like], waiting)
-        yield Pair(calls[like], step)
-        used, waiting = like + 1, []
-    yield from _rest(calls[used:], waiting)
+        yield from _pair_rest(calls[used:same], unpaired)
+        yield Pair(calls[same], step)
+        used, unpaired = same + 1, []
+    yield from _pair_rest(calls[used:], unpaired)
 
 
-def _rest(calls: Sequence[int], steps: Sequence[int]) -> Iterator[Pair]:
+def _pair_rest(calls: Sequence[int], steps: Sequence[int]) -> Iterator[Pair]:
+    """Pair one call with one step; otherwise leave each alone."""
     if len(calls) == len(steps) == 1:
         yield Pair(calls[0], steps[0])
         return

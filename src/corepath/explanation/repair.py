@@ -1,146 +1,188 @@
-"""The nearest valid repair: what to leave out, replace, move and add so that the path is a valid one."""
+"""The nearest repair: the fewest edits that make a path with harm valid."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from corepath.automaton.step import Kind
-from corepath.explanation.edits import Edits, Row, changed, kept, refused_after_harm, with_step
+from corepath.explanation.edits import Edits, Row, apply, failed_after_harm, repeat_call, take_step
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
-from corepath.explanation.words import calls_text, listed, sentence
+from corepath.explanation.sentences import calls_text, join, sentence
 from corepath.scoring.alignment import Pair
 from corepath.scoring.evidence import Reference
 
 MOST_EDITS: Final = 4
-"""Steps to be put in that are told one by one; a path that lacks more is repaired at its end."""
+"""Most new steps in a repair along the nearest valid path; a path that lacks more is repaired at its end."""
 MOST_STEPS: Final = 12
-"""Steps of a golden path that are listed one by one."""
+"""Most steps of a golden path listed by name."""
 
 
 @dataclass(frozen=True)
 class Repair:
-    """Edits that make the path valid, and the old path beside the new one."""
+    """Edits that make a path valid, and the old path side by side with the new one."""
 
     edits: Edits
     rows: tuple[Row, ...]
 
 
+def repair_path(facts: Facts) -> Repair | None:
+    """The repair with the fewest edits among the candidates that are valid; None if the path has no harm."""
+    if not facts.score.harms or facts.outside_failure:
+        return None
+    candidates = (*_follow_nearest_path(facts), *_insert_one_step(facts), _continue_without_harm(facts))
+    repairs = [repair for edits in candidates if edits.size for repair in _validate(facts, edits)]
+    return min(repairs, key=lambda repair: repair.edits.size, default=None)
+
+
+def _validate(facts: Facts, edits: Edits) -> Iterator[Repair]:
+    """The edits as a repair if they make the path valid, if need be without the calls that failed after the harm."""
+    failed = set(failed_after_harm(facts)).difference(edits.calls)
+    without = replace(edits, out=tuple(sorted({*edits.out, *failed})))
+    for candidate in (edits, without) if failed else (edits,):
+        rows = apply(facts, candidate)
+        if rows is not None and apply(facts, candidate, retry=True) is not None:
+            yield Repair(candidate, rows)
+            return
+
+
+def find_repair(facts: Facts, repair: Repair | None) -> Iterator[Finding]:
+    """The finding on what to change, and on the nearest golden path."""
+    if not facts.score.harms or facts.outside_failure:
+        return
+    names = facts.score.reference.path
+    shown = [facts.name_text(name, len(facts.steps)) for name in names[:MOST_STEPS]]
+    if len(names) > MOST_STEPS:
+        shown.append(f"{len(names) - MOST_STEPS} more")
+    text = [] if repair is None else [f"nearest repair: {'; '.join(_describe(facts, repair.edits))}"]
+    text.append(f"nearest golden path: {' → '.join(shown) or 'no call at all'}")
+    yield Finding(FindingKind.REPAIR, " ".join(map(sentence, text)), () if repair is None else repair.edits.calls)
+
+
+def _describe(facts: Facts, edits: Edits) -> Iterator[str]:
+    """Each edit in words."""
+    end = len(facts.steps)
+    if edits.out:
+        yield f"leave out {calls_text(edits.out)}"
+    for index, symbol in sorted(edits.replaced.items()):
+        yield f"put {facts.step_text(symbol, index)} in the place of call {index + 1}"
+    for index, before in edits.moved.items():
+        yield f"move {facts.call_text(index)}, {'to the end' if before == end else f'before call {before + 1}'}"
+    continues = set(edits.out) >= set(_continue_without_harm(facts).out) and not edits.replaced
+    for before, symbols in edits.added.items():
+        steps = join([facts.step_text(symbol, before) for symbol in symbols], most=4)
+        where = "at the end" if before == end else f"before call {before + 1}"
+        yield f"go on with {steps}" if continues and before == end else f"add {steps} {where}"
+
+
+# Candidates
+
+
+def _continue_without_harm(facts: Facts) -> Edits:
+    """Leave out every harmful call, and add a shortest way to acceptance at the end."""
+    added = {len(facts.steps): facts.steps_left} if facts.steps_left else {}
+    return Edits(tuple(harm.index for harm in facts.score.harms), added=added)
+
+
+def _insert_one_step(facts: Facts) -> Iterator[Edits]:
+    """Add one step before the first harmful call, if that call is then legal."""
+    first = facts.score.harms[0].index
+    before = facts.positions[first]
+    for symbol in facts.automaton.due(before.state):
+        after = take_step(before, symbol)
+        if after is not None and repeat_call(facts, after, first)[1] is not None:
+            yield Edits(added={first: (symbol,)})
+
+
 @dataclass(frozen=True)
-class _Slot:
-    """Steps that come in before a call; `after` is the call of the condensed path before them."""
+class _Gap:
+    """Steps missing between two calls of the condensed path."""
 
     after: int
     before: int
     names: tuple[str, ...]
 
 
-def repair(facts: Facts) -> Repair | None:
-    """The repair with the fewest edits of those that are tried, each run to see that it is one."""
-    if not facts.score.harms or facts.outside:
-        return None
-    tried = (*_beside_the_repaired(facts), *_one_more_step(facts), _anew(facts))
-    found = [one for edits in tried if edits.size for one in _checked(facts, edits)]
-    return min(found, key=lambda one: one.edits.size, default=None)
+@dataclass(frozen=True)
+class _Differences:
+    """How the condensed path differs from the nearest valid path."""
+
+    extra: tuple[int, ...]
+    """Calls that the valid path does not have."""
+    replaced: Mapping[int, int]
+    """Calls with the steps that the valid path has in their places."""
+    gaps: tuple[_Gap, ...]
 
 
-def _checked(facts: Facts, edits: Edits) -> Iterator[Repair]:
-    """The edits if they make the path valid; if need be without the calls that failed after the harm."""
-    refused = set(refused_after_harm(facts)).difference(edits.calls)
-    without = replace(edits, out=tuple(sorted({*edits.out, *refused})))
-    for one in (edits, without) if refused else (edits,):
-        rows = changed(facts, one)
-        if rows is not None and changed(facts, one, mended=True) is not None:
-            yield Repair(one, rows)
-            return
+def _follow_nearest_path(facts: Facts) -> Iterator[Edits]:
+    """Turn the path into the nearest valid path, unless little of it would stay."""
+    found = _find_differences(facts)
+    if _keeps_the_path(facts, found):
+        yield _shorten(facts, found)
+        yield Edits(found.extra, found.replaced, added={gap.before: _symbols(facts, gap) for gap in found.gaps})
 
 
-def repaired(facts: Facts, found: Repair | None) -> Iterator[Finding]:
-    """What to change, and the golden path that is nearest."""
-    if not facts.score.harms or facts.outside:
-        return
-    names = facts.score.reference.path
-    shown = [facts.name_text(name, len(facts.steps)) for name in names[:MOST_STEPS]]
-    if len(names) > MOST_STEPS:
-        shown.append(f"{len(names) - MOST_STEPS} more")
-    text = [] if found is None else [f"nearest repair: {'; '.join(_told(facts, found.edits))}"]
-    text.append(f"nearest golden path: {' → '.join(shown) or 'no call at all'}")
-    yield Finding(FindingKind.REPAIR, " ".join(map(sentence, text)), () if found is None else found.edits.calls)
-
-
-def _anew(facts: Facts) -> Edits:
-    """None of the harmful calls, and the shortest way on from where the run stood."""
-    added = {len(facts.steps): facts.way_on} if facts.way_on else {}
-    return Edits(tuple(harm.index for harm in facts.score.harms), added=added)
-
-
-def _one_more_step(facts: Facts) -> Iterator[Edits]:
-    """A step put in before the first harmful call, where that call is then a step."""
-    first = facts.score.harms[0].index
-    before = facts.positions[first]
-    for symbol in facts.automaton.due(before.state):
-        after = with_step(before, symbol)
-        if after is not None and kept(facts, after, first)[1] is not None:
-            yield Edits(added={first: (symbol,)})
-
-
-def _beside_the_repaired(facts: Facts) -> Iterator[Edits]:
-    """What the path lacks and has too much beside the repaired one; none where little of the path would stay."""
+def _find_differences(facts: Facts) -> _Differences:
+    """Compare the condensed path with the nearest valid path."""
     names, path = facts.score.condensed, facts.score.repair.path
-    out: list[int] = []
+    extra: list[int] = []
     replaced: dict[int, int] = {}
-    slots: list[_Slot] = []
-    waiting: list[str] = []
+    gaps: list[_Gap] = []
+    missing: list[str] = []
     last = -1
-    for mine, theirs in [*facts.laid_out(_without_fillers(facts)), Pair(None, None)]:
+    for mine, theirs in [*facts.pair_up(_drop_fillers(facts)), Pair(None, None)]:
         if mine is None and theirs is not None:
-            waiting += [path[theirs]] if path[theirs] in facts.symbols else []
+            missing += [path[theirs]] if path[theirs] in facts.symbols else []
             continue
         index = len(facts.steps) if mine is None else facts.score.trace.condensed[mine].index
-        if waiting:
-            slots.append(_Slot(last, index, tuple(waiting)))
-            waiting = []
+        if missing:
+            gaps.append(_Gap(last, index, tuple(missing)))
+            missing = []
         last = index
         if mine is not None and theirs is None:
-            out.append(index)
+            extra.append(index)
         elif mine is not None and theirs is not None and names[mine] != path[theirs]:
             replaced[index] = facts.symbols[path[theirs]]
-    put_in = {name for slot in slots for name in slot.names}
-    lost = [*replaced, *(index for index in out if _label(facts, index) not in put_in)]
-    few = len(replaced) + sum(len(slot.names) for slot in slots) <= MOST_EDITS
-    if (
-        len(names) > len(out) + len(replaced)
-        and few
-        and not any(facts.steps[index].kind is Kind.PROGRESS for index in lost)
-    ):
-        yield _shorter(facts, out, replaced, slots)
-        yield Edits(tuple(out), replaced, added={slot.before: _symbols(facts, slot) for slot in slots})
+    return _Differences(tuple(extra), replaced, tuple(gaps))
 
 
-def _shorter(facts: Facts, dropped: list[int], put: dict[int, int], slots: list[_Slot]) -> Edits:
-    """The same with calls moved rather than left out and made again, and with what is there already."""
-    out, replaced, moved, added = list(dropped), dict(put), dict[int, int](), dict[int, tuple[int, ...]]()
-    for slot in slots:
-        if _there_already(facts, slot):
+def _keeps_the_path(facts: Facts, found: _Differences) -> bool:
+    """Whether some calls stay, few steps are new and no progress is lost."""
+    new = [name for gap in found.gaps for name in gap.names]
+    if len(facts.score.condensed) <= len(found.extra) + len(found.replaced):
+        return False
+    if len(found.replaced) + len(new) > MOST_EDITS:
+        return False
+    lost = [*found.replaced, *(index for index in found.extra if _label(facts, index) not in new)]
+    return not any(facts.steps[index].kind is Kind.PROGRESS for index in lost)
+
+
+def _shorten(facts: Facts, found: _Differences) -> Edits:
+    """Move a call rather than leave it out and add it again, and use the calls that are there already."""
+    out, replaced = list(found.extra), dict(found.replaced)
+    moved: dict[int, int] = {}
+    added: dict[int, tuple[int, ...]] = {}
+    for gap in found.gaps:
+        if _is_filled(facts, gap):
             continue
-        name = slot.names[0]
-        like = next((index for index in out if _label(facts, index) == name), None)
-        beside = next((index for index in out if index in (slot.after, slot.before)), None)
-        if len(slot.names) > 1 or (like is None and beside is None):
-            added[slot.before] = _symbols(facts, slot)
-        elif like is not None:
-            out.remove(like)
-            moved[like] = slot.before
+        name = gap.names[0]
+        same = next((index for index in out if _label(facts, index) == name), None)
+        beside = next((index for index in out if index in (gap.after, gap.before)), None)
+        if len(gap.names) > 1 or (same is None and beside is None):
+            added[gap.before] = _symbols(facts, gap)
+        elif same is not None:
+            out.remove(same)
+            moved[same] = gap.before
         elif beside is not None:
             out.remove(beside)
             replaced[beside] = facts.symbols[name]
     return Edits(tuple(out), replaced, moved, added)
 
 
-def _without_fillers(facts: Facts) -> Reference:
-    """The repaired path but for what changes nothing where it stands for a call: as good as leaving the call out."""
+def _drop_fillers(facts: Facts) -> Reference:
+    """The nearest valid path without the steps that replace a call and change nothing: the call is extra instead."""
     names, path = facts.score.condensed, facts.score.repair.path
     pairs = [
         Pair(mine, None)
@@ -153,34 +195,19 @@ def _without_fillers(facts: Facts) -> Reference:
 
 
 def _is_filler(facts: Facts, index: int, name: str) -> bool:
-    """Whether a step changes nothing where a call stands."""
+    """Whether a step in the place of a call changes nothing."""
     state = facts.steps[index].before
     return name not in facts.symbols or facts.automaton.delta[state].get(facts.symbols[name]) == state
 
 
-def _told(facts: Facts, edits: Edits) -> Iterator[str]:
-    end = len(facts.steps)
-    if edits.out:
-        yield f"leave out {calls_text(edits.out)}"
-    for index, symbol in sorted(edits.replaced.items()):
-        yield f"put {facts.step_text(symbol, index)} in the place of call {index + 1}"
-    for index, before in edits.moved.items():
-        yield f"move {facts.call_text(index)}, {'to the end' if before == end else f'before call {before + 1}'}"
-    on = set(edits.out) >= set(_anew(facts).out) and not edits.replaced
-    for before, symbols in edits.added.items():
-        steps = listed([facts.step_text(symbol, before) for symbol in symbols], most=4)
-        where = "at the end" if before == end else f"before call {before + 1}"
-        yield f"go on with {steps}" if on and before == end else f"add {steps} {where}"
+def _is_filled(facts: Facts, gap: _Gap) -> bool:
+    """Whether the missing steps are called in the gap already, and will count once the rest is repaired."""
+    made = [facts.label(step.index) for step in facts.early_calls if gap.after < step.index < gap.before]
+    return list(gap.names) == made
 
 
-def _there_already(facts: Facts, slot: _Slot) -> bool:
-    """Whether the calls are made there, and would count once the rest is mended."""
-    made = [facts.label(step.index) for step in facts.early if slot.after < step.index < slot.before]
-    return list(slot.names) == made
-
-
-def _symbols(facts: Facts, slot: _Slot) -> tuple[int, ...]:
-    return tuple(facts.symbols[name] for name in slot.names)
+def _symbols(facts: Facts, gap: _Gap) -> tuple[int, ...]:
+    return tuple(facts.symbols[name] for name in gap.names)
 
 
 def _label(facts: Facts, index: int) -> str:

@@ -1,4 +1,4 @@
-"""Acted before seeing: a check and the act that depends on it, sent in one turn."""
+"""Acting before seeing: a check and a call that depends on its answer, sent in the same turn."""
 
 from __future__ import annotations
 
@@ -10,32 +10,33 @@ from typing import Final
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.step import Kind, Step
 from corepath.errors import count
-from corepath.explanation.arguments import meant
+from corepath.explanation.arguments import nearest_step
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
-from corepath.explanation.words import calls_text, sentence
+from corepath.explanation.sentences import calls_text, sentence
 from corepath.notation.matchers import ResultOf, walk
 
-MOST_LOOKED_AT: Final = 2_000
-"""States that are looked at to see whether one step needs another."""
-MOST_TOLD: Final = 5
+MOST_STATES: Final = 2_000
+"""Most automaton states visited to decide whether one step needs another."""
+MOST_PAIRS: Final = 5
+"""Most pairs with a finding of their own."""
 
 
-def unseen(facts: Facts) -> Iterator[Finding]:
-    """Acts that were sent before the answer was there on which they depend."""
-    found = list(pairs(facts))
-    for check, act in found[:MOST_TOLD]:
+def find_unseen(facts: Facts) -> Iterator[Finding]:
+    """A finding for each call sent before the answer it depends on, and one for the rest if there are many."""
+    pairs = list(unseen_pairs(facts))
+    for check, act in pairs[:MOST_PAIRS]:
         text = (f"{facts.call_text(act)}, depends on {facts.call_text(check)}, and both went out in one turn: "
                 "it acted before it had seen the answer")  # fmt: skip
         yield Finding(FindingKind.UNSEEN, sentence(text), (check, act))
-    if rest := found[MOST_TOLD:]:
+    if rest := pairs[MOST_PAIRS:]:
         calls = tuple(sorted({index for pair in rest for index in pair}))
         text = f"{count(len(rest), 'more act')} went out before what it depends on was seen: {calls_text(calls)}."
         yield Finding(FindingKind.UNSEEN, text, calls)
 
 
-def pairs(facts: Facts) -> Iterator[tuple[int, int]]:
-    """A check and the first act in the same turn that depends on its answer, by index."""
+def unseen_pairs(facts: Facts) -> Iterator[tuple[int, int]]:
+    """Each check with the first call of the same turn that depends on its answer, by index."""
     in_turns = (step for step in facts.steps if step.call.turn is not None)
     for _, turn in groupby(in_turns, key=lambda step: step.call.turn):
         sent = list(turn)
@@ -46,40 +47,40 @@ def pairs(facts: Facts) -> Iterator[tuple[int, int]]:
 
 
 def _depends(facts: Facts, act: Step, check: Step) -> bool:
-    """Whether an act waits for what a check returns: its result is an argument, or the act comes only after it."""
-    alphabet, checks, acts = facts.automaton.alphabet, _checks(facts, check), _acted(facts, act)
-    if acts is None or not checks:
+    """Whether a call needs the answer of a check: as an argument, or because it must come after the check."""
+    alphabet, checks, acted = facts.automaton.alphabet, _possible_steps(facts, check), _intended_step(facts, act)
+    if acted is None or not checks:
         return False
     needed = {alphabet.actions[symbol] for symbol in checks}
-    if any(isinstance(one, ResultOf) and one.action in needed for one in walk(alphabet.actions[acts].arguments)):
+    if any(isinstance(part, ResultOf) and part.action in needed for part in walk(alphabet.actions[acted].arguments)):
         return True
-    if not any(_is_check(facts, symbol) for symbol in checks) or _is_check(facts, acts):
+    if not any(_is_check(facts, symbol) for symbol in checks) or _is_check(facts, acted):
         return False
-    if not facts.automaton.ahead[check.before] >> acts & 1:
+    if not facts.automaton.ahead[check.before] >> acted & 1:
         return False
-    return not _reached_without(facts.automaton, check.before, checks, acts)
+    return not _reachable_without(facts.automaton, check.before, checks, acted)
 
 
-def _checks(facts: Facts, check: Step) -> frozenset[int]:
-    """The steps that a call may have been by its arguments, where one of them was due and it did not fail."""
+def _possible_steps(facts: Facts, check: Step) -> frozenset[int]:
+    """The steps that a call may be by its arguments; empty if it failed or none of them was due."""
     if check.kind is Kind.HARM or check.call.failed:
         return frozenset()
     fits = check.reading.fits if check.symbol is None else (check.symbol,)
     due = facts.automaton.due(check.before)
     found = frozenset[int]().union(
-        *(facts.alike(symbol) for symbol in fits if symbol in facts.automaton.alphabet.steps)
+        *(facts.steps_like(symbol) for symbol in fits if symbol in facts.automaton.alphabet.steps)
     )
     return found if found.intersection(due) else frozenset()
 
 
-def _acted(facts: Facts, act: Step) -> int | None:
-    """The step that an act is, or is but for a result that it needs."""
+def _intended_step(facts: Facts, act: Step) -> int | None:
+    """The step that a call is, or would be with a result it lacks."""
     if act.kind is Kind.LOOP:
         return None
     if act.symbol is not None:
         return act.symbol
-    nearby = meant(facts, act.index)
-    return nearby.symbol if nearby is not None and nearby.needs else None
+    nearest = nearest_step(facts, act.index)
+    return nearest.symbol if nearest is not None and nearest.needs else None
 
 
 def _is_check(facts: Facts, symbol: int) -> bool:
@@ -90,11 +91,11 @@ def _is_check(facts: Facts, symbol: int) -> bool:
     return world is not None and not world.tools[action.tool].writes
 
 
-def _reached_without(automaton: Automaton, state: int, checks: frozenset[int], act: int) -> bool:
-    """Whether some way from a state does the act and none of the checks before it."""
+def _reachable_without(automaton: Automaton, state: int, checks: frozenset[int], act: int) -> bool:
+    """Whether some path from a state reaches the act without any of the checks; assumed in very large automata."""
     seen = {state}
     waiting = deque([state])
-    while waiting and len(seen) <= MOST_LOOKED_AT:
+    while waiting and len(seen) <= MOST_STATES:
         for symbol, after in automaton.delta[waiting.popleft()].items():
             if symbol in checks or after in seen:
                 continue
@@ -102,4 +103,4 @@ def _reached_without(automaton: Automaton, state: int, checks: frozenset[int], a
                 return True
             seen.add(after)
             waiting.append(after)
-    return len(seen) > MOST_LOOKED_AT
+    return len(seen) > MOST_STATES

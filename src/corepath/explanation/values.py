@@ -1,11 +1,11 @@
-"""How calls, steps and values are written in a sentence: short, and bounded whatever an agent sent."""
+"""Short texts for calls, steps and values, bounded in length whatever an agent sent."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final
 
-from corepath.explanation.words import cut, listed
+from corepath.explanation.sentences import cut, join
 from corepath.notation.action import Action
 from corepath.notation.call import Call
 from corepath.notation.matchers import (
@@ -35,52 +35,52 @@ LONGEST_MESSAGE: Final = 120
 
 
 def value_text(value: Any, most: int = LONGEST_VALUE) -> str:
-    """A JSON value; of a long one the beginning."""
+    """A JSON value, cut if it is long."""
     if isinstance(value, str):
         return to_notation(cut(value, most))
     return cut(to_notation(value), most)
 
 
 def message_text(message: Any) -> str:
-    """What a tool answered with, on one line."""
+    """A message on one line, cut if it is long."""
     text = message if isinstance(message, str) else to_notation(message)
     return cut(" ".join(text[: 4 * LONGEST_MESSAGE].split()), LONGEST_MESSAGE).rstrip(".")
 
 
 def tool_name(tool: str) -> str:
-    """A tool's name, which an agent may have made up."""
+    """The name of a tool, cut if it is long: an agent may have made it up."""
     return cut(tool, LONGEST_NAME)
 
 
 def call_text(call: Call) -> str:
-    """A call as the agent made it."""
+    """A call with the arguments the agent gave."""
     if call.malformed:
         return f"{tool_name(call.tool)}({value_text(call.arguments)})"
-    return _joined(call.tool, [f"{_key(name)}={value_text(value)}" for name, value in call.arguments.items()])
+    return _call_notation(call.tool, [f"{_key(name)}={value_text(value)}" for name, value in call.arguments.items()])
 
 
 def step_text(action: Action, scope: Scope) -> str:
-    """A step as a call that would be right, with the values that are bound."""
+    """A step as a valid call, with the values that are bound."""
     parts = [f"{_key(name)}={_pattern_text(pattern, scope)}" for name, pattern in action.arguments.fields]
-    text = _joined(action.tool, [*parts, "…"] if action.arguments.open else parts)
+    text = _call_notation(action.tool, [*parts, "…"] if action.arguments.open else parts)
     return text if action.result is None else f"{text} -> {cut(str(action.result), LONGEST_VALUE)}"
 
 
-def wanted_text(pattern: Matcher, scope: Scope) -> str:
-    """What a value should have been: `about 4.5`, `"C" or "D"`."""
+def expected_text(pattern: Matcher, scope: Scope) -> str:
+    """The expected value in words: `about 4.5`, `"C" or "D"`."""
     match pattern:
         case Approx(number, tol):
             return f"about {number}" if tol is None else f"{number} ± {tol}"
         case Between(low, high):
             return f"between {value_text(low)} and {value_text(high)}"
         case OneOf(options):
-            return listed([wanted_text(option, scope) for option in options], "or", 6)
+            return _alternatives_text(options, scope)
         case NoneOf(options):
-            return f"anything but {listed([wanted_text(option, scope) for option in options], 'or', 6)}"
+            return f"anything but {_alternatives_text(options, scope)}"
         case Regex(expression):
             return f"a text like {cut(expression, LONGEST_VALUE)}"
         case Contains(part):
-            return f"something that holds {wanted_text(part, scope)}"
+            return f"something that holds {expected_text(part, scope)}"
         case Unordered(items):
             return f"{_list_text(items, scope)} in any order"
         case Satisfies():
@@ -92,19 +92,23 @@ def wanted_text(pattern: Matcher, scope: Scope) -> str:
     return _pattern_text(pattern, scope)
 
 
+def _alternatives_text(options: Sequence[Matcher], scope: Scope) -> str:
+    return join([expected_text(option, scope) for option in options], "or", 6)
+
+
 def _bound_text(pattern: Variable | ResultOf, scope: Scope) -> str:
-    """What a value should have been that an earlier call decided."""
+    """The expected value in words, if an earlier call decides it."""
     if isinstance(pattern, Variable):
         known = pattern.name in scope.variables
         return f"{value_text(scope.variables[pattern.name])} (${pattern.name})" if known else str(pattern)
     values = pattern.values(scope)
     if values:
-        return f"{_any_of(values)}, as {pattern.action.tool} returned it"
+        return f"{_options_text(values)}, as {pattern.action.tool} returned it"
     return f"what {pattern.action.tool} returns"
 
 
 def _pattern_text(pattern: Matcher, scope: Scope) -> str:
-    """A pattern inside a call: a value where it stands for one, else its notation."""
+    """A matcher inside a call: its value if there is only one, else its notation."""
     match pattern:
         case Literal(value=value):
             return value_text(value)
@@ -119,7 +123,7 @@ def _pattern_text(pattern: Matcher, scope: Scope) -> str:
         case ResultOf(action, path):
             values = pattern.values(scope)
             if values:
-                return _any_of(values)
+                return _options_text(values)
             return f"<{path or 'what'} of {action.tool}>"
     return cut(str(pattern), LONGEST_VALUE)
 
@@ -128,18 +132,18 @@ def _list_text(items: Sequence[Matcher], scope: Scope) -> str:
     return f"[{cut(', '.join(_pattern_text(item, scope) for item in items), LONGEST_VALUE)}]"
 
 
-def _any_of(values: Sequence[Any]) -> str:
-    """What a result gave to choose from: where it is a list, its items rather than the list."""
+def _options_text(values: Sequence[Any]) -> str:
+    """The values of a result to choose from: the items of a list rather than the list."""
     single = [value for value in values if not isinstance(value, (list, tuple))]
-    return listed(list(dict.fromkeys(value_text(value) for value in single or values)), "or")
+    return join(list(dict.fromkeys(value_text(value) for value in single or values)), "or")
 
 
 def _key(name: Any) -> str:
     return cut(key_text(str(name)), LONGEST_NAME)
 
 
-def _joined(tool: str, arguments: Sequence[str]) -> str:
-    """A call in the call notation; of many arguments those that there is room for."""
+def _call_notation(tool: str, arguments: Sequence[str]) -> str:
+    """A call in the call notation, with as many arguments as there is room for."""
     shown: list[str] = []
     room = LONGEST_CALL - len(tool_name(tool))
     for number, argument in enumerate(arguments):
@@ -151,21 +155,21 @@ def _joined(tool: str, arguments: Sequence[str]) -> str:
     return f"{tool_name(tool)}({', '.join(shown)})"
 
 
-def given_beside(given: Any, pattern: Matcher, scope: Scope) -> str:
-    """`was 5, expected about 4.5`; of long texts the part in which they differ."""
-    expected = _text_of(pattern, scope)
+def mismatch_text(given: Any, pattern: Matcher, scope: Scope) -> str:
+    """The given value and the expected one, `was 5, expected about 4.5`; only the part that differs of long texts."""
+    expected = _literal_text(pattern, scope)
     if isinstance(given, str) and expected is not None and max(len(given), len(expected)) > LONGEST_VALUE:
-        differ = next((n for n, (a, b) in enumerate(zip(given, expected, strict=False)) if a != b), None)
-        first = min(len(given), len(expected)) if differ is None else differ
+        pairs = enumerate(zip(given, expected, strict=False))
+        first = next((place for place, (one, other) in pairs if one != other), min(len(given), len(expected)))
         if first > LONGEST_VALUE // 2:
             begin = first - LONGEST_VALUE // 2
             return (f"was {value_text('…' + given[begin:])}, expected {value_text('…' + expected[begin:])} "
                     f"from character {begin + 1} on")  # fmt: skip
-    return f"was {value_text(given)}, expected {wanted_text(pattern, scope)}"
+    return f"was {value_text(given)}, expected {expected_text(pattern, scope)}"
 
 
-def _text_of(pattern: Matcher, scope: Scope) -> str | None:
-    """The one text that a pattern asks for."""
+def _literal_text(pattern: Matcher, scope: Scope) -> str | None:
+    """The text that a matcher asks for, if it accepts only one."""
     value: Any = None
     match pattern:
         case Literal(value=value) | SameText(value):

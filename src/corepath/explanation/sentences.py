@@ -1,4 +1,4 @@
-"""How counts, lists and numbers of calls are written in a sentence."""
+"""Building blocks of sentences: lists, counts, call numbers."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ MOST_LISTED: Final = 3
 
 
 def cut(text: str, most: int) -> str:
-    """The text, or its beginning."""
+    """Shorten a text to at most `most` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def listed(parts: Sequence[str], joint: str = "and", most: int = MOST_LISTED) -> str:
-    """`a, b and c`, or `a, b, c and 4 more`."""
+def join(parts: Sequence[str], joint: str = "and", most: int = MOST_LISTED) -> str:
+    """Join parts to `a, b and c`, or `a, b, c and 4 more`."""
     if len(parts) > most + 1:
         return f"{', '.join(parts[:most])} {joint} {len(parts) - most} more"
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {joint} {parts[-1]}" if parts else ""
 
 
 def calls_text(indices: Iterable[int]) -> str:
-    """`call 3`, `calls 3 and 4`, `calls 2, 4–7 and 9`: as people count, from 1."""
+    """Name calls by number, counted from 1: `call 3`, `calls 3 and 4`, `calls 2, 4–7 and 9`."""
     runs: list[list[int]] = []
     numbers = [index + 1 for index in indices]
     for number in numbers:
@@ -32,30 +32,30 @@ def calls_text(indices: Iterable[int]) -> str:
     pieces: list[str] = []
     for run in runs:
         pieces += [f"{run[0]}–{run[-1]}"] if len(run) > 2 else map(str, run)
-    return f"{'call' if len(numbers) == 1 else 'calls'} {listed(pieces, most=8)}"
+    return f"{'call' if len(numbers) == 1 else 'calls'} {join(pieces, most=8)}"
 
 
-def times(count: int) -> str:
+def times_text(count: int) -> str:
     """`once`, `twice`, `3 times`."""
     return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
-def tallied(counts: Mapping[str, int]) -> str:
-    """`get_time (3 times), list_inbox`: names with how often, the most frequent first."""
+def tally_text(counts: Mapping[str, int]) -> str:
+    """List names with their counts, most frequent first: `get_time (3 times), list_inbox`."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return listed([name if count == 1 else f"{name} ({times(count)})" for name, count in ordered])
+    return join([name if count == 1 else f"{name} ({times_text(count)})" for name, count in ordered])
 
 
-def stopped_text(text: str) -> str:
-    """The text with a full stop."""
+def add_full_stop(text: str) -> str:
+    """End a text with a full stop, unless it ends a sentence already."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
-def capital(text: str) -> str:
-    """The text with a capital first; not for one that begins with a tool's name."""
+def capitalise(text: str) -> str:
+    """Start a text with a capital; not for texts that start with the name of a tool."""
     return f"{text[:1].upper()}{text[1:]}"
 
 
 def sentence(text: str) -> str:
-    """The text with a capital first and a full stop."""
-    return stopped_text(capital(text))
+    """Start a text with a capital and end it with a full stop."""
+    return add_full_stop(capitalise(text))
