@@ -11,7 +11,7 @@ from corepath.automaton.step import Kind
 from corepath.explanation.sentences import cut
 
 WIDEST_CALL: Final = 70
-"""Most characters of a call in a line of the step list."""
+"""Maximum number of characters of a call in a line of the step list."""
 
 
 class FindingKind(StrEnum):

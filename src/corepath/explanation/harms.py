@@ -18,9 +18,9 @@ from corepath.rules.policy import breaks
 from corepath.scoring.evidence import Harm
 
 MOST_GROUPS: Final = 12
-"""Most groups of harmful calls with a finding of their own."""
+"""Maximum number of groups with a finding of their own."""
 FEWEST_WORDS: Final = 3
-"""Fewest words of a policy's reason to quote it; a shorter one is only a fragment."""
+"""Minimum number of words for quoting the reason of a policy; a shorter one is only a fragment."""
 
 
 def displaced_text(facts: Facts, group: Group) -> str:

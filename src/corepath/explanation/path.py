@@ -15,9 +15,9 @@ from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.sentences import calls_text, join, sentence
 
 MOST_STEPS: Final = 6
-"""Most missing steps listed by name."""
+"""Maximum number of missing steps listed by name."""
 MOST_NEAR: Final = 2
-"""Most calls that are compared with a missing step."""
+"""Maximum number of calls compared with a missing step."""
 
 
 def divergence(facts: Facts) -> int | None:

@@ -15,9 +15,9 @@ from corepath.scoring.alignment import Pair
 from corepath.scoring.evidence import Reference
 
 MOST_EDITS: Final = 4
-"""Most new steps in a repair along the nearest valid path; a path that lacks more is repaired at its end."""
+"""Maximum number of new steps along the nearest valid path; a path that lacks more is repaired at its end."""
 MOST_STEPS: Final = 12
-"""Most steps of a golden path listed by name."""
+"""Maximum number of steps of a golden path listed by name."""
 
 
 @dataclass(frozen=True)

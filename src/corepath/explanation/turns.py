@@ -17,9 +17,9 @@ from corepath.explanation.sentences import calls_text, sentence
 from corepath.notation.matchers import ResultOf, walk
 
 MOST_STATES: Final = 2_000
-"""Most automaton states visited to decide whether one step needs another."""
+"""Maximum number of automaton states visited to decide whether one step needs another."""
 MOST_PAIRS: Final = 5
-"""Most pairs with a finding of their own."""
+"""Maximum number of pairs with a finding of their own."""
 
 
 def find_unseen(facts: Facts) -> Iterator[Finding]:

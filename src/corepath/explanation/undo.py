@@ -15,7 +15,7 @@ from corepath.explanation.values import value_text
 from corepath.values import canonical, equal
 
 MOST_PAIRS: Final = 5
-"""Most pairs with a finding of their own."""
+"""Maximum number of pairs with a finding of their own."""
 
 
 class _Absent:

@@ -10,7 +10,7 @@ from corepath.verification.subject import Subject
 from corepath.world.exploring import path_text
 
 MOST_REPORTED: Final = 5
-"""Largest number of failing steps reported per round."""
+"""Maximum number of failing steps reported per round."""
 
 
 def check_golden_runs(subject: Subject) -> Iterator[str]:

@@ -15,7 +15,7 @@ from corepath.world.exploring import replay
 from corepath.world.world import World
 
 MOST_A_RUN: Final = 3
-"""Most mutants of one mode made from one golden run, spread evenly over it."""
+"""Maximum number of mutants of one mode made from one golden run, spread evenly over it."""
 _CLOSE: Final = 1e-12
 
 

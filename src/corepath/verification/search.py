@@ -24,13 +24,13 @@ from corepath.world.tools import WorldTool
 from corepath.world.state import copy_state
 
 MOST_CALLS: Final = 60
-"""Calls tried at each node besides the steps and the decoys' calls, shared out among the writing tools."""
+"""Number of calls tried at each node besides steps and decoys, shared out among the writing tools."""
 CALLS_A_NODE: Final = 4
-"""Calls that may be tried for each node of the budget."""
+"""Number of calls that may be tried per node of the budget."""
 DEEPEST: Final = 8
-"""Most calls off the procedure in one path."""
+"""Maximum number of calls off the procedure in one path."""
 MOST_REPORTED: Final = 5
-"""Counterexamples after which the search ends."""
+"""Number of counterexamples after which the search ends."""
 
 
 def _codec(

@@ -32,7 +32,7 @@ from corepath.world.candidates import in_prompt, numbers_in
 from corepath.world.examples import sample_values
 
 FEWEST_VALUES: Final = 3
-"""Smallest number of values to try for a matcher that accepts infinitely many."""
+"""Minimum number of values to try for a matcher that accepts infinitely many."""
 INFINITE: Final = (Approx, Between, Regex, Contains, SameText, Satisfies, NoneOf)
 """Matchers that accept infinitely many values."""
 
