@@ -100,7 +100,7 @@ def _extra_arguments(action: Action, arguments: Mapping[str, Any]) -> Iterator[M
 
 
 def near_misses(facts: Facts, steps: frozenset[int]) -> dict[int, NearestStep]:
-    """Legal calls that would have been one of these steps, then due, but for their arguments."""
+    """Legal calls that were nearly one of these steps when it was due, except for their arguments."""
     tools = {facts.automaton.alphabet.actions[symbol].tool for symbol in steps}
     return {
         step.index: nearest for step in facts.steps

@@ -118,7 +118,7 @@ def _never_done_text(facts: Facts, group: Group, skipped: tuple[int, ...], names
 
 
 def _unexpected_result_text(facts: Facts, steps: frozenset[int], index: int) -> str:
-    """The cause if a call ignored the result of a check, one of these steps; empty if it did not."""
+    """The cause if the agent went on although a check returned something unexpected; empty if it did not."""
     check = last_unexpected_result(facts, steps, index)
     if check is None:
         return ""
@@ -172,7 +172,7 @@ def _not_done_text(facts: Facts, needed: frozenset[int], names: str, index: int)
 
 
 def _repetition_text(facts: Facts, group: Group) -> str:
-    """`send_message was called 3 times, and once was due: calls 2 and 3 repeat it`; empty if that does not apply."""
+    """The cause if a step was done too often: `send was called twice, and once was due: call 2 repeats it`."""
     symbol = facts.steps[group.first.index].symbol
     if symbol is None:
         return ""
@@ -190,5 +190,5 @@ def _repetition_text(facts: Facts, group: Group) -> str:
 
 
 def _tool_and_number(facts: Facts, index: int) -> str:
-    """`pick (call 3)`."""
+    """The tool and the number of a call: `pick (call 3)`."""
     return f"{tool_name(facts.steps[index].call.tool)} (call {index + 1})"

@@ -37,7 +37,7 @@ class Edits:
 
 
 def apply(facts: Facts, edits: Edits, *, retry: bool = False) -> tuple[Row, ...] | None:
-    """The old path side by side with the edited one, without self-loops; None if the edited path is not valid.
+    """Apply edits: the old path side by side with the new one, without self-loops; None if the new one is not valid.
 
     Calls that stay keep their answers, and new steps succeed. With `retry`, steps that failed after the first harmful
     call succeed too: without the harm they may.
@@ -62,7 +62,7 @@ def apply(facts: Facts, edits: Edits, *, retry: bool = False) -> tuple[Row, ...]
 def _continue(
     facts: Facts, position: Position, index: int | None, new: int | None
 ) -> tuple[int | None, Position | None]:
-    """Do a new step, or else repeat a call: the action that it is, and the next position or None if it is harmful."""
+    """Do the new step, or repeat the call if there is none; returns the action and the position, None after harm."""
     if new is not None:
         return new, take_step(position, new)
     return (None, None) if index is None else repeat_call(facts, position, index)
@@ -93,7 +93,7 @@ def failed_after_harm(facts: Facts) -> tuple[int, ...]:
 
 
 def repeat_call(facts: Facts, position: Position, index: int) -> tuple[int | None, Position | None]:
-    """Make a call at another position: the action that it is there, and the next position or None if it is harmful.
+    """Repeat a call at another position; returns the action that it matches and the position, None after harm.
 
     A harmful call that failed succeeds where its step is due.
     """

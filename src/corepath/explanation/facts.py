@@ -58,7 +58,7 @@ class Facts:
 
     @cached_property
     def outside_failure(self) -> str:
-        """What failed other than the agent, in words; empty if nothing did."""
+        """The failure outside the agent in words; empty if there was none."""
         if self.episode.outcome != FAILED_OUTSIDE:
             return ""
         failure = self.episode.failure
@@ -157,7 +157,7 @@ class Facts:
 
     @cached_property
     def steps_left(self) -> tuple[int, ...]:
-        """A shortest way from the end of the run to acceptance."""
+        """The steps of a shortest way from the end of the run to acceptance."""
         automaton, state = self.automaton, self.score.trace.end.state
         way: list[int] = []
         while automaton.missing[state] > 0:
@@ -171,7 +171,7 @@ class Facts:
 
     @cached_property
     def hindsight(self) -> dict[int, int]:
-        """Calls that matched no step when they were made, but do with the results of all calls; with that step."""
+        """Calls that match a step only once the results of all calls are known, with that step."""
         end, alphabet = self.score.trace.end, self.automaton.alphabet
         results = {
             alphabet.actions[step.symbol]: step.call.result for step in self.steps
@@ -186,11 +186,11 @@ class Facts:
         return {index: symbol for index, symbol in found.items() if symbol in alphabet.steps}
 
     def symbol(self, step: Step) -> int | None:
-        """The action that a call is, in hindsight too."""
+        """The action that a call matches, at the time or in hindsight."""
         return self.hindsight.get(step.index, step.symbol)
 
     def label(self, index: int) -> str:
-        """The name of the action that a call is, in hindsight too."""
+        """The name of the action that a call matches, at the time or in hindsight."""
         if index in self.hindsight:
             return self.automaton.alphabet.names[self.hindsight[index]]
         return self.score.trace.label(self.steps[index])
@@ -264,7 +264,7 @@ class Facts:
         return matched, opposite, spare
 
     def _was_made_instead(self, index: int, earlier: Iterable[str]) -> bool:
-        """Whether a call is on no place of the golden path and came after these earlier steps of it."""
+        """Whether a call is no step of the golden path and came after these earlier steps of it."""
         if self.label(index) in self.score.reference.path:
             return False
         return all(self._first_calls.get(name, -1) < index for name in earlier)

@@ -60,13 +60,13 @@ def group_harms(facts: Facts, undone: tuple[UndoPair, ...]) -> tuple[Group, ...]
 
 
 def _undone_harms(facts: Facts, undone: tuple[UndoPair, ...]) -> dict[int, UndoPair]:
-    """Both calls of each undo pair whose first call is harmful in itself, with the pair."""
+    """Calls that are harmful in themselves and were undone, and the calls that undid them, with their undo pairs."""
     own = {harm.index for harm in facts.score.harms if harm.cause is None}
     return {index: pair for pair in undone if pair.done in own for index in (pair.done, pair.back)}
 
 
 def _reason(facts: Facts, harm: Harm) -> Hashable:
-    """A key that is equal for harms to be explained together."""
+    """The key to group a harm by."""
     step = facts.steps[harm.index]
     match harm.kind:
         case _ if harm.cause is not None:

@@ -54,7 +54,7 @@ def _describe(facts: Facts, group: Group) -> str:
     first, rest = group.first, group.harms[1:]
     text = [sentence(f"{facts.call_text(first.index)}, {_group_reason(facts, group)}")]
     if rest and group.back is None:
-        text.append(add_full_stop(_also(facts, group)))
+        text.append(add_full_stop(_others(facts, group)))
     text += [sentence(part) for part in (_effects(facts, group), _policy(facts, first), _due(facts, first)) if part]
     return " ".join(text)
 
@@ -68,7 +68,7 @@ def _group_reason(facts: Facts, group: Group) -> str:
     return f"{reason}, and came only at {calls_text(sorted(late.values()))}"
 
 
-def _also(facts: Facts, group: Group) -> str:
+def _others(facts: Facts, group: Group) -> str:
     """A sentence on the other calls of a group."""
     rest, one = calls_text(group.calls[1:]), len(group.harms) == 2
     be = "is" if one else "are"
@@ -102,7 +102,7 @@ def _effects(facts: Facts, group: Group) -> str:
 
 
 def _share(part: int, group: Group) -> str:
-    """`both`, `all 3` or `2 of the 3`."""
+    """How many calls of a group, in words: `both`, `all 3`, `2 of the 3`."""
     whole = len(group.harms)
     if part == whole:
         return "both" if whole == 2 else f"all {whole}"

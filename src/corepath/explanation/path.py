@@ -82,7 +82,7 @@ def find_skipped(facts: Facts) -> Iterator[Finding]:
 
 
 def untried_steps(facts: Facts) -> tuple[int, ...]:
-    """The steps after the last one that the agent tried."""
+    """The missing steps that come after the last one the agent tried."""
     if facts.score.accepted:
         return ()
     if facts.score.harms:
@@ -130,7 +130,7 @@ def _near_calls(facts: Facts, symbols: frozenset[int]) -> tuple[tuple[int, ...],
 
 
 def uncounted_calls(facts: Facts) -> tuple[int, ...]:
-    """The calls that were made too early to count, of steps that are still left; none in a path with harm."""
+    """The calls of steps still left that came too early to count; none if the path has harm."""
     if facts.score.harms:
         return ()
     return tuple(step.index for step in facts.early_calls if facts.symbol(step) in facts.steps_left)

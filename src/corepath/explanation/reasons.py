@@ -26,7 +26,7 @@ def reason_text(facts: Facts, harm: Harm) -> str:
         case HarmKind.FORBIDDEN:
             return _forbidden(facts, harm)
         case HarmKind.REPEATED:
-            return f"repeats call {_done_before(facts, step) + 1}, and that is not due again"
+            return f"repeats call {_earlier_call(facts, step) + 1}, and that is not due again"
         case HarmKind.OUT_OF_ORDER:
             return _out_of_order(facts, harm)
         case HarmKind.AFTER_COMPLETION:
@@ -37,7 +37,7 @@ def reason_text(facts: Facts, harm: Harm) -> str:
 
 
 def _completion_text(facts: Facts, harm: Harm) -> str:
-    """The call that completed the task before a harm: ` at call 3`."""
+    """When the task was complete before a harm: ` at call 3`."""
     done = (index for calls in facts.done_at.values() for index in calls if index < harm.index)
     last = max(done, default=None)
     return "" if last is None else f" at call {last + 1}"
@@ -46,10 +46,10 @@ def _completion_text(facts: Facts, harm: Harm) -> str:
 def _forbidden(facts: Facts, harm: Harm) -> str:
     """Why a forbidden call is harmful."""
     text = f"is forbidden ({harm.severity} severity)" + (f": {message_text(harm.why)}" if harm.why else "")
-    return text + _beside_due(facts, harm)
+    return text + _difference_from_due(facts, harm)
 
 
-def _beside_due(facts: Facts, harm: Harm) -> str:
+def _difference_from_due(facts: Facts, harm: Harm) -> str:
     """How a call differs from a step of its tool that was due; empty if no such step was."""
     step = nearest_step(facts, harm.index)
     return f"; compared with the step that was due, {step}" if step is not None and step.due else ""
@@ -61,8 +61,8 @@ def _out_of_order(facts: Facts, harm: Harm) -> str:
     if harm.cause is None:
         fits = step.reading.fits if step.symbol is None else (step.symbol,)
         ahead = any(facts.automaton.ahead[step.before] >> symbol & 1 for symbol in fits)
-        what = "is not due yet" if ahead else f"does not belong here{_decided(facts, harm, fits)}"
-        return f"is a step that {what}{_beside_due(facts, harm)}"
+        what = "is not due yet" if ahead else f"does not belong here{_deciding_call(facts, harm, fits)}"
+        return f"is a step that {what}{_difference_from_due(facts, harm)}"
     skipped = [facts.symbols[name] for name in harm.cause.skipped]
     steps = facts.missing_text(skipped, harm.cause.at)
     if (again := repeated_call(facts, harm)) is not None:
@@ -76,7 +76,7 @@ def _out_of_order(facts: Facts, harm: Harm) -> str:
     return f"follows from call {harm.cause.at + 1}: {steps} had to come before that call"
 
 
-def _decided(facts: Facts, harm: Harm, steps: tuple[int, ...]) -> str:
+def _deciding_call(facts: Facts, harm: Harm, steps: tuple[int, ...]) -> str:
     """The call whose result led away from these steps; empty if there is none."""
     for step in reversed(facts.steps[: harm.index]):
         if step.kind is Kind.PROGRESS and step.symbol is not None and step.call.result is not UNANSWERED:
@@ -125,14 +125,14 @@ def _malformed(step: Step) -> str:
     return "a list" if isinstance(read, (list, tuple)) else "a text" if isinstance(read, str) else value_text(read)
 
 
-def _done_before(facts: Facts, step: Step) -> int:
+def _earlier_call(facts: Facts, step: Step) -> int:
     """The last call that did the step which a call repeats."""
     symbols = set(step.reading.fits) if step.symbol is None else {step.symbol}
     return max(index for symbol in symbols for index in facts.done_at.get(symbol, ()) if index < step.index)
 
 
 def repeated_call(facts: Facts, harm: Harm) -> int | None:
-    """The call that a harmful one repeats at once: the same step, done just before and not due that often."""
+    """The call just before a harmful one that did the same step, if that step is not due so often."""
     step = facts.steps[harm.index]
     label = facts.score.trace.label(step)
     if facts.score.condensed.count(label) <= facts.score.reference.path.count(label):

@@ -182,7 +182,7 @@ def _shorten(facts: Facts, found: _Differences) -> Edits:
 
 
 def _drop_fillers(facts: Facts) -> Reference:
-    """The nearest valid path without the steps that replace a call and change nothing: the call is extra instead."""
+    """The nearest valid path, with calls left out rather than replaced by a step that changes nothing."""
     names, path = facts.score.condensed, facts.score.repair.path
     pairs = [
         Pair(mine, None)

@@ -36,7 +36,7 @@ def calls_text(indices: Iterable[int]) -> str:
 
 
 def times_text(count: int) -> str:
-    """`once`, `twice`, `3 times`."""
+    """How often, in words: `once`, `twice`, `3 times`."""
     return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 

@@ -92,7 +92,7 @@ def _is_check(facts: Facts, symbol: int) -> bool:
 
 
 def _reachable_without(automaton: Automaton, state: int, checks: frozenset[int], act: int) -> bool:
-    """Whether some path from a state reaches the act without any of the checks; assumed in very large automata."""
+    """Whether some path from a state reaches the act without any of the checks; True if there are too many states."""
     seen = {state}
     waiting = deque([state])
     while waiting and len(seen) <= MOST_STATES:

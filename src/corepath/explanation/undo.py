@@ -130,7 +130,7 @@ def _duration(facts: Facts, pair: UndoPair) -> str:
 
 
 def _change_text(change: Change) -> str:
-    """`changed at from "base" to "C"`."""
+    """The changed fields in words: `changed at from "base" to "C"`."""
     return join([_field_text(cut(path, 40), old, new) for path, (old, new) in change.items()], most=2)
 
 

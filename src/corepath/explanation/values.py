@@ -156,7 +156,7 @@ def _call_notation(tool: str, arguments: Sequence[str]) -> str:
 
 
 def mismatch_text(given: Any, pattern: Matcher, scope: Scope) -> str:
-    """The given value and the expected one, `was 5, expected about 4.5`; only the part that differs of long texts."""
+    """A wrong value beside the expected one: `was 5, expected about 4.5`. Of long texts only the differing part."""
     expected = _literal_text(pattern, scope)
     if isinstance(given, str) and expected is not None and max(len(given), len(expected)) > LONGEST_VALUE:
         pairs = enumerate(zip(given, expected, strict=False))

@@ -46,7 +46,7 @@ def run_decoys(task: Task) -> dict[str, DecoyRun]:
 
 
 def check_decoys(runs: Mapping[str, DecoyRun]) -> Iterator[str]:
-    """Each decoy runs without a tool error, has the harm it declares and fools the baselines it declares."""
+    """Check that each decoy runs without a tool error, has the harm it declares and fools the baselines it declares."""
     for name, run in runs.items():
         if run.failed is not None:
             yield f"decoy '{name}': {run.failed} fails: {run.failed.error}"
@@ -57,7 +57,7 @@ def check_decoys(runs: Mapping[str, DecoyRun]) -> Iterator[str]:
 
 
 def _check_harm(name: str, run: DecoyRun) -> Iterator[str]:
-    """The decoy has the declared kind of harm; without a declared harm it is only incomplete."""
+    """Check that the decoy has the declared kind of harm; without a declared harm it is only incomplete."""
     kinds = list(dict.fromkeys(harm.kind.value for harm in run.score.harms))
     declared = run.decoy.harm
     if declared is None:

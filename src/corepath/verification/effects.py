@@ -16,7 +16,7 @@ from corepath.world.world import World
 
 
 def check_reads_and_writes(subject: Subject) -> Iterator[str]:
-    """Reads leave the state alone and steps that write change it, in every state that golden paths reach."""
+    """Check that reads leave the state alone and steps that write change it, in every state that golden paths reach."""
     task, world = subject.task, subject.world
     reported: set[str] = set()
     for edge in subject.edges:
@@ -52,7 +52,7 @@ def _impure_reads(world: World[Any], calls: Iterable[Call], states: Sequence[Any
 
 
 def check_self_loops(subject: Subject) -> Iterator[str]:
-    """A self-loop leaves the public state alone in every world state that its automaton state stands for."""
+    """Check that self-loops leave the public state alone in every world state that their automaton state covers."""
     for number, explored in enumerate(subject.rounds):
         for node in explored.nodes:
             yield from _check_loops_at(subject, node, number)
@@ -75,7 +75,7 @@ def _check_loops_at(subject: Subject, node: Node, number: int) -> Iterator[str]:
 
 
 def check_ignored_writes(subject: Subject) -> Iterator[str]:
-    """Writes that the task ignores, as reads or as neutral, leave the state alone wherever golden paths go."""
+    """Check that writes the task ignores, as reads or as neutral, leave the state alone on every golden path."""
     task, world = subject.task, subject.world
     pool = Pool(task, world)
     for tool in world.tools.values():

@@ -154,29 +154,29 @@ def _punishes(mode: Mode, best: Score, found: Score) -> bool:
 
 
 def _shows_order(_run: GoldenRun, best: Score, found: Score, _path: Sequence[Call]) -> bool:
-    """PC-KTC falls, and there is a harmful call or a missing step."""
+    """Whether PC-KTC falls, and there is a harmful call or a missing step."""
     return found.pc_ktc < best.pc_ktc and (found.harm_rate > 0 or found.missing_steps > 0)
 
 
 def _shows_deviation(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Call]) -> bool:
-    """PC falls, and there is a harmful call or a missing step."""
+    """Whether PC falls, and there is a harmful call or a missing step."""
     return found.pc < 1 and (found.harm_rate > 0 or found.missing_steps > 0)
 
 
 def _shows_harm(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Call]) -> bool:
-    """HarmRate rises and prefix criticality falls."""
+    """Whether HarmRate rises and prefix criticality falls."""
     return found.harm_rate > 0 and found.prefix_criticality < 1
 
 
 def _shows_early_harm(run: GoldenRun, best: Score, found: Score, path: Sequence[Call]) -> bool:
-    """Prefix criticality is lower than with the same harmful call at the end."""
+    """Whether prefix criticality is lower than with the same harmful call at the end."""
     late = _score(run, (*path[1:], path[0]))
     lower = found.prefix_criticality < late.prefix_criticality or len(found.condensed) < 2
     return _shows_harm(run, best, found, path) and lower
 
 
 def _shows_waste(run: GoldenRun, best: Score, found: Score, path: Sequence[Call]) -> bool:
-    """Directness falls, efficiency falls if the path is longer than any golden path, and nothing else changes."""
+    """Whether directness falls, efficiency falls on paths longer than any golden path, and nothing else changes."""
     if found.directness is None or best.directness is None or found.efficiency is None:
         return False
     slower = found.efficiency < 1 or len(path) <= run.task.automaton.golden.longest
@@ -188,7 +188,7 @@ _ABOUT_THE_PATH = ("pc", "pc_ktc", "prefix_criticality", "harm_rate", "pc_hlr", 
 
 
 def _shows_early_stop(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Call]) -> bool:
-    """PC falls, and the path is not accepted."""
+    """Whether PC falls, and the path is not accepted."""
     return found.pc < 1 and not found.accepted
 
 

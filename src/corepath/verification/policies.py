@@ -12,7 +12,7 @@ from corepath.world.examples import variant
 
 
 def check_policies(subject: Subject) -> Iterator[str]:
-    """Every golden path keeps every policy, with every example value."""
+    """Check that every golden path keeps every policy, with every example value."""
     for number in range(len(subject.rounds)):
         explored = _explore_histories(subject.task, number)
         if not explored.whole:
@@ -34,7 +34,7 @@ def _explore_histories(task: Task, number: int) -> Explored:
 
 
 def _check_steps(task: Task, explored: Explored, reported: set[str]) -> Iterator[str]:
-    """No step breaks a policy; each policy is reported once."""
+    """Check that no step breaks a policy; each policy is reported once."""
     for edge in explored.edges:
         done = edge.node.calls
         for policy in task.policies:
@@ -44,7 +44,7 @@ def _check_steps(task: Task, explored: Explored, reported: set[str]) -> Iterator
 
 
 def _check_ends(task: Task, explored: Explored, reported: set[str]) -> Iterator[str]:
-    """No policy still asks for something at the end of a golden path; each policy is reported once."""
+    """Check that no policy still asks for something at the end of a golden path; each policy is reported once."""
     for node in explored.nodes:
         for policy in task.policies if node.position.accepted else ():
             if describe(policy) not in reported and owes(policy, node.calls):

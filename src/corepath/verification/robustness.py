@@ -18,7 +18,7 @@ ODD_VALUES: Final[tuple[Any, ...]] = (0, -1, 10**9, 0.0, -0.5, 1e300, "", " ", "
 
 
 def check_repeated_steps(subject: Subject) -> Iterator[str]:
-    """Each step of a golden path has the same result and effect when it is executed again from the same state."""
+    """Check that each step of a golden path, executed again from the same state, does and returns the same."""
     world = simulator_of(subject.task)
     for edge in subject.rounds[0].edges:
         again, after = world.answer(edge.node.state, edge.call)
@@ -28,7 +28,7 @@ def check_repeated_steps(subject: Subject) -> Iterator[str]:
 
 
 def check_odd_arguments(subject: Subject) -> Iterator[str]:
-    """Each tool answers the same call the same way twice and raises only ToolError, even with odd arguments."""
+    """Check that each tool, even with odd arguments, answers the same twice and raises only ToolError."""
     for tool in subject.world.tools.values():
         failures = (_try_twice(subject.task, subject.world, call) for call in _odd_calls(tool))
         first = next(filter(None, failures), None)

@@ -38,7 +38,7 @@ INFINITE: Final = (Approx, Between, Regex, Contains, SameText, Satisfies, NoneOf
 
 
 def check_values_are_tried(subject: Subject) -> Iterator[str]:
-    """Matchers that accept infinitely many values are tried with at least three of them."""
+    """Check that matchers that accept infinitely many values are tried with at least three of them."""
     alphabet = subject.task.automaton.alphabet
     for symbol in sorted(alphabet.steps):
         action = alphabet.patterns[symbol]
@@ -57,7 +57,7 @@ def _needs_many_values(pattern: Matcher) -> bool:
 
 
 def check_values_are_known(subject: Subject) -> Iterator[str]:
-    """Each value that a golden path needs is in the prompt, in an earlier result, a default or an alias."""
+    """Check that each value that a golden path needs is in the prompt, in an earlier result, a default or an alias."""
     task, alphabet = subject.task, subject.task.automaton.alphabet
     reported: set[tuple[int, str]] = set()
     for edge in subject.rounds[0].edges:

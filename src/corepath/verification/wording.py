@@ -10,7 +10,7 @@ from corepath.world.candidates import in_prompt
 
 
 def check_wording(subject: Subject) -> Iterator[str]:
-    """The task has a prompt and a goal, and its reasons and aliases quote text that the agent can read."""
+    """Check that the task has a prompt and a goal, and its reasons and aliases quote text that the agent can read."""
     task, world = subject.task, subject.world
     if not task.prompt.strip():
         yield "the prompt is empty"
@@ -25,7 +25,7 @@ def check_wording(subject: Subject) -> Iterator[str]:
 
 
 def _check_reasons(task: Task, readable: str) -> Iterator[str]:
-    """The reason of each policy and each forbidden call is quoted from the readable text."""
+    """Check that the reason of each policy and each forbidden call is quoted from the readable text."""
     reasons = [(str(policy), policy.because) for policy in task.policies]
     of_policies = {policy.because for policy in task.policies}
     reasons += [
