@@ -10,8 +10,8 @@ from corepath.automaton.alphabet import Alphabet, Role
 from corepath.notation.call import Call
 from corepath.verification.subject import Subject
 from corepath.world.candidates import Pool
-from corepath.world.exploring import Edge, Node, path_text, simulator_of
 from corepath.world.examples import arguments_at
+from corepath.world.exploring import Edge, Node, path_text, simulator_of
 from corepath.world.world import World
 
 

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Iterator
 from corepath.rules.policy import After, breaks, describe, owes
 from corepath.task import Task
 from corepath.verification.subject import Subject
-from corepath.world.exploring import Explored, Node, explore, path_text
 from corepath.world.examples import variant
+from corepath.world.exploring import Explored, Node, explore, path_text
 
 
 def check_policies(subject: Subject) -> Iterator[str]:

@@ -10,8 +10,8 @@ from corepath.task import Task
 from corepath.values import equal
 from corepath.verification.subject import Subject
 from corepath.world.exploring import simulator_of
-from corepath.world.world import World
 from corepath.world.tools import WorldTool
+from corepath.world.world import World
 
 ODD_VALUES: Final[tuple[Any, ...]] = (0, -1, 10**9, 0.0, -0.5, 1e300, "", " ", "?", "🦉", "x" * 1000, [], [""])
 """Values of the right type that make no sense."""

@@ -12,16 +12,16 @@ from typing import Any, Final, get_args, get_type_hints
 from corepath.automaton.step import Kind, Position, begin, step
 from corepath.errors import ToolError
 from corepath.notation.call import Call
+from corepath.notation.parameters import taken
 from corepath.rules.policy import breaks, concerns, describe, owes
 from corepath.task import Task
 from corepath.values import canonical
 from corepath.world.candidates import Pool
-from corepath.world.exploring import Node, as_call, path_text, replay
 from corepath.world.examples import arguments_at
-from corepath.notation.parameters import taken
-from corepath.world.world import World
-from corepath.world.tools import WorldTool
+from corepath.world.exploring import Node, as_call, path_text, replay
 from corepath.world.state import copy_state
+from corepath.world.tools import WorldTool
+from corepath.world.world import World
 
 MOST_CALLS: Final = 60
 """Number of calls tried at each node besides steps and decoys, shared out among the writing tools."""

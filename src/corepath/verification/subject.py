@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from corepath.task import Task
+from corepath.world.examples import count_variants, variant
 from corepath.world.exploring import Edge, Explored, explore
-from corepath.world.examples import variant, count_variants
 from corepath.world.world import World
 
 
