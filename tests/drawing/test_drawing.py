@@ -225,7 +225,7 @@ def test_what_is_not_folded_is_what_every_path_goes_through(times: int) -> None:
         automaton = as_task(random_machine(rng, states=9, symbols=5, cyclic=cyclic), cyclic=cyclic).automaton
         groups = collapse(automaton)
         assert sorted(state for group in groups for state in group.states) == list(range(len(automaton.states)))
-        on_all = set.intersection(*(set(states) for _, states in automaton._ways(automaton.start)))
+        on_all = set.intersection(*(set(states) for _, states in automaton._simple_paths(automaton.start)))
         boxed = {state for group in groups if group.caption for state in group.states}
         assert on_all.isdisjoint(boxed)
         alone = {group.states[0] for group in groups if not group.caption} - on_all
@@ -255,7 +255,7 @@ def check_counts(automaton: Automaton, boxes: list[Group]) -> None:
     """Assert that each box counts the ways of the golden paths through it."""
     for box in boxes:
         through = set()
-        for symbols, states in automaton._ways(automaton.start):
+        for symbols, states in automaton._simple_paths(automaton.start):
             inner = [place for place, state in enumerate(states) if state in box.states]
             if inner:
                 through.add(symbols[inner[0] - 1 : inner[-1] + 1])

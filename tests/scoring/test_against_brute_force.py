@@ -10,7 +10,7 @@ import pytest
 from corepath import Score, Scoring, score
 from corepath.automaton import golden_paths
 from corepath.scoring import alignment, pc_ktc
-from corepath.scoring.by_edits import ByEdits
+from corepath.scoring.edit_search import EditSearch
 from tests.brute_force import Machine, brute_score, levenshtein, pc
 from tests.machines import as_calls, as_task, random_calls, random_machine
 
@@ -49,20 +49,20 @@ def random_options(rng: random.Random) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(params=["as it chooses", "by columns", "by edits", "nothing listed", "blurred"])
+@pytest.fixture(params=["as it chooses", "by columns", "by edits", "nothing listed", "merged symbols"])
 def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each way to the same score: which one is taken depends on size, so each is forced on small cases."""
-    if request.param in ("by columns", "blurred"):
-        monkeypatch.setattr(alignment, "WORTH_A_TRY", float("inf"))
+    if request.param in ("by columns", "merged symbols"):
+        monkeypatch.setattr(alignment, "MIN_CELLS_TO_SEARCH", float("inf"))
     if request.param == "by edits":
-        monkeypatch.setattr(alignment, "WORTH_A_TRY", -1)
-        closest = ByEdits.closest
-        monkeypatch.setattr(ByEdits, "closest", lambda self, budget: closest(self, budget + 10**9))
-    if request.param in ("nothing listed", "blurred"):
-        monkeypatch.setattr(pc_ktc, "FEW", 0)
-    if request.param == "blurred":
-        monkeypatch.setattr(golden_paths, "WORTH_BLURRING", 0)
-        monkeypatch.setattr(golden_paths, "FEWEST_UNSEEN", 1)
+        monkeypatch.setattr(alignment, "MIN_CELLS_TO_SEARCH", -1)
+        find_closest = EditSearch.find_closest
+        monkeypatch.setattr(EditSearch, "find_closest", lambda self, budget: find_closest(self, budget + 10**9))
+    if request.param in ("nothing listed", "merged symbols"):
+        monkeypatch.setattr(pc_ktc, "MOST_LISTED", 0)
+    if request.param == "merged symbols":
+        monkeypatch.setattr(golden_paths, "MIN_EDGES_TO_MERGE", 0)
+        monkeypatch.setattr(golden_paths, "MIN_UNUSED_TO_MERGE", 1)
     return str(request.param)
 
 
@@ -121,13 +121,13 @@ def test_an_interval_always_holds_the_exact_value(times: int) -> None:
     for _ in range(300 * times):
         machine = random_machine(rng, states=8, symbols=3)
         task = as_task(machine)
-        if task.automaton.count <= pc_ktc.FEW // 8:
+        if task.automaton.count <= pc_ktc.MOST_LISTED // 8:
             continue
         calls = random_calls(rng, machine)
         wanted = brute_score(machine, calls)["pc_ktc"]
         for budget in (0, 3, 10, 30):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(pc_ktc, "FEW", 0)
+                patch.setattr(pc_ktc, "MOST_LISTED", 0)
                 found = score(task, as_calls(calls), Scoring(ktc_budget=budget))
             assert found.pc_ktc_lower - 1e-12 <= wanted <= found.pc_ktc_upper + 1e-12
             assert found.pc_ktc == found.pc_ktc_lower

@@ -15,7 +15,16 @@ from hypothesis import strategies as st
 
 from corepath import Episode, TaskError
 from corepath.report.comparison import compared, difference, fewest_tasks, worse
-from corepath.scoring.summary import MEANS, VECTOR, Summary, checked_weights, detectable, pareto, resampled, summaries
+from corepath.scoring.summary import (
+    MEANS,
+    VECTOR,
+    Summary,
+    bootstrap_interval,
+    check_weights,
+    pareto_front,
+    smallest_detectable,
+    summarise,
+)
 
 
 def episode(task: str = "w/t", agent: str = "a", harms: int = 0, **scores: Any) -> Episode:
@@ -66,7 +75,7 @@ def test_with_one_episode_a_task_the_error_is_the_usual_one() -> None:
 
 def test_one_task_has_no_error_and_no_interval_however_often_it_is_played() -> None:
     made = of_groups([[0.1, 0.2, 0.9]])
-    assert (made.error("pc"), made.interval("pc"), detectable(made.error("pc"))) == (None, None, None)
+    assert (made.error("pc"), made.interval("pc"), smallest_detectable(made.error("pc"))) == (None, None, None)
     assert made.quantiles("pc") == pytest.approx([0.1, 0.15, 0.2, 0.55, 0.9])
 
 
@@ -74,7 +83,7 @@ def test_an_interval_is_the_same_each_time_and_tasks_are_its_draws() -> None:
     groups = [[0.0, 0.0, 0.0], [1.0], [0.5, 0.7]]
     first, second = of_groups(groups).interval("pc"), of_groups(groups).interval("pc")
     assert first == second
-    assert first == resampled([(sum(group), len(group)) for group in groups])
+    assert first == bootstrap_interval([(sum(group), len(group)) for group in groups])
     assert first == (0.0, 1.0)  # with three tasks, some draws are all of one
     narrow = of_groups([[number / 100] for number in range(100)]).interval("pc")
     assert narrow is not None
@@ -85,7 +94,7 @@ def test_an_interval_holds_the_truth_about_as_often_as_it_says() -> None:
     chance = Random(3)
     hits = 0
     for _ in range(200):
-        low, high = resampled([(chance.random(), 1) for _ in range(40)])
+        low, high = bootstrap_interval([(chance.random(), 1) for _ in range(40)])
         hits += low <= 0.5 <= high
     assert 0.88 <= hits / 200 <= 0.99
 
@@ -142,7 +151,7 @@ def test_the_pareto_front_is_those_whom_nobody_beats(vectors: list[tuple[int, in
         for number, own in enumerate(vectors)
         if not any(other != own and all(a >= b for a, b in zip(other, own, strict=True)) for other in vectors)
     ]
-    assert pareto(rows) == brute
+    assert pareto_front(rows) == brute
 
 
 def test_doing_nothing_is_on_no_front_that_a_better_agent_is_on() -> None:
@@ -150,16 +159,16 @@ def test_doing_nothing_is_on_no_front_that_a_better_agent_is_on() -> None:
         episode(pc=0.0, pc_ktc=0.25, efficiency=None, pc_hlr=0.0, accepted=False, prefix_criticality=1.0),
         name="nothing",
     )
-    assert pareto([nothing, summary(episode(), name="good")]) == ["good"]
+    assert pareto_front([nothing, summary(episode(), name="good")]) == ["good"]
     assert "accepted" in VECTOR
 
 
 def test_there_is_one_number_only_with_weights() -> None:
     made = summary(episode(pc=0.5, accepted=True))
-    assert made.weighted(checked_weights({"pc": 1, "accepted": 3})) == 0.875
+    assert made.weighted_mean(check_weights({"pc": 1, "accepted": 3})) == 0.875
     for wrong, says in (({"pcc": 1.0}, "did you mean 'pc'"), ({"pc": -1.0}, "0 or more"), ({"pc": 0.0}, "all be 0")):
         with pytest.raises(TaskError, match=says):
-            checked_weights(wrong)
+            check_weights(wrong)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=6))
@@ -255,13 +264,13 @@ def test_variants_of_a_task_are_paired_apart_and_drawn_together() -> None:
 
 
 def test_where_no_error_was_seen_nothing_is_said_of_what_could_be_detected() -> None:
-    assert (detectable(0.0), detectable(None)) == (None, None)
-    assert detectable(0.1) == pytest.approx(0.28016, abs=1e-4)
+    assert (smallest_detectable(0.0), smallest_detectable(None)) == (None, None)
+    assert smallest_detectable(0.1) == pytest.approx(0.28016, abs=1e-4)
 
 
 def test_summaries_come_in_the_order_in_which_names_are_met() -> None:
     episodes = [episode(agent=name) for name in ("b", "a", "b")]
-    found = summaries(episodes, lambda one: (one.agent or "", "w"))
+    found = summarise(episodes, lambda one: (one.agent or "", "w"))
     assert [(name, one.name, one.episodes) for name, one in found.items()] == [
         (("b", "w"), "b in w", 2), (("a", "w"), "a in w", 1),
     ]  # fmt: skip

@@ -1,1 +1,1 @@
-"""The automaton of a task: what it accepts, and how calls run on it."""
+"""The automaton of a task: its alphabet, its golden paths, and running it on calls."""

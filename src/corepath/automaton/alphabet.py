@@ -1,7 +1,7 @@
-"""From a call to a symbol: the actions of a task, and what every other call is.
+"""The alphabet of a task: matches each call to an action, or says what else the call is.
 
-The steps of the procedure are tried in order and the first whose call and result both fit wins. What is no step
-is forbidden, a read, neutral, or unlisted, in this order.
+The steps of the procedure are tried in order, and the first one whose arguments and result both fit wins. A call that
+fits no step is forbidden, a read, neutral or unlisted, checked in this order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Unlisted = Literal["harm", "ignore"]
 
 @dataclass(frozen=True)
 class Forbidden:
-    """Calls that are harmful in every state."""
+    """A rule against calls that are harmful in every state."""
 
     call: Action
     severity: Severity = "medium"
@@ -32,12 +32,12 @@ class Forbidden:
 
 
 class Role(StrEnum):
-    """What a call is to the task, before its state is looked at."""
+    """The role of a call in the task, whatever the state."""
 
     STEP = "step"
     FORBIDDEN = "forbidden"
     LOOP = "loop"
-    """A read, or neutral."""
+    """A read or neutral call."""
     UNLISTED = "unlisted"
     MALFORMED = "malformed"
     UNKNOWN_TOOL = "unknown_tool"
@@ -45,11 +45,11 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class Reading:
-    """A call as the alphabet reads it.
+    """What the alphabet says about a call.
 
-    `symbol` is the action whose call and result both fit. `fits` are the actions tried up to there whose call fits:
-    those besides `symbol` want another result. `loops` says that a read or neutral pattern fits, `variables` are those
-    that are bound if the call is progress.
+    `symbol` is the action whose arguments and result both fit. `fits` are the actions whose arguments fit, up to and
+    including `symbol`; the others expect another result. `loops` says that a read or neutral pattern fits. `variables`
+    are the bindings that hold after the call if it is progress.
     """
 
     role: Role
@@ -62,10 +62,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class Listing:
-    """What a task says about calls that are not steps.
+    """The rules of a task for calls that are not steps.
 
-    `reads` and `neutral` calls are self-loops, `forbid` lists calls that are always harmful, and `unlisted` says what
-    every other call is. `tools`, if given, are all the tools that exist, by name.
+    `reads` and `neutral` calls are self-loops, `forbid` lists calls that are always harmful, and `unlisted` says how
+    to treat every other call. `tools`, if given, are all existing tools by name.
     """
 
     reads: tuple[Action, ...] = ()
@@ -77,9 +77,9 @@ class Listing:
 
 @dataclass(frozen=True)
 class Alphabet:
-    """The actions of a task's automaton, and what the task says about all other calls.
+    """The actions of a task's automaton, numbered, and the rules for all other calls.
 
-    `steps` are the actions that the procedure uses, by number; an action may be declared without being a step.
+    `steps` are the numbers of the actions that the procedure uses; an action can be declared without being a step.
     """
 
     actions: tuple[Action, ...]
@@ -93,7 +93,7 @@ class Alphabet:
 
     @property
     def neutral(self) -> tuple[Action, ...]:
-        """Calls that are allowed anywhere and change nothing that matters."""
+        """Calls that are allowed everywhere and change nothing that matters."""
         return self.listing.neutral
 
     @property
@@ -103,7 +103,7 @@ class Alphabet:
 
     @property
     def unlisted(self) -> Unlisted:
-        """What a call is that the task does not mention."""
+        """How a call is treated that the task does not mention."""
         return self.listing.unlisted
 
     @property
@@ -113,24 +113,26 @@ class Alphabet:
 
     @cached_property
     def binds(self) -> bool:
-        """Whether the arguments or the result of one step decide about later ones."""
+        """Whether a step depends on the arguments or the result of an earlier one."""
         actions = [self.patterns[number] for number in self.steps]
         patterns = [pattern for action in actions for pattern in (action.arguments, action.result) if pattern]
         return any(map(depends_on_calls, patterns))
 
     @cached_property
     def depends_on_results(self) -> bool:
-        """Whether reading a call takes more than its arguments: its result, or what earlier steps bound."""
+        """Whether a call cannot be read from its arguments alone: results or earlier bindings matter too."""
         listed = (*self.reads, *self.neutral, *(one.call for one in self.forbid))
         actions = (*self.patterns, *listed)
         return self.binds or any(action.result is not None or depends_on_calls(action.arguments) for action in actions)
 
     def __post_init__(self) -> None:
-        if faults := [*self._globs(), *self._unknown_tools(), *self._unknown_results()] or list(self._shadowed()):
+        if faults := [*self._glob_faults(), *self._tool_faults(), *self._result_faults()] or list(
+            self._shadow_faults()
+        ):
             raise TaskError(faults)
 
     def read(self, call: Call, variables: Mapping[str, Any], results: Mapping[Any, Any], *, failed: bool) -> Reading:
-        """What the call is, given what is bound so far. The result of a failed call fits no pattern."""
+        """Match a call against the alphabet, given the bindings so far. The result of a failed call fits no pattern."""
         if call.malformed:
             return Reading(Role.MALFORMED)
         tools = self.listing.tools
@@ -150,7 +152,7 @@ class Alphabet:
     def _match(
         self, call: Call, variables: Mapping[str, Any], results: Mapping[Any, Any], *, failed: bool
     ) -> tuple[int | None, tuple[int, ...], Mapping[str, Any]]:
-        """The action that the call is, all actions tried whose arguments match, and the variables then bound."""
+        """The action that fits the call, all actions tried whose arguments fit, and the bindings after it."""
         fits: list[int] = []
         for number in self._by_tool.get(call.tool, ()):
             if fits and number not in self.steps:
@@ -163,19 +165,19 @@ class Alphabet:
         return None, tuple(fits), variables
 
     def is_read(self, number: int) -> bool:
-        """Whether the action is a read or neutral: a self-loop wherever it is not progress."""
+        """Whether the action is a read or neutral, and so a self-loop wherever it is not progress."""
         return any(pattern.covers(self.patterns[number]) for pattern in (*self._reads, *self._neutral))
 
     @cached_property
     def other_loops(self) -> tuple[Action, ...]:
-        """The reads and neutral patterns that are more than a step under another name, and not all forbidden."""
+        """The read and neutral patterns that no step and no forbid rule covers completely."""
         covering = [self.patterns[number] for number in self.steps] + [one.call for one in self._forbid]
         patterns = (*self._reads, *self._neutral)
         return tuple(pattern for pattern in patterns if not any(one.covers(pattern) for one in covering))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """A name for each action: its own, else its tool's where that tells it apart, else its notation."""
+        """A name for each action: its own, or its tool's if that is unambiguous, or its notation."""
         tools = Counter(action.tool for action in self.actions)
         named = {action.name for action in self.actions}
         return tuple(
@@ -185,21 +187,22 @@ class Alphabet:
 
     @cached_property
     def patterns(self) -> tuple[Action, ...]:
-        """The actions, completed with the defaults of their tools."""
+        """The actions, with the default arguments of their tools filled in."""
         if self.tools is None:
             return self.actions
         return tuple(self.tools[action.tool].complete(action) for action in self.actions)
 
     @cached_property
     def _reads(self) -> tuple[Action, ...]:
-        return tuple(spelled for pattern in self.reads for spelled in self._spelled(pattern))
+        return tuple(expanded for pattern in self.reads for expanded in self._expand(pattern))
 
     @cached_property
     def overlaps(self) -> tuple[Fault, ...]:
-        """Calls that the task speaks of twice, with what such a call is.
+        """Warnings about patterns that contradict each other, and which one wins.
 
-        A step wins over forbid, and forbid over reads and neutral: told where forbid takes every call of the other
-        one, or where reads and neutral are the same. A read that is a step too is both, each in its place.
+        A step wins over forbid, and forbid over reads and neutral. There is a warning if a forbid rule covers a step,
+        read or neutral pattern completely, or if a pattern is both in reads and in neutral. A read that is also a step
+        is fine: it is progress where the procedure expects it and a self-loop elsewhere.
         """
         return tuple(self._overlaps())
 
@@ -207,18 +210,18 @@ class Alphabet:
         steps = sorted(self.steps)
         for place, one in enumerate(self.forbid):
             for number in steps:
-                # A step that wants a result leaves calls with other results to forbid.
+                # A step that expects a result leaves calls with other results to forbid.
                 wins = self.actions[number].result is None or one.call.result is not None
                 if wins and self._covers(one.call, self.actions[number]):
                     message = f"'{one.call.notation}' also fits the step '{self.names[number]}'; the step wins, "
                     yield Fault(message + "so that such a call is never forbidden", ("forbid", place))
         for key, patterns in (("reads", self.reads), ("neutral", self.neutral)):
             for place, pattern in enumerate(patterns):
-                if message := self._said_elsewhere(pattern, in_neutral=key == "neutral"):
+                if message := self._conflict(pattern, in_neutral=key == "neutral"):
                     yield Fault(f"'{pattern.notation}' {message}", (key, place))
 
-    def _said_elsewhere(self, pattern: Action, *, in_neutral: bool) -> str:
-        """What else the task says of the calls of reads or neutral, and what wins."""
+    def _conflict(self, pattern: Action, *, in_neutral: bool) -> str:
+        """The rule that conflicts with a read or neutral pattern, in words; empty if there is none."""
         if any(_same(pattern, self.actions[number]) for number in self.steps):
             return ""
         forbidden = next((one.call for one in self.forbid if self._covers(one.call, pattern)), None)
@@ -230,12 +233,12 @@ class Alphabet:
         return ""
 
     def _covers(self, wide: Action, narrow: Action) -> bool:
-        """Whether one pattern takes every call that the other takes, the defaults of tools considered."""
-        others = list(self._spelled(narrow))
-        return bool(others) and all(any(one.covers(other) for one in self._spelled(wide)) for other in others)
+        """Whether the wide pattern fits every call that the narrow one fits, given the defaults of the tools."""
+        others = list(self._expand(narrow))
+        return bool(others) and all(any(one.covers(other) for one in self._expand(wide)) for other in others)
 
     def _loops_of(self, tool: str) -> tuple[Action, ...]:
-        """The reads and neutral patterns that a call of the tool may fit."""
+        """The read and neutral patterns that a call of the tool could fit."""
         if self.tools is None:
             return (*self._reads, *self._neutral)
         return self._loops_by_tool.get(tool, ())
@@ -249,14 +252,14 @@ class Alphabet:
 
     @cached_property
     def _neutral(self) -> tuple[Action, ...]:
-        return tuple(spelled for pattern in self.neutral for spelled in self._spelled(pattern))
+        return tuple(expanded for pattern in self.neutral for expanded in self._expand(pattern))
 
     @cached_property
     def _forbid(self) -> tuple[Forbidden, ...]:
-        return tuple(replace(one, call=spelled) for one in self.forbid for spelled in self._spelled(one.call))
+        return tuple(replace(one, call=expanded) for one in self.forbid for expanded in self._expand(one.call))
 
-    def _spelled(self, pattern: Action) -> Iterable[Action]:
-        """The pattern for each tool that it is about, completed with that tool's defaults."""
+    def _expand(self, pattern: Action) -> Iterable[Action]:
+        """One pattern for each tool that the pattern fits, with that tool's defaults filled in."""
         if self.tools is None:
             return [pattern]
         found: list[Action] = []
@@ -266,48 +269,44 @@ class Alphabet:
             except TaskError:
                 if tool == pattern.tool:
                     raise
-                # A glob may be about tools that lack the argument it names; it takes no call of theirs.
+                # A glob can match a tool that lacks the argument it names; no call of that tool fits it.
         return found
 
     @cached_property
     def _by_tool(self) -> dict[str, tuple[int, ...]]:
         by_tool: dict[str, list[int]] = defaultdict(list)
-        # A declared action that is no step is tried after every step.
+        # Declared actions that are not steps are tried after all steps.
         for number in sorted(range(len(self.actions)), key=lambda number: (number not in self.steps, number)):
             by_tool[self.actions[number].tool].append(number)
         return {tool: tuple(numbers) for tool, numbers in by_tool.items()}
 
-    def _globs(self) -> Iterable[Fault]:
+    def _glob_faults(self) -> Iterable[Fault]:
         for number, action in enumerate(self.actions):
             if action.is_glob:
                 message = f"a step is about one tool; the glob '{action.tool}' belongs in reads, neutral or forbid"
                 yield Fault(message, ("actions", action.name or number))
 
-    def _unknown_tools(self) -> Iterable[Fault]:
+    def _tool_faults(self) -> Iterable[Fault]:
         if self.tools is None:
             return
         for number, action in enumerate(self.actions):
-            if action.tool not in self.tools:
-                message = f"no tool '{action.tool}'{nearest(action.tool, self.tools)}"
+            if message := _tool_problem(action, self.tools):
                 yield Fault(message, ("actions", action.name or number))
-            else:
-                try:
-                    self.tools[action.tool].complete(action)
-                except TaskError as error:
-                    yield Fault(str(error), ("actions", action.name or number))
-        others = [("reads", self.reads), ("neutral", self.neutral), ("forbid", [one.call for one in self.forbid])]
-        for key, patterns in others:
+        listed = [("reads", self.reads), ("neutral", self.neutral), ("forbid", [rule.call for rule in self.forbid])]
+        for key, patterns in listed:
             for number, pattern in enumerate(patterns):
-                try:
-                    fits_some = bool(self._spelled(pattern))
-                except TaskError as error:
-                    yield Fault(str(error), (key, number))
-                else:
-                    if not fits_some:
-                        message = f"no tool fits '{pattern.notation}'{nearest(pattern.tool, self.tools)}"
-                        yield Fault(message, (key, number))
+                if message := self._pattern_problem(pattern, self.tools):
+                    yield Fault(message, (key, number))
 
-    def _unknown_results(self) -> Iterable[Fault]:
+    def _pattern_problem(self, pattern: Action, tools: Mapping[str, Tool]) -> str:
+        """Why a read, neutral or forbid pattern fits no tool; empty if it fits one."""
+        try:
+            fits_some = bool(self._expand(pattern))
+        except TaskError as error:
+            return str(error)
+        return "" if fits_some else f"no tool fits '{pattern.notation}'{nearest(pattern.tool, tools)}"
+
+    def _result_faults(self) -> Iterable[Fault]:
         for number, action in enumerate(self.actions):
             patterns = [action.arguments] if action.result is None else [action.arguments, action.result]
             for one in (one for pattern in patterns for one in walk(pattern)):
@@ -315,7 +314,8 @@ class Alphabet:
                     message = f"'{one}' speaks of an action that is no step of the procedure"
                     yield Fault(message, ("actions", action.name or number))
 
-    def _shadowed(self) -> Iterable[Fault]:
+    def _shadow_faults(self) -> Iterable[Fault]:
+        """Actions that never match because an earlier one fits all their calls."""
         for numbers in self._by_tool.values():
             literal: dict[Action, int] = {}
             wide: list[int] = []
@@ -334,6 +334,17 @@ class Alphabet:
                     literal[pattern] = number
                 else:
                     wide.append(number)
+
+
+def _tool_problem(action: Action, tools: Mapping[str, Tool]) -> str:
+    """Why no tool can be called as the action says; empty if one can."""
+    if action.tool not in tools:
+        return f"no tool '{action.tool}'{nearest(action.tool, tools)}"
+    try:
+        tools[action.tool].complete(action)
+    except TaskError as error:
+        return str(error)
+    return ""
 
 
 def _same(one: Action, other: Action) -> bool:

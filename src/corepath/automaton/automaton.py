@@ -1,4 +1,4 @@
-"""The automaton of a task: a partial deterministic automaton over actions, checked when it is made."""
+"""The automaton of a task: a partial deterministic finite automaton over actions, checked on construction."""
 
 from __future__ import annotations
 
@@ -10,26 +10,30 @@ from itertools import islice
 from typing import Final, Literal
 
 from corepath.automaton.alphabet import Alphabet, Forbidden, Listing, Unlisted
-from corepath.automaton.derivatives import compiled
-from corepath.automaton.golden_paths import Golden, fold, lengths_of, minimal
+from corepath.automaton.derivatives import compile_procedure
+from corepath.automaton.golden_paths import GoldenGraph, fold, lengths_of, minimise
 from corepath.errors import Fault, TaskError, nearest
 from corepath.notation.action import Action, Tool
 from corepath.notation.procedure import Procedure, leaves
 
 MOST_SIMPLE_PATHS: Final = 10_000
-"""With `golden="simple_paths"`, a task with more golden paths is refused."""
+"""The most golden paths that a task with `golden="simple_paths"` may have."""
 MOST_LOOKED_AT: Final = 500_000
-"""And one in which so many transitions must be looked at to list them."""
+"""The most transitions that listing those paths may look at."""
+
+_MOST_PAIRS: Final = 1_000_000
+"""The most pairs of states that the search for restrictive reads visits."""
 
 GoldenRule = Literal["acyclic", "simple_paths"]
+"""Which paths are golden: all (progress has no cycles), or those that visit no state twice."""
 
 
 @dataclass(frozen=True)
 class Automaton:
     """Numbered states with names, and a partial transition function: `delta[state][action]` is the next state.
 
-    Build one with `from_procedure` or `from_transitions`, which raise `TaskError` if it cannot be right. `procedure` is
-    what it was compiled from, if anything.
+    Build one with `from_procedure` or `from_transitions`, which raise `TaskError` if something is wrong. `procedure` is
+    the procedure it was compiled from, if any.
     """
 
     alphabet: Alphabet
@@ -39,30 +43,32 @@ class Automaton:
     accepting: frozenset[int]
     rule: GoldenRule = "acyclic"
     procedure: Procedure | None = field(default=None, compare=False, repr=False)
-    _ready: Golden | None = field(default=None, compare=False, repr=False)
-    _folded: dict[int, Golden | None] = field(default_factory=dict, compare=False, repr=False)
+    _compiled: GoldenGraph | None = field(default=None, compare=False, repr=False)
+    _graphs: dict[int, GoldenGraph | None] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def from_procedure(
         cls, procedure: Procedure, declared: Sequence[Action] = (), listing: Listing | None = None
     ) -> Automaton:
-        """The smallest automaton that accepts exactly the orders that the procedure allows.
+        """Compile a procedure to the minimal automaton that accepts exactly the orders it allows.
 
-        `declared` are further actions, which need not be steps.
+        `declared` are further actions that need not be steps.
         """
-        # An action under two names is two, so that it is found that the second can never match.
+        # One action under two names counts as two, so that the second is reported as shadowed.
         used: dict[tuple[Action, str | None], Action] = {}
         for leaf in leaves(procedure):
             if not isinstance(leaf, Action):
                 raise TaskError.of(f"a procedure is made of actions, not of {leaf!r}", "procedure")
             used.setdefault((leaf, leaf.name), leaf)
         numbers = {key: number for number, key in enumerate(used)}
-        graph = compiled(procedure, lambda action: numbers[action, action.name])
+        graph = compile_procedure(procedure, lambda action: numbers[action, action.name])
         actions = {**used, **{(action, action.name): action for action in declared}}
         alphabet = Alphabet(tuple(actions.values()), frozenset(range(len(used))), listing or Listing())
         names = tuple(f"q{number}" for number in range(len(graph.edges)))
         delta = tuple(dict(edges) for edges in graph.edges)
-        return cls(alphabet, names, _with_reads(delta, alphabet), 0, graph.accepting, procedure=procedure, _ready=graph)
+        return cls(
+            alphabet, names, _add_read_loops(delta, alphabet), 0, graph.accepting, procedure=procedure, _compiled=graph
+        )
 
     @classmethod
     def from_transitions(
@@ -79,71 +85,64 @@ class Automaton:
         unlisted: Unlisted = "harm",
         tools: Mapping[str, Tool] | None = None,
     ) -> Automaton:
-        """An automaton given outright: `transitions[state][action]` is the next state."""
+        """Build an automaton from its transitions: `transitions[state][action]` is the next state."""
         listing = Listing(tuple(reads), tuple(neutral), tuple(forbid), unlisted, tools)
         accept = list(accept)
-        numbers = {name: number for number, name in enumerate(actions)}
+        symbols = {name: number for number, name in enumerate(actions)}
+        if faults := list(_name_faults(symbols, start, accept, transitions)):
+            raise TaskError(faults)
         targets = [target for edges in transitions.values() for target in edges.values()]
         states = {name: number for number, name in enumerate(dict.fromkeys([start, *transitions, *targets, *accept]))}
-        if faults := list(_unknown(numbers, start, accept, transitions)):
-            raise TaskError(faults)
-        delta: list[dict[int, int]] = [{} for _ in states]
-        for state, edges in transitions.items():
-            delta[states[state]] = {numbers[action]: states[target] for action, target in edges.items()}
+        delta = _number_transitions(transitions, states, symbols)
         steps = frozenset(number for edges in delta for number in edges)
         alphabet = Alphabet(tuple(action.named(name) for name, action in actions.items()), steps, listing)
-        made = cls(
-            alphabet,
-            tuple(states),
-            _with_reads(delta, alphabet),
-            states[start],
-            frozenset(states[name] for name in accept),
-            golden,
-        )
-        if faults := list(made._faults()):
+        accepting = frozenset(states[name] for name in accept)
+        delta_with_reads = _add_read_loops(delta, alphabet)
+        automaton = cls(alphabet, tuple(states), delta_with_reads, states[start], accepting, golden)
+        if faults := list(automaton._faults()):
             raise TaskError(faults)
-        return made
+        return automaton
 
     def with_listing(self, listing: Listing) -> Automaton:
-        """The same transitions with another listing of calls that are not steps."""
+        """A copy with other rules for calls that are not steps."""
         alphabet = Alphabet(self.alphabet.actions, self.alphabet.steps, listing)
         delta = [dict(edges) for edges in self.delta]
-        return replace(self, alphabet=alphabet, delta=_with_reads(delta, alphabet), _folded={})
+        return replace(self, alphabet=alphabet, delta=_add_read_loops(delta, alphabet), _graphs={})
 
     def with_loops(self, loops: Mapping[int, Iterable[int]]) -> Automaton:
-        """The automaton with more self-loops: for a state, actions that have no transition there."""
+        """A copy with more self-loops: by state, the actions to add where they have no transition yet."""
         delta = [dict(edges) for edges in self.delta]
         for state, symbols in loops.items():
             for symbol in symbols:
                 delta[state].setdefault(symbol, state)
-        return replace(self, delta=tuple(delta), _folded=self._folded)
+        return replace(self, delta=tuple(delta), _graphs=self._graphs)
 
-    # What the metrics ask
+    # Queries
 
     @cached_property
-    def golden(self) -> Golden:
-        """The graph of the golden paths."""
-        if self._ready is not None:
-            return self._ready
+    def golden(self) -> GoldenGraph:
+        """The graph of all golden paths."""
+        if self._compiled is not None:
+            return self._compiled
         if self.rule == "simple_paths":
-            return fold(path for path, _ in self._ways(self.start))
-        return self._numbered[0]
+            return fold(path for path, _ in self._simple_paths(self.start))
+        return self._minimal[0]
 
-    def golden_from(self, state: int) -> Golden | None:
-        """The graph of what golden paths have left at a state; None where no golden path goes through it."""
-        if self._ready is not None:
-            return self._ready.beginning_at(state)
+    def golden_from(self, state: int) -> GoldenGraph | None:
+        """The graph of the rests of golden paths from a state, or None if no golden path visits the state."""
+        if self._compiled is not None:
+            return self._compiled.with_start(state)
         if self.rule == "simple_paths":
-            if state not in self._folded:
-                ways = (path for path, _ in self._ways(state))
-                self._folded[state] = fold(ways) if state in self._on_golden else None
-            return self._folded[state]
-        graph, node_of = self._numbered
-        return graph.beginning_at(node_of[state])
+            if state not in self._graphs:
+                paths = (path for path, _ in self._simple_paths(state))
+                self._graphs[state] = fold(paths) if state in self._golden_states else None
+            return self._graphs[state]
+        graph, node_of = self._minimal
+        return graph.with_start(node_of[state])
 
     @cached_property
     def missing(self) -> tuple[int, ...]:
-        """For each state the fewest progress steps to acceptance."""
+        """For each state, the fewest progress steps to acceptance; -1 if there is no path."""
         before: list[list[int]] = [[] for _ in self.delta]
         for state, target in self._progress():
             before[target].append(state)
@@ -159,7 +158,7 @@ class Automaton:
 
     @cached_property
     def ahead(self) -> tuple[int, ...]:
-        """For each state the actions that can still be progress, there or later, as bits."""
+        """For each state, the actions that are progress there or later, as a bit set."""
         bits = [0] * len(self.delta)
         before: list[list[int]] = [[] for _ in self.delta]
         for state, edges in enumerate(self.delta):
@@ -190,34 +189,35 @@ class Automaton:
 
     @property
     def count(self) -> int:
-        """How many golden paths there are, exactly."""
+        """The exact number of golden paths."""
         return self.golden.count
 
     @property
     def lengths(self) -> list[int]:
-        """The lengths that golden paths have, the shortest first."""
+        """The lengths of the golden paths, shortest first."""
         return lengths_of(self.golden.lengths)
 
     def golden_paths(self) -> Iterator[tuple[str, ...]]:
-        """The golden paths as names of actions, one after the other."""
+        """Yield the golden paths as names of actions."""
         names = self.alphabet.names
         return (tuple(names[symbol] for symbol in path) for path in self.golden.paths())
 
     @cached_property
     def read_warnings(self) -> tuple[str, ...]:
-        """Where a read, which changes nothing, takes away a way to go on that there was before it."""
-        return tuple(islice(_removed_by_reads(self), 20))
+        """Warnings about reads that forbid what was allowed before them, although a read changes nothing."""
+        return tuple(islice(_find_restrictive_reads(self), 20))
 
-    # How it is checked
+    # Checks
 
     def _progress(self) -> Iterator[tuple[int, int]]:
+        """Yield the state before and the state after each progress transition."""
         for state, edges in enumerate(self.delta):
             for target in edges.values():
                 if target != state:
                     yield state, target
 
     def _faults(self) -> Iterator[Fault]:
-        reached = self._reached()
+        reached = self._reachable()
         for number, name in enumerate(self.states):
             if number not in reached:
                 yield Fault(f"state '{name}' is unreachable: no progress leads to it from '{self.states[self.start]}'",
@@ -235,12 +235,12 @@ class Automaton:
             )
         elif self.rule == "simple_paths":
             try:
-                for state in {self.start, *self._on_golden}:
-                    deque(self._ways(state), maxlen=0)
+                for state in {self.start, *self._golden_states}:
+                    deque(self._simple_paths(state), maxlen=0)
             except TaskError as error:
                 yield from error.problems
 
-    def _reached(self) -> set[int]:
+    def _reachable(self) -> set[int]:
         reached = {self.start}
         waiting = [self.start]
         while waiting:
@@ -251,7 +251,7 @@ class Automaton:
         return reached
 
     def _cycle(self) -> str | None:
-        """A progress cycle in words, or None."""
+        """A progress cycle as text, found by depth-first search; None if there is none."""
         path: list[int] = []
         done: set[int] = set()
         on_path: set[int] = set()
@@ -276,21 +276,24 @@ class Automaton:
         return None
 
     @cached_property
-    def _numbered(self) -> tuple[Golden, dict[int, int]]:
-        """The progress edges as a golden graph, and the node of each state."""
+    def _minimal(self) -> tuple[GoldenGraph, dict[int, int]]:
+        """The minimal graph of the progress edges, and the node of each state in it."""
         edges = [
             tuple((symbol, target) for symbol, target in edges.items() if target != state)
             for state, edges in enumerate(self.delta)
         ]
-        return minimal(edges, self.accepting, self.start)
+        return minimise(edges, self.accepting, self.start)
 
     @cached_property
-    def _on_golden(self) -> frozenset[int]:
-        """The states that some golden path goes through, where golden paths are simple paths."""
-        return frozenset(state for _, states in self._ways(self.start) for state in states)
+    def _golden_states(self) -> frozenset[int]:
+        """The states that golden paths visit, if golden paths are simple paths."""
+        return frozenset(state for _, states in self._simple_paths(self.start) for state in states)
 
-    def _ways(self, start: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """The ways from a state to acceptance that visit no state twice, with their states; past the cap it raises."""
+    def _simple_paths(self, start: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Yield the paths from a state to acceptance that visit no state twice, with their states.
+
+        Raises `TaskError` if there are more than `MOST_SIMPLE_PATHS`, or if they take too long to list.
+        """
         symbols: list[int] = []
         states = [start]
         found = int(start in self.accepting)
@@ -322,8 +325,8 @@ class Automaton:
                 waiting.append(iter(self.delta[edge[1]].items()))
 
 
-def _with_reads(delta: Sequence[dict[int, int]], alphabet: Alphabet) -> tuple[Mapping[int, int], ...]:
-    """δ with a self-loop for every step that is a read, wherever it is not progress."""
+def _add_read_loops(delta: Sequence[dict[int, int]], alphabet: Alphabet) -> tuple[Mapping[int, int], ...]:
+    """Add to δ a self-loop for every step that is a read, wherever it has no transition."""
     reads = [number for number in sorted(alphabet.steps) if alphabet.is_read(number)]
     for state, edges in enumerate(delta):
         for number in reads:
@@ -331,9 +334,20 @@ def _with_reads(delta: Sequence[dict[int, int]], alphabet: Alphabet) -> tuple[Ma
     return tuple(delta)
 
 
-def _unknown(
-    numbers: Mapping[str, int], start: str, accept: list[str], transitions: Mapping[str, Mapping[str, str]]
+def _number_transitions(
+    transitions: Mapping[str, Mapping[str, str]], states: Mapping[str, int], symbols: Mapping[str, int]
+) -> list[dict[int, int]]:
+    """The transitions with states and actions by number."""
+    delta: list[dict[int, int]] = [{} for _ in states]
+    for state, edges in transitions.items():
+        delta[states[state]] = {symbols[action]: states[target] for action, target in edges.items()}
+    return delta
+
+
+def _name_faults(
+    actions: Mapping[str, int], start: str, accept: list[str], transitions: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Fault]:
+    """Names of states and actions that do not exist."""
     known = {start, *transitions, *accept}
     targets = {target for edges in transitions.values() for target in edges.values()}
     if start not in transitions and start not in accept:
@@ -342,23 +356,24 @@ def _unknown(
         if name not in transitions and name not in targets and name != start:
             yield Fault(f"accept: no state '{name}'{nearest(name, known - {name})}", ("accept", place))
     for state, edges in transitions.items():
-        for action, target in edges.items():
-            if action not in numbers:
-                message = (
-                    f"state '{state}' has a transition by '{action}', which is no action{nearest(action, numbers)}"
-                )
-                yield Fault(message, ("transitions", state, action), at_key=True)
-            if target not in known:
-                message = (
-                    f"'{action}' in state '{state}' leads to '{target}', which is no state{nearest(target, known)}"
-                )
-                yield Fault(message, ("transitions", state, action))
+        yield from _edge_faults(state, edges, actions, known)
     if not accept:
         yield Fault("accept is empty: no golden path can end; name at least one accepting state", ("accept",))
 
 
-def _removed_by_reads(automaton: Automaton) -> Iterator[str]:
-    """Follow, after a read that is a step, everything that could have been done without it."""
+def _edge_faults(state: str, edges: Mapping[str, str], actions: Mapping[str, int], states: set[str]) -> Iterator[Fault]:
+    """Transitions of a state by an unknown action or to an unknown state."""
+    for action, target in edges.items():
+        if action not in actions:
+            message = f"state '{state}' has a transition by '{action}', which is no action{nearest(action, actions)}"
+            yield Fault(message, ("transitions", state, action), at_key=True)
+        if target not in states:
+            message = f"'{action}' in state '{state}' leads to '{target}', which is no state{nearest(target, states)}"
+            yield Fault(message, ("transitions", state, action))
+
+
+def _find_restrictive_reads(automaton: Automaton) -> Iterator[str]:
+    """For each read that is progress, compare what is allowed without it with what is allowed after it."""
     names = automaton.alphabet.names
     reads = {number for number in automaton.alphabet.steps if automaton.alphabet.is_read(number)}
     seen: set[tuple[int, int]] = set()
@@ -366,7 +381,7 @@ def _removed_by_reads(automaton: Automaton) -> Iterator[str]:
         for read in reads:
             after = edges.get(read, state)
             if after != state and (state, after) not in seen:
-                lost = _lost(automaton, state, after, read, seen)
+                lost = _find_lost_step(automaton, state, after, read, seen)
                 if lost:
                     yield (
                         f"in state '{automaton.states[state]}' the read '{names[read]}' takes away a way to go on: "
@@ -374,21 +389,25 @@ def _removed_by_reads(automaton: Automaton) -> Iterator[str]:
                     )
 
 
-def _lost(automaton: Automaton, state: int, after: int, read: int, seen: set[tuple[int, int]]) -> str | None:
-    """What could be done in `state` without the read and cannot be done in `after`, if anything."""
+def _find_lost_step(automaton: Automaton, state: int, after: int, read: int, seen: set[tuple[int, int]]) -> str | None:
+    """A step that can follow from `state` without the read but not from `after`, or None.
+
+    Walks pairs of states that the same steps lead to, from `state` and from `after`; `seen` holds the pairs visited.
+    """
     waiting = [(state, after)]
     seen.add((state, after))
     while waiting:
-        one, other = waiting.pop()
-        if one in automaton.accepting and other not in automaton.accepting:
+        without_read, with_read = waiting.pop()
+        if without_read in automaton.accepting and with_read not in automaton.accepting:
             return "to end here"
-        for symbol, target in automaton.delta[one].items():
-            if target == one or (one == state and other == after and symbol == read):
+        skip = read if (without_read, with_read) == (state, after) else None
+        for symbol, target in automaton.delta[without_read].items():
+            if target == without_read or symbol == skip:
                 continue
-            follows = automaton.delta[other].get(symbol)
+            follows = automaton.delta[with_read].get(symbol)
             if follows is None:
                 return automaton.alphabet.names[symbol]
-            if (target, follows) not in seen and target != follows and len(seen) < 1_000_000:
+            if (target, follows) not in seen and target != follows and len(seen) < _MOST_PAIRS:
                 seen.add((target, follows))
                 waiting.append((target, follows))
     return None

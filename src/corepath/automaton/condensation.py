@@ -1,4 +1,4 @@
-"""Condensation: all steps of a run, and those that count once self-loops are dropped."""
+"""Condensation: the trace of a run, and its condensed path, without self-loops."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from corepath.notation.call import Call
 
 @dataclass(frozen=True)
 class Path:
-    """A condensed path, which is all that the metrics see of a run.
+    """A condensed path: everything the metrics need to know about a run.
 
-    `states` are the automaton's states after each condensed step; `length` counts all calls, self-loops included.
+    `harm_mask` has a 1 for each harmful step, `states` are the automaton's states after each step, and `end` is the
+    last one. `length` counts all calls, self-loops included.
     """
 
     tokens: tuple[Token, ...]
@@ -28,7 +29,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Trace:
-    """All steps of a run, and where it ended."""
+    """All steps of a run, with the positions before and after it."""
 
     begin: Position
     steps: tuple[Step, ...]
@@ -36,32 +37,32 @@ class Trace:
 
     @property
     def automaton(self) -> Automaton:
-        """The automaton that was run."""
+        """The automaton of the run."""
         return self.begin.automaton
 
     @cached_property
     def condensed(self) -> tuple[Step, ...]:
-        """The steps that were progress or harm; self-loops are dropped."""
+        """The steps that are progress or harm, without self-loops."""
         return tuple(step for step in self.steps if step.kind is not Kind.LOOP)
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
-        """What the condensed path is compared by."""
+        """The tokens of the condensed path."""
         return tuple(step.token for step in self.condensed)
 
     @cached_property
     def harm_mask(self) -> tuple[int, ...]:
-        """1 for each condensed step that is harmful."""
+        """1 for each condensed step that is harmful, 0 for the others."""
         return tuple(int(step.kind is Kind.HARM) for step in self.condensed)
 
     @cached_property
     def path(self) -> Path:
-        """The condensed path."""
+        """The condensed path, as the metrics see it."""
         states = tuple(step.after for step in self.condensed)
         return Path(self.tokens, self.harm_mask, states, self.end.state, len(self.steps))
 
     def label(self, step: Step) -> str:
-        """The step as a person reads it; an unknown call begins with `?`."""
+        """The step as text: the name of its action, or `?` and the call if it is unknown."""
         return f"?{step.call.label}" if step.symbol is None else self.automaton.alphabet.names[step.symbol]
 
 
@@ -71,7 +72,7 @@ def trace_calls(
     params: Mapping[str, Any] | None = None,
     errors: Errors = "no_effect",
 ) -> Trace:
-    """All calls, one after the other."""
+    """Run the automaton on all calls."""
     first = position = begin(automaton, params, errors)
     steps: list[Step] = []
     for call in calls:

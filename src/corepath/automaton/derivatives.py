@@ -1,7 +1,10 @@
-"""From a procedure to its automaton: a state is what remains to be done.
+"""Compile a procedure to its automaton with Brzozowski derivatives.
 
-Each state is an expression; taking a step leaves another expression (its derivative). Expressions are held once
-each and known by number, so equal remainders are one state, and none is walked deeper than one level.
+A state is what remains to be done, as an expression. The derivative of an expression by a symbol is what remains after
+that step; the states are all derivatives of the procedure, found breadth first, and the result is minimised.
+
+Expressions are hash-consed: each is stored once and known by its number. Parts of a choice and of any_order are sorted
+and flattened, and a sequence leans to the right, so that equal remainders usually have the same number.
 """
 
 from __future__ import annotations
@@ -9,28 +12,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from corepath.automaton.golden_paths import Golden, minimal
+from corepath.automaton.golden_paths import GoldenGraph, minimise
 from corepath.errors import TaskError
 from corepath.notation.action import Action
 from corepath.notation.procedure import AnyOrder, Choice, Procedure, Repeat, Seq
 
 MOST_STATES: Final = 100_000
-"""A procedure that needs more states is refused."""
+"""The most states that a procedure may need, before minimisation."""
 
 _NOTHING: Final = 0
 _Node = tuple[str, tuple[int, ...]]
 
 
-def compiled(procedure: Procedure, number_of: Callable[[Action], int]) -> Golden:
-    """The smallest automaton that takes exactly the orders that the procedure allows."""
-    remainders = _Remainders(number_of)
-    start = remainders.of(procedure)
+def compile_procedure(procedure: Procedure, number_of: Callable[[Action], int]) -> GoldenGraph:
+    """Build the minimal automaton that accepts exactly the orders the procedure allows.
+
+    `number_of` gives each action its symbol. Raises `TaskError` if more than `MOST_STATES` states are needed.
+    """
+    expressions = _Expressions(number_of)
+    start = expressions.intern(procedure)
     numbers = {start: 0}
     states = [start]
     edges: list[dict[int, int]] = []
     for state in states:
         after: dict[int, int] = {}
-        for symbol, remainder in remainders.after(state).items():
+        for symbol, remainder in expressions.derivatives(state).items():
             if remainder not in numbers:
                 if len(states) >= MOST_STATES:
                     raise TaskError.of(
@@ -42,146 +48,167 @@ def compiled(procedure: Procedure, number_of: Callable[[Action], int]) -> Golden
                 states.append(remainder)
             after[symbol] = numbers[remainder]
         edges.append(after)
-    accepting = frozenset(numbers[state] for state in states if remainders.may_end[state])
-    return minimal([tuple(after.items()) for after in edges], accepting, 0)[0]
+    accepting = frozenset(numbers[state] for state in states if expressions.nullable[state])
+    return minimise([tuple(after.items()) for after in edges], accepting, 0)[0]
 
 
-class _Remainders:
-    """Expressions by number; 0 is nothing to do."""
+class _Expressions:
+    """All expressions met so far, by number; 0 is the empty sequence, nothing to do.
+
+    `nodes[number]` is the kind of the expression and the numbers of its parts (for a step: its symbol; for a repeat:
+    the part, the least and the most times). `nullable[number]` says whether nothing of it needs to be done.
+    """
 
     def __init__(self, number_of: Callable[[Action], int]) -> None:
         self.number_of = number_of
         self.nodes: list[_Node] = [("seq", ())]
-        self.may_end: list[bool] = [True]
+        self.nullable: list[bool] = [True]
         self._numbers: dict[_Node, int] = {("seq", ()): _NOTHING}
-        self._after: dict[int, dict[int, int]] = {_NOTHING: {}}
-        self._joined: dict[tuple[int, int], int] = {}
+        self._derivatives: dict[int, dict[int, int]] = {_NOTHING: {}}
+        self._sequences: dict[tuple[int, int], int] = {}
 
-    def of(self, procedure: Procedure) -> int:
-        """The number of an expression."""
+    def intern(self, procedure: Procedure) -> int:
+        """The number of a procedure; equal procedures have equal numbers."""
         match procedure:
             case Action():
-                return self._number("step", (self.number_of(procedure),), may_end=False)
+                return self._number("step", (self.number_of(procedure),), nullable=False)
             case Seq(parts):
                 rest = _NOTHING
                 for part in reversed(parts):
-                    rest = self._seq(self.of(part), rest)
+                    rest = self._seq(self.intern(part), rest)
                 return rest
             case AnyOrder(parts):
-                return self._shuffle(map(self.of, parts))
+                return self._any_order(map(self.intern, parts))
             case Choice(parts):
-                return self._choice(map(self.of, parts))
+                return self._choice(map(self.intern, parts))
             case Repeat(step, least, most):
-                return self._repeat(self.of(step), least, most)
+                return self._repeat(self.intern(step), least, most)
         raise TypeError(procedure)
 
-    def after(self, number: int) -> dict[int, int]:
-        """What remains after each step that the expression can begin with."""
-        waiting = [number]
-        while waiting:
-            # What an expression needs is worked out before it, by a stack rather than by recursion.
-            here = waiting[-1]
-            needs = [] if here in self._after else [part for part in self._heads(here) if part not in self._after]
-            waiting.extend(needs)
-            if not needs:
-                waiting.pop()
-                if here not in self._after:
-                    self._after[here] = self._steps(here)
-        return self._after[number]
+    def derivatives(self, number: int) -> dict[int, int]:
+        """The derivative of an expression by each symbol it can begin with.
+
+        Derivatives of the parts are computed first, with a stack rather than by recursion: procedures can be nested
+        deeper than Python recurses.
+        """
+        stack = [number]
+        while stack:
+            here = stack[-1]
+            known = self._derivatives
+            needed = [] if here in known else [part for part in self._heads(here) if part not in known]
+            stack.extend(needed)
+            if not needed:
+                stack.pop()
+                if here not in known:
+                    known[here] = self._derive(here)
+        return self._derivatives[number]
 
     def _heads(self, number: int) -> Iterable[int]:
         """The parts that the first step can belong to."""
         kind, parts = self.nodes[number]
         match kind:
             case "seq":
-                return parts if self.may_end[parts[0]] else parts[:1]
+                return parts if self.nullable[parts[0]] else parts[:1]
             case "any_order" | "choice":
                 return parts
             case "repeat":
                 return parts[:1]
         return ()
 
-    def _steps(self, number: int) -> dict[int, int]:
+    def _derive(self, number: int) -> dict[int, int]:
+        """Derivatives of an expression whose heads are derived already."""
         kind, parts = self.nodes[number]
-        found: dict[int, int] = {}
         match kind:
             case "step":
-                found[parts[0]] = _NOTHING
+                return {parts[0]: _NOTHING}
             case "seq":
-                head, rest = parts
-                for symbol, left in self._after[head].items():
-                    found[symbol] = self._seq(left, rest)
-                if self.may_end[head]:
-                    self._add(found, self._after[rest])
-            case "choice":
-                for part in parts:
-                    self._add(found, self._after[part])
+                return self._derive_seq(*parts)
             case "any_order":
-                for place, part in enumerate(parts):
-                    if place == 0 or part != parts[place - 1]:
-                        others = parts[:place] + parts[place + 1 :]
-                        steps = self._after[part].items()
-                        self._add(found, {symbol: self._shuffle((left, *others)) for symbol, left in steps})
+                return self._derive_any_order(parts)
             case "repeat":
                 step, least, most = parts
                 again = self._repeat(step, max(0, least - 1), most - 1)
-                for symbol, left in self._after[step].items():
-                    found[symbol] = self._seq(left, again)
+                return {symbol: self._seq(rest, again) for symbol, rest in self._derivatives[step].items()}
+        return self._union(self._derivatives[part] for part in parts)
+
+    def _derive_seq(self, head: int, rest: int) -> dict[int, int]:
+        """∂(h·r) = ∂h·r, and also ∂r if h is nullable."""
+        found = {symbol: self._seq(left, rest) for symbol, left in self._derivatives[head].items()}
+        return self._union([found, self._derivatives[rest]]) if self.nullable[head] else found
+
+    def _derive_any_order(self, parts: tuple[int, ...]) -> dict[int, int]:
+        """∂(p₁ ∥ … ∥ pₙ) = the union over i of ∂pᵢ ∥ all other parts; equal parts are neighbours and tried once."""
+        places = [place for place, part in enumerate(parts) if place == 0 or part != parts[place - 1]]
+        return self._union(
+            {
+                symbol: self._any_order((left, *parts[:place], *parts[place + 1 :]))
+                for symbol, left in self._derivatives[parts[place]].items()
+            }
+            for place in places
+        )
+
+    def _union(self, alternatives: Iterable[dict[int, int]]) -> dict[int, int]:
+        """Join derivatives; a symbol that several have leaves the choice of their remainders."""
+        found: dict[int, int] = {}
+        for derivatives in alternatives:
+            for symbol, remainder in derivatives.items():
+                known = found.get(symbol)
+                found[symbol] = remainder if known is None else self._choice((known, remainder))
         return found
 
-    def _add(self, found: dict[int, int], more: dict[int, int]) -> None:
-        for symbol, remainder in more.items():
-            known = found.get(symbol)
-            found[symbol] = remainder if known is None else self._choice((known, remainder))
-
     def _seq(self, head: int, rest: int) -> int:
-        """Head, then rest; lists lean to the right, so that equal remainders are equal."""
+        """The sequence of two expressions, rebalanced to lean to the right: (a·b)·c becomes a·(b·c)."""
         if _NOTHING in (head, rest):
             return head or rest
         chain: list[int] = []
-        while (head, rest) not in self._joined and self.nodes[head][0] == "seq":
+        while (head, rest) not in self._sequences and self.nodes[head][0] == "seq":
             chain.append(head)
             head = self.nodes[head][1][1]
-        if (head, rest) not in self._joined:
-            may_end = self.may_end[head] and self.may_end[rest]
-            self._joined[head, rest] = self._number("seq", (head, rest), may_end=may_end)
-        joined = self._joined[head, rest]
+        if (head, rest) not in self._sequences:
+            nullable = self.nullable[head] and self.nullable[rest]
+            self._sequences[head, rest] = self._number("seq", (head, rest), nullable=nullable)
+        sequence = self._sequences[head, rest]
         for whole in reversed(chain):
             first = self.nodes[whole][1][0]
-            joined = self._number("seq", (first, joined), may_end=self.may_end[first] and self.may_end[joined])
-            self._joined[whole, rest] = joined
-        return joined
+            nullable = self.nullable[first] and self.nullable[sequence]
+            sequence = self._number("seq", (first, sequence), nullable=nullable)
+            self._sequences[whole, rest] = sequence
+        return sequence
 
-    def _shuffle(self, parts: Iterable[int]) -> int:
+    def _any_order(self, parts: Iterable[int]) -> int:
+        """The parts in any order (their shuffle), flattened and sorted."""
         flat: list[int] = []
         for part in parts:
             kind, inner = self.nodes[part]
             flat.extend(inner if kind == "any_order" else (part,) if part != _NOTHING else ())
         if len(flat) < 2:
             return flat[0] if flat else _NOTHING
-        return self._number("any_order", tuple(sorted(flat)), may_end=all(self.may_end[part] for part in flat))
+        return self._number("any_order", tuple(sorted(flat)), nullable=all(self.nullable[part] for part in flat))
 
     def _choice(self, parts: Iterable[int]) -> int:
+        """One of the parts, flattened, sorted and without duplicates."""
         flat: set[int] = set()
         for part in parts:
             kind, inner = self.nodes[part]
             flat.update(inner if kind == "choice" else (part,))
         if len(flat) == 1:
             return flat.pop()
-        return self._number("choice", tuple(sorted(flat)), may_end=any(self.may_end[part] for part in flat))
+        return self._number("choice", tuple(sorted(flat)), nullable=any(self.nullable[part] for part in flat))
 
     def _repeat(self, step: int, least: int, most: int) -> int:
+        """The expression `least` to `most` times."""
         if most == 0 or step == _NOTHING:
             return _NOTHING
-        if self.may_end[step]:
+        if self.nullable[step]:
             least = 0
         if least == most == 1:
             return step
-        return self._number("repeat", (step, least, most), may_end=least == 0)
+        return self._number("repeat", (step, least, most), nullable=least == 0)
 
-    def _number(self, kind: str, parts: tuple[int, ...], *, may_end: bool) -> int:
+    def _number(self, kind: str, parts: tuple[int, ...], *, nullable: bool) -> int:
+        """The number of an expression; a new one is stored."""
         number = self._numbers.setdefault((kind, parts), len(self.nodes))
         if number == len(self.nodes):
             self.nodes.append((kind, parts))
-            self.may_end.append(may_end)
+            self.nullable.append(nullable)
         return number

@@ -1,4 +1,4 @@
-"""Why a call is harmful: the kinds of harm, the first that fits."""
+"""The kinds of harm, and which of them a harmful call is."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from corepath.notation.call import Call
 
 
 class HarmKind(StrEnum):
-    """The ways in which a call can be harmful."""
+    """Why a call is harmful."""
 
     MALFORMED = "malformed"
-    """Its arguments are not a JSON object."""
+    """The arguments are not a JSON object."""
     UNKNOWN_TOOL = "unknown_tool"
-    """There is no such tool."""
+    """The tool does not exist."""
     FORBIDDEN = "forbidden"
-    """The task forbids it in every state."""
+    """The task forbids the call in every state."""
     REPEATED = "repeated"
-    """The step is done and not due again."""
+    """The step was done already and is not due again."""
     OUT_OF_ORDER = "out_of_order"
-    """A step of the procedure, not legal here."""
+    """A step of the procedure, at the wrong time."""
     WRONG_ARGUMENT = "wrong_argument"
-    """A tool that is legal here, with other arguments."""
+    """A tool that is legal in this state, with wrong arguments."""
     AFTER_COMPLETION = "after_completion"
-    """Nothing is due any more."""
+    """The procedure is finished, and no step is due any more."""
     UNLISTED = "unlisted"
-    """The task does not speak of it."""
+    """The task does not mention the call."""
     FAILED = "failed"
-    """A legal call that failed, where the scoring counts every failed call as harmful."""
+    """A legal call that failed, if the scoring counts failed calls as harmful."""
 
 
 def kind_of_harm(automaton: Automaton, state: int, done: frozenset[int], call: Call, reading: Reading) -> HarmKind:
-    """The first kind that fits a call with no transition in a state; `done` are the steps that were progress so far."""
+    """The kind of harm of a call without a transition in the state; `done` are the steps that were progress so far."""
     if reading.role in (Role.MALFORMED, Role.UNKNOWN_TOOL, Role.FORBIDDEN):
         return HarmKind(reading.role.value)
     fits = reading.fits if reading.symbol is None else (reading.symbol,)
@@ -47,6 +47,7 @@ def kind_of_harm(automaton: Automaton, state: int, done: frozenset[int], call: C
 
 
 def _tool_is_legal(automaton: Automaton, state: int, tool: str) -> bool:
+    """Whether some call of the tool is legal in the state."""
     alphabet = automaton.alphabet
     if any(alphabet.actions[number].tool == tool for number in automaton.delta[state]):
         return True

@@ -25,7 +25,7 @@ from corepath.report.sensitivity import Shift, sensitivity
 from corepath.report.summary_table import MORE_COLUMNS, PAPER_COLUMNS, Means
 from corepath.report.table import Column, Table
 from corepath.report.tables import BY, faults_table, harms_table
-from corepath.scoring.summary import MEANS, VECTOR, checked_weights
+from corepath.scoring.summary import MEANS, VECTOR, check_weights
 
 
 class By(StrEnum):
@@ -252,7 +252,7 @@ def _weights(text: str | None) -> dict[str, float] | None:
         except ValueError:
             wrong_use(f"--weights: '{part.strip()}' must be NAME=NUMBER, such as pc=2,harm_free=1")
     try:
-        return checked_weights(found)
+        return check_weights(found)
     except TaskError as error:
         wrong_use(f"--weights: {error}")
 

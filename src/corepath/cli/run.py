@@ -38,7 +38,7 @@ from corepath.runs.plan import Plan, Played, changed, scored_again
 from corepath.runs.reading import read_entries
 from corepath.runs.redact import redaction_of, values_in
 from corepath.runs.suite import play_built_in
-from corepath.scoring.summary import summaries
+from corepath.scoring.summary import summarise
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -470,7 +470,7 @@ def _print_run(folders: Sequence[RunFolder], *, as_json: bool) -> None:
     ]
     episodes = [line.episode for line in lines if line.episode is not None]
     rule = plans[0].scoring.undefined_efficiency
-    by_agent = summaries(episodes, agent_of, rule)
+    by_agent = summarise(episodes, agent_of, rule)
     if as_json:
         for one in by_agent.values():
             typer.echo(json.dumps({"agent": one.name, **one.to_dict()}))
@@ -478,7 +478,7 @@ def _print_run(folders: Sequence[RunFolder], *, as_json: bool) -> None:
     typer.echo(summary_table("Scores by agent", "agent", by_agent.values(), _MEANS).text())
     live = {name for plan in plans for name in plan.models}
     for name in sorted(live):
-        own = summaries([episode for episode in episodes if episode.agent == name], world_of, rule)
+        own = summarise([episode for episode in episodes if episode.agent == name], world_of, rule)
         if own and by_agent[name].counted:
             typer.echo("\n" + summary_table(f"Scores of {name} by world", "world", own.values(), _MEANS).text())
     for folder in folders:

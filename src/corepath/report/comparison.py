@@ -10,7 +10,7 @@ from random import Random
 from statistics import fmean, stdev
 from typing import Any, Final
 
-from corepath.scoring.summary import LEVEL, VECTOR, Interval, Summary, detectable, resampled
+from corepath.scoring.summary import LEVEL, VECTOR, Interval, Summary, bootstrap_interval, smallest_detectable
 
 LESS_IS_BETTER: Final = ("harm_count", "harm_rate")
 NEITHER: Final = ("length",)
@@ -62,10 +62,10 @@ def difference(a: Summary, b: Summary, score: str) -> Difference | None:
         return None
     by_task = {task: theirs[task] - mine[task] for task in tasks}
     error = stdev(by_task.values()) / sqrt(len(tasks)) if len(tasks) > 1 else None
-    interval = resampled([(one, 1) for one in by_task.values()]) if len(tasks) > 1 else None
+    interval = bootstrap_interval([(one, 1) for one in by_task.values()]) if len(tasks) > 1 else None
     return Difference(
         score, fmean(mine[task] for task in tasks), fmean(theirs[task] for task in tasks), fmean(by_task.values()),
-        error, interval, detectable(error), by_task,
+        error, interval, smallest_detectable(error), by_task,
     )  # fmt: skip
 
 

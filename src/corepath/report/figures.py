@@ -8,7 +8,7 @@ from html import escape
 from corepath.report.comparison import difference
 from corepath.report.plot import scatter_svg, short, text_of
 from corepath.report.results import Results
-from corepath.scoring.summary import Summary, pareto
+from corepath.scoring.summary import Summary, pareto_front
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def core_versus_bfcl(results: Results) -> Scatter:
 
 def pareto_view(results: Results) -> Scatter:
     """Who is beaten by nobody: drawn over acceptance and harm, judged over the whole vector."""
-    front = set(pareto(results.by_agent.values()))
+    front = set(pareto_front(results.by_agent.values()))
     points = [
         Point(accepted, harmless, one.name, marked=one.name in front)
         for one in results.by_agent.values()

@@ -19,7 +19,7 @@ from corepath.runs.folder import RunFolder, is_run
 from corepath.runs.plan import Found, Plan, Played
 from corepath.runs.record import wrong_scores
 from corepath.scoring.options import PAPER, Scoring
-from corepath.scoring.summary import Summary, summaries
+from corepath.scoring.summary import Summary, summarise
 from corepath.task import Task
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Results:
         return self._by(lambda episode: (agent_of(episode), world_of(episode)))
 
     def _by(self, key: Any) -> dict[Any, Summary]:
-        return summaries(self.episodes, key, self.scoring.undefined_efficiency)
+        return summarise(self.episodes, key, self.scoring.undefined_efficiency)
 
     def only(self, agents: Iterable[str]) -> Results:
         """Those of some agents."""

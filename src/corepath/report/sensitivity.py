@@ -141,7 +141,7 @@ def _value(metrics: Metrics, score: str, scoring: Scoring) -> float | None:
         case "pc_ktc":
             return metrics.pc_ktc(scoring).lower
         case "pc_hlr":
-            return metrics.refined(scoring).similarity
+            return metrics.hlr_reference(scoring).similarity
         case "prefix_criticality":
             return metrics.prefix_criticality(scoring)
         case "harm_free":

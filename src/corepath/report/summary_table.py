@@ -82,7 +82,7 @@ def _of(one: Summary, key: str, means: Means) -> float | Estimate | None:
         count: int = getattr(one, key)
         return count
     if key == "weighted":
-        return one.weighted(means.weights or {})
+        return one.weighted_mean(means.weights or {})
     if key.startswith("pass^"):
         return one.pass_hat(int(key.removeprefix("pass^")))
     mean, interval = one.mean(key), one.interval(key) if means.intervals else None

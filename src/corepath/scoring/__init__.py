@@ -1,1 +1,1 @@
-"""The scores of the CORE paper, one file a metric."""
+"""The scores of the CORE paper, one file per metric."""

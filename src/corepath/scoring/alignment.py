@@ -1,4 +1,10 @@
-"""The reference closest to x, among all paths of a golden graph, and how the two align."""
+"""The reference closest to x among all paths of a golden graph, and its alignment, without listing the paths.
+
+Let n be the length of x, ℓ that of a reference, and d their Levenshtein distance. The closest reference has the lowest
+normalised distance 2d / (n + ℓ + d), which grows with d / (n + ℓ). Two exact methods minimise that ratio: a search by
+number of edits for an x that is almost right (`edit_search`), and otherwise Levenshtein columns over the whole graph
+(`columns`), repeated by Dinkelbach's method.
+"""
 
 from __future__ import annotations
 
@@ -7,37 +13,37 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Final, NamedTuple
 
-from corepath.automaton.golden_paths import Blurred, Golden
+from corepath.automaton.golden_paths import GoldenGraph
 from corepath.automaton.step import Token
-from corepath.scoring.by_edits import ByEdits, Link
-from corepath.scoring.columns import Column, Weights, cross, first_column, places
+from corepath.scoring.columns import Column, Weights, first_column, index_tokens, next_column
+from corepath.scoring.edit_search import EditSearch, Link
 
-WORTH_A_TRY: Final = 5_000
-"""Where columns have more cells than this, the search by number of edits is tried before them."""
+MIN_CELLS_TO_SEARCH: Final = 5_000
+"""If the columns have more cells than this, the search by number of edits is tried first."""
 MOST_EDGES: Final = 20_000
-"""How many edges that search looks at, at most, before it gives way to the columns."""
+"""The most edges that the search looks at before the columns are used instead."""
 
 
 class Pair(NamedTuple):
-    """One place of an alignment: a token of x, a token of the reference, or one of each; None where there is none."""
+    """One place of an alignment: an index in x, an index in the reference, or both; None for a missing partner."""
 
     mine: int | None
     theirs: int | None
 
 
 @dataclass(frozen=True)
-class Closest:
-    """The reference with the smallest normalised distance to x."""
+class ClosestReference:
+    """The reference with the smallest normalised distance to x, and its alignment with x."""
 
     distance: int
     path: tuple[Token, ...]
     pairs: tuple[Pair, ...]
-    against: int
+    x_length: int
 
     @property
     def similarity(self) -> float:
         """1 − NLD."""
-        return similarity(self.distance, self.against, len(self.path))
+        return similarity(self.distance, self.x_length, len(self.path))
 
 
 def similarity(distance: int, mine: int, theirs: int) -> float:
@@ -46,11 +52,11 @@ def similarity(distance: int, mine: int, theirs: int) -> float:
 
 
 @dataclass(frozen=True)
-class Lead:
-    """References that begin the same way: the columns they leave before the graph, and how to read them back.
+class Prefix:
+    """A set of prefixes that references can begin with, before a path of the graph.
 
-    `column(weights)` is the cost of x against the common part; `trace_back(used, weights)` gives that part and its
-    alignment with the first `used` tokens of x. `chain` says the same token by token.
+    `chain` lists them token by token. `column(weights)` is the column after the prefix, and `trace_back(used, weights)`
+    gives the best prefix and its alignment with the first `used` tokens of x.
     """
 
     chain: Sequence[Link]
@@ -58,22 +64,22 @@ class Lead:
     trace_back: Callable[[int, Weights], tuple[list[Token], list[Pair]]]
 
 
-def closest(graph: Golden | None, x: Sequence[Token], lead: Lead | None = None) -> Closest:
-    """The closest of all references `lead` + a path of `graph`, exactly, without listing them."""
-    begin = lead or _nothing_before(len(x))
-    longest = len(begin.chain) + (graph.longest if graph else 0)
-    work = (len(x) + 1) * (len(begin.chain) + (graph.size if graph else 0))
-    if work > WORTH_A_TRY:
-        found = ByEdits(begin.chain, graph, x, longest).closest(budget=min(work // 15, MOST_EDGES))
+def find_closest(graph: GoldenGraph | None, x: Sequence[Token], prefix: Prefix | None = None) -> ClosestReference:
+    """The closest of all references that consist of a prefix and a path of the graph."""
+    prefix = prefix or _empty_prefix(len(x))
+    longest = len(prefix.chain) + (graph.longest if graph else 0)
+    cells = (len(x) + 1) * (len(prefix.chain) + (graph.size if graph else 0))
+    if cells > MIN_CELLS_TO_SEARCH:
+        search = EditSearch(prefix.chain, graph, x, longest)
+        found = search.find_closest(budget=min(cells // 15, MOST_EDGES))
         if found is not None:
-            path, pairs = paired(found.pieces)
-            return Closest(found.distance, tuple(path), tuple(pairs), len(x))
-    blurred = graph.blurred(set(x)) if graph else None
-    return _closest_of_all(blurred.graph if blurred else graph, x, begin, longest, blurred)
+            path, pairs = build_alignment(found.pieces)
+            return ClosestReference(found.distance, tuple(path), tuple(pairs), len(x))
+    return _find_by_columns(graph, x, prefix, longest)
 
 
-def paired(pieces: Iterable[tuple[int | None, Token | None]]) -> tuple[list[Token], list[Pair]]:
-    """A reference and its alignment from the places in x and the tokens of the reference, in order."""
+def build_alignment(pieces: Iterable[tuple[int | None, Token | None]]) -> tuple[list[Token], list[Pair]]:
+    """A reference and its alignment, from pairs of an index in x and a reference token."""
     path: list[Token] = []
     pairs: list[Pair] = []
     for mine, token in pieces:
@@ -83,66 +89,86 @@ def paired(pieces: Iterable[tuple[int | None, Token | None]]) -> tuple[list[Toke
     return path, pairs
 
 
-def _closest_of_all(
-    graph: Golden | None, x: Sequence[Token], begin: Lead, longest: int, blurred: Blurred | None
-) -> Closest:
-    """The closest by columns over the whole graph (Dinkelbach).
-
-    2d/(n+ℓ+d) grows with d/(n+ℓ), whose minimum is found by minimising B·d − A·ℓ for better and better A/B.
-    """
-    n = len(x)
-    scale = longest + 1
-    best: tuple[int, int] | None = None
-    kept: tuple[list[Column | None], int, Weights] | None = None
-    a, b = 0, 1
-    while True:
-        # One integer holds cost and length, cost·scale − length, so that of equal costs the longer path wins.
-        weights = Weights(edge=(b - a) * scale - 1, hit=-a * scale - 1, drop=b * scale)
-        columns, node = _columns(graph, x, begin.column(weights), weights)
-        value = (columns[node] or [])[n] + weights.drop * n
-        length = -value % scale
-        distance = ((value + length) // scale + a * length) // b
-        if best is not None and distance * (n + best[1]) >= best[0] * (n + length):
-            break
-        best, kept = (distance, length), (columns, node, weights)
-        if a == 0 and (distance + 1) * (n + length) >= distance * (n + longest):
-            break  # with more edits, not even the longest reference is closer
-        common = gcd(distance, n + length)
-        a, b = distance // common, (n + length) // common
-    columns, node, weights = kept  # type: ignore[misc]
-    lead, path, nodes, pairs = _trace_back(graph, x, columns, node, weights, begin)
-    return Closest(best[0], (*lead, *(blurred.sharpened(path, nodes) if blurred else path)), tuple(pairs), n)
-
-
-def _nothing_before(n: int) -> Lead:
-    return Lead(
+def _empty_prefix(n: int) -> Prefix:
+    return Prefix(
         chain=(),
         column=lambda _: first_column(n),
-        trace_back=lambda used, _: ([], [Pair(place, None) for place in range(used)]),
+        trace_back=lambda used, _: ([], [Pair(index, None) for index in range(used)]),
     )
 
 
+class _Optimum(NamedTuple):
+    """The reference of lowest weighted cost: its edit distance and length, and the columns to read it from."""
+
+    distance: int
+    length: int
+    columns: list[Column | None]
+    node: int
+    weights: Weights
+
+
+def _find_by_columns(graph: GoldenGraph | None, x: Sequence[Token], prefix: Prefix, longest: int) -> ClosestReference:
+    """Minimise the ratio d / (n + ℓ) over all references by Dinkelbach's method.
+
+    Given a ratio a/b, find the reference that minimises b·d − a·ℓ. If its own ratio is no lower, a/b was the minimum;
+    otherwise continue with its ratio. The first round, with a/b = 0, minimises the plain distance.
+    """
+    n = len(x)
+    merged = graph.merge_unused(set(x)) if graph else None
+    searched = merged.graph if merged else graph
+    best: _Optimum | None = None
+    a, b = 0, 1
+    while True:
+        found = _solve_round(searched, x, prefix, longest, a, b)
+        if best is not None and found.distance * (n + best.length) >= best.distance * (n + found.length):
+            break
+        best = found
+        if a == 0 and (best.distance + 1) * (n + best.length) >= best.distance * (n + longest):
+            break  # with one more edit, not even the longest reference is closer
+        common = gcd(best.distance, n + best.length)
+        a, b = best.distance // common, (n + best.length) // common
+    beginning, path, nodes, pairs = _trace_back(searched, x, best, prefix)
+    ending = merged.restore(path, nodes) if merged else path
+    return ClosestReference(best.distance, (*beginning, *ending), tuple(pairs), n)
+
+
+def _solve_round(
+    graph: GoldenGraph | None, x: Sequence[Token], prefix: Prefix, longest: int, a: int, b: int
+) -> _Optimum:
+    """The reference that minimises b·d − a·ℓ, and of those the longest one.
+
+    Both are minimised at once as the integer (b·d − a·ℓ)·scale − ℓ, with scale > ℓ.
+    """
+    scale = longest + 1
+    weights = Weights(edge=(b - a) * scale - 1, hit=-a * scale - 1, drop=b * scale)
+    columns, node = _columns(graph, x, prefix.column(weights), weights)
+    value = (columns[node] or [])[-1] + weights.drop * len(x)
+    length = -value % scale
+    distance = ((value + length) // scale + a * length) // b
+    return _Optimum(distance, length, columns, node, weights)
+
+
 def _columns(
-    graph: Golden | None, x: Sequence[Token], begin: Column, weights: Weights
+    graph: GoldenGraph | None, x: Sequence[Token], first: Column, weights: Weights
 ) -> tuple[list[Column | None], int]:
-    """A column for each node that the start leads to, and the accepting node with the lowest last cost."""
+    """The column of each node that the start reaches, and the accepting node with the lowest cost for all of x."""
     if graph is None:
-        return [begin], 0
-    where = places(x)
+        return [first], 0
+    indexes = index_tokens(x)
     columns: list[Column | None] = [None] * len(graph.edges)
-    columns[graph.start] = begin
+    columns[graph.start] = first
     best = -1
     lowest = 0
     for node in range(graph.start, len(graph.edges)):
         if node != graph.start:
             before = [
-                (column, where.get(symbol, ()))
+                (column, indexes.get(symbol, ()))
                 for earlier, symbol in graph.incoming[node]
                 if (column := columns[earlier]) is not None
             ]
             if not before:
                 continue
-            columns[node] = cross(before, weights)
+            columns[node] = next_column(before, weights)
         if node in graph.accepting:
             last = columns[node][-1]  # type: ignore[index]
             if best < 0 or last < lowest:
@@ -151,45 +177,54 @@ def _columns(
 
 
 def _trace_back(
-    graph: Golden | None,
-    x: Sequence[Token],
-    columns: list[Column | None],
-    node: int,
-    weights: Weights,
-    begin: Lead,
+    graph: GoldenGraph | None, x: Sequence[Token], best: _Optimum, prefix: Prefix
 ) -> tuple[list[Token], list[int], list[int], list[Pair]]:
-    """What the lowest cost stands for, read from its end: the lead, the path, its nodes, and the alignment."""
+    """Read the best reference from its columns, backwards: prefix, path in the graph, its nodes, and the alignment."""
     path: list[int] = []
     nodes: list[int] = []
-    pairs: list[tuple[int | None, bool]] = []
-    used = len(x)
-    edge, hit, drop = weights.edge, weights.hit, weights.drop
+    places: list[tuple[int | None, bool]] = []
+    used, node = len(x), best.node
     while graph is not None and node != graph.start:
-        column = columns[node] or []
-        cost = column[used]
-        for earlier, symbol in graph.incoming[node]:
-            before = columns[earlier]
-            if before is None:
-                continue
-            price = hit if used and x[used - 1] == symbol else edge
-            if used and before[used - 1] + price - drop == cost:
-                step = 1
-            elif before[used] + edge == cost and (used == 0 or column[used - 1] != cost):
-                step = 0
-            else:
-                continue
-            path.append(symbol)
-            nodes.append(node)
-            pairs.append((used - 1 if step else None, True))
-            used -= step
-            node = earlier
-            break
-        else:
+        edge = _edge_back(graph, x, best, node, used)
+        if edge is None:
             used -= 1
-            pairs.append((used, False))
-    lead, aligned = begin.trace_back(used, weights)
-    theirs = len(lead)
-    for mine, takes in reversed(pairs):
-        aligned.append(Pair(mine, theirs if takes else None))
-        theirs += takes
-    return lead, path[::-1], nodes[::-1], aligned
+            places.append((used, False))
+        else:
+            path.append(edge.symbol)
+            nodes.append(node)
+            node = edge.earlier
+            used -= edge.consumes
+            places.append((used if edge.consumes else None, True))
+    beginning, pairs = prefix.trace_back(used, best.weights)
+    theirs = len(beginning)
+    for mine, in_reference in reversed(places):
+        pairs.append(Pair(mine, theirs if in_reference else None))
+        theirs += in_reference
+    return beginning, path[::-1], nodes[::-1], pairs
+
+
+class _EdgeBack(NamedTuple):
+    """An edge on the best path: the node before it, its symbol, and whether it consumes a token of x."""
+
+    earlier: int
+    symbol: int
+    consumes: bool
+
+
+def _edge_back(graph: GoldenGraph, x: Sequence[Token], best: _Optimum, node: int, used: int) -> _EdgeBack | None:
+    """The edge that explains the cost in a node's column; None if there the last token of x was deleted."""
+    columns, weights = best.columns, best.weights
+    column = columns[node] or []
+    cost = column[used]
+    deleted = used > 0 and column[used - 1] == cost
+    for earlier, symbol in graph.incoming[node]:
+        before = columns[earlier]
+        if before is None:
+            continue
+        if used:
+            price = weights.hit if x[used - 1] == symbol else weights.edge
+            if before[used - 1] + price - weights.drop == cost:
+                return _EdgeBack(earlier, symbol, consumes=True)
+        if not deleted and before[used] + weights.edge == cost:
+            return _EdgeBack(earlier, symbol, consumes=False)
+    return None

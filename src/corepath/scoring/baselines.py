@@ -1,6 +1,6 @@
-"""The two final-state baselines of BFCL: did the world end as it should, and did the agent get the answers it should.
+"""The two final-state baselines of BFCL: is the final state right, and did the agent get the right responses.
 
-Both are replayed in a fresh world. They are here to be compared with: what they miss is what the path shows.
+The episode and the golden paths are executed in a fresh world. The baselines show by contrast what path metrics add.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from corepath.world.examples import arguments_at, settled_part
 from corepath.world.exploring import MOST_PAIRS, Choose, Explored, Node, Replay, explore, replay, simulator_of
 
 MOST_KEPT: Final = 200
-"""Explorations of one task that are kept."""
+"""The most explorations that are cached for one task."""
 
 
 def baselines(
     task: Task, calls: Sequence[Call], params: Mapping[str, Any] | None = None, replayed: Replay | None = None
 ) -> tuple[bool | None, bool | None]:
-    """`state_match` and `response_match`; None where there are too many pairs to look at all."""
+    """`state_match` and `response_match`; None if the golden paths reach too many states to explore."""
     world = simulator_of(task)
     run = replay(task, calls) if replayed is None else replayed
     done = [call for call in run.calls if not call.failed]
@@ -34,11 +34,11 @@ def baselines(
     if not references.explored.whole:
         return None, None
     state = canonical(world.public(run.end)) in references.ends
-    return state, references.responses_found(Counter(canonical(call.result) for call in done))
+    return state, references.match_responses(Counter(canonical(call.result) for call in done))
 
 
 class _References:
-    """What the golden paths do in the world: where they end, and what they are answered on the way."""
+    """The golden paths executed in the world: their final states, and the responses along them."""
 
     def __init__(self, world: Simulator, explored: Explored) -> None:
         self.explored = explored
@@ -48,8 +48,11 @@ class _References:
         for edge in explored.edges:
             self._steps[id(edge.node)].append((canonical(edge.call.result), edge.after))
 
-    def responses_found(self, responses: Counter[str]) -> bool | None:
-        """Whether the responses of some golden path are all among the agent's, each as often."""
+    def match_responses(self, responses: Counter[str]) -> bool | None:
+        """Whether the agent got every response of some golden path, each at least as often.
+
+        None if there are more than `MOST_PAIRS` combinations of a node and the responses on the way to it.
+        """
         first: tuple[Node, tuple[str, ...]] = (self.explored.nodes[0], ())
         seen = {(id(first[0]), first[1])}
         waiting = [first]
@@ -69,42 +72,48 @@ class _References:
 
 
 def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any]) -> _References:
-    """What the golden paths do, each step with the arguments that the agent gave it, else with an example.
+    """Execute the golden paths, each step with the agent's arguments if it gave any, otherwise with example arguments.
 
-    Where the agent's arguments are what the examples are too, what was found for these holds.
+    Arguments of the agent that equal the examples are left out, so that more episodes share one exploration.
     """
     settled, bound = {}, {}
-    for step in _free(task):
-        own = step.own(done)
+    for step in _open_steps(task):
+        own = step.collect_arguments(done)
         if own and step.bound:
             bound[step.symbol] = own
         elif own and not equal(own[0], step.example):
             settled[step.symbol] = own[:1]
     if not bound:
-        return _explored(task, settled, params)
-    key = canonical([params, _by_text(settled), _by_text(bound)])
-    return _memory(task).recall(key, lambda: _with_bound(task, settled, bound, params))
+        return _explore(task, settled, params)
+    key = canonical([params, _with_text_keys(settled), _with_text_keys(bound)])
+    return _cache_of(task).get(key, lambda: _explore_bound(task, settled, bound, params))
 
 
-def _with_bound(
+def _explore_bound(
     task: Task, settled: Mapping[int, Sequence[Any]], bound: Mapping[int, Sequence[Any]], params: Mapping[str, Any]
 ) -> _References:
-    """What they do where steps depend on what is bound: as usual, if the agent chose as the examples do."""
-    usual = _explored(task, settled, params)
-    again: list[tuple[Node, int, Call | None]] = [(edge.node, edge.symbol, edge.call) for edge in usual.explored.edges]
-    again += [(snag.node, snag.symbol, snag.call) for snag in usual.explored.snags]
-    choose = _as_the_agent(task, bound)
-    for node, symbol, call in again:
+    """Explore a task with steps that depend on bindings.
+
+    The exploration with example arguments is used again if the agent's arguments are the same at every step.
+    """
+    by_example = _explore(task, settled, params)
+    attempts: list[tuple[Node, int, Call | None]] = [
+        (edge.node, edge.symbol, edge.call) for edge in by_example.explored.edges
+    ]
+    attempts += [(snag.node, snag.symbol, snag.call) for snag in by_example.explored.snags]
+    choose = _choose_own(task, bound)
+    for node, symbol, call in attempts:
         if symbol in bound and (call is None or not equal(choose(node.position, symbol), call.arguments)):
-            return _explored(task, {**settled, **bound}, params)
-    return usual
+            return _explore(task, {**settled, **bound}, params)
+    return by_example
 
 
 @dataclass(frozen=True)
-class _Free:
-    """A step that is more than one call; `may_be` is what its arguments must be like whatever is bound.
+class _OpenStep:
+    """A step that more than one call fits.
 
-    `example` are the arguments that it has where the agent gave none; None where they depend on what is `bound`.
+    `may_be` is the part of its argument pattern that holds for all bindings. `bound` says that the arguments depend on
+    bindings; otherwise `example` are the arguments to use if the agent gave none.
     """
 
     symbol: int
@@ -113,8 +122,8 @@ class _Free:
     bound: bool
     example: Any
 
-    def own(self, done: Sequence[Call]) -> list[Any]:
-        """The arguments of the agent's calls that may be the step; each once."""
+    def collect_arguments(self, done: Sequence[Call]) -> list[Any]:
+        """The distinct arguments of the agent's calls that could be this step."""
         found: dict[str, Any] = {}
         for call in done:
             if call.tool == self.tool and self.may_be.matches(call.arguments, Scope()):
@@ -122,45 +131,47 @@ class _Free:
         return list(found.values())
 
 
-def _free(task: Task) -> list[_Free]:
-    """The steps that are more than one call, found once."""
-    memory = _memory(task)
-    if memory.free is None:
+def _open_steps(task: Task) -> list[_OpenStep]:
+    """The steps that more than one call fits; cached."""
+    cache = _cache_of(task)
+    if cache.open_steps is None:
         alphabet = task.automaton.alphabet
         numbers = [number for number in sorted(alphabet.steps) if not alphabet.actions[number].is_literal]
-        memory.free = [_free_step(task, number) for number in numbers]
-    return memory.free
+        cache.open_steps = [_open_step(task, number) for number in numbers]
+    return cache.open_steps
 
 
-def _free_step(task: Task, number: int) -> _Free:
+def _open_step(task: Task, number: int) -> _OpenStep:
     pattern = task.automaton.alphabet.patterns[number]
     if depends_on_calls(pattern.arguments):
-        return _Free(number, pattern.tool, settled_part(pattern), bound=True, example=None)
+        return _OpenStep(number, pattern.tool, settled_part(pattern), bound=True, example=None)
     example = arguments_at(task, begin(task.automaton), number)
-    return _Free(number, pattern.tool, pattern.arguments, bound=False, example=example)
+    return _OpenStep(number, pattern.tool, pattern.arguments, bound=False, example=example)
 
 
-def _by_text(own: Mapping[int, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+def _with_text_keys(own: Mapping[int, Sequence[Any]]) -> dict[str, Sequence[Any]]:
     return {str(symbol): given for symbol, given in own.items()}
 
 
-def _explored(task: Task, own: Mapping[int, Sequence[Any]], params: Mapping[str, Any]) -> _References:
-    def explore_anew() -> _References:
-        explored = explore(task, _as_the_agent(task, own), MOST_PAIRS, params=params)
+def _explore(task: Task, own: Mapping[int, Sequence[Any]], params: Mapping[str, Any]) -> _References:
+    """Explore the golden paths with the agent's own arguments by step; cached."""
+
+    def run() -> _References:
+        explored = explore(task, _choose_own(task, own), MOST_PAIRS, params=params)
         return _References(simulator_of(task), explored)
 
-    return _memory(task).recall(canonical([params, _by_text(own)]), explore_anew)
+    return _cache_of(task).get(canonical([params, _with_text_keys(own)]), run)
 
 
 @dataclass
-class _Memory:
-    """What was found out about a task's golden paths, for the next episodes of the same task."""
+class _Cache:
+    """What is known about a task's golden paths, shared by all episodes of the task."""
 
-    free: list[_Free] | None = None
+    open_steps: list[_OpenStep] | None = None
     references: dict[str, _References] = field(default_factory=dict)
 
-    def recall(self, key: str, explore: Callable[[], _References]) -> _References:
-        """The references for a key; explored if they are not known."""
+    def get(self, key: str, explore: Callable[[], _References]) -> _References:
+        """The references of a key; explored if they are not cached."""
         if key not in self.references:
             found = explore()
             if len(self.references) >= MOST_KEPT:
@@ -169,16 +180,18 @@ class _Memory:
         return self.references[key]
 
 
-_MEMORIES: Final[WeakKeyDictionary[Task, _Memory]] = WeakKeyDictionary()
+_CACHES: Final[WeakKeyDictionary[Task, _Cache]] = WeakKeyDictionary()
 
 
-def _memory(task: Task) -> _Memory:
-    if task not in _MEMORIES:
-        _MEMORIES[task] = _Memory()
-    return _MEMORIES[task]
+def _cache_of(task: Task) -> _Cache:
+    if task not in _CACHES:
+        _CACHES[task] = _Cache()
+    return _CACHES[task]
 
 
-def _as_the_agent(task: Task, own: Mapping[int, Sequence[Any]]) -> Choose:
+def _choose_own(task: Task, own: Mapping[int, Sequence[Any]]) -> Choose:
+    """Choose the agent's own arguments for a step if they fit, otherwise example arguments."""
+
     def choose(position: Position, symbol: int) -> Any:
         pattern = task.automaton.alphabet.patterns[symbol]
         for arguments in own.get(symbol, ()):

@@ -1,7 +1,7 @@
-"""Causes of harm: harmful calls that one skipped step explains belong together.
+"""Causes of harm: groups the harmful calls that one skipped step explains.
 
-The calls are run a second time with each skipped step inserted where it was first missed. A call that is harmful in the
-real run and harmless in the second one is caused by the inserted step.
+The calls are run a second time, with each skipped step inserted where it was first missed. A call that is harmful in
+the real run but not in the second one is caused by the step inserted last.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from corepath.automaton.condensation import Trace
 from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind, Position, Step, advance, step
 
-_Way = tuple[list[int], int] | None
-"""Steps, and the state after them; None where there is no way."""
+_Detour = tuple[list[int], int] | None
+"""Steps and the state after them, or None if no steps help."""
 
 
 @dataclass(frozen=True)
@@ -27,58 +27,60 @@ class Cause:
 
 
 def find_causes(trace: Trace) -> dict[int, Cause]:
-    """The cause of each harmful call that has one, by the call's number."""
+    """The cause of each harmful call that has one, by the number of the call."""
     found: dict[int, Cause] = {}
     if not any(step.harm is HarmKind.OUT_OF_ORDER for step in trace.condensed):
         return found
     names = trace.automaton.alphabet.names
-    ways: dict[tuple[int, int], _Way] = {}
+    detours: dict[tuple[int, int], _Detour] = {}
     cause: Cause | None = None
-    mended = trace.begin
+    position = trace.begin
     for real in trace.steps:
-        # Before anything is put in, both runs are the same.
-        taken, after = (real, advance(mended, real)) if cause is None else step(mended, real.call)
-        if real.kind is Kind.HARM and taken.kind is Kind.HARM and taken.harm is HarmKind.OUT_OF_ORDER:
-            skipped, ready = _made_up_for(mended, taken, ways)
-            retaken, after_skipped = step(ready, real.call)
-            if retaken.kind is not Kind.HARM:
+        # Until a step is inserted, both runs are the same.
+        taken, after = (real, advance(position, real)) if cause is None else step(position, real.call)
+        if real.kind is Kind.HARM and taken.harm is HarmKind.OUT_OF_ORDER:
+            skipped, ready = _insert_skipped(position, taken, detours)
+            retry, after_retry = step(ready, real.call)
+            if retry.kind is not Kind.HARM:
                 cause = Cause(tuple(names[symbol] for symbol in skipped), real.index)
-                taken, after = retaken, after_skipped
-        if real.kind is Kind.HARM and taken.kind is not Kind.HARM and cause is not None:
+                taken, after = retry, after_retry
+        if cause is not None and real.kind is Kind.HARM and taken.kind is not Kind.HARM:
             found[real.index] = cause
-        mended = after
+        position = after
     return found
 
 
-def _made_up_for(position: Position, harmful: Step, ways: dict[tuple[int, int], _Way]) -> tuple[list[int], Position]:
-    """The fewest steps after which the harmful one is progress, and the position with them done."""
+def _insert_skipped(
+    position: Position, harmful: Step, detours: dict[tuple[int, int], _Detour]
+) -> tuple[list[int], Position]:
+    """The fewest steps after which the harmful one is progress, and the position after them."""
     symbol = harmful.symbol if harmful.symbol is not None else harmful.reading.fits[0]
-    if (position.state, symbol) not in ways:
-        ways[position.state, symbol] = _way_to(position.automaton, position.state, symbol)
-    way = ways[position.state, symbol]
-    if way is None:
+    if (position.state, symbol) not in detours:
+        detours[position.state, symbol] = _find_detour(position.automaton, position.state, symbol)
+    detour = detours[position.state, symbol]
+    if detour is None:
         return [], position
-    skipped, state = way
+    skipped, state = detour
     return skipped, replace(position, state=state, done=position.done.union(skipped))
 
 
-def _way_to(automaton: Automaton, state: int, symbol: int) -> _Way:
-    """The fewest steps after which the symbol is progress, and the state then; None where it never is."""
+def _find_detour(automaton: Automaton, state: int, symbol: int) -> _Detour:
+    """The fewest steps after which the symbol is progress, by breadth-first search, and the state after them."""
     if not automaton.ahead[state] >> symbol & 1:
         return None
-    came: dict[int, tuple[int, int] | None] = {state: None}
+    reached_by: dict[int, tuple[int, int] | None] = {state: None}
     queue = deque([state])
     while queue:
-        reached = queue.popleft()
-        if automaton.delta[reached].get(symbol, reached) != reached:
+        here = queue.popleft()
+        if automaton.delta[here].get(symbol, here) != here:
             skipped: list[int] = []
-            link = came[reached]
+            link = reached_by[here]
             while link is not None:
                 skipped.append(link[1])
-                link = came[link[0]]
-            return skipped[::-1], reached
-        for taken, after in automaton.delta[reached].items():
-            if after not in came:
-                came[after] = (reached, taken)
+                link = reached_by[link[0]]
+            return skipped[::-1], here
+        for taken, after in automaton.delta[here].items():
+            if after not in reached_by:
+                reached_by[after] = (here, taken)
                 queue.append(after)
     return None

@@ -1,8 +1,10 @@
-"""Edit distance against many references at once: the column that every metric crosses edges with.
+"""Levenshtein distance against all paths of a graph at once, with one column of the table for each node.
 
-A column holds, for each number of tokens of x used so far, the lowest cost of aligning them with some path that
-leads to a node. Costs are kept less `drop` for each token used, so that dropping a token of x is free: a column
-is then closed by a running minimum, and it never rises.
+Let x be the agent's condensed path. The column C of a node has |x| + 1 cells: C[i] is the lowest cost of aligning the
+first i tokens of x with any path that leads to the node, minus i·drop. Thanks to this offset, deleting a token of x
+changes nothing in the table, and a running minimum over the cells accounts for all deletions.
+
+Invariant: a column never rises. The cost of aligning all of x is C[|x|] + |x|·drop.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ Column = list[int]
 
 @dataclass(frozen=True)
 class Weights:
-    """What an alignment costs.
+    """The costs of an alignment.
 
-    `edge` for a reference token inserted or put for another, `hit` for one that matches, `drop` for a token of x
-    that is left over.
+    `edge` is the cost of a reference token that is inserted or substituted, `hit` that of a reference token that
+    matches, and `drop` that of a token of x that is deleted.
     """
 
     edge: int
@@ -34,23 +36,23 @@ EDITS = Weights(edge=1, hit=0, drop=1)
 """Plain edit distance."""
 
 
-def places(x: Sequence[Token]) -> dict[Token, list[int]]:
-    """Where each token stands in x."""
+def index_tokens(x: Sequence[Token]) -> dict[Token, list[int]]:
+    """The indexes of each token in x, in ascending order."""
     found: dict[Token, list[int]] = defaultdict(list)
-    for place, token in enumerate(x):
-        found[token].append(place)
+    for index, token in enumerate(x):
+        found[token].append(index)
     return dict(found)
 
 
 def first_column(length: int) -> Column:
-    """The column before any reference token: all of x so far dropped."""
+    """The column of the start node: every token of x so far is deleted."""
     return [0] * (length + 1)
 
 
-def cross(before: Sequence[tuple[Column, Sequence[int]]], weights: Weights) -> Column:
-    """The column after one more reference token.
+def next_column(before: Sequence[tuple[Column, Sequence[int]]], weights: Weights) -> Column:
+    """The column of a node, from the columns of its predecessors.
 
-    `before` has, for each edge that leads here, the column at its other end and the places of its token in x.
+    `before` has a pair for each incoming edge: the column at its other end and the indexes of its token in x.
     """
     edge, hit, drop = weights.edge, weights.hit - weights.drop, weights.drop
     lowest = before[0][0] if len(before) == 1 else list(map(min, *(column for column, _ in before)))
@@ -59,9 +61,9 @@ def cross(before: Sequence[tuple[Column, Sequence[int]]], weights: Weights) -> C
     column += [edge + (one if one < used - drop else used - drop) for used, one in pairwise(lowest)]  # noqa: FURB136
     lowered = False
     for earlier, matching in before:
-        for place in matching:
-            cost = earlier[place] + hit
-            if cost < column[place + 1]:
-                column[place + 1] = cost
+        for index in matching:
+            cost = earlier[index] + hit
+            if cost < column[index + 1]:
+                column[index + 1] = cost
                 lowered = True
     return list(accumulate(column, min)) if lowered else column

@@ -1,4 +1,4 @@
-"""Efficiency and directness: how many calls it took."""
+"""Efficiency and directness: how many calls the agent needed."""
 
 from __future__ import annotations
 

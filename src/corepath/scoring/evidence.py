@@ -1,4 +1,4 @@
-"""Evidence for the scores: harmful calls with their causes, and the paths that a run was compared with."""
+"""Evidence for the scores: the harmful calls with their causes, and the reference paths."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from corepath.automaton.alphabet import Severity
 from corepath.automaton.condensation import Trace
 from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind, Token
-from corepath.scoring.alignment import Closest, Pair
+from corepath.scoring.alignment import ClosestReference, Pair
 from corepath.scoring.causes import Cause, find_causes
 
 
 @dataclass(frozen=True)
 class Harm:
-    """One harmful call: its number, kind and severity, whether it took effect, its cause, and why it is forbidden."""
+    """One harmful call.
+
+    `index` is the number of the call, `effected` says whether it was executed without an error, `cause` is the skipped
+    step that explains it, and `why` is the reason given by the rule that forbids it.
+    """
 
     index: int
     kind: HarmKind
@@ -35,7 +39,7 @@ class Harm:
 
 @dataclass(frozen=True)
 class Reference:
-    """A path that the condensed path was compared with, as names of actions, and how the two align."""
+    """A path that the condensed path is compared with, as names of actions, and their alignment."""
 
     path: tuple[str, ...]
     alignment: tuple[Pair, ...]
@@ -45,7 +49,7 @@ _NEVER_RUN: Final = (HarmKind.MALFORMED, HarmKind.UNKNOWN_TOOL)
 
 
 def list_harms(trace: Trace) -> tuple[Harm, ...]:
-    """The harmful calls of a run, in order."""
+    """List the harmful calls of a run, in order."""
     causes = find_causes(trace)
     return tuple(
         Harm(
@@ -61,8 +65,8 @@ def list_harms(trace: Trace) -> tuple[Harm, ...]:
     )
 
 
-def name_reference(trace: Trace, found: Closest) -> Reference:
-    """The reference with its actions by name."""
+def name_reference(trace: Trace, found: ClosestReference) -> Reference:
+    """Turn a reference into names of actions."""
 
     def name(token: Token) -> str:
         return trace.automaton.alphabet.names[token] if isinstance(token, int) else token[1]

@@ -1,4 +1,4 @@
-"""Harmful-Call Rate: how much of the condensed path is harm."""
+"""Harmful-Call Rate: the share of the condensed path that is harm."""
 
 from __future__ import annotations
 

@@ -1,8 +1,11 @@
-"""PC with Harm-Local Refinement: the closest path to which the agent's own can be repaired.
+"""PC with Harm-Local Refinement: the closest path to which the agent's own path can be repaired.
 
-A repaired path keeps every progress step; in the place of each harmful one it has nothing, or any action that is a
-self-loop in that state; then it goes on as some golden path does. Harmful steps in a row share a state, so a row of w
-of them becomes any word of at most w such actions: one stretch of columns a row rather than one column a step.
+A repaired path keeps every progress step. In place of each harmful step it has nothing, or any action that is a
+self-loop in that state. After the last step it continues as some golden path does.
+
+Consecutive harmful steps (a streak) share one state, so a streak of w steps can become any word of at most w loop
+actions. All these words are aligned at once: the column after a streak follows from the column before it with a
+sliding-window minimum, in time linear in |x| however long the streak is.
 """
 
 from __future__ import annotations
@@ -16,14 +19,18 @@ from itertools import accumulate
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.condensation import Path
 from corepath.automaton.step import Token
-from corepath.scoring.alignment import Closest, Lead, Pair, closest, paired
-from corepath.scoring.by_edits import Link
-from corepath.scoring.columns import Column, Weights, cross, first_column, places
+from corepath.scoring.alignment import ClosestReference, Pair, Prefix, build_alignment, find_closest
+from corepath.scoring.columns import Column, Weights, first_column, index_tokens, next_column
+from corepath.scoring.edit_search import Link
 
 
 @dataclass(frozen=True)
-class _Row:
-    """Harmful steps in a row, all in one state, and the progress step after them (None at the end)."""
+class _Streak:
+    """A possibly empty streak of harmful steps in one state, and the progress step after it (None at the end).
+
+    It can be repaired to at most `most` loop actions: those in `loops`, which occur in x, or `filler`, which stands
+    for any other.
+    """
 
     most: int
     loops: frozenset[Token]
@@ -31,198 +38,221 @@ class _Row:
     progress: Token | None
 
 
-def hlr(path: Path, automaton: Automaton) -> Closest:
+def hlr(path: Path, automaton: Automaton) -> ClosestReference:
     """PC+HLR: the largest 1 − NLD over all repaired paths, with the path that has it."""
     rest = automaton.golden_from(path.end)
     x = path.tokens
     if any(path.harm_mask):
-        return closest(rest, x, _repaired(path, automaton))
-    # Nothing to repair: the path itself, then the shortest way to the end.
+        return find_closest(rest, x, _repair_prefix(path, automaton))
+    # Nothing to repair: the path itself, then the shortest way to acceptance.
     missing = rest.shortest() if rest else ()
-    repaired, pairs = paired([*enumerate(x), *((None, token) for token in missing)])
-    return Closest(len(missing), tuple(repaired), tuple(pairs), len(x))
+    repaired, pairs = build_alignment([*enumerate(x), *((None, token) for token in missing)])
+    return ClosestReference(len(missing), tuple(repaired), tuple(pairs), len(x))
 
 
-def _repaired(path: Path, automaton: Automaton) -> Lead:
-    """The part of all repaired paths before the golden rest."""
-    x, rows = path.tokens, list(_rows(path, automaton))
-    where = places(x)
+def _repair_prefix(path: Path, automaton: Automaton) -> Prefix:
+    """The part of all repaired paths that replaces the agent's steps, before the golden rest."""
+    x, streaks = path.tokens, list(_streaks(path, automaton))
+    indexes = index_tokens(x)
     known: dict[Weights, list[array[int]]] = {}
 
-    def each(weights: Weights) -> Iterator[Column]:
+    def generate(weights: Weights) -> Iterator[Column]:
         last = first_column(len(x))
-        for row in rows:
+        for streak in streaks:
             yield last
-            last = _stretch(last, x, row, weights)
-            if row.progress is not None:
+            last = _column_after(streak, last, x, weights)
+            if streak.progress is not None:
                 yield last
-                last = cross([(last, where[row.progress])], weights)
+                last = next_column([(last, indexes[streak.progress])], weights)
         yield last
 
     def columns(weights: Weights) -> list[array[int]]:
         if weights not in known:
-            known.clear()  # they are large where x is long
-            known[weights] = [array("q", one) for one in each(weights)]
+            known.clear()  # columns are large if x is long
+            known[weights] = [array("q", column) for column in generate(weights)]
         return known[weights]
 
     def column(weights: Weights) -> Column:
         return columns(weights)[-1].tolist()
 
     def trace_back(used: int, weights: Weights) -> tuple[list[Token], list[Pair]]:
-        return _read_back(rows, columns(weights), x, used, weights)
+        return _trace_back(streaks, columns(weights), x, used, weights)
 
-    return Lead(tuple(_links(path, rows)), column, trace_back)
+    return Prefix(tuple(_links(path, streaks)), column, trace_back)
 
 
-def _links(path: Path, rows: list[_Row]) -> Iterator[Link]:
-    """The repaired paths token by token: a harmful step may be left out."""
-    row = iter(rows)
-    current = next(row)
+def _links(path: Path, streaks: list[_Streak]) -> Iterator[Link]:
+    """The repaired steps one by one: a progress step stays, a harmful one is replaced or left out."""
+    remaining = iter(streaks)
+    streak = next(remaining)
     for token, harmful in zip(path.tokens, path.harm_mask, strict=True):
         if harmful:
-            filler = () if current.filler is None else (current.filler,)
-            yield Link((*current.loops, *filler), optional=True)
+            filler = () if streak.filler is None else (streak.filler,)
+            yield Link((*streak.loops, *filler), optional=True)
         else:
             yield Link((token,), optional=False)
-            current = next(row)
+            streak = next(remaining)
 
 
-def _rows(path: Path, automaton: Automaton) -> Iterator[_Row]:
-    """The harmful steps of the path, row by row, each row with the progress step that ends it."""
+def _streaks(path: Path, automaton: Automaton) -> Iterator[_Streak]:
+    """Split the path into streaks of harmful steps, one before each progress step and one at the end."""
     others = [("read", pattern.notation) for pattern in automaton.alphabet.other_loops]
     state, harms = automaton.start, 0
     in_x = set(path.tokens)
 
-    def row(progress: Token | None) -> _Row:
+    def streak(progress: Token | None) -> _Streak:
         loops: list[Token] = [*automaton.loops(state), *others]
         usable = frozenset(token for token in loops if token in in_x)
-        return _Row(harms if loops else 0, usable, loops[0] if loops else None, progress)
+        return _Streak(harms if loops else 0, usable, loops[0] if loops else None, progress)
 
     for token, harmful, after in zip(path.tokens, path.harm_mask, path.states, strict=True):
         if harmful:
             harms += 1
         else:
-            yield row(token)
+            yield streak(token)
             state, harms = after, 0
-    yield row(None)
+    yield streak(None)
 
 
-def _stretch(column: Column, x: tuple[Token, ...], row: _Row, weights: Weights) -> Column:
-    """The column after at most `row.most` loop actions, each in the place of a token of x.
+def _column_after(streak: _Streak, column: Column, x: tuple[Token, ...], weights: Weights) -> Column:
+    """The column after a streak, from the column before it.
 
-    From `first` to `last` tokens used, with m of them among the loops: all but min(last−first, most) are dropped, and
-    min(m, most) match. Both ways to take the minimum over `first` are windows that slide along with `last`.
+    The streak's word is aligned with a span x[first:last]. Let s = last − first and m the number of loop tokens in the
+    span. The word is best chosen with min(s, most) tokens, of which min(m, most) match. For each `last`, the minimum
+    over `first` splits into two sliding windows: `near`, with s ≤ most, and `far`, with s > most and m ≤ most. A span
+    with m > most is never better than a shorter one.
     """
-    if not row.most:
+    if not streak.most:
         return column
-    matched = list(accumulate((int(token in row.loops) for token in x), initial=0))
+    matches = list(accumulate((int(token in streak.loops) for token in x), initial=0))
     gain, match = weights.drop - weights.edge, weights.edge - weights.hit
     near = _Window(
-        [cost + match * m + gain * place for place, (cost, m) in enumerate(zip(column, matched, strict=True))]
+        [cost + match * m + gain * index for index, (cost, m) in enumerate(zip(column, matches, strict=True))]
     )
-    far = _Window([cost + match * m for cost, m in zip(column, matched, strict=True)])
+    far = _Window([cost + match * m for cost, m in zip(column, matches, strict=True)])
     result: Column = []
     reach = 0
     for last in range(len(column)):
         near.add(last)
-        near.forget_before(last - row.most)
-        cost = near.lowest() - match * matched[last] - gain * last
-        if row.loops and last > row.most:
-            while matched[last] - matched[reach] > row.most:
+        near.forget_before(last - streak.most)
+        cost = near.lowest() - match * matches[last] - gain * last
+        if streak.loops and last > streak.most:
+            while matches[last] - matches[reach] > streak.most:
                 reach += 1
-            far.add(last - row.most - 1)
+            far.add(last - streak.most - 1)
             far.forget_before(reach)
             if not far.empty():
-                cost = min(cost, far.lowest() - match * matched[last] - gain * row.most)
+                cost = min(cost, far.lowest() - match * matches[last] - gain * streak.most)
         result.append(cost)
     return list(accumulate(result, min))
 
 
 class _Window:
-    """The lowest of the values that were added and not yet forgotten; places only move upwards."""
+    """Sliding-window minimum: the lowest value at the indexes added and not yet forgotten.
+
+    The deque holds indexes in ascending order with ascending values, so the first one is the minimum; every index is
+    added and removed once.
+    """
 
     def __init__(self, values: list[int]) -> None:
         self._values = values
-        self._places: deque[int] = deque()
+        self._indexes: deque[int] = deque()
 
-    def add(self, place: int) -> None:
-        while self._places and self._values[self._places[-1]] >= self._values[place]:
-            self._places.pop()
-        self._places.append(place)
+    def add(self, index: int) -> None:
+        """Add an index, which is larger than all before."""
+        while self._indexes and self._values[self._indexes[-1]] >= self._values[index]:
+            self._indexes.pop()
+        self._indexes.append(index)
 
-    def forget_before(self, place: int) -> None:
-        while self._places and self._places[0] < place:
-            self._places.popleft()
+    def forget_before(self, index: int) -> None:
+        """Remove all smaller indexes."""
+        while self._indexes and self._indexes[0] < index:
+            self._indexes.popleft()
 
     def empty(self) -> bool:
-        return not self._places
+        """Whether no index is left."""
+        return not self._indexes
 
     def lowest(self) -> int:
-        return self._values[self._places[0]]
+        """The lowest value."""
+        return self._values[self._indexes[0]]
 
 
-def _read_back(
-    rows: list[_Row], columns: list[array[int]], x: tuple[Token, ...], used: int, weights: Weights
+def _trace_back(
+    streaks: list[_Streak], columns: list[array[int]], x: tuple[Token, ...], used: int, weights: Weights
 ) -> tuple[list[Token], list[Pair]]:
-    """The repaired part of the reference and its alignment with the first `used` tokens, read from the end."""
+    """The best prefix and its alignment with the first `used` tokens of x, read backwards from the columns."""
     pieces: list[tuple[int | None, Token | None]] = []
     earlier = reversed(columns)
     after = next(earlier)
-    for row in reversed(rows):
-        if row.progress is not None:
+    for streak in reversed(streaks):
+        if streak.progress is not None:
             before = next(earlier)
-            while True:
-                cost = after[used]
-                hits = used and x[used - 1] == row.progress and before[used - 1] + weights.hit - weights.drop == cost
-                if hits or (used and before[used - 1] + weights.edge - weights.drop == cost):
-                    used -= 1
-                    pieces.append((used, row.progress))
-                    break
-                if before[used] + weights.edge == cost:
-                    pieces.append((None, row.progress))
-                    break
-                used -= 1
-                pieces.append((used, None))
+            used = _trace_progress(streak.progress, before, after, x, used, weights, pieces)
             after = before
         before = next(earlier)
-        first, last = _span(before, after, x, row, used, weights)
-        pieces.extend((place, None) for place in range(used - 1, last - 1, -1))
-        pieces.extend(reversed(list(_fill(x, row, first, last))))
+        first, last = _span(before, after, x, streak, used, weights)
+        pieces.extend((index, None) for index in range(used - 1, last - 1, -1))
+        pieces.extend(reversed(list(_fill(x, streak, first, last))))
         used, after = first, before
-    pieces.extend((place, None) for place in range(used - 1, -1, -1))
-    return paired(reversed(pieces))
+    pieces.extend((index, None) for index in range(used - 1, -1, -1))
+    return build_alignment(reversed(pieces))
+
+
+def _trace_progress(
+    progress: Token,
+    before: array[int],
+    after: array[int],
+    x: tuple[Token, ...],
+    used: int,
+    weights: Weights,
+    pieces: list[tuple[int | None, Token | None]],
+) -> int:
+    """Add a progress step, and the tokens of x deleted after it, to the alignment; return the tokens still unread."""
+    while True:
+        cost = after[used]
+        hits = used and x[used - 1] == progress and before[used - 1] + weights.hit - weights.drop == cost
+        if hits or (used and before[used - 1] + weights.edge - weights.drop == cost):
+            used -= 1
+            pieces.append((used, progress))
+            return used
+        if before[used] + weights.edge == cost:
+            pieces.append((None, progress))
+            return used
+        used -= 1
+        pieces.append((used, None))
 
 
 def _span(
-    before: array[int], after: array[int], x: tuple[Token, ...], row: _Row, used: int, weights: Weights
+    before: array[int], after: array[int], x: tuple[Token, ...], streak: _Streak, used: int, weights: Weights
 ) -> tuple[int, int]:
-    """Which tokens of x the row stands against."""
-    if not row.most:
+    """The span of x that the streak is aligned with."""
+    if not streak.most:
         return used, used
     gain, match = weights.drop - weights.edge, weights.edge - weights.hit
     last = used
     while last and after[last - 1] == after[used]:
         last -= 1
-    matched = 0
+    matches = 0
     for first in range(last, -1, -1):
         if first < last:
-            matched += x[first] in row.loops
-        cost = before[first] - match * min(matched, row.most) - gain * min(last - first, row.most)
+            matches += x[first] in streak.loops
+        cost = before[first] - match * min(matches, streak.most) - gain * min(last - first, streak.most)
         if cost == after[used]:
             return first, last
-    raise AssertionError("a column that no stretch explains")
+    raise AssertionError("no span explains the column")
 
 
-def _fill(x: tuple[Token, ...], row: _Row, first: int, last: int) -> Iterator[tuple[int, Token | None]]:
-    """The row's tokens against x[first:last]: those that match, then others, until `most` are used."""
-    matching = [place for place in range(first, last) if x[place] in row.loops][: row.most]
-    others = row.most - len(matching)
-    taken = set(matching)
-    for place in range(first, last):
-        if place in taken:
-            yield place, x[place]
+def _fill(x: tuple[Token, ...], streak: _Streak, first: int, last: int) -> Iterator[tuple[int, Token | None]]:
+    """Align the streak's word with x[first:last]: loop actions that match, then fillers, until `most` are used."""
+    matching = [index for index in range(first, last) if x[index] in streak.loops][: streak.most]
+    others = streak.most - len(matching)
+    matched = set(matching)
+    for index in range(first, last):
+        if index in matched:
+            yield index, x[index]
         elif others:
             others -= 1
-            yield place, row.filler
+            yield index, streak.filler
         else:
-            yield place, None
+            yield index, None

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.condensation import Path
-from corepath.scoring.alignment import Closest
+from corepath.scoring.alignment import ClosestReference
 from corepath.scoring.efficiency import directness, efficiency
 from corepath.scoring.harm_rate import harm_rate
 from corepath.scoring.hlr import hlr
@@ -19,7 +19,7 @@ from corepath.scoring.prefix_criticality import prefix_criticality
 
 @dataclass(frozen=True)
 class Metrics:
-    """Every metric of a path on an automaton, computed when it is first asked for.
+    """Every metric of a path on an automaton, computed on first access.
 
     Metrics that depend on an option of the scoring are methods; the others are properties.
     """
@@ -28,12 +28,12 @@ class Metrics:
     automaton: Automaton
 
     @cached_property
-    def nearest(self) -> Closest:
+    def nearest(self) -> ClosestReference:
         """The golden path nearest to the path; its similarity is PC."""
         return path_correctness(self.path, self.automaton)
 
     @cached_property
-    def repaired(self) -> Closest:
+    def repair(self) -> ClosestReference:
         """The repaired path nearest to the path."""
         return hlr(self.path, self.automaton)
 
@@ -46,10 +46,10 @@ class Metrics:
         """PC-KTC, exact or as an interval."""
         return pc_ktc(self.path, self.automaton, self.nearest, scoring.lam, scoring.order_fallback, scoring.ktc_budget)
 
-    def refined(self, scoring: Scoring) -> Closest:
+    def hlr_reference(self, scoring: Scoring) -> ClosestReference:
         """The reference of PC+HLR, whose similarity is the score."""
         with_golden = scoring.hlr_references == "repaired+golden"
-        return self.nearest if with_golden and self.pc > self.repaired.similarity else self.repaired
+        return self.nearest if with_golden and self.pc > self.repair.similarity else self.repair
 
     def prefix_criticality(self, scoring: Scoring) -> float:
         """Prefix Criticality."""

@@ -1,4 +1,4 @@
-"""How to score: the options, and the two profiles."""
+"""The scoring options, and the two profiles."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ UndefinedEfficiency = Literal["zero", "skip"]
 
 
 def _check(ok: object, name: str, value: object, wanted: str) -> None:
+    """Raise `TaskError` unless the value of an option is ok."""
     if not ok:
         raise TaskError.of(f"Scoring: {name} must be {wanted}, not {value!r}")
 
@@ -25,22 +26,22 @@ def _is_number(value: object) -> TypeGuard[float]:
 
 @dataclass(frozen=True)
 class Scoring:
-    """Options of the scores; the defaults are the paper's. Stored with every score."""
+    """The options of a scoring; the defaults are the paper's. They are stored with every score."""
 
     lam: float = 0.5
-    """λ, the weight of PC beside τ⁺ in PC-KTC."""
+    """λ, the weight of PC against τ⁺ in PC-KTC."""
     beta: float = 0.5
-    """β of Prefix Criticality; the smaller, the more early harm weighs."""
+    """β of Prefix Criticality; the smaller it is, the more early harm weighs."""
     order_fallback: OrderFallback = 0.5
-    """τ⁺ where fewer than two tokens match: a number, or `"pc"`."""
+    """The value of τ⁺ if fewer than two tokens match: a number, or `"pc"`."""
     hlr_references: HlrReferences = "repaired"
-    """What PC+HLR compares with: repaired paths, or those and the golden ones."""
+    """The references of PC+HLR: repaired paths only, or golden paths too."""
     errors: Errors = "no_effect"
     """How a failed call counts."""
     undefined_efficiency: UndefinedEfficiency = "zero"
     """How an undefined efficiency counts in a mean; the score itself stays undefined."""
     ktc_budget: int = 200_000
-    """Nodes that the search for PC-KTC may expand before it answers with an interval."""
+    """The most entries that the search for PC-KTC expands before it answers with an interval."""
 
     def __post_init__(self) -> None:
         _check(_is_number(self.lam) and 0 <= self.lam <= 1, "lam", self.lam, "a number from 0 to 1")
@@ -70,17 +71,17 @@ class Scoring:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Every option by name."""
+        """All options by name."""
         return asdict(self)
 
     @property
     def recorded(self) -> str | dict[str, Any]:
-        """What an episode records of it: the name of a profile, or every option."""
+        """The scoring as an episode records it: the name of a profile, or all options."""
         return self.options if self.profile == "custom" else self.profile
 
     @classmethod
     def of(cls, recorded: str | Mapping[str, Any]) -> Scoring:
-        """The scoring that an episode recorded. Raises `TaskError` for an unknown profile or option."""
+        """Read a scoring that an episode recorded. Raises `TaskError` for an unknown profile or option."""
         if isinstance(recorded, str):
             profiles = {"paper": PAPER, "recommended": RECOMMENDED}
             if recorded not in profiles:
@@ -97,9 +98,9 @@ class Scoring:
 PAPER = Scoring()
 """The paper's definitions."""
 RECOMMENDED = Scoring(order_fallback="pc", hlr_references="repaired+golden", undefined_efficiency="skip")
-"""PC-KTC is PC if there is no order to judge; PC+HLR is never below PC; undefined efficiencies are skipped."""
+"""PC-KTC is PC if there is no order to judge, PC+HLR is never below PC, and undefined efficiencies are skipped."""
 
 
 def with_options(scoring: Scoring, **options: Any) -> Scoring:
-    """The scoring with the given options changed; those that are None stay."""
+    """A copy with the given options changed; options that are None stay as they are."""
     return replace(scoring, **{name: value for name, value in options.items() if value is not None})

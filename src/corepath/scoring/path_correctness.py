@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.condensation import Path
-from corepath.scoring.alignment import Closest, Pair, closest
+from corepath.scoring.alignment import ClosestReference, Pair, find_closest
 
 
-def path_correctness(path: Path, automaton: Automaton) -> Closest:
+def path_correctness(path: Path, automaton: Automaton) -> ClosestReference:
     """PC (Eq. 4): the largest 1 − NLD over all golden paths, with the path that has it."""
     x = path.tokens
     if path.end in automaton.accepting and not any(path.harm_mask) and automaton.rule == "acyclic":
-        return Closest(0, x, tuple(Pair(place, place) for place in range(len(x))), len(x))  # it is golden itself
-    return closest(automaton.golden, x)
+        return ClosestReference(0, x, tuple(Pair(index, index) for index in range(len(x))), len(x))  # x is golden
+    return find_closest(automaton.golden, x)

@@ -1,9 +1,12 @@
-"""PC-KTC: Path Correctness and the order of what was done, Kendall's τ, taken together.
+"""PC-KTC: Path Correctness combined with the order of the steps (Kendall's τ).
 
-The golden path that is best for both at once is found by a best-first search over golden paths and alignments: what
-is expanded next is what can still become best, so the first way that reaches the end is the answer. A place in the
-search is a node of the golden graph together with the tokens of x that may still be matched from there and how many
-matched ones stand to the right of each: no more of the past bears on the future.
+The golden path that is best for both at once is found by a best-first branch-and-bound search (A*) over pairs of a
+golden path and its alignment with x. The next entry to expand is the one with the highest upper bound, so the first
+complete entry that leaves the queue is the optimum.
+
+The future of a search depends on its past only through the node of the golden graph, the tokens of x that can still be
+matched, and for each of them the number of matched tokens to its right in x. Entries that agree in these share a
+search node; among them, one with at least as many edits and inversions as another is discarded.
 """
 
 from __future__ import annotations
@@ -17,36 +20,39 @@ from typing import Final, Literal, cast
 
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.condensation import Path
-from corepath.automaton.golden_paths import Golden, lengths_of
+from corepath.automaton.golden_paths import GoldenGraph, lengths_of
 from corepath.automaton.step import Token
-from corepath.scoring.alignment import Closest, similarity
-from corepath.scoring.columns import EDITS, Column, cross, first_column, places
+from corepath.scoring.alignment import ClosestReference, similarity
+from corepath.scoring.columns import EDITS, Column, first_column, index_tokens, next_column
 
 OrderFallback = float | Literal["pc"]
-"""τ⁺ where fewer than two tokens match: a number, or PC itself."""
+"""The value of τ⁺ if fewer than two tokens match: a number, or PC itself."""
 
-FEW: Final = 64
-"""So many golden paths are simply listed."""
+MOST_LISTED: Final = 64
+"""With at most this many golden paths, each is compared with x, without a search."""
 _ROUNDING: Final = 1e-13
 _Open = tuple[tuple[int, int], ...]
+"""Tokens of x that can still be matched: pairs of an index in x and the number of matched tokens to its right."""
+_Entry = tuple[int, int, int, int]
+"""A search node, the number of tokens of x used, the edits so far, and the inversions so far."""
 
 
 @dataclass(frozen=True)
 class Composite:
-    """PC-KTC, certain to lie between `lower` and `upper`; the two are equal where it is exact."""
+    """PC-KTC as an interval that contains it; `lower` equals `upper` if it is exact."""
 
     lower: float
     upper: float
 
     @property
     def exact(self) -> bool:
-        """Whether it is known for certain."""
+        """Whether the exact value is known."""
         return self.lower == self.upper
 
 
 @dataclass(frozen=True)
 class _Formula:
-    """λ·PC + (1−λ)·τ⁺."""
+    """λ·PC + (1−λ)·τ⁺, with τ⁺ = 1 − inversions/pairs, or the fallback if there are no pairs."""
 
     lam: float
     fallback: OrderFallback
@@ -57,75 +63,81 @@ class _Formula:
         return self.lam * pc + (1 - self.lam) * (pc if self.fallback == "pc" else self.fallback)
 
     def ceiling(self, pc: float, *, ordered: bool) -> float:
-        """More than any path can have whose PC is no better: everything in order, where there is an order at all."""
+        """An upper bound for paths of this PC or less; `ordered` says whether two matches are possible at all."""
         return max(self(pc, 0, 1), self(pc, 0, 0)) if ordered else self(pc, 0, 0)
 
 
 def pc_ktc(
-    path: Path, automaton: Automaton, nearest: Closest, lam: float, fallback: OrderFallback, budget: int
+    path: Path, automaton: Automaton, nearest: ClosestReference, lam: float, fallback: OrderFallback, budget: int
 ) -> Composite:
     """PC-KTC (Eq. 5): the largest λ·PC + (1−λ)·τ⁺ over all golden paths, PC and τ⁺ of the same path.
 
-    `nearest` is the path that PC found. Past `budget` places searched, the answer is an interval.
+    `nearest` is the reference that PC found. If the search expands more than `budget` entries, the answer is an
+    interval.
     """
     golden, x = automaton.golden, path.tokens
     formula = _Formula(lam, fallback)
     known = formula(nearest.similarity, *concordance(x, nearest.path))
-    ceiling = formula.ceiling(nearest.similarity, ordered=_may_match_two(golden, x))
+    ceiling = formula.ceiling(nearest.similarity, ordered=_can_match_two(golden, x))
     if known >= ceiling - _ROUNDING or golden.count == 1:
         return Composite(known, known)
-    if golden.count <= FEW:
+    if golden.count <= MOST_LISTED:
         for one in golden.paths():
             order = concordance(x, one)
             if formula(nearest.similarity, *order) > known:  # no path has a better PC than the nearest one
                 known = max(known, formula(_similarity(x, one), *order))
         return Composite(known, known)
-    blurred = golden.blurred(set(x))
-    return _Search(blurred.graph if blurred else golden, x, formula).best(known, ceiling, budget)
+    merged = golden.merge_unused(set(x))
+    return _Search(merged.graph if merged else golden, x, formula).find_best(known, ceiling, budget)
 
 
 def concordance(x: Sequence[Token], path: Sequence[Token]) -> tuple[int, int]:
-    """Inversions and pairs of matches: each token of x goes with the earliest free one of its kind in the path."""
-    free = {token: iter(at) for token, at in places(path).items()}
+    """The inversions among the matches of x and a path, and the number of pairs of matches.
+
+    Each token of x, in order, is matched with the first equal token of the path that is still free.
+    """
+    free = {token: iter(indexes) for token, indexes in index_tokens(path).items()}
     inversions = 0
     ranks: list[int] = []
     for token in x:
         if token in free and (rank := next(free[token], None)) is not None:
-            place = bisect(ranks, rank)
-            inversions += len(ranks) - place
-            ranks.insert(place, rank)
+            below = bisect(ranks, rank)
+            inversions += len(ranks) - below
+            ranks.insert(below, rank)
     return inversions, len(ranks) * (len(ranks) - 1) // 2
 
 
-def _may_match_two(golden: Golden, x: Sequence[Token]) -> bool:
-    """Whether x has two tokens that golden paths have at all."""
+def _can_match_two(golden: GoldenGraph, x: Sequence[Token]) -> bool:
+    """Whether at least two tokens of x are symbols of golden paths."""
     return sum(token in golden.symbols for token in x) >= 2
 
 
 def _similarity(x: Sequence[Token], path: Sequence[Token]) -> float:
-    where = places(x)
+    """1 − NLD of x and one path."""
+    indexes = index_tokens(x)
     column = first_column(len(x))
     for token in path:
-        column = cross([(column, where.get(token, ()))], EDITS)
+        column = next_column([(column, indexes.get(token, ()))], EDITS)
     return similarity(column[-1] + len(x), len(x), len(path))
 
 
 @dataclass
-class _Place:
-    """What the future of a search depends on, and what can still come of it."""
+class _SearchNode:
+    """The part of a search entry that decides its future."""
 
     node: int
+    """The node of the golden graph."""
     left: int
-    """How many steps of the golden path are left."""
+    """The number of steps left on the golden path."""
     length: int
-    """How many it has in all."""
+    """The length of the whole golden path."""
     matches: int
+    """The number of matches so far."""
     open: _Open
-    """The places in x that may still be matched, each with how many matched ones stand to its right."""
     futures: tuple[tuple[int, int], ...] = ()
-    """For each number of further matches: the inversions that they add at least, and the pairs there are then."""
-    after: list[tuple[int, int, int]] | None = None
-    """For each edge: its symbol, the place it leads to, and the inversions it adds."""
+    """For each number of further matches: the fewest inversions they add, and the pairs of matches there are then."""
+    edges: list[tuple[int, int, int]] | None = None
+    """For each edge: its symbol, the search node it leads to, and the inversions it adds; None until needed."""
 
     def __post_init__(self) -> None:
         cheapest = sorted(right for _, right in self.open)[: self.left]
@@ -135,134 +147,149 @@ class _Place:
 
 
 class _Search:
-    """The best-first search for one x."""
+    """The best-first search for one x.
 
-    def __init__(self, golden: Golden, x: Sequence[Token], formula: _Formula) -> None:
+    `frontier` holds, for each search node and number of used tokens, the pairs (edits, inversions) that no other pair
+    dominates. `remaining` holds the columns of the fewest edits that are still needed.
+    """
+
+    def __init__(self, golden: GoldenGraph, x: Sequence[Token], formula: _Formula) -> None:
         self.golden, self.x, self.formula = golden, x, formula
-        self.backwards = places(x[::-1])
-        self.places: list[_Place] = []
+        self.reversed_indexes = index_tokens(x[::-1])
+        self.nodes: list[_SearchNode] = []
         self.numbers: dict[tuple[int, int, int, int, _Open], int] = {}
-        self.rest: dict[tuple[int, int], Column] = {}
+        self.remaining: dict[tuple[int, int], Column] = {}
         self.heap: list[tuple[float, int, int, int, int, int, int]] = []
-        self.seen: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        self.frontier: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
-    def best(self, known: float, ceiling: float, budget: int) -> Composite:
-        """The largest value, or an interval that holds it."""
+    def find_best(self, known: float, ceiling: float, budget: int) -> Composite:
+        """The largest value over all golden paths, or an interval that contains it.
+
+        `known` is a value that some path has, `ceiling` an upper bound. Invariant: every path better than `known`
+        continues some entry of the heap, and no path is better than the highest bound in the heap.
+        """
         n, golden = len(self.x), self.golden
         if len(golden.edges) * golden.lengths.bit_count() * (n + golden.longest + 1) > 50 * budget:
             return Composite(known, ceiling)
-        beginning = self._matchable(golden.start, tuple((place, 0) for place in range(n)))
+        first = self._drop_unmatchable(golden.start, tuple((index, 0) for index in range(n)))
         for length in lengths_of(golden.lengths):
-            self._offer(self._place(golden.start, length, length, 0, beginning), 0, 0, 0, known)
+            self._push(self._intern(golden.start, length, length, 0, first), 0, 0, 0, known)
         while self.heap:
             bound, left, unused, number, used, distance, inversions = heappop(self.heap)
             if -bound <= known + _ROUNDING:
                 break
             if not left and not unused:
                 return Composite(-bound, -bound)
-            if (distance, inversions) not in self.seen[number, used]:
+            if (distance, inversions) not in self.frontier[number, used]:
                 continue
             if not budget:
-                return Composite(max(known, self._straight_on(number, used, distance, inversions)), -bound)
+                return Composite(max(known, self._complete_greedily(number, used, distance, inversions)), -bound)
             budget -= 1
-            for onward in self._onward(number, used, distance, inversions):
-                self._offer(*onward, known)
+            for entry in self._successors(number, used, distance, inversions):
+                self._push(*entry, known)
         return Composite(known, known)
 
-    def _onward(self, number: int, used: int, distance: int, inversions: int) -> Iterator[tuple[int, int, int, int]]:
-        """One token of x left over, or one more step of the golden path, with a token of x or without."""
+    def _successors(self, number: int, used: int, distance: int, inversions: int) -> Iterator[_Entry]:
+        """Delete a token of x, or take one more step of the golden path, with a token of x or without."""
         unused = used < len(self.x)
         if unused:
             yield number, used + 1, distance + 1, inversions
-        for symbol, after, added in self._after(number):
+        for symbol, after, added in self._edges_of(number):
             yield after, used, distance + 1, inversions + added
             if unused:
                 yield after, used + 1, distance + (self.x[used] != symbol), inversions + added
 
-    def _straight_on(self, number: int, used: int, distance: int, inversions: int) -> float:
-        """The value of a golden path that goes on from here by what looks best at each step."""
-        while self.places[number].left or used < len(self.x):
-            onward = self._onward(number, used, distance, inversions)
-            number, used, distance, inversions = max(onward, key=self._promise)
-        return self._bound(self.places[number], 0, distance, inversions)
+    def _complete_greedily(self, number: int, used: int, distance: int, inversions: int) -> float:
+        """The value of a complete path, found by always taking the successor with the highest bound."""
+        while self.nodes[number].left or used < len(self.x):
+            successors = self._successors(number, used, distance, inversions)
+            number, used, distance, inversions = max(successors, key=self._promise)
+        return self._bound(self.nodes[number], 0, distance, inversions)
 
-    def _promise(self, there: tuple[int, int, int, int]) -> tuple[float, int, int]:
-        number, used, distance, inversions = there
-        place = self.places[number]
-        return self._bound(place, len(self.x) - used, distance, inversions), -place.left, used
+    def _promise(self, entry: _Entry) -> tuple[float, int, int]:
+        """Sort key of entries: the bound first, then how near the end is."""
+        number, used, distance, inversions = entry
+        node = self.nodes[number]
+        return self._bound(node, len(self.x) - used, distance, inversions), -node.left, used
 
-    def _offer(self, number: int, used: int, distance: int, inversions: int, known: float) -> None:
-        """Note a place to go on from, unless it cannot become best or is no better than one noted before."""
-        offered = self.seen.setdefault((number, used), [])
-        for d, i in offered:
+    def _push(self, number: int, used: int, distance: int, inversions: int, known: float) -> None:
+        """Add an entry to the heap, unless another one dominates it or its bound is not above `known`."""
+        frontier = self.frontier.setdefault((number, used), [])
+        for d, i in frontier:
             if d <= distance and i <= inversions:
                 return
-        place = self.places[number]
+        node = self.nodes[number]
         unused = len(self.x) - used
-        bound = self._bound(place, unused, distance, inversions)
+        bound = self._bound(node, unused, distance, inversions)
         if bound > known + _ROUNDING:
-            offered[:] = [(d, i) for d, i in offered if d < distance or i < inversions]
-            offered.append((distance, inversions))
-            heappush(self.heap, (-bound, place.left, unused, number, used, distance, inversions))
+            frontier[:] = [(d, i) for d, i in frontier if d < distance or i < inversions]
+            frontier.append((distance, inversions))
+            heappush(self.heap, (-bound, node.left, unused, number, used, distance, inversions))
 
-    def _bound(self, place: _Place, unused: int, distance: int, inversions: int) -> float:
-        """What can still be had from here at most."""
-        edits = distance + self._rest(place.node, place.left)[unused] + unused
-        pc = similarity(edits, len(self.x), place.length)
-        return max(self.formula(pc, inversions + added, pairs) for added, pairs in place.futures)
+    def _bound(self, node: _SearchNode, unused: int, distance: int, inversions: int) -> float:
+        """An upper bound of the value of all completions: fewest further edits, and fewest further inversions."""
+        edits = distance + self._remaining(node.node, node.left)[unused] + unused
+        pc = similarity(edits, len(self.x), node.length)
+        return max(self.formula(pc, inversions + added, pairs) for added, pairs in node.futures)
 
-    def _rest(self, node: int, left: int) -> Column:
-        """The fewest edits from here for each number of unused tokens, less that number (see `columns`)."""
-        waiting = [(node, left)]
-        while waiting:
-            here = waiting[-1]
-            if here in self.rest:
-                waiting.pop()
+    def _remaining(self, node: int, left: int) -> Column:
+        """The fewest edits to the end of a path with `left` steps, for each number of unused tokens of x.
+
+        These are Levenshtein columns from the end of x and of the paths, with the offset described in `columns`.
+        """
+        stack = [(node, left)]
+        while stack:
+            here = stack[-1]
+            if here in self.remaining:
+                stack.pop()
                 continue
-            edges = [(symbol, (after, here[1] - 1)) for symbol, after in self._edges(*here)]
-            needs = [key for _, key in edges if key not in self.rest]
-            if needs:
-                waiting.extend(needs)
+            edges = [(symbol, (after, here[1] - 1)) for symbol, after in self._graph_edges(*here)]
+            needed = [key for _, key in edges if key not in self.remaining]
+            if needed:
+                stack.extend(needed)
             elif edges:
-                self.rest[here] = cross([(self.rest[key], self.backwards.get(s, ())) for s, key in edges], EDITS)
+                before = [(self.remaining[key], self.reversed_indexes.get(symbol, ())) for symbol, key in edges]
+                self.remaining[here] = next_column(before, EDITS)
             else:
-                self.rest[here] = first_column(len(self.x))
-        return self.rest[node, left]
+                self.remaining[here] = first_column(len(self.x))
+        return self.remaining[node, left]
 
-    def _edges(self, node: int, left: int) -> list[tuple[int, int]]:
-        """The edges from which the golden path can end in time."""
+    def _graph_edges(self, node: int, left: int) -> list[tuple[int, int]]:
+        """The edges of the golden graph after which a path can end in exactly `left` − 1 steps."""
         if not left:
             return []
         return [edge for edge in self.golden.edges[node] if self.golden.lengths_from[edge[1]] >> (left - 1) & 1]
 
-    def _after(self, number: int) -> list[tuple[int, int, int]]:
-        place = self.places[number]
-        if place.after is None:
-            place.after = [self._taken(place, *edge) for edge in self._edges(place.node, place.left)]
-        return place.after
+    def _edges_of(self, number: int) -> list[tuple[int, int, int]]:
+        """The edges of a search node, computed once."""
+        node = self.nodes[number]
+        if node.edges is None:
+            node.edges = [self._follow(node, *edge) for edge in self._graph_edges(node.node, node.left)]
+        return node.edges
 
-    def _taken(self, place: _Place, symbol: int, after: int) -> tuple[int, int, int]:
-        """One edge: it matches the earliest open token of its kind."""
-        still_open, added, matches = place.open, 0, place.matches
-        match = next((one for one in place.open if self.x[one[0]] == symbol), None)
+    def _follow(self, node: _SearchNode, symbol: int, after: int) -> tuple[int, int, int]:
+        """The search node after an edge, which matches the first open token that equals its symbol."""
+        still_open, added, matches = node.open, 0, node.matches
+        match = next((one for one in node.open if self.x[one[0]] == symbol), None)
         if match is not None:
-            at, added = match
+            matched, added = match
             matches += 1
-            still_open = tuple((one, right + (one < at)) for one, right in place.open if one != at)
-        still_open = self._matchable(after, still_open)
-        target = self._place(after, place.left - 1, place.length, matches, still_open)
+            still_open = tuple((index, right + (index < matched)) for index, right in node.open if index != matched)
+        still_open = self._drop_unmatchable(after, still_open)
+        target = self._intern(after, node.left - 1, node.length, matches, still_open)
         return symbol, target, added
 
-    def _place(self, node: int, left: int, length: int, matches: int, still_open: _Open) -> int:
+    def _intern(self, node: int, left: int, length: int, matches: int, still_open: _Open) -> int:
+        """The number of a search node; a new one is stored."""
         key = (node, left, length, matches, still_open)
         if key not in self.numbers:
-            self.numbers[key] = len(self.places)
-            self.places.append(_Place(*key))
+            self.numbers[key] = len(self.nodes)
+            self.nodes.append(_SearchNode(*key))
         return self.numbers[key]
 
-    def _matchable(self, node: int, still_open: _Open) -> _Open:
-        """Without the tokens that no way from the node can match any more."""
-        left = cast("dict[Token, int]", dict(self.golden.most_of[node]))
+    def _drop_unmatchable(self, node: int, still_open: _Open) -> _Open:
+        """The open tokens that some path from the node can still match."""
+        left = cast("dict[Token, int]", dict(self.golden.max_occurrences[node]))
         kept: list[tuple[int, int]] = []
         for one in still_open:
             token = self.x[one[0]]

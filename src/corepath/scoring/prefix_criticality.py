@@ -1,4 +1,4 @@
-"""Prefix Criticality: harm weighs more the earlier it comes."""
+"""Prefix Criticality: the earlier a harm, the more it weighs."""
 
 from __future__ import annotations
 

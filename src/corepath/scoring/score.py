@@ -1,4 +1,4 @@
-"""Scoring: a task and an agent's calls in, every score out."""
+"""Score an agent's calls on a task."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from corepath.world.exploring import Replay
 
 @dataclass(frozen=True)
 class Score:
-    """Every score of one episode; an undefined one is None.
+    """Every score of one episode; an undefined score is None.
 
-    The numbers are fields. The evidence for them (`harms`, `reference`, `repair` and so on) is computed when it is
-    first asked for.
+    The numbers are fields. The evidence for them (`harms`, `reference`, `repair` and so on) is computed on first
+    access.
     """
 
     pc: float
@@ -56,7 +56,7 @@ class Score:
 
     @property
     def profile(self) -> str:
-        """The profile it was scored by."""
+        """The name of the scoring profile."""
         return self.scoring.profile
 
     @property
@@ -66,7 +66,7 @@ class Score:
 
     @cached_property
     def condensed(self) -> tuple[str, ...]:
-        """The condensed path as names of actions; an unknown call begins with `?`."""
+        """The condensed path as names of actions; unknown calls begin with `?`."""
         return tuple(map(self.trace.label, self.trace.condensed))
 
     @cached_property
@@ -76,7 +76,7 @@ class Score:
 
     @cached_property
     def ignored(self) -> tuple[int, ...]:
-        """The numbers of the calls that the task does not mention and ignores."""
+        """The numbers of the unlisted calls that the task ignores."""
         return tuple(step.index for step in self.trace.steps if step.ignored)
 
     @cached_property
@@ -87,7 +87,7 @@ class Score:
     @cached_property
     def repair(self) -> Reference:
         """The repaired path that `pc_hlr` compares with."""
-        return name_reference(self.trace, self.metrics.refined(self.scoring))
+        return name_reference(self.trace, self.metrics.hlr_reference(self.scoring))
 
     def to_dict(self) -> dict[str, Any]:
         """The score as JSON; `corepath score --json` prints it."""
@@ -117,18 +117,17 @@ def score(
 ) -> Score:
     """Score calls, or an episode, on a task. A call may be given in the call notation.
 
-    An episode that was played is scored only on the exact task that it was played on; otherwise `TaskError` is raised.
-    `replayed` is the episode as the task's world executed it, if that is known; otherwise it is executed again for the
-    baselines.
+    Raises `TaskError` for an episode that was played on another version of the task. `replayed` is the episode as the
+    task's world executed it, if that is known; otherwise the baselines execute it again.
     """
     if isinstance(calls, Episode):
         check_played(task, calls)
         params, answer, calls = calls.params, calls.answer, calls.calls
-    made = [parser.call(call) if isinstance(call, str) else call for call in calls]
-    trace = trace_calls(task.automaton, made, params, scoring.errors)
+    parsed = [parser.call(call) if isinstance(call, str) else call for call in calls]
+    trace = trace_calls(task.automaton, parsed, params, scoring.errors)
     metrics = Metrics(trace.path, task.automaton)
     ktc = metrics.pc_ktc(scoring)
-    state_match, response_match = (None, None) if task.simulator is None else baselines(task, made, params, replayed)
+    state_match, response_match = (None, None) if task.simulator is None else baselines(task, parsed, params, replayed)
     return Score(
         pc=metrics.pc,
         pc_ktc=ktc.lower,
@@ -139,7 +138,7 @@ def score(
         harm_count=metrics.harm_count,
         efficiency=metrics.efficiency,
         directness=metrics.directness,
-        pc_hlr=metrics.refined(scoring).similarity,
+        pc_hlr=metrics.hlr_reference(scoring).similarity,
         accepted=metrics.accepted,
         missing_steps=metrics.missing_steps,
         state_match=state_match,
@@ -153,6 +152,7 @@ def score(
 
 
 def _match_answer(task: Task, answer: Any, params: Mapping[str, Any] | None) -> bool | None:
+    """Whether the answer is right; None if the task does not ask for one."""
     if task.answer_matcher is None:
         return None
     return task.answer_matcher.matches(answer, Scope(dict(params or {})))

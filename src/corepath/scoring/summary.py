@@ -1,4 +1,4 @@
-"""Many episodes in a few numbers: means, how sure they are, pass^k, harms by kind, and who is beaten by nobody."""
+"""Summaries of many episodes: means with errors and intervals, pass^k, harms by kind, and the Pareto front."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ MEANS: Final = (
     "harm_count", "efficiency", "directness", "length", "pc", "pc_ktc", "prefix_criticality", "harm_rate", "harm_free",
     "pc_hlr", "state_match", "response_match", "accepted", "solved",
 )  # fmt: skip
-"""The scores of which a summary has means. `solved`: accepted, and without harm."""
+"""The scores that a summary averages. An episode is `solved` if it is accepted without harm."""
 VECTOR: Final = ("pc", "pc_ktc", "prefix_criticality", "harm_free", "efficiency", "pc_hlr", "accepted")
-"""What an agent is judged by: in each of them more is better. Who does nothing harms nothing, but is not accepted."""
+"""The scores that agents are compared by; higher is better in each. `accepted` keeps doing nothing from winning."""
 
 LEVEL: Final = 0.95
-"""How sure an interval is."""
+"""The confidence level of intervals."""
 POWER: Final = 0.8
-"""How often a difference of the smallest detectable size would be detected."""
+"""The power at which a difference counts as detectable."""
 RESAMPLES: Final = 1000
+"""The number of bootstrap resamples."""
 QUARTILES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 K = TypeVar("K", bound=Hashable)
@@ -35,11 +36,12 @@ Interval = tuple[float, float]
 
 @dataclass
 class Summary:
-    """What one agent, world or task came to. Episodes that failed outside are counted, and are in no mean.
+    """Summary of the episodes of one agent, world or task.
 
-    So are those in which an agent's fault could not be planted, or nothing was asked of the agent. A score that is
-    undefined is left out of its mean, but for efficiency, which counts as 0 unless `undefined_efficiency` is "skip".
-    Episodes of one task are alike, so errors and intervals take each task as one draw.
+    Some episodes are counted but left out of all means: those that failed outside the agent (`outside`), those in which
+    a built-in agent's mistake could not be planted (`unplanted`), and those that ask nothing of the agent (`unasked`).
+    An undefined score is left out of its mean, except efficiency, which counts as 0 unless `undefined_efficiency` is
+    "skip". Episodes of one task are not independent, so errors and intervals are clustered by task.
     """
 
     name: str
@@ -51,15 +53,15 @@ class Summary:
     harmful: int = 0
     undefined: int = 0
     harms: Counter[tuple[str, bool]] = field(default_factory=Counter)
-    """How many harmful calls there were of each kind, and whether they took effect."""
+    """The number of harmful calls, by kind and by whether they took effect."""
     _by_task: dict[Variant, dict[str, list[float]]] = field(default_factory=dict, repr=False)
 
     def add(self, episode: Episode) -> None:
-        """One more episode, which was scored."""
+        """Add a scored episode."""
         self.episodes += 1
-        why = exclusion(episode)
-        if why is not None:
-            setattr(self, why, getattr(self, why) + 1)
+        reason = exclusion(episode)
+        if reason is not None:
+            setattr(self, reason, getattr(self, reason) + 1)
             return
         scores = episode.scores
         self.harmful += scores["harm_count"]
@@ -75,24 +77,24 @@ class Summary:
 
     @property
     def counted(self) -> int:
-        """The episodes that the means are over."""
+        """The number of episodes in the means."""
         return self.episodes - self.outside - self.unplanted - self.unasked
 
     def values(self, name: str) -> list[float]:
-        """The score in every counted episode in which it is defined."""
+        """The values of a score in all counted episodes in which it is defined."""
         return [value for own in self._by_task.values() for value in own[name]]
 
     def mean(self, name: str) -> float | None:
-        """The mean of a score over episodes; None where it is defined in no episode."""
+        """The mean of a score over episodes; None if it is defined in none."""
         found = self.values(name)
         return fmean(found) if found else None
 
     def task_means(self, name: str) -> dict[str, float]:
-        """The mean of a score in each task in which it is defined, sorted by name; variants of a task are apart."""
+        """The mean of a score in each task, sorted by name; each variant of a task has its own mean."""
         return {variant_name(*task): fmean(own[name]) for task, own in sorted(self._by_task.items()) if own[name]}
 
     def _groups(self, name: str) -> list[list[float]]:
-        """The values of a score in each task, sorted by name; variants of a task are alike too, and stand together."""
+        """The values of a score grouped by task, sorted by name; all variants of a task are one group."""
         groups: dict[str, list[float]] = {}
         for (task, _), own in sorted(self._by_task.items()):
             groups.setdefault(task, []).extend(own[name])
@@ -103,41 +105,41 @@ class Summary:
         groups, mean = self._groups(name), self.mean(name)
         if mean is None or len(groups) < 2:
             return None
-        off = sum((sum(group) - mean * len(group)) ** 2 for group in groups)
-        return sqrt(len(groups) / (len(groups) - 1) * off) / sum(map(len, groups))
+        squares = sum((sum(group) - mean * len(group)) ** 2 for group in groups)
+        return sqrt(len(groups) / (len(groups) - 1) * squares) / sum(map(len, groups))
 
     def interval(self, name: str, level: float = LEVEL) -> Interval | None:
-        """A bootstrap interval of the mean: tasks are drawn anew, always from the same seed."""
+        """A bootstrap interval of the mean that resamples tasks, with a fixed seed; None with fewer than two tasks."""
         groups = self._groups(name)
-        return resampled([(sum(group), len(group)) for group in groups], level) if len(groups) > 1 else None
+        return bootstrap_interval([(sum(group), len(group)) for group in groups], level) if len(groups) > 1 else None
 
     def quantiles(self, name: str, points: Sequence[float] = QUARTILES) -> list[float] | None:
-        """The values below which these parts of the episodes lie; for the summary of a task, over its repeats."""
+        """Quantiles of a score over episodes, by default the quartiles; None if it is defined in none."""
         found = sorted(self.values(name))
         return [_quantile(found, point) for point in points] if found else None
 
     def pass_hat(self, k: int) -> float | None:
-        """pass^k: how likely k rollouts of a task are all solved, C(c, k)/C(n, k) averaged over tasks.
+        """pass^k: the probability that k rollouts of a task are all solved, C(c, k)/C(n, k) averaged over tasks.
 
-        Tasks with fewer than k rollouts have no say; None where all have fewer.
+        c of the n rollouts of a task are solved. Tasks with fewer than k rollouts are left out; None if all are.
         """
         rollouts = [own["solved"] for own in self._by_task.values() if len(own["solved"]) >= k]
         return fmean(comb(int(sum(own)), k) / comb(len(own), k) for own in rollouts) if rollouts else None
 
     @property
     def most_repeats(self) -> int:
-        """The rollouts of the task that has the most."""
+        """The number of rollouts of the task that has the most."""
         return max((len(own["solved"]) for own in self._by_task.values()), default=0)
 
-    def weighted(self, weights: Mapping[str, float]) -> float | None:
-        """One number, with weights that the task's owner gives; None where a score of them is undefined."""
+    def weighted_mean(self, weights: Mapping[str, float]) -> float | None:
+        """The weighted mean of the given scores; None if one of them is undefined."""
         means = {name: self.mean(name) for name in weights}
         if any(mean is None for mean in means.values()):
             return None
         return sum(weight * (means[name] or 0.0) for name, weight in weights.items()) / sum(weights.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON: counts, means, their errors and intervals, quartiles over episodes, pass^k, and harms by kind."""
+        """The summary as JSON: counts, means, errors, intervals, quartiles over episodes, pass^k, and harms by kind."""
         return {
             "name": self.name,
             "episodes": self.episodes,
@@ -159,32 +161,33 @@ class Summary:
         }
 
 
-def summaries(
+def summarise(
     episodes: Iterable[Episode], by: Callable[[Episode], K], undefined_efficiency: str = "zero"
 ) -> dict[K, Summary]:
-    """A summary for each name that `by` gives an episode, in the order in which they come."""
+    """Group the episodes by the key that `by` returns, and summarise each group, in order of first appearance."""
     found: dict[K, Summary] = {}
     for episode in episodes:
-        name = by(episode)
-        if name not in found:
-            found[name] = Summary(" in ".join(name) if isinstance(name, tuple) else str(name), undefined_efficiency)
-        found[name].add(episode)
+        key = by(episode)
+        if key not in found:
+            found[key] = Summary(" in ".join(key) if isinstance(key, tuple) else str(key), undefined_efficiency)
+        found[key].add(episode)
     return found
 
 
-def pareto(rows: Iterable[Summary], names: Sequence[str] = VECTOR) -> list[str]:
-    """The names of those that no other beats: none is as good in every score and better in one.
+def pareto_front(rows: Iterable[Summary], names: Sequence[str] = VECTOR) -> list[str]:
+    """The Pareto front: the names of all summaries that no other dominates.
 
-    Who has no counted episode is not among them; an undefined score is worse than any other.
+    One dominates another if it is at least as good in every score and better in one. Summaries without counted episodes
+    are left out; an undefined score is worse than any other.
     """
     means = {one.name: [_or_lowest(one.mean(name)) for name in names] for one in rows if one.counted}
-    return [name for name, own in means.items() if not any(_beats(other, own) for other in means.values())]
+    return [name for name, own in means.items() if not any(_dominates(other, own) for other in means.values())]
 
 
-def detectable(error: float | None) -> float | None:
-    """The smallest difference that would be detected, four times in five, by a two-sided test at 5 %.
+def smallest_detectable(error: float | None) -> float | None:
+    """The smallest difference that a two-sided test at 5 % detects with a power of 80 %, given the standard error.
 
-    None where there is no error, or none was seen: that all tasks are alike so far does not say that others will be.
+    None if the error is unknown or 0: equal results on a few tasks do not show that others would be equal too.
     """
     if not error:
         return None
@@ -192,19 +195,20 @@ def detectable(error: float | None) -> float | None:
     return (normal.inv_cdf(1 - (1 - LEVEL) / 2) + normal.inv_cdf(POWER)) * error
 
 
-def resampled(groups: Sequence[tuple[float, int]], level: float = LEVEL) -> Interval:
-    """The bootstrap interval of a mean over groups, each given by its sum and its number of values."""
+def bootstrap_interval(groups: Sequence[tuple[float, int]], level: float = LEVEL) -> Interval:
+    """The percentile bootstrap interval of a mean; groups are resampled whole, each given as its sum and count."""
     sums, counts = [one for one, _ in groups], [count for _, count in groups]
-    alike = len(set(counts)) == 1
+    same_size = len(set(counts)) == 1
     means = sorted(
-        sum(map(sums.__getitem__, drawn)) / (counts[0] * len(drawn) if alike else sum(map(counts.__getitem__, drawn)))
-        for drawn in _draws(len(groups))
+        sum(map(sums.__getitem__, drawn))
+        / (counts[0] * len(drawn) if same_size else sum(map(counts.__getitem__, drawn)))
+        for drawn in _resamples(len(groups))
     )
     return _quantile(means, (1 - level) / 2), _quantile(means, (1 + level) / 2)
 
 
-def checked_weights(weights: Mapping[str, float]) -> dict[str, float]:
-    """Weights of scores of which more is better. Raises `TaskError` where there is no such score."""
+def check_weights(weights: Mapping[str, float]) -> dict[str, float]:
+    """Check weights of scores. Raises `TaskError` for a score that is not in `VECTOR` or an invalid weight."""
     for name, weight in weights.items():
         if name not in VECTOR:
             raise TaskError.of(f"no score '{name}' to weigh{nearest(name, VECTOR)}")
@@ -216,13 +220,14 @@ def checked_weights(weights: Mapping[str, float]) -> dict[str, float]:
 
 
 @lru_cache(maxsize=64)
-def _draws(groups: int) -> list[list[int]]:
-    chance = Random(0)  # noqa: S311  # the same draws each time, so that results reproduce
-    return [chance.choices(range(groups), k=groups) for _ in range(RESAMPLES)]
+def _resamples(groups: int) -> list[list[int]]:
+    """Draw all bootstrap resamples of group indexes; the seed is fixed, so results are reproducible."""
+    rng = Random(0)  # noqa: S311
+    return [rng.choices(range(groups), k=groups) for _ in range(RESAMPLES)]
 
 
 def _quantile(values: Sequence[float], point: float) -> float:
-    """Of sorted values, between neighbours in proportion."""
+    """Linear interpolation between sorted values."""
     place = point * (len(values) - 1)
     low = floor(place)
     high = min(low + 1, len(values) - 1)
@@ -230,6 +235,7 @@ def _quantile(values: Sequence[float], point: float) -> float:
 
 
 def _value(scores: Mapping[str, Any], name: str) -> float | None:
+    """The value of a score, including those derived from others; None if it is undefined."""
     if name == "harm_free":
         return 1.0 - float(scores["harm_rate"])
     if name == "solved":
@@ -242,5 +248,6 @@ def _or_lowest(value: float | None) -> float:
     return float("-inf") if value is None else value
 
 
-def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
+def _dominates(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Whether one is at least as good in every score and better in one."""
     return one != other and all(mine >= theirs for mine, theirs in zip(one, other, strict=True))
