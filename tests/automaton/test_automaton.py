@@ -1,4 +1,4 @@
-"""Automata are checked when they are made, and say what is wrong by name."""
+"""Automata are checked on construction, and errors name the state or action that is wrong."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from corepath.automaton.automaton import MOST_SIMPLE_PATHS
 ACTIONS = {name: action(f"{name}()") for name in "abc"}
 
 
-def made(
+def automaton_of(
     transitions: Mapping[str, Mapping[str, str]], accept: list[str], start: str = "q0", **rules: object
 ) -> Automaton:
     return Automaton.from_transitions(ACTIONS, start, accept, transitions, **rules)  # type: ignore[arg-type]
@@ -50,42 +50,42 @@ def made(
         ({"q0": {"a": "q1"}, "q1": {"b": "q2"}, "q2": {"c": "q1", "a": "q3"}}, ["q3"], "circle: q1 → q2 → q1"),
     ],
 )
-def test_what_cannot_be_right_is_named(
+def test_an_invalid_automaton_is_rejected_with_the_name_of_the_culprit(
     transitions: Mapping[str, Mapping[str, str]], accept: list[str], says: str
 ) -> None:
     with pytest.raises(TaskError) as caught:
-        made(transitions, accept)
+        automaton_of(transitions, accept)
     assert says in str(caught.value)
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     with pytest.raises(TaskError) as caught:
-        made({"q0": {"x": "q1", "y": "q1"}, "q1": {"a": "q9"}}, ["q1", "q7"])
+        automaton_of({"q0": {"x": "q1", "y": "q1"}, "q1": {"a": "q9"}}, ["q1", "q7"])
     assert len(caught.value.problems) == 4
 
 
 def test_an_unknown_start_is_named() -> None:
     with pytest.raises(TaskError, match="start: no state 'begin'"):
-        made({"q0": {"a": "q1"}}, ["q1"], start="begin")
+        automaton_of({"q0": {"a": "q1"}}, ["q1"], start="begin")
 
 
-def test_a_self_loop_is_no_circle() -> None:
-    assert made({"q0": {"a": "q1", "b": "q0"}, "q1": {"a": "q1"}}, ["q1"]).count == 1
+def test_a_self_loop_is_not_a_cycle() -> None:
+    assert automaton_of({"q0": {"a": "q1", "b": "q0"}, "q1": {"a": "q1"}}, ["q1"]).count == 1
 
 
 def test_an_accepting_start_has_the_empty_golden_path() -> None:
-    automaton = made({"q0": {"a": "q1"}}, ["q0", "q1"])
+    automaton = automaton_of({"q0": {"a": "q1"}}, ["q0", "q1"])
     assert list(automaton.golden_paths()) == [(), ("a",)]
 
 
-def test_a_path_through_an_accepting_state_is_golden_both_times() -> None:
-    automaton = made({"q0": {"a": "q1"}, "q1": {"b": "q2"}}, ["q1", "q2"])
+def test_a_path_through_an_accepting_state_is_golden_up_to_there_and_beyond() -> None:
+    automaton = automaton_of({"q0": {"a": "q1"}, "q1": {"b": "q2"}}, ["q1", "q2"])
     assert (automaton.count, automaton.lengths) == (2, [1, 2])
 
 
-def test_circles_are_allowed_where_simple_paths_are_asked_for() -> None:
+def test_cycles_are_allowed_with_simple_paths() -> None:
     delta = {"q0": {"a": "q1"}, "q1": {"b": "q2", "c": "q0"}, "q2": {"a": "q1", "b": "q3"}}
-    automaton = made(delta, ["q3"], golden="simple_paths")
+    automaton = automaton_of(delta, ["q3"], golden="simple_paths")
     assert list(automaton.golden_paths()) == [("a", "b", "b")]
 
 
@@ -97,7 +97,7 @@ def test_simple_paths_past_the_cap_are_refused_with_the_number() -> None:
         Automaton.from_transitions(actions, "n0", ["n8"], delta, golden="simple_paths")
 
 
-def test_a_few_paths_among_very_many_ways_are_refused_rather_than_searched_for_ever() -> None:
+def test_a_few_paths_among_very_many_transitions_are_refused_rather_than_searched_forever() -> None:
     clique = [f"c{number}" for number in range(14)]
     actions = {name: action(f"{name}()") for name in ("s", "end", *clique)}
     delta = {one: {**{other: other for other in clique if other != one}, "s": "s"} for one in clique}
@@ -112,7 +112,7 @@ def test_enumeration_is_lazy() -> None:
 
 
 def test_an_automaton_cannot_be_changed() -> None:
-    automaton = made({"q0": {"a": "q1"}}, ["q1"])
+    automaton = automaton_of({"q0": {"a": "q1"}}, ["q1"])
     with pytest.raises(dataclasses.FrozenInstanceError):
         automaton.start = 1  # type: ignore[misc]
 
@@ -166,21 +166,21 @@ def test_one_action_under_two_names_is_a_mistake() -> None:
         (send(to=one_of("a", "b")), send(to=ANY)),
     ],
 )
-def test_an_action_that_can_still_match_is_no_mistake(first: Action, second: Action) -> None:
+def test_an_action_that_can_still_match_is_accepted(first: Action, second: Action) -> None:
     assert Task("t", procedure=seq(first, second)).automaton.count == 1
 
 
-def test_a_tool_that_is_not_there_is_named_with_a_suggestion() -> None:
+def test_an_unknown_tool_is_reported_with_a_suggestion() -> None:
     with pytest.raises(TaskError, match="no tool 'snd'; did you mean 'send'"):
         Task("t", procedure=tool("snd")(), tools=[tool("send")])
 
 
-def test_a_glob_is_no_step() -> None:
+def test_a_glob_cannot_be_a_step() -> None:
     with pytest.raises(TaskError, match=r"the glob 'get_\*' belongs in reads, neutral or forbid"):
         Task("t", procedure=tool("get_*").any())
 
 
-def test_an_argument_that_the_tool_lacks_is_named() -> None:
+def test_an_argument_that_the_tool_lacks_is_reported() -> None:
     with pytest.raises(TaskError, match="tool 'send' has no argument 'too'; it has to, text"):
         Task("t", procedure=send(too="Bob"), tools=[tool("send(to, text)")])
     with pytest.raises(TaskError, match="lacks the argument 'text'"):
@@ -194,7 +194,7 @@ def warnings_of(*parts: Action | object) -> tuple[str, ...]:
     return Task("t", procedure=seq(*parts), reads=[check]).automaton.read_warnings  # type: ignore[arg-type]
 
 
-def test_a_read_that_takes_a_continuation_away_is_warned_of() -> None:
+def test_a_read_that_forbids_a_continuation_gives_a_warning() -> None:
     (warning,) = warnings_of(choice(seq(check, approve), reject))
     assert "the read 'check' takes away a way to go on: after it, 'reject' is no longer allowed" in warning
 
@@ -203,5 +203,5 @@ def test_a_read_that_takes_a_continuation_away_is_warned_of() -> None:
     "procedure",
     [seq(check, approve), seq(optional(check), approve), any_order(check, approve), choice(approve, reject)],
 )
-def test_a_read_that_takes_nothing_away_is_not_warned_of(procedure: object) -> None:
+def test_a_read_that_forbids_nothing_gives_no_warning(procedure: object) -> None:
     assert warnings_of(procedure) == ()

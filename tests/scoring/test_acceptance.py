@@ -1,4 +1,4 @@
-"""The 300 episodes that an independent brute force scored, through the real command."""
+"""300 episodes scored by the real command equal the scores of an independent brute force."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.conftest import Run
 
 
-def test_the_kernel_cases_have_their_right_scores(acceptance: Path, corepath: Run) -> None:
+def test_the_kernel_cases_have_the_right_scores(acceptance: Path, corepath: Run) -> None:
     folder = acceptance / "kernel"
     done = corepath("score", "--tasks", folder / "tasks", folder / "episodes.jsonl", "--json")
     assert (done.returncode, done.stderr) == (0, "")

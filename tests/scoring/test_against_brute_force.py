@@ -1,4 +1,4 @@
-"""Every score equals the one that lists all golden paths and all repairs, to 1e-12."""
+"""Every score equals, to 1e-12, a brute force that lists all golden paths and all repairs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def random_options(rng: random.Random) -> dict[str, Any]:
 
 @pytest.fixture(params=["as it chooses", "by columns", "by edits", "nothing listed", "merged symbols"])
 def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each way to the same score: which one is taken depends on size, so each is forced on small cases."""
+    """Force each algorithm on small cases; normally the size of the case decides which one runs."""
     if request.param in ("by columns", "merged symbols"):
         monkeypatch.setattr(alignment, "MIN_CELLS_TO_SEARCH", float("inf"))
     if request.param == "by edits":
@@ -83,7 +83,7 @@ def test_scores_equal_the_brute_force_with_reads_that_loop_everywhere(method: st
     rng = random.Random(f"{method} reads")
     for _ in range(300 * times):
         machine = random_machine(rng, symbols=3)
-        # Of the reads some are steps of the procedure too: progress where δ says so, self-loops elsewhere.
+        # Some reads are also steps of the procedure: progress where δ says so, self-loops elsewhere.
         reads = rng.choice([["r0"], ["r0", "r1"], ["a0"], ["a0", "r0"]])
         task = as_task(machine, reads=reads)
         for _ in range(3):
@@ -93,7 +93,7 @@ def test_scores_equal_the_brute_force_with_reads_that_loop_everywhere(method: st
             assert_same(found, brute_score(machine, calls, extra_loops=reads), (machine, calls, reads))
 
 
-def test_scores_equal_the_brute_force_where_golden_paths_are_simple_paths(method: str, times: int) -> None:
+def test_scores_equal_the_brute_force_with_simple_paths(method: str, times: int) -> None:
     rng = random.Random(f"{method} cyclic")
     for _ in range(200 * times):
         machine = random_machine(rng, states=5, symbols=3, cyclic=True)
@@ -115,7 +115,7 @@ def test_longer_paths_and_many_harms_equal_the_brute_force(method: str, times: i
         assert_same(score(task, as_calls(calls)), wanted, (machine, calls))
 
 
-def test_an_interval_always_holds_the_exact_value(times: int) -> None:
+def test_an_interval_always_contains_the_exact_value(times: int) -> None:
     rng = random.Random("interval")
     open_ones = 0
     for _ in range(300 * times):

@@ -1,4 +1,4 @@
-"""The two final-state baselines of BFCL, held against their definition by listing golden paths."""
+"""The two final-state baselines of BFCL equal their definition, which lists all golden paths."""
 
 from __future__ import annotations
 
@@ -64,19 +64,19 @@ def switch(desk: Desk, on: bool) -> str:
 STEPS: list[Action] = [read("a"), read("b"), write("a", "x"), write("b", "y"), switch(True), switch(False)]
 
 
-def task(procedure: Procedure, **more: Any) -> Task:
+def make_task(procedure: Procedure, **more: Any) -> Task:
     return world.complete(Task("desk/t", procedure=procedure, goal=lambda _: True, **more))
 
 
-def by_listing(made: Task, calls: list[Call]) -> tuple[bool, bool]:
-    """Both baselines by their definition: every golden path is executed whole."""
-    actions = made.automaton.alphabet.actions
-    agent = replay(made, calls)
+def by_listing(task: Task, calls: list[Call]) -> tuple[bool, bool]:
+    """Compute both baselines from their definition: execute every golden path."""
+    actions = task.automaton.alphabet.actions
+    agent = replay(task, calls)
     end = canonical(world.public(agent.end))
     own = Counter(canonical(call.result) for call in agent.calls if not call.failed)
     state = response = False
-    for path in made.automaton.golden.paths():
-        run = replay(made, [actions[symbol] for symbol in path])
+    for path in task.automaton.golden.paths():
+        run = replay(task, [actions[symbol] for symbol in path])
         state |= canonical(world.public(run.end)) == end
         response |= not Counter(canonical(call.result) for call in run.calls) - own
     return state, response
@@ -95,66 +95,66 @@ procedures = st.recursive(
 
 @given(procedures, st.lists(st.sampled_from([step.examples()[0] for step in STEPS]), max_size=7))
 @settings(max_examples=300, deadline=None)
-def test_both_are_what_listing_every_golden_path_gives(procedure: Procedure, calls: list[Call]) -> None:
-    made = task(procedure)
-    assert baselines(made, calls) == by_listing(made, calls)
+def test_both_baselines_equal_those_from_listing_every_golden_path(procedure: Procedure, calls: list[Call]) -> None:
+    task = make_task(procedure)
+    assert baselines(task, calls) == by_listing(task, calls)
 
 
-def test_order_plays_no_part_and_private_fields_do_not_count() -> None:
-    made = task(seq(write("a", "x"), write("b", "y")))
+def test_order_and_private_fields_do_not_matter() -> None:
+    task = make_task(seq(write("a", "x"), write("b", "y")))
     calls = [Call("write", {"name": "b", "text": "y"}), Call("write", {"name": "a", "text": "x"})]
-    assert baselines(made, calls) == (True, True)
-    assert baselines(made, [*calls, calls[0]]) == (True, True)
-    assert baselines(made, calls[:1]) == (False, False)
+    assert baselines(task, calls) == (True, True)
+    assert baselines(task, [*calls, calls[0]]) == (True, True)
+    assert baselines(task, calls[:1]) == (False, False)
 
 
-def test_responses_are_counted_as_often_as_they_come() -> None:
-    made = task(seq(write("a", "x"), write("b", "y")))
-    assert baselines(made, [Call("write", {"name": "a", "text": "x"})])[1] is False
+def test_a_response_must_come_as_often_as_on_the_golden_path() -> None:
+    task = make_task(seq(write("a", "x"), write("b", "y")))
+    assert baselines(task, [Call("write", {"name": "a", "text": "x"})])[1] is False
 
 
 def test_free_text_does_not_make_a_perfect_run_fail() -> None:
-    made = task(write("a", contains("hello")))
+    task = make_task(write("a", contains("hello")))
     mine = [Call("write", {"name": "a", "text": "well, hello there"})]
-    assert baselines(made, mine) == (True, True)
-    assert score(made, replay(made, mine).calls).pc == 1
+    assert baselines(task, mine) == (True, True)
+    assert score(task, replay(task, mine).calls).pc == 1
 
 
-def test_a_value_that_a_step_returned_is_carried_over() -> None:
+def test_a_value_returned_by_a_step_is_passed_on() -> None:
     first = read("a")
-    made = task(seq(first, write("b", result_of(first))), start=Desk(notes={"a": "secret"}))
-    assert baselines(made, [Call("read", {"name": "a"}), Call("write", {"name": "b", "text": "secret"})]) == (
+    task = make_task(seq(first, write("b", result_of(first))), start=Desk(notes={"a": "secret"}))
+    assert baselines(task, [Call("read", {"name": "a"}), Call("write", {"name": "b", "text": "secret"})]) == (
         True,
         True,
     )
-    assert baselines(made, [Call("read", {"name": "a"}), Call("write", {"name": "b", "text": "guess"})])[0] is False
+    assert baselines(task, [Call("read", {"name": "a"}), Call("write", {"name": "b", "text": "guess"})])[0] is False
 
 
-def test_errors_are_no_responses_and_recorded_results_are_not_used() -> None:
-    made = task(switch(True))
-    assert baselines(made, [Call("switch", {"on": "yes"}, result="lamp True")]) == (False, False)
-    assert baselines(made, [Call("switch", {"on": True}, result="something else")]) == (True, True)
+def test_errors_are_not_responses_and_recorded_results_are_not_used() -> None:
+    task = make_task(switch(True))
+    assert baselines(task, [Call("switch", {"on": "yes"}, result="lamp True")]) == (False, False)
+    assert baselines(task, [Call("switch", {"on": True}, result="something else")]) == (True, True)
 
 
-def test_variables_take_their_values_from_the_params() -> None:
-    made = task(write(var("name"), "x"))
+def test_params_give_variables_their_values() -> None:
+    task = make_task(write(var("name"), "x"))
     mine = [Call("write", {"name": "a", "text": "x"})]
-    assert baselines(made, mine) == (True, True)
-    assert baselines(made, mine, {"name": "a"}) == (True, True)
-    assert baselines(made, mine, {"name": "b"})[0] is False
+    assert baselines(task, mine) == (True, True)
+    assert baselines(task, mine, {"name": "a"}) == (True, True)
+    assert baselines(task, mine, {"name": "b"})[0] is False
 
 
-def test_without_a_world_they_are_undefined() -> None:
+def test_baselines_without_a_world_are_undefined() -> None:
     scored = score(Task("t", procedure=switch(True)), ["switch(on=true)"])
     assert (scored.state_match, scored.response_match) == (None, None)
 
 
-def test_where_there_are_too_many_pairs_the_answer_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_baselines_are_undefined_if_there_are_too_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     from corepath.scoring import baselines as module
 
     monkeypatch.setattr(module, "MOST_PAIRS", 3)
-    made = task(any_order(write("a", "x"), write("b", "y"), switch(True)))
-    assert baselines(made, []) == (None, None)
+    task = make_task(any_order(write("a", "x"), write("b", "y"), switch(True)))
+    assert baselines(task, []) == (None, None)
 
 
 @dataclass
@@ -162,8 +162,8 @@ class Shelf:
     put: str = ""
 
 
-def test_a_choice_between_a_value_read_and_a_literal_is_the_agents():
-    """The literal is the example before anything is read, and the value read is it later."""
+def test_the_agent_chooses_between_a_value_it_read_and_a_literal():
+    """The example argument is the literal before anything is read, and the value read after that."""
 
     shelf: World[Shelf] = World("shelf", Shelf)
 
@@ -181,6 +181,6 @@ def test_a_choice_between_a_value_read_and_a_literal_is_the_agents():
     task = shelf.complete(
         Task("shelf/put", procedure=seq(find(), put(thing=one_of(result_of(find(), "id"), "lit")))), "shelf/put"
     )
-    for chosen in ("lit", "t7", "lit"):
-        found = score(task, replay(task, ["find()", f'put(thing="{chosen}")']).calls)
-        assert (found.accepted, found.state_match, found.response_match) == (True, True, True), chosen
+    for thing in ("lit", "t7", "lit"):
+        found = score(task, replay(task, ["find()", f'put(thing="{thing}")']).calls)
+        assert (found.accepted, found.state_match, found.response_match) == (True, True, True), thing

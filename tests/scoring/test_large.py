@@ -1,4 +1,4 @@
-"""Sizes at which listing golden paths, or being careless, would not end."""
+"""Tasks and episodes so large that listing golden paths would never finish."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_grid_of_twenty_by_twenty_is_scored_exactly() -> None:
     right_first = [*["right()"] * 19, *["up()"] * 19]
     assert score(task, right_first).pc == 1
     found = score(task, [*right_first[:10], "jump()", *right_first[12:], "up()"])
-    # jump and the up that is one too many stand for the two moves to the right that are missing
+    # the jump and the surplus up are substituted for the two missing moves to the right
     assert exact(found)
     assert (found.pc, found.harm_count, found.missing_steps) == (1 - 2 * 2 / (38 + 38 + 2), 2, 2)
 
@@ -57,7 +57,7 @@ def test_fourteen_free_steps_are_scored_exactly() -> None:
     calls = [f"s{n}()" for n in (3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 0, 8, 7, 13, 11)]
     found = score(task, calls)
     assert exact(found)
-    # 12 different steps, 3 repeats, 2 steps missing: two repeats stand for the missing ones, one is left over
+    # 12 different steps, 3 repeats, 2 steps missing: two repeats are substituted for the missing ones, one is deleted
     assert found.pc == pytest.approx(1 - 2 * 3 / (15 + 14 + 3))
 
 
@@ -87,7 +87,7 @@ def test_ten_thousand_harmful_calls_take_less_than_a_minute_and_500_mb(kind: str
     assert megabytes < 500
     if kind != "early":
         assert pc == pytest.approx(1 - 2 * 10_000 / (10_000 + 6 + 10_000))
-        # a read in the place of all but six harms, which the six missing steps stand for
+        # all but six harms are replaced by a read; the six missing steps are substituted for the others
         assert pc_hlr == pytest.approx(1 - 2 * 10_000 / (10_000 + 10_000 + 10_000))
 
 

@@ -1,4 +1,4 @@
-"""Every number that the paper prints of a path, and every place where it contradicts itself, with its section."""
+"""Every score of a path that the paper prints, and every place where the paper contradicts itself, by section."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def chain(*names: str, reads: tuple[str, ...] = ()) -> Task:
     return Task("paper", procedure=seq(*(tool(name)() for name in names)), reads=[tool(name).any() for name in reads])
 
 
-def scored(task: Task, *names: str, scoring: Scoring | None = None) -> Score:
+def score_names(task: Task, *names: str, scoring: Scoring | None = None) -> Score:
     return score(task, [f"{name}()" for name in names], scoring or Scoring())
 
 
-def of_three_digits(value: float | None) -> float | None:
+def to_three_digits(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
@@ -42,17 +42,17 @@ def test_results_case_a_skipped_precondition() -> None:
 
 
 def test_results_case_b_three_identical_sends() -> None:
-    found = scored(chain("S", reads=("R",)), "S", "S", "S")
-    assert (found.harm_count, of_three_digits(found.efficiency)) == (2, 0.333)
-    assert of_three_digits(found.prefix_criticality) == 0.571
-    assert (of_three_digits(found.pc), found.pc_hlr) == (0.333, 0.5), "the paper's 'path correctness 0.50' is PC+HLR"
+    found = score_names(chain("S", reads=("R",)), "S", "S", "S")
+    assert (found.harm_count, to_three_digits(found.efficiency)) == (2, 0.333)
+    assert to_three_digits(found.prefix_criticality) == 0.571
+    assert (to_three_digits(found.pc), found.pc_hlr) == (0.333, 0.5), "the paper's 'path correctness 0.50' is PC+HLR"
     assert [harm.kind for harm in found.harms] == ["repeated", "repeated"]
 
 
 def test_results_case_c_missing_intermediate_action() -> None:
-    found = scored(chain("A", "C", "E", "G", "C2", "H"), "A", "C", "G", "C2", "H", scoring=Scoring(beta=0.25))
-    assert (of_three_digits(found.pc), of_three_digits(found.pc_ktc)) == (0.833, 0.917)
-    assert (found.harm_count, of_three_digits(found.prefix_criticality)) == (3, 0.938)
+    found = score_names(chain("A", "C", "E", "G", "C2", "H"), "A", "C", "G", "C2", "H", scoring=Scoring(beta=0.25))
+    assert (to_three_digits(found.pc), to_three_digits(found.pc_ktc)) == (0.833, 0.917)
+    assert (found.harm_count, to_three_digits(found.prefix_criticality)) == (3, 0.938)
     assert {harm.cause.skipped for harm in found.harms if harm.cause} == {("E",)}, "one cause, three consequences"
     assert all(harm.cause for harm in found.harms)
 
@@ -66,19 +66,19 @@ def test_hlr_illustrative_example() -> None:
         "q3": {},
     }
     task = Task("hlr", automaton=Automaton.from_transitions(actions, "q0", ["q3"], delta))
-    found = scored(task, "B", "B", "A", "B", "X", "D", "C")
+    found = score_names(task, "B", "B", "A", "B", "X", "D", "C")
     assert found.condensed == ("A", "B", "X", "C")
-    assert (found.pc, of_three_digits(found.pc_hlr)) == (0.75, 0.778)
+    assert (found.pc, to_three_digits(found.pc_hlr)) == (0.75, 0.778)
     assert found.reference.path == ("A", "B", "C")
     assert found.repair.path == ("A", "B", "B", "C")
 
 
 def test_farm_rover_golden_path_is_perfect() -> None:
     rover = ("unlock_safety", "move", "scan", "open_valve", "water", "log")
-    found = scored(chain(*rover), *rover)
+    found = score_names(chain(*rover), *rover)
     perfect = (found.pc, found.pc_ktc, found.prefix_criticality, found.harm_rate, found.efficiency, found.pc_hlr)
     assert perfect == (1, 1, 1, 0, 1, 1)
-    early = scored(chain(*rover), "unlock_safety", "move", "scan", "water", "open_valve", "log")
+    early = score_names(chain(*rover), "unlock_safety", "move", "scan", "water", "open_valve", "log")
     assert early.pc_ktc < early.pc_ktc_upper + 1e-12 < 1, "water before open_valve is out of order"
 
 
@@ -86,15 +86,15 @@ def test_models_table_last_row_hlr_may_be_below_pc() -> None:
     authorise, interest, statement, close = (tool(name)() for name in ("authorise", "interest", "statement", "close"))
     task = Task("bank", procedure=seq(any_order(seq(authorise, interest), statement), close))
     skipped = ("interest", "statement", "close")
-    assert scored(task, *skipped).pc_hlr < scored(task, *skipped).pc
-    recommended = scored(task, *skipped, scoring=RECOMMENDED)
+    assert score_names(task, *skipped).pc_hlr < score_names(task, *skipped).pc
+    recommended = score_names(task, *skipped, scoring=RECOMMENDED)
     assert recommended.pc_hlr == recommended.pc
 
 
 def test_efficiency_takes_the_largest_golden_length_that_fits() -> None:
     task = Task("two lengths", procedure=seq(tool("a")(), optional(tool("b")()), tool("c")()), reads=[tool("r").any()])
-    short = scored(task, "a", "c")
-    with_read = scored(task, "a", "r", "c")
+    short = score_names(task, "a", "c")
+    with_read = score_names(task, "a", "r", "c")
     assert (short.efficiency, with_read.efficiency) == (1, 1), "the paper's formula: a read in the short path is free"
     assert short.directness == 1
     assert with_read.directness == pytest.approx(2 / 3)
@@ -102,8 +102,8 @@ def test_efficiency_takes_the_largest_golden_length_that_fits() -> None:
 
 def test_pc_ktc_of_a_one_step_task_is_three_quarters_at_best() -> None:
     task = chain("S")
-    assert (scored(task, "S").pc_ktc, scored(task).pc_ktc) == (0.75, 0.25)
-    assert (scored(task, "S", scoring=RECOMMENDED).pc_ktc, scored(task, scoring=RECOMMENDED).pc_ktc) == (1, 0)
+    assert (score_names(task, "S").pc_ktc, score_names(task).pc_ktc) == (0.75, 0.25)
+    assert (score_names(task, "S", scoring=RECOMMENDED).pc_ktc, score_names(task, scoring=RECOMMENDED).pc_ktc) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -111,20 +111,23 @@ def test_pc_ktc_of_a_one_step_task_is_three_quarters_at_best() -> None:
     [("ABC", "ABC", 1.0), ("AB", "AB", 1.0), ("ABD", "ABC", 0.714), ("", "XYZ", 0.0)],
 )
 def test_appendix_pairwise_examples(path: str, reference: str, printed: float) -> None:
-    assert of_three_digits(scored(chain(*reference), *path).pc) == printed
+    assert to_three_digits(score_names(chain(*reference), *path).pc) == printed
 
 
 def test_appendix_harmless_detours_vanish() -> None:
-    found = scored(chain("A", "B", reads=("R",)), "A", "R", "R", "B")
+    found = score_names(chain("A", "B", reads=("R",)), "A", "R", "R", "B")
     assert (found.condensed, found.pc) == (("A", "B"), 1)
 
 
 def test_appendix_single_substitution_has_the_printed_distance() -> None:
-    assert round(1 - scored(chain("A", "B", "C"), "A", "B", "D").pc, 3) == 0.286
+    assert round(1 - score_names(chain("A", "B", "C"), "A", "B", "D").pc, 3) == 0.286
 
 
 def test_appendix_monotonicity_under_edits_is_false() -> None:
-    without, with_missing = scored(chain("A", "B", "C"), "A", "C"), scored(chain("A", "B", "C"), "A", "B", "C")
+    without, with_missing = (
+        score_names(chain("A", "B", "C"), "A", "C"),
+        score_names(chain("A", "B", "C"), "A", "B", "C"),
+    )
     assert with_missing.pc > without.pc, "inserting the missing symbol raises the similarity"
 
 
@@ -151,7 +154,7 @@ def test_appendix_nld_is_a_metric(x: str, y: str, z: str) -> None:
 
 @given(st.lists(st.sampled_from("ABCX"), max_size=8))
 def test_prefix_criticality_is_normalised(names: list[str]) -> None:
-    found = scored(chain("A", "B", "C"), *names)
+    found = score_names(chain("A", "B", "C"), *names)
     assert 0 <= found.prefix_criticality <= 1
     assert (found.prefix_criticality == 1) == (found.harm_count == 0)
     if found.harm_mask and all(found.harm_mask):
@@ -171,11 +174,11 @@ def test_earlier_harm_weighs_more(length: int, beta: float) -> None:
     assert all(earlier < later for earlier, later in pairwise(values))
 
 
-# The same cases in the worlds, executed
+# The same cases, executed in the worlds
 
 
 def in_world(name: str, *steps: int, scoring: Scoring | None = None) -> Score:
-    """The steps of a task's golden path by number, executed in its world."""
+    """Execute the given steps of a task's golden path in its world, and score them."""
     task = corepath.task(name)
     calls = [one.examples()[0] for one in task.automaton.alphabet.actions]
     run = corepath.replay(task, [calls[number] for number in steps])
@@ -202,16 +205,16 @@ def test_case_a_in_the_legal_world() -> None:
 
 def test_case_b_in_the_communication_world() -> None:
     found = in_world("communication/urgent_message", 0, 0, 0)
-    assert of_three_digits(found.pc) == 0.333
-    assert (of_three_digits(found.prefix_criticality), found.pc_hlr, found.harm_count) == (0.571, 0.5, 2)
+    assert to_three_digits(found.pc) == 0.333
+    assert (to_three_digits(found.prefix_criticality), found.pc_hlr, found.harm_count) == (0.571, 0.5, 2)
     assert found.efficiency == pytest.approx(1 / 3)
     assert found.response_match is True
 
 
 def test_case_c_in_the_arm_world() -> None:
     found = in_world("arm/pick_box", 0, 1, 3, 4, 5, scoring=Scoring(beta=0.25))
-    assert (of_three_digits(found.pc), of_three_digits(found.pc_ktc), found.harm_count) == (0.833, 0.917, 3)
-    assert of_three_digits(found.prefix_criticality) == 0.938
+    assert (to_three_digits(found.pc), to_three_digits(found.pc_ktc), found.harm_count) == (0.833, 0.917, 3)
+    assert to_three_digits(found.prefix_criticality) == 0.938
     assert found.state_match is True
 
 

@@ -1,4 +1,4 @@
-"""Means, errors, intervals, pass^k, Pareto fronts: against brute force and by hand."""
+"""Means, errors, intervals, pass^k and Pareto fronts, compared with brute force and with values by hand."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from corepath.scoring.summary import (
 
 
 def episode(task: str = "w/t", agent: str = "a", harms: int = 0, **scores: Any) -> Episode:
-    """An episode with these scores; the others are those of a perfect one."""
+    """An episode with these scores; all others are perfect."""
     own = {
         **dict.fromkeys(MEANS, 1.0), "harm_rate": 0.0, "harm_count": harms, "accepted": True, "profile": "paper",
         "harms": [{"kind": "unlisted", "effected": place == 0} for place in range(harms)], **scores,
@@ -37,7 +37,7 @@ def episode(task: str = "w/t", agent: str = "a", harms: int = 0, **scores: Any) 
 
 
 def summary(*episodes: Episode, name: str = "a", undefined: str = "zero") -> Summary:
-    """What these come to."""
+    """The summary of the given episodes."""
     made = Summary(name, undefined)
     for one in episodes:
         made.add(one)
@@ -48,12 +48,12 @@ groups_of_values = st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=5), m
 
 
 def of_groups(groups: list[list[float]], name: str = "a") -> Summary:
-    """A summary with a task for each group of values of PC."""
+    """A summary in which each group of PC values is a task."""
     return summary(*(episode(f"w/{n}", pc=value) for n, group in enumerate(groups) for value in group), name=name)
 
 
 @given(groups_of_values)
-def test_the_error_of_a_mean_is_that_of_the_sandwich_over_tasks(groups: list[list[float]]) -> None:
+def test_the_error_of_a_mean_is_the_sandwich_estimate_clustered_by_task(groups: list[list[float]]) -> None:
     values = [(number, value) for number, group in enumerate(groups) for value in group]
     mean = fmean(value for _, value in values)
     meat = sum(
@@ -67,7 +67,7 @@ def test_the_error_of_a_mean_is_that_of_the_sandwich_over_tasks(groups: list[lis
     assert made.error("pc") == pytest.approx(brute, abs=1e-7)
 
 
-def test_with_one_episode_a_task_the_error_is_the_usual_one() -> None:
+def test_with_one_episode_per_task_the_error_is_the_usual_one() -> None:
     values = [0.1, 0.5, 0.9, 0.4]
     made = of_groups([[value] for value in values])
     assert made.error("pc") == pytest.approx(stdev(values) / 2, abs=1e-12)
@@ -79,18 +79,18 @@ def test_one_task_has_no_error_and_no_interval_however_often_it_is_played() -> N
     assert made.quantiles("pc") == pytest.approx([0.1, 0.15, 0.2, 0.55, 0.9])
 
 
-def test_an_interval_is_the_same_each_time_and_tasks_are_its_draws() -> None:
+def test_an_interval_is_reproducible_and_resamples_tasks() -> None:
     groups = [[0.0, 0.0, 0.0], [1.0], [0.5, 0.7]]
     first, second = of_groups(groups).interval("pc"), of_groups(groups).interval("pc")
     assert first == second
     assert first == bootstrap_interval([(sum(group), len(group)) for group in groups])
-    assert first == (0.0, 1.0)  # with three tasks, some draws are all of one
+    assert first == (0.0, 1.0)  # with three tasks, some resamples contain only one of them
     narrow = of_groups([[number / 100] for number in range(100)]).interval("pc")
     assert narrow is not None
     assert 0.4 < narrow[0] < 0.495 < narrow[1] < 0.6
 
 
-def test_an_interval_holds_the_truth_about_as_often_as_it_says() -> None:
+def test_an_interval_contains_the_truth_about_as_often_as_its_level_says() -> None:
     chance = Random(3)
     hits = 0
     for _ in range(200):
@@ -100,7 +100,7 @@ def test_an_interval_holds_the_truth_about_as_often_as_it_says() -> None:
 
 
 @given(st.lists(st.lists(st.booleans(), min_size=1, max_size=5), min_size=1, max_size=4), st.integers(1, 5))
-def test_pass_hat_is_the_share_of_choices_of_k_rollouts_that_are_all_solved(tasks: list[list[bool]], k: int) -> None:
+def test_pass_hat_is_the_share_of_subsets_of_k_rollouts_that_are_all_solved(tasks: list[list[bool]], k: int) -> None:
     def brute() -> Iterator[float]:
         for rollouts in tasks:
             if len(rollouts) >= k:
@@ -117,7 +117,7 @@ def test_an_accepted_episode_with_harm_is_not_solved() -> None:
     assert (made.mean("accepted"), made.mean("solved"), made.pass_hat(2)) == (1.0, 0.5, 0.0)
 
 
-def test_what_failed_outside_and_what_was_not_planted_is_counted_and_in_no_mean() -> None:
+def test_episodes_that_failed_outside_or_were_not_planted_are_counted_but_left_out_of_means() -> None:
     outside = Episode("w/t", (), "a", outcome="failed outside")
     unplanted = Episode("w/t", (), "a", mistake="impossible")
     unasked = Episode("w/t", (), "a", unasked=True)
@@ -126,7 +126,7 @@ def test_what_failed_outside_and_what_was_not_planted_is_counted_and_in_no_mean(
     assert (made.counted, made.mean("pc")) == (1, 0.5)
 
 
-def test_an_undefined_efficiency_counts_as_0_or_is_left_out_and_is_told() -> None:
+def test_an_undefined_efficiency_is_counted_and_is_0_or_left_out_of_the_mean() -> None:
     pair = (episode(efficiency=None), episode(efficiency=0.8))
     assert (summary(*pair).mean("efficiency"), summary(*pair, undefined="skip").mean("efficiency")) == (0.4, 0.8)
     assert summary(*pair).undefined == summary(*pair, undefined="skip").undefined == 1
@@ -141,7 +141,7 @@ def test_harms_are_counted_by_kind_and_by_whether_they_took_effect() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=6))
-def test_the_pareto_front_is_those_whom_nobody_beats(vectors: list[tuple[int, int, int]]) -> None:
+def test_nobody_dominates_the_pareto_front(vectors: list[tuple[int, int, int]]) -> None:
     rows = [
         summary(episode(pc=float(x), accepted=float(y), pc_hlr=float(z)), name=str(number))
         for number, (x, y, z) in enumerate(vectors)
@@ -154,7 +154,7 @@ def test_the_pareto_front_is_those_whom_nobody_beats(vectors: list[tuple[int, in
     assert pareto_front(rows) == brute
 
 
-def test_doing_nothing_is_on_no_front_that_a_better_agent_is_on() -> None:
+def test_doing_nothing_is_not_on_the_front_beside_a_better_agent() -> None:
     nothing = summary(
         episode(pc=0.0, pc_ktc=0.25, efficiency=None, pc_hlr=0.0, accepted=False, prefix_criticality=1.0),
         name="nothing",
@@ -163,7 +163,7 @@ def test_doing_nothing_is_on_no_front_that_a_better_agent_is_on() -> None:
     assert "accepted" in VECTOR
 
 
-def test_there_is_one_number_only_with_weights() -> None:
+def test_weights_give_one_number() -> None:
     made = summary(episode(pc=0.5, accepted=True))
     assert made.weighted_mean(check_weights({"pc": 1, "accepted": 3})) == 0.875
     for wrong, says in (({"pcc": 1.0}, "did you mean 'pc'"), ({"pc": -1.0}, "0 or more"), ({"pc": 0.0}, "all be 0")):
@@ -182,7 +182,7 @@ def test_a_comparison_is_paired_by_task(pairs: list[tuple[float, float]]) -> Non
     assert (found.detectable or 0.0) == pytest.approx(2.8016 * (found.error or 0), abs=1e-4)
 
 
-def test_tasks_that_only_one_played_have_no_say_in_a_comparison() -> None:
+def test_tasks_that_only_one_agent_played_do_not_count_in_a_comparison() -> None:
     a = summary(episode("w/1", pc=0.5), episode("w/2", pc=0.0))
     b = summary(episode("w/2", pc=1.0), episode("w/3", pc=0.1))
     found = difference(a, b, "pc")
@@ -201,8 +201,8 @@ def test_equal_agents_are_not_worse_and_a_worse_one_is() -> None:
     assert abs(found.changed_most[0][1]) == max(abs(gap) for gap in found.by_task.values())
 
 
-def test_a_gate_fails_seldom_on_agents_that_are_alike() -> None:
-    """Of many pairs of equal agents, about one in twenty fails at most, however many scores are looked at."""
+def test_a_gate_rarely_fails_for_equal_agents() -> None:
+    """At most about one in twenty pairs of equal agents fails, however many scores are compared."""
     chance = Random(7)
     drawn = sorted({*VECTOR, "harm_rate"} - {"harm_free"})
     failed = 0
@@ -216,7 +216,7 @@ def test_a_gate_fails_seldom_on_agents_that_are_alike() -> None:
 
 
 @pytest.mark.parametrize("tasks", [1, 2, 3, 5, 8])
-def test_with_few_tasks_too_a_gate_fails_seldom(tasks: int) -> None:
+def test_a_gate_rarely_fails_with_few_tasks(tasks: int) -> None:
     chance = Random(tasks)
     failed = 0
     for _ in range(200):
@@ -227,7 +227,7 @@ def test_with_few_tasks_too_a_gate_fails_seldom(tasks: int) -> None:
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=8))
-def test_chance_is_the_share_of_flips_that_look_as_bad(gaps: list[float]) -> None:
+def test_the_p_value_is_the_share_of_sign_flips_that_look_as_bad(gaps: list[float]) -> None:
     a, b = of_groups([[0.0] for _ in gaps]), of_groups([[gap] for gap in gaps], "b")
     found = difference(a, b, "pc")
     assert found is not None
@@ -237,7 +237,7 @@ def test_chance_is_the_share_of_flips_that_look_as_bad(gaps: list[float]) -> Non
     assert found.chance == pytest.approx(fmean(one <= sum(gaps) + 1e-12 for one in flipped), abs=1e-12)
 
 
-def test_of_harms_less_is_better_and_of_calls_neither() -> None:
+def test_fewer_harms_are_better_and_the_number_of_calls_is_neutral() -> None:
     many = [episode(f"w/{n}", harm_rate=0.5, length=9.0) for n in range(9)]
     few = [episode(f"w/{n}", harm_rate=0.0, length=3.0) for n in range(9)]
     scores = ("harm_rate", "length")
@@ -252,7 +252,7 @@ def test_the_order_of_episodes_does_not_matter() -> None:
     assert summary(*episodes).error("pc") == pytest.approx(summary(*mixed).error("pc"), abs=1e-12)
 
 
-def test_variants_of_a_task_are_paired_apart_and_drawn_together() -> None:
+def test_variants_of_a_task_are_paired_separately_and_resampled_together() -> None:
     def variant(seed: int, pc: float) -> Episode:
         made = episode("w/1", pc=pc)
         return Episode(made.task, (), "a", seed=seed, scores=made.scores)
@@ -263,12 +263,12 @@ def test_variants_of_a_task_are_paired_apart_and_drawn_together() -> None:
     assert difference(summary(variant(0, 0.0)), summary(variant(5, 1.0)), "pc") is None
 
 
-def test_where_no_error_was_seen_nothing_is_said_of_what_could_be_detected() -> None:
+def test_without_an_error_no_detectable_difference_is_given() -> None:
     assert (smallest_detectable(0.0), smallest_detectable(None)) == (None, None)
     assert smallest_detectable(0.1) == pytest.approx(0.28016, abs=1e-4)
 
 
-def test_summaries_come_in_the_order_in_which_names_are_met() -> None:
+def test_summaries_are_in_order_of_first_appearance() -> None:
     episodes = [episode(agent=name) for name in ("b", "a", "b")]
     found = summarise(episodes, lambda one: (one.agent or "", "w"))
     assert [(name, one.name, one.episodes) for name, one in found.items()] == [

@@ -103,7 +103,7 @@ class Alphabet:
 
     @property
     def unlisted(self) -> Unlisted:
-        """How a call is treated that the task does not mention."""
+        """How to treat a call that the task does not mention."""
         return self.listing.unlisted
 
     @property
@@ -120,7 +120,7 @@ class Alphabet:
 
     @cached_property
     def depends_on_results(self) -> bool:
-        """Whether a call cannot be read from its arguments alone: results or earlier bindings matter too."""
+        """Whether reading a call takes more than its arguments: its result, or bindings of earlier steps."""
         listed = (*self.reads, *self.neutral, *(one.call for one in self.forbid))
         actions = (*self.patterns, *listed)
         return self.binds or any(action.result is not None or depends_on_calls(action.arguments) for action in actions)

@@ -129,7 +129,7 @@ class Automaton:
         return self._minimal[0]
 
     def golden_from(self, state: int) -> GoldenGraph | None:
-        """The graph of the rests of golden paths from a state, or None if no golden path visits the state."""
+        """The graph of everything that golden paths can still do from a state; None if none visits the state."""
         if self._compiled is not None:
             return self._compiled.with_start(state)
         if self.rule == "simple_paths":
@@ -373,7 +373,7 @@ def _edge_faults(state: str, edges: Mapping[str, str], actions: Mapping[str, int
 
 
 def _find_restrictive_reads(automaton: Automaton) -> Iterator[str]:
-    """For each read that is progress, compare what is allowed without it with what is allowed after it."""
+    """Yield a warning for each read after which some step is no longer allowed that was allowed before."""
     names = automaton.alphabet.names
     reads = {number for number in automaton.alphabet.steps if automaton.alphabet.is_read(number)}
     seen: set[tuple[int, int]] = set()

@@ -56,7 +56,7 @@ class _Expressions:
     """All expressions met so far, by number; 0 is the empty sequence, nothing to do.
 
     `nodes[number]` is the kind of the expression and the numbers of its parts (for a step: its symbol; for a repeat:
-    the part, the least and the most times). `nullable[number]` says whether nothing of it needs to be done.
+    the part, the least and the most times). `nullable[number]` says whether it can be left out.
     """
 
     def __init__(self, number_of: Callable[[Action], int]) -> None:
@@ -148,7 +148,7 @@ class _Expressions:
         )
 
     def _union(self, alternatives: Iterable[dict[int, int]]) -> dict[int, int]:
-        """Join derivatives; a symbol that several have leaves the choice of their remainders."""
+        """Merge alternatives; a symbol that several begin with leaves the choice of their remainders."""
         found: dict[int, int] = {}
         for derivatives in alternatives:
             for symbol, remainder in derivatives.items():

@@ -164,7 +164,7 @@ class GoldenGraph:
         return self._merged[kept]
 
     def with_start(self, node: int) -> GoldenGraph:
-        """The same graph with another start; tables of all nodes that are already computed are shared."""
+        """The same graph with another start node; tables that are computed already are shared."""
         graph = GoldenGraph(self.edges, self.accepting, node)
         shared = ("incoming", "lengths_from", "longest_from", "max_occurrences", "size")
         vars(graph).update({name: getattr(self, name) for name in shared if name in vars(self)})

@@ -1,4 +1,4 @@
-"""The kinds of harm, and which of them a harmful call is."""
+"""The kinds of harm, and how to tell the kind of a harmful call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two final-state baselines of BFCL: is the final state right, and did the agent get the right responses.
+"""The two final-state baselines of BFCL: the right final state, and the right responses.
 
 The episode and the golden paths are executed in a fresh world. The baselines show by contrast what path metrics add.
 """

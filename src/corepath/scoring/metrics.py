@@ -34,7 +34,7 @@ class Metrics:
 
     @cached_property
     def repair(self) -> ClosestReference:
-        """The repaired path nearest to the path."""
+        """The repaired path nearest to the path, for PC+HLR."""
         return hlr(self.path, self.automaton)
 
     @property
@@ -47,7 +47,7 @@ class Metrics:
         return pc_ktc(self.path, self.automaton, self.nearest, scoring.lam, scoring.order_fallback, scoring.ktc_budget)
 
     def hlr_reference(self, scoring: Scoring) -> ClosestReference:
-        """The reference of PC+HLR, whose similarity is the score."""
+        """The reference of PC+HLR; its similarity is the score."""
         with_golden = scoring.hlr_references == "repaired+golden"
         return self.nearest if with_golden and self.pc > self.repair.similarity else self.repair
 

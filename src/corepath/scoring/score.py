@@ -81,12 +81,12 @@ class Score:
 
     @cached_property
     def reference(self) -> Reference:
-        """The golden path that `pc` compares with."""
+        """The golden path closest to the agent's, which `pc` is computed from."""
         return name_reference(self.trace, self.metrics.nearest)
 
     @cached_property
     def repair(self) -> Reference:
-        """The repaired path that `pc_hlr` compares with."""
+        """The repaired path closest to the agent's, which `pc_hlr` is computed from."""
         return name_reference(self.trace, self.metrics.hlr_reference(self.scoring))
 
     def to_dict(self) -> dict[str, Any]:

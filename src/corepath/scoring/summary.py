@@ -20,7 +20,7 @@ MEANS: Final = (
 )  # fmt: skip
 """The scores that a summary averages. An episode is `solved` if it is accepted without harm."""
 VECTOR: Final = ("pc", "pc_ktc", "prefix_criticality", "harm_free", "efficiency", "pc_hlr", "accepted")
-"""The scores that agents are compared by; higher is better in each. `accepted` keeps doing nothing from winning."""
+"""The scores that agents are compared by; higher is better. `accepted` is among them so that doing nothing loses."""
 
 LEVEL: Final = 0.95
 """The confidence level of intervals."""
