@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from corepath import Call, Episode
+from corepath.importers.formats import anthropic, gemini, langchain, openai, openai_responses, pydantic_ai
 
 CUT_OFF: Final = '{"litres": 2'
 
@@ -139,13 +140,13 @@ PYDANTIC_AI: Final[dict[str, Any]] = {
     ],
 }  # fmt: skip
 
-ALL: Final[dict[str, tuple[str, Any, str]]] = {
-    "openai": ("openai_chat", OPENAI, "gpt-x"),
-    "openai-responses": ("openai_responses", RESPONSES, "gpt-x"),
-    "anthropic": ("anthropic_messages", ANTHROPIC, "claude-x"),
-    "gemini": ("gemini", GEMINI, "gemini-x"),
-    "langchain": ("langchain", LANGCHAIN, "gpt-x"),
-    "pydantic-ai": ("pydantic_ai", PYDANTIC_AI, "gpt-x"),
+ALL: Final[dict[str, tuple[Any, Any, str]]] = {
+    "openai": (openai, OPENAI, "gpt-x"),
+    "openai-responses": (openai_responses, RESPONSES, "gpt-x"),
+    "anthropic": (anthropic, ANTHROPIC, "claude-x"),
+    "gemini": (gemini, GEMINI, "gemini-x"),
+    "langchain": (langchain, LANGCHAIN, "gpt-x"),
+    "pydantic-ai": (pydantic_ai, PYDANTIC_AI, "gpt-x"),
 }
 """The format's module, the conversation in it, and the model's name there."""
 

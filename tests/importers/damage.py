@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from hypothesis import strategies as st
@@ -14,7 +15,9 @@ from hypothesis import strategies as st
 from corepath import Episode
 from corepath.errors import Problem, RecordError
 from corepath.files.episodes import episode_json, read_episodes
-from corepath.importers import imported, recognised
+from corepath.importers import import_trace
+from corepath.importers.format import Format
+from corepath.importers.registry import recognise_format
 
 JUNK: list[Any] = [
     None,
@@ -38,6 +41,25 @@ JUNK: list[Any] = [
 ]
 
 Records = Callable[[Any], Iterator[Episode]]
+
+
+def records_of(format_: Format) -> Records:
+    """Read a value as a file of a format; a problem is raised as a `RecordError`."""
+
+    def read_record(value: Any) -> Iterator[Episode]:
+        with TemporaryDirectory() as folder:
+            for one in format_.read(written(Path(folder), value, name="trace.json")):
+                if isinstance(one, Problem):
+                    raise RecordError(one.message)
+                yield one
+
+    return read_record
+
+
+def mismatch_of(format_: Format, value: Any) -> str | None:
+    """Why a file of a value is not in a format."""
+    with TemporaryDirectory() as folder:
+        return format_.recognise(written(Path(folder), value, name="trace.json"))
 
 
 @st.composite
@@ -92,8 +114,8 @@ def written(folder: Path, *records: Any, name: str = "trace.jsonl") -> Path:
 
 def read(file: Path, name: str) -> list[Episode]:
     """The episodes of a file that is recognised as the format and has nothing wrong in it."""
-    assert recognised(file) == name
-    return good(imported(file))
+    assert recognise_format(file).name == name
+    return good(import_trace(file))
 
 
 def good(made: Iterator[Episode | Problem]) -> list[Episode]:

@@ -11,8 +11,9 @@ from anthropic.types.beta import BetaMessage
 
 from corepath import Call
 from corepath.errors import RecordError
-from corepath.importers import imported, recognised
-from corepath.importers.anthropic_messages import episodes, fits
+from corepath.importers import import_trace
+from corepath.importers.formats.anthropic import mismatch, read_record
+from corepath.importers.registry import recognise_format
 
 from .conversations import ANTHROPIC
 from .damage import good, mixed, read, written
@@ -140,8 +141,8 @@ def test_a_line_of_a_batch_that_failed_says_what_the_api_said() -> None:
     error = {"type": "error", "error": {"type": "invalid_request_error", "message": "too long"}}
     line = {"custom_id": "t-1", "result": {"type": "errored", "error": error}}
     with pytest.raises(RecordError, match=r"the API answered with an error: .*too long"):
-        list(episodes(line))
-    (episode,) = episodes({**line, "params": {"messages": ANTHROPIC["messages"]}})
+        list(read_record(line))
+    (episode,) = read_record({**line, "params": {"messages": ANTHROPIC["messages"]}})
     assert len(episode.calls) == 4
 
 
@@ -176,12 +177,12 @@ def test_results_that_are_more_than_text_are_kept_and_an_empty_one_is_none() -> 
     picture = [text("see"), {"type": "image", "source": {"type": "url", "url": "u"}}]
     empty = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "2"}]}
     use_both = {"role": "assistant", "content": [use("1", "draw"), use("2", "wait")]}
-    (episode,) = episodes([use_both, answer("1", picture), empty])
+    (episode,) = read_record([use_both, answer("1", picture), empty])
     assert [call.result for call in episode.calls] == [picture, None]
 
 
 def test_words_between_calls_stand_before_the_call_that_they_precede() -> None:
-    (episode,) = episodes([{"role": "assistant", "content": [text("a"), use("1", "x"), text("b"), use("2", "y")]}])
+    (episode,) = read_record([{"role": "assistant", "content": [text("a"), use("1", "x"), text("b"), use("2", "y")]}])
     assert [(one["content"], one["before_call"]) for one in episode.messages] == [("a", 0), ("b", 1)]
     assert episode.answer is None
 
@@ -189,8 +190,8 @@ def test_words_between_calls_stand_before_the_call_that_they_precede() -> None:
 def test_a_file_whose_first_conversation_has_no_calls_is_recognised_by_the_others(tmp_path: Path) -> None:
     idle = {"messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": [text("Hello.")]}]}
     file = written(tmp_path, idle, ANTHROPIC)
-    assert recognised(file) == "anthropic"
-    assert [(len(one.calls), one.answer) for one in good(imported(file))] == [(0, "Hello."), (4, "I could not.")]
+    assert recognise_format(file).name == "anthropic"
+    assert [(len(one.calls), one.answer) for one in good(import_trace(file))] == [(0, "Hello."), (4, "I could not.")]
 
 
 @pytest.mark.parametrize(
@@ -206,17 +207,17 @@ def test_a_file_whose_first_conversation_has_no_calls_is_recognised_by_the_other
 )
 def test_what_is_wrong_with_a_message_is_said(message: Any, why: str) -> None:
     with pytest.raises(RecordError, match=why):
-        list(episodes({"messages": [message]}))
+        list(read_record({"messages": [message]}))
 
 
 def test_a_bad_exchange_is_a_problem_of_its_own_and_the_others_are_read(tmp_path: Path) -> None:
     log = run()
     file = written(tmp_path, log[2], {"request": {"messages": "x"}, "response": log[0]["response"]}, ANTHROPIC)
-    first, second, third = mixed(imported(file))
+    first, second, third = mixed(import_trace(file))
     assert (first, third) == (3, 4)
     assert "trace.jsonl:2:1: no list of messages" in str(second)
 
 
 def test_an_item_of_the_responses_api_is_no_response_of_anthropic() -> None:
     item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
-    assert fits(item) is not None
+    assert mismatch(item) is not None

@@ -14,8 +14,8 @@ import pytest
 
 from corepath import Call, Episode
 from corepath.errors import RecordError
-from corepath.importers import imported
-from corepath.importers.gemini import episodes, fits
+from corepath.importers import import_trace
+from corepath.importers.formats.gemini import mismatch, read_record
 from corepath.notation.call import UNANSWERED
 
 from .damage import mixed, read, written
@@ -27,7 +27,7 @@ with warnings.catch_warnings():
 
 
 def one(contents: Any) -> Any:
-    (episode,) = episodes(contents)
+    (episode,) = read_record(contents)
     return episode
 
 
@@ -167,8 +167,8 @@ def test_a_stream_is_one_message(tmp_path: Path) -> None:
         assert episode.agent == "gemini-x"
         metadata = episode.extra["metadata"]
         assert (metadata["finishReason"], metadata["usageMetadata"]) == ("STOP", {"totalTokenCount": 9})
-    assert mixed(imported(written(tmp_path, *chunks[:3]), "gemini"))[2] == 1
-    assert "a piece of a stream" in str(mixed(imported(written(tmp_path, *chunks[:3]), "gemini"))[0])
+    assert mixed(import_trace(written(tmp_path, *chunks[:3]), "gemini"))[2] == 1
+    assert "a chunk of a stream" in str(mixed(import_trace(written(tmp_path, *chunks[:3]), "gemini"))[0])
 
 
 def test_a_list_of_whole_responses_is_no_stream(tmp_path: Path) -> None:
@@ -196,9 +196,9 @@ def test_answers_without_ids_are_joined_by_name_in_their_order() -> None:
 
 def test_an_answer_with_an_id_is_joined_to_a_call_without_one_but_not_to_another_id() -> None:
     assert one([model(call("a")), user(answer("a", {"x": 1}, id="new"))]).calls[0].result == {"x": 1}
-    with pytest.raises(RecordError, match="a response of 'a' has the id 'new', and no call waits for it"):
+    with pytest.raises(RecordError, match="a response of 'a' has the id 'new', but no call waits for it"):
         one([model(call("a", id="old")), user(answer("a", {"x": 1}, id="new"))])
-    with pytest.raises(RecordError, match="a result for the tool 'a', and no call waits for it"):
+    with pytest.raises(RecordError, match="a result for the tool 'a', but no call waits for it"):
         one([model(call("b")), user(answer("a", {}))])
 
 
@@ -244,8 +244,8 @@ def test_contents_may_be_plain_texts() -> None:
 
 
 def test_parts_of_other_formats_are_not_taken() -> None:
-    assert fits([{"role": "model", "parts": [{"type": "text", "content": "x"}]}])
-    assert fits([{"role": "agent", "parts": [{"kind": "text", "text": "x"}]}])
+    assert mismatch([{"role": "model", "parts": [{"type": "text", "content": "x"}]}])
+    assert mismatch([{"role": "agent", "parts": [{"kind": "text", "text": "x"}]}])
 
 
 @pytest.mark.parametrize(

@@ -26,14 +26,14 @@ from langgraph.prebuilt import ToolNode, tools_condition
 
 from corepath import Call
 from corepath.errors import RecordError
-from corepath.importers.langchain import episodes
+from corepath.importers.formats.langchain import read_record
 from corepath.notation.call import UNANSWERED
 
 from .damage import read, written
 
 
 def one(value: Any) -> Any:
-    (episode,) = episodes(value)
+    (episode,) = read_record(value)
     return episode
 
 

@@ -11,8 +11,8 @@ from pydantic import TypeAdapter
 
 from corepath import Call
 from corepath.errors import RecordError
-from corepath.importers import imported
-from corepath.importers.openai_responses import episodes
+from corepath.importers import import_trace
+from corepath.importers.formats.openai_responses import read_record
 from corepath.notation.call import UNANSWERED
 
 from .conversations import RESPONSES
@@ -42,7 +42,7 @@ def words(*texts: str) -> dict[str, Any]:
 
 
 def one(value: Any) -> Any:
-    (episode,) = episodes(value)
+    (episode,) = read_record(value)
     return episode
 
 
@@ -172,7 +172,7 @@ def test_responses_that_go_on_from_each_other_are_one_episode(tmp_path: Path) ->
     assert [(call.result, call.turn) for call in episode.calls] == [("seen", 1), ("too", 2)]
     assert episode.answer == "Seen."
     other = {"input": [output("1", "other")], **response(words("Other."), id="r4", previous_response_id="r1")}
-    made = list(episodes([first, second, third, other]))
+    made = list(read_record([first, second, third, other]))
     assert [(one.answer, len(one.calls)) for one in made] == [("Seen.", 2), ("Other.", 1)]
 
 
@@ -201,8 +201,8 @@ def test_responses_that_begin_with_the_same_words_are_each_read(tmp_path: Path) 
 
 def test_responses_in_a_circle_are_told_line_by_line(tmp_path: Path) -> None:
     circle = [{"id": own, "previous_response_id": before, "output": [words("x")]} for own, before in ("12", "21")]
-    first, second, kept = mixed(imported(written(tmp_path, *circle, RESPONSES), "openai-responses"))
-    assert "trace.jsonl:1:1: some responses go on from each other in a circle" in str(first)
+    first, second, kept = mixed(import_trace(written(tmp_path, *circle, RESPONSES), "openai-responses"))
+    assert "trace.jsonl:1:1: some responses continue each other in a cycle" in str(first)
     assert "trace.jsonl:2:1: some responses" in str(second)
     assert kept == 4
 
@@ -217,15 +217,15 @@ def test_a_line_of_a_batch_is_an_episode(tmp_path: Path) -> None:
 def test_the_last_event_of_a_stream_has_the_whole_response(tmp_path: Path) -> None:
     events = [{"type": "response.created", "response": response()},
               {"type": "response.completed", "response": response(function("1"))}]  # fmt: skip
-    why, calls = mixed(imported(written(tmp_path, *events)))
-    assert "a piece of a stream" in str(why)
+    why, calls = mixed(import_trace(written(tmp_path, *events)))
+    assert "a chunk of a stream" in str(why)
     assert calls == 1
 
 
 def test_a_response_without_the_one_that_it_goes_on_from_says_so(tmp_path: Path) -> None:
     lost = {"input": [output("1", "seen")], **response(words("Seen."), id="r2", previous_response_id="r1")}
-    bad, good = mixed(imported(written(tmp_path, lost, RESPONSES)))
-    assert "goes on from the response 'r1', which is not in this file" in str(bad)
+    bad, good = mixed(import_trace(written(tmp_path, lost, RESPONSES)))
+    assert "continues the response 'r1', which is not in this file" in str(bad)
     assert good == 4
 
 
@@ -234,13 +234,13 @@ def test_responses_that_cannot_be_put_in_order_are_refused() -> None:
         return {"id": id_, "previous_response_id": before, "output": [words("x")]}
 
     with pytest.raises(RecordError, match="in a circle"):
-        list(episodes([made("1", "2"), made("2", "1")]))
-    with pytest.raises(RecordError, match=r"the response '\d' goes on from itself"):
-        list(episodes([made("1", "2"), made("2", "1"), made("3", "1")]))
+        list(read_record([made("1", "2"), made("2", "1")]))
+    with pytest.raises(RecordError, match=r"the response '\d' continues itself"):
+        list(read_record([made("1", "2"), made("2", "1"), made("3", "1")]))
     with pytest.raises(RecordError, match="two responses have the id '1'"):
-        list(episodes([made("1", "0"), made("1", "0"), made("3", "1")]))
+        list(read_record([made("1", "0"), made("1", "0"), made("3", "1")]))
     with pytest.raises(RecordError, match="one of 3 has none"):
-        list(episodes([made("1", "0"), made("2", "1"), {"id": "3"}]))
+        list(read_record([made("1", "0"), made("2", "1"), {"id": "3"}]))
 
 
 def test_requests_that_repeat_the_items_before_them_are_one_episode(tmp_path: Path) -> None:

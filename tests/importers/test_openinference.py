@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from corepath import Call, Episode
 from corepath.errors import RecordError
-from corepath.importers import openinference, otel
+from corepath.importers.formats import openinference, otel
 from corepath.notation.call import UNANSWERED
 
-from .damage import damaged, read, survives, written
+from .damage import damaged, read, records_of, survives, written
 from .spans_by_hand import TRACE, sent, span
 
 USER = {"role": "user", "content": "Water A."}
@@ -60,7 +60,7 @@ def trace() -> list[dict[str, Any]]:
 
 
 def only(*spans: dict[str, Any]) -> Episode:
-    (episode,) = openinference.episodes(sent(*spans))
+    (episode,) = records_of(openinference.FORMAT)(sent(*spans))
     return episode
 
 
@@ -140,7 +140,7 @@ def test_broken_attributes_are_named() -> None:
 
 @given(st.data())
 def test_broken_spans_give_episodes_or_an_error(data: st.DataObject) -> None:
-    survives(openinference.episodes, data.draw(damaged(sent(*trace()))))
+    survives(records_of(openinference.FORMAT), data.draw(damaged(sent(*trace()))))
 
 
 @given(st.data())
@@ -152,7 +152,7 @@ def test_broken_names_of_attributes_give_episodes_or_an_error(data: st.DataObjec
         place = data.draw(st.integers(0, len(parts) - 1))
         parts[place : place + 1] = data.draw(st.sampled_from([[], ["0"], ["x"], ["message", "0"], ["²"]]))
         pair["key"] = ".".join(parts)
-    survives(openinference.episodes, sent(*spans))
+    survives(records_of(openinference.FORMAT), sent(*spans))
 
 
 def test_spans_of_its_own_instrumentation_are_read(tmp_path: Path) -> None:
@@ -171,4 +171,4 @@ def test_spans_of_its_own_instrumentation_are_read(tmp_path: Path) -> None:
     )
     assert (episode.agent, episode.answer) == ("m", "Done."), "the name that the server gives itself"
     assert episode.extra["metadata"]["flow"] == "water"
-    assert otel.fits_file(file) is not None
+    assert otel.FORMAT.recognise(file) is not None
