@@ -197,12 +197,12 @@ def test_a_file_whose_first_conversation_has_no_calls_is_recognised_by_the_other
 @pytest.mark.parametrize(
     ("message", "why"),
     [
-        ({"role": "tool", "content": "x"}, "role of a message is user, assistant or system, not 'tool'"),
-        ({"role": "assistant", "content": None, "tool_calls": [{}]}, "for --from openai"),
-        ({"role": "assistant", "content": 5}, "blocks of content stand in a list, not in a number"),
-        ({"role": "assistant", "content": ["x"]}, "blocks of content are objects; number 1 is a text"),
+        ({"role": "tool", "content": "x"}, "role of a message must be user, assistant or system, not 'tool'"),
+        ({"role": "assistant", "content": None, "tool_calls": [{}]}, "use --from openai"),
+        ({"role": "assistant", "content": 5}, "blocks of content must be a list, not a number"),
+        ({"role": "assistant", "content": ["x"]}, "blocks of content must be objects; number 1 is a string"),
         ({"role": "user", "content": [{"type": "tool_result"}]}, "'tool_result' needs 'tool_use_id'"),
-        ("x", "messages are objects; number 1 is a text"),
+        ("x", "messages must be objects; number 1 is a string"),
     ],
 )
 def test_what_is_wrong_with_a_message_is_said(message: Any, why: str) -> None:

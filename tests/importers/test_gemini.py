@@ -251,9 +251,9 @@ def test_parts_of_other_formats_are_not_taken() -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (model({"functionCall": "look"}), "'functionCall' is an object"),
-        (model(5), "parts of a content are objects; number 1 is a number"),
-        ({"role": "model", "parts": "x"}, "parts of a content stand in a list, not in a text"),
+        (model({"functionCall": "look"}), "'functionCall' must be an object"),
+        (model(5), "parts of a content must be objects; number 1 is a number"),
+        ({"role": "model", "parts": "x"}, "parts of a content must be a list, not a string"),
         (user({"functionResponse": {"response": {}}}), "needs the 'name' of the function"),
     ],
 )

@@ -120,8 +120,8 @@ def test_a_bad_record_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
         4,
         f"{file}:2:1: an answer to the call id '9', but no call waits for it",
         f"{file}:3:1: nothing at 'calls', where the map expects the calls",
-        f"{file}:4:1: a record is an object",
-        f"{file}:5:1: a call is an object",
+        f"{file}:4:1: a record must be an object",
+        f"{file}:5:1: a call must be an object",
         4,
     ]
 

@@ -83,8 +83,8 @@ def test_what_no_number_can_hold_is_kept_as_text() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "why"),
     [
-        ('{"a": 1,\n "b" 2}', 2, "'2' stands where ':' is due"),
-        ("[1,\n\n 2 3]", 3, "'3' stands where ',' is due"),
+        ('{"a": 1,\n "b" 2}', 2, "'2' instead of ':'"),
+        ("[1,\n\n 2 3]", 3, "'3' instead of ','"),
         ('{"a": [\n{"b": nul}]}', 2, "Expecting value"),
         ("{a: 1}", 1, "a key in double quotes is missing"),
         ('[\n"a\tb"]', 2, "Invalid control character"),

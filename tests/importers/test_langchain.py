@@ -172,13 +172,13 @@ def test_tools_that_the_provider_runs_are_calls_whichever_provider_it_is() -> No
 @pytest.mark.parametrize(
     ("message", "why"),
     [
-        ({"type": "robot", "content": "x"}, "the 'type' of a message is one of ai, human, .* not 'robot'"),
-        ({"role": "assistant", "content": "x"}, "the 'type' of a message is one of"),
+        ({"type": "robot", "content": "x"}, "the 'type' of a message must be one of ai, human, .* not 'robot'"),
+        ({"role": "assistant", "content": "x"}, "the 'type' of a message must be one of"),
         ({"type": "ai", "data": 5}, "in 'data', or in 'kwargs'"),
-        ({"lc": 1, "type": "constructor", "id": ["AIMessage"]}, "in 'kwargs' beside 'lc'"),
+        ({"lc": 1, "type": "constructor", "id": ["AIMessage"]}, "in 'kwargs' next to 'lc'"),
         ({"type": "tool", "content": "x"}, "a tool message needs the 'tool_call_id'"),
-        ({"type": "ai", "content": "", "tool_calls": "x"}, "calls stand in a list, not in a text"),
-        (5, "messages are objects; number 2 is a number"),
+        ({"type": "ai", "content": "", "tool_calls": "x"}, "calls must be a list, not a string"),
+        (5, "messages must be objects; number 2 is a number"),
     ],
 )
 def test_what_is_wrong_with_a_message_is_said(message: Any, why: str) -> None:

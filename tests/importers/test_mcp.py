@@ -145,7 +145,7 @@ def test_episodes_of_ours_that_share_a_session_are_told_apart(tmp_path: Path) ->
     assert [call.tool for call in first.calls] == ["a", "c"]
     assert [call.tool for call in second.calls] == ["b"]
     assert (second.task, second.agent, second.seed, second.extra["episode"]) == ("farm/a", "ada", 2, "f")
-    with pytest.raises(RecordError, match=r"2 episodes, and the call lost\(x=1\) could be of any"):
+    with pytest.raises(RecordError, match=r"the call lost\(x=1\) could belong to any of 2 episodes"):
         list(records_of(mcp.FORMAT)([*log, calls(4, "lost", x=1)]))
     problem, *_ = import_trace(written(tmp_path, *log, calls(4, "lost", x=1)), "mcp")
     assert "2 episodes" in str(problem)

@@ -81,9 +81,9 @@ def test_calls_without_ids_are_answered_in_their_order() -> None:
 def test_calls_that_stand_where_this_format_has_none_are_refused_rather_than_lost(content: Any) -> None:
     messages = [{"role": "user", "content": "Look."}, {"role": "assistant", "content": content}]
     assert mismatch({"messages": messages}) == "tool calls are among the parts of a message's content"
-    with pytest.raises(RecordError, match="tool calls stand among the parts"):
+    with pytest.raises(RecordError, match="tool calls are among the parts"):
         list(read_record({"messages": messages}))
-    with pytest.raises(RecordError, match="tool calls stand among the parts"):
+    with pytest.raises(RecordError, match="tool calls are among the parts"):
         list(read_record([{"role": "assistant", "parts": content}]))
 
 

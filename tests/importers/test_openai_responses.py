@@ -233,7 +233,7 @@ def test_responses_that_cannot_be_put_in_order_are_refused() -> None:
     def made(id_: str, before: str) -> dict[str, Any]:
         return {"id": id_, "previous_response_id": before, "output": [words("x")]}
 
-    with pytest.raises(RecordError, match="in a circle"):
+    with pytest.raises(RecordError, match="in a cycle"):
         list(read_record([made("1", "2"), made("2", "1")]))
     with pytest.raises(RecordError, match=r"the response '\d' continues itself"):
         list(read_record([made("1", "2"), made("2", "1"), made("3", "1")]))

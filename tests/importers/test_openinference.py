@@ -104,7 +104,7 @@ def test_tool_spans_alone_are_calls_and_a_tools_message_as_output_is_its_content
 
 def test_what_was_hidden_is_not_recorded() -> None:
     hidden = {"input.value": "__REDACTED__", "output.value": "__REDACTED__", "tool_call.id": "c1"}
-    with pytest.raises(RecordError, match=r"of a call of 'scan' \(id 'c1'\), arguments were not recorded: turn off"):
+    with pytest.raises(RecordError, match=r"the arguments of a call of 'scan' \(id 'c1'\) were not recorded: turn off"):
         only(tool(1, "scan", hidden))
     (first, _) = only(llm(1, [{**LOOK, "content": "__REDACTED__"}], [USER]), tool(2, "scan", hidden)).calls
     assert (first.arguments, first.result) == ({"plant": "A"}, UNANSWERED)
@@ -134,7 +134,7 @@ def test_an_llm_span_inside_another_tells_of_the_same_calls() -> None:
 
 def test_broken_attributes_are_named() -> None:
     bad = span(1, {"openinference.span.kind": "LLM", "llm.output_messages.0.message.tool_calls.0.tool_call": "x"})
-    with pytest.raises(RecordError, match=r"span 0000000000000001: a tool call has 'tool_call.function.name'"):
+    with pytest.raises(RecordError, match=r"span 0000000000000001: a tool call must have 'tool_call.function.name'"):
         only(bad)
 
 

@@ -136,7 +136,9 @@ def test_a_call_whose_arguments_were_not_recorded_is_no_call_without_arguments()
     event = {"name": "gen_ai.choice", "attributes": span(0, old)["attributes"]}
     unheard = {"role": "user", "parts": [{"type": "text"}]}
     for one in (quiet, {**quiet, "events": [event]}, chat(1, [bare("c1")], [unheard])):
-        with pytest.raises(RecordError, match=r"of a call of 'scan' \(id 'c1'\), arguments were not recorded: turn on"):
+        with pytest.raises(
+            RecordError, match=r"the arguments of a call of 'scan' \(id 'c1'\) were not recorded: turn on"
+        ):
             only(one, ran(2, "scan", "c1", told={"result": "dry"}))
         told = only(one, ran(2, "scan", "c1", told={"arguments": '{"plant": "A"}'}))
         assert told.calls == (Call("scan", {"plant": "A"}, id="c1", turn=1),)
@@ -412,9 +414,9 @@ def test_bad_lines_and_bad_spans_are_named_and_the_rest_is_kept(tmp_path: Path) 
     made = mixed(import_trace(file))
     assert made[-1] == 3
     assert [str(one).removeprefix(f"{file}:")[:60] for one in made[:-1]] == [
-        "8:1: span 00000000000000aa: a span has no 'traceId'; it is a",
+        "8:1: span 00000000000000aa: a span has no 'traceId', which i",
         "9:1: 'resourceLogs' has no spans and is not read",
-        "10:1: an object with 'resourceSpans', or a span, is an objec",
+        "10:1: expected a span or an object with 'resourceSpans', not",
         "11:1: not JSON: Unterminated string",
     ]
 

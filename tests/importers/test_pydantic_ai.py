@@ -148,9 +148,9 @@ def test_tools_of_the_provider_are_called_and_answered_in_one_response() -> None
     ("message", "why"),
     [
         ({"kind": "note", "parts": []}, "the 'kind' of a message must be request or response, not 'note'"),
-        ({"kind": "response", "parts": {}}, "parts stand in a list, not in an object"),
+        ({"kind": "response", "parts": {}}, "parts must be a list, not an object"),
         ({"kind": "request", "parts": [{"part_kind": "tool-return", "tool_name": "x"}]}, "needs the 'tool_call_id'"),
-        ("x", "messages are objects; number 1 is a text"),
+        ("x", "messages must be objects; number 1 is a string"),
     ],
 )
 def test_what_is_wrong_with_a_message_is_said(message: Any, why: str) -> None:

@@ -42,7 +42,7 @@ def test_a_registered_source_loads_under_its_name(name: str) -> None:
 def test_the_docs_state_what_each_format_counts_as_an_error() -> None:
     text = (ROOT / "docs" / "import.md").read_text(encoding="utf-8")
     table = text.partition("## What counts as an error")[2].partition("\n## ")[0]
-    stated = dict(re.findall(r"^\| `([\w-]+)` \| (.+) \|$", table, re.MULTILINE))
+    stated = dict(re.findall(r"^\| `(\w[\w-]*)` \| (.+) \|$", table, re.MULTILINE))
     assert stated == {name: load_format(name).errors for name in FORMATS if name != "corepath"}
 
 

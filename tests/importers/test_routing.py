@@ -60,7 +60,7 @@ def test_an_episode_that_finds_no_task_is_named_by_its_number(tmp_path: Path, co
     (tmp_path / "map.yaml").write_text("a: w/look\n")
     done = corepath("import", file, "--task-by", "metadata.flow", "--map", tmp_path / "map.yaml")
     assert f"{file}:1:1: episode 2: the map has no task for 'b'" in done.stderr
-    assert f"{file}:1:1: episode 4: nothing at 'metadata.flow' that names a task" in done.stderr
+    assert f"{file}:1:1: episode 4: no task name at 'metadata.flow'" in done.stderr
     assert len(done.stdout.splitlines()) == 2
 
 

@@ -129,7 +129,7 @@ def test_the_folder_form_of_tau2_is_read_from_the_files_beside_it(tmp_path: Path
     del results["simulations"]
     file = written(tmp_path, results, name="results.json")
     (problem,) = import_trace(file)
-    assert "'simulations' beside it, which is not there" in str(problem)
+    assert "'simulations' next to the file, which is missing" in str(problem)
     (tmp_path / "simulations").mkdir()
     written(tmp_path / "simulations", TAU2["simulations"][0], name="s1.json")
     (tmp_path / "simulations" / "s2.json").write_text('{"id": ')
@@ -241,7 +241,7 @@ def test_a_bad_simulation_is_named_and_the_others_are_kept(tmp_path: Path) -> No
         (lambda run: run["traj"].pop(4), "a result for the call id 'c1', but no call waits for it"),
         (lambda run: run["traj"].pop(5), "the call id 'c1' is used twice before the first call was answered"),
         (lambda run: run.update(trial="two"), "'trial' must be an integer"),
-        (lambda run: run["traj"].insert(0, 5), "the messages of 'traj' are objects; number 1 is a number"),
+        (lambda run: run["traj"].insert(0, 5), "the messages of 'traj' must be objects; number 1 is a number"),
         (lambda run: run.pop("traj"), "a run of τ-bench has task_id, reward, info, traj; 'traj' is missing"),
     ],
 )  # fmt: skip
