@@ -46,7 +46,7 @@ def restore(episode: Episode, recorded: Mapping[str, Any] | None) -> Episode:
         return episode
     line = next(read_episodes(KEY, BytesIO(json.dumps({"calls": [], **recorded}).encode())))
     if line.episode is None:
-        raise RecordError(f"what stands under '{KEY}' cannot be read: {line.problem.message if line.problem else ''}")
+        raise RecordError(f"the value under '{KEY}' cannot be read: {line.problem.message if line.problem else ''}")
     known = line.episode
     return replace(
         known,

@@ -184,7 +184,7 @@ def _comparable(block: Mapping[str, Any]) -> Any:
 
 FORMAT: Final = exchange_format(
     "anthropic",
-    "a result with `is_error`; of a tool that the API runs, a content whose type ends in `_error`",
+    "a result with `is_error`; for a tool that the API runs, a content whose type ends in `_error`",
     mismatch,
     read_record,
     _history,

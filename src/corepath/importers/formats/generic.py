@@ -262,7 +262,7 @@ def _refuse(path: Path) -> Iterator[Episode | Problem]:
 
 FORMAT: Final = Format(
     "generic",
-    "what stands at the map's `error`, unless it is null, false or empty",
+    "the value at the map's `error`, unless it is null, false or empty",
     _require_map,
     _refuse,
     _configure,

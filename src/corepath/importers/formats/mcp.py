@@ -321,7 +321,7 @@ def _key(id_: Any) -> str:
 
 FORMAT: Final = Format(
     "mcp",
-    "a result with `isError`; an error of JSON-RPC",
+    "a result with `isError`; a JSON-RPC error",
     _recognise,
     _read_file,
 )

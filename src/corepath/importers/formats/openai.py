@@ -139,7 +139,7 @@ def _has_tool_parts(content: Any) -> bool:
 
 FORMAT: Final = exchange_format(
     "openai",
-    "a tool message with `is_error` or the status `error`; the API itself has no sign for it",
+    "a tool message with `is_error` or the status `error`; the API itself has no field for it",
     mismatch,
     read_record,
     _history,

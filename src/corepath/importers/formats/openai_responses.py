@@ -340,7 +340,7 @@ def _comparable(item: Mapping[str, Any]) -> Any:
 
 FORMAT: Final = exchange_format(
     "openai-responses",
-    "an output with the status `failed` or `is_error`; an MCP call with an `error`, or not approved",
+    "an output with the status `failed` or `is_error`; an MCP call with an `error`, or one that was not approved",
     mismatch,
     read_record,
     _history,

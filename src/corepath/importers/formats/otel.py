@@ -251,6 +251,6 @@ _CONVENTION: Final = Convention(
 
 FORMAT: Final = span_format(
     "otel",
-    "a tool span with the status ERROR or an `error.type`; without one, a message marked as an error",
+    "a tool span with the status ERROR or an `error.type`; without a tool span, a message marked as an error",
     _CONVENTION,
 )
