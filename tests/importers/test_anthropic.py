@@ -16,13 +16,13 @@ from corepath.importers.formats.anthropic import mismatch, read_record
 from corepath.importers.registry import recognise_format
 
 from .conversations import ANTHROPIC
-from .damage import good, mixed, read, written
+from .damage import good, outcomes, read, write
 
 USAGE = {"input_tokens": 1, "output_tokens": 1}
 
 
 def response(*content: Any, kind: Any = Message) -> dict[str, Any]:
-    """A response as the package of Anthropic reads it from the API and dumps it."""
+    """A response as Anthropic's SDK parses and dumps it."""
     whole = {
         "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-x", "content": list(content),
         "stop_reason": "end_turn", "stop_sequence": None, "usage": USAGE,
@@ -48,7 +48,7 @@ def said(dumped: dict[str, Any]) -> dict[str, Any]:
 
 
 def run() -> list[dict[str, Any]]:
-    """A run of three requests as a proxy logs it: each repeats the conversation before it."""
+    """A run of three requests as a proxy logs it; each repeats the conversation so far."""
     asked: list[Any] = [{"role": "user", "content": "Water A."}]
     first = response({"type": "thinking", "thinking": "hm", "signature": "s"}, use("1", "look", plant="A"))
     second = response(use("2", "water", plant="A"), use("3", "water", plant="B"))
@@ -70,7 +70,7 @@ RUN = (
 @pytest.mark.parametrize("as_list", [True, False])
 def test_requests_and_responses_of_one_run_are_one_episode(tmp_path: Path, as_list: bool) -> None:
     log = run()
-    file = written(tmp_path, log, name="log.json") if as_list else written(tmp_path, *log)
+    file = write(tmp_path, log, name="log.json") if as_list else write(tmp_path, *log)
     (episode,) = read(file, "anthropic")
     assert episode.calls == RUN
     assert episode.answer == "Done."
@@ -85,11 +85,11 @@ def test_runs_that_are_logged_at_the_same_time_are_told_apart(tmp_path: Path) ->
     for exchange in two:
         exchange["request"]["messages"][0] = {"role": "user", "content": "Water B."}
     log = [exchange for pair in zip(one, two, strict=True) for exchange in pair]
-    assert [episode.calls for episode in read(written(tmp_path, *log), "anthropic")] == [RUN, RUN]
+    assert [episode.calls for episode in read(write(tmp_path, *log), "anthropic")] == [RUN, RUN]
 
 
 def test_the_same_run_twice_is_two_episodes(tmp_path: Path) -> None:
-    assert [episode.calls for episode in read(written(tmp_path, *run(), *run()), "anthropic")] == [RUN, RUN]
+    assert [episode.calls for episode in read(write(tmp_path, *run(), *run()), "anthropic")] == [RUN, RUN]
 
 
 def test_marks_of_caching_and_left_out_thoughts_make_no_other_conversation(tmp_path: Path) -> None:
@@ -98,14 +98,14 @@ def test_marks_of_caching_and_left_out_thoughts_make_no_other_conversation(tmp_p
     messages[1]["content"] = [block for block in messages[1]["content"] if block["type"] != "thinking"]
     messages[-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
     messages[0]["content"] = [{**text("Water A."), "cache_control": {"type": "ephemeral"}}]
-    (episode,) = read(written(tmp_path, *log), "anthropic")
+    (episode,) = read(write(tmp_path, *log), "anthropic")
     assert episode.calls == RUN
 
 
 def test_a_run_whose_last_request_failed_keeps_its_calls_and_says_why(tmp_path: Path) -> None:
     log = run()
     log[2]["response"] = {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}
-    (episode,) = read(written(tmp_path, *log), "anthropic")
+    (episode,) = read(write(tmp_path, *log), "anthropic")
     assert episode.calls == RUN
     assert episode.answer is None
     assert episode.extra["metadata"]["error"]["message"] == "busy"
@@ -114,12 +114,12 @@ def test_a_run_whose_last_request_failed_keeps_its_calls_and_says_why(tmp_path: 
 def test_a_request_that_was_tried_again_counts_once(tmp_path: Path) -> None:
     log = run()
     failed = {**log[1], "response": {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}}
-    (episode,) = read(written(tmp_path, log[0], failed, log[1], log[2]), "anthropic")
+    (episode,) = read(write(tmp_path, log[0], failed, log[1], log[2]), "anthropic")
     assert episode.calls == RUN
 
 
 def test_a_response_alone_is_an_episode(tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, response(text("I look."), use("1", "look"))), "anthropic")
+    (episode,) = read(write(tmp_path, response(text("I look."), use("1", "look"))), "anthropic")
     assert episode.calls == (Call("look", {}, id="1", turn=1),)
     assert episode.agent == "claude-x"
 
@@ -132,7 +132,7 @@ def test_a_response_alone_is_an_episode(tmp_path: Path) -> None:
     ],
 )
 def test_a_line_of_a_batch_is_an_episode(line: dict[str, Any], tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, line), "anthropic")
+    (episode,) = read(write(tmp_path, line), "anthropic")
     assert episode.calls == (Call("look", {}, id="1", turn=1),)
     assert (episode.agent, episode.extra["metadata"]["custom_id"]) == ("claude-x", "t-1")
 
@@ -161,7 +161,7 @@ def test_tools_that_the_api_runs_are_calls_and_their_errors_are_errors(tmp_path:
         {"type": "mcp_tool_result", "tool_use_id": "s4", "is_error": True, "content": [text("no numbers")]},
         text("I am done."),
     ]  # fmt: skip
-    (episode,) = read(written(tmp_path, response(*blocks, kind=BetaMessage)), "anthropic")
+    (episode,) = read(write(tmp_path, response(*blocks, kind=BetaMessage)), "anthropic")
     assert [(call.tool, call.failed, call.turn) for call in episode.calls] == [
         ("web_search", False, 1), ("web_fetch", True, 1), ("bash_code_execution", False, 1), ("add", True, 1),
     ]  # fmt: skip
@@ -189,7 +189,7 @@ def test_words_between_calls_stand_before_the_call_that_they_precede() -> None:
 
 def test_a_file_whose_first_conversation_has_no_calls_is_recognised_by_the_others(tmp_path: Path) -> None:
     idle = {"messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": [text("Hello.")]}]}
-    file = written(tmp_path, idle, ANTHROPIC)
+    file = write(tmp_path, idle, ANTHROPIC)
     assert recognise_format(file).name == "anthropic"
     assert [(len(one.calls), one.answer) for one in good(import_trace(file))] == [(0, "Hello."), (4, "I could not.")]
 
@@ -212,8 +212,8 @@ def test_what_is_wrong_with_a_message_is_said(message: Any, why: str) -> None:
 
 def test_a_bad_exchange_is_a_problem_of_its_own_and_the_others_are_read(tmp_path: Path) -> None:
     log = run()
-    file = written(tmp_path, log[2], {"request": {"messages": "x"}, "response": log[0]["response"]}, ANTHROPIC)
-    first, second, third = mixed(import_trace(file))
+    file = write(tmp_path, log[2], {"request": {"messages": "x"}, "response": log[0]["response"]}, ANTHROPIC)
+    first, second, third = outcomes(import_trace(file))
     assert (first, third) == (3, 4)
     assert "trace.jsonl:2:1: no list of messages" in str(second)
 

@@ -1,4 +1,4 @@
-"""BFCL multi-turn results: by hand, written by the benchmark's own package, and what is wrong with a file."""
+"""BFCL multi-turn results: written by hand, written by the benchmark's own package, and broken."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from corepath.importers.formats import bfcl
 from corepath.notation.parser import tool
 
 from .conversations import ALL
-from .damage import damaged, mixed, read, survives, written
+from .damage import damaged, outcomes, read, survives, write
 from .tau_runs import TAU, TAU2
 
 
@@ -81,7 +81,7 @@ ENTRY: dict[str, Any] = {
 
 
 def test_an_entry_with_its_log(tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, ENTRY), "bfcl")
+    (episode,) = read(write(tmp_path, ENTRY), "bfcl")
     assert [all_of(call) for call in episode.calls] == [
         ("cd", {"folder": "document"}, {"current_working_directory": "document"}, None, 1),
         ("ls", {}, UNANSWERED, "ls: not allowed", 1),
@@ -93,7 +93,7 @@ def test_an_entry_with_its_log(tmp_path: Path) -> None:
 
 
 def test_without_a_log_the_calls_stay_unanswered(tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, {"id": ENTRY["id"], "result": ENTRY["result"]}), "bfcl")
+    (episode,) = read(write(tmp_path, {"id": ENTRY["id"], "result": ENTRY["result"]}), "bfcl")
     assert [(call.tool, call.result) for call in episode.calls] == [
         ("cd", UNANSWERED), ("ls", UNANSWERED), ("mv", UNANSWERED), ("rm", UNANSWERED),
     ]  # fmt: skip
@@ -137,7 +137,7 @@ def test_calls_in_words_are_taken_apart_and_never_run(text: str, calls: list[tup
 
 def test_an_entry_that_broke_off_failed_outside(tmp_path: Path) -> None:
     entry = {"id": "multi_turn_base_3", "result": "Error during inference: timeout", "traceback": "..."}
-    (episode,) = read(written(tmp_path, entry), "bfcl")
+    (episode,) = read(write(tmp_path, entry), "bfcl")
     assert (episode.calls, episode.outcome) == ((), FAILED_OUTSIDE)
 
 
@@ -146,7 +146,7 @@ def test_an_entry_that_broke_off_failed_outside(tmp_path: Path) -> None:
 
 def test_what_bfcl_expects_is_taken_apart(tmp_path: Path) -> None:
     answers = {"id": "multi_turn_base_0", "ground_truth": [["cd(folder='a')", "sort('x')"], [], ["mean([1, 2])"]]}
-    file = written(tmp_path, answers, {"id": "x", "ground_truth": [["ls(", "ls()"]]}, {"id": "y", "ground_truth": [1]})
+    file = write(tmp_path, answers, {"id": "x", "ground_truth": [["ls(", "ls()"]]}, {"id": "y", "ground_truth": [1]})
     first, second, third = read_expected_calls(file)
     calls = (
         ExpectedCall("cd", {"folder": "a"}, unnamed=[]),
@@ -249,8 +249,8 @@ def test_a_step_with_more_answers_than_calls_is_a_bad_record_and_the_others_are_
     bad["inference_log"][1]["step_0"].append({"role": "tool", "content": "{}"})
     silent = copy.deepcopy(ENTRY)
     silent["inference_log"][1]["step_1"].append({"role": "tool", "content": "{}"})
-    file = written(tmp_path, ENTRY, bad, silent, ENTRY)
-    assert mixed(import_trace(file)) == [
+    file = write(tmp_path, ENTRY, bad, silent, ENTRY)
+    assert outcomes(import_trace(file)) == [
         4,
         f"{file}:2:1: 3 answers to a step of the model with 2 calls",
         f"{file}:3:1: 1 answer to a step of the model without calls",

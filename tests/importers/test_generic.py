@@ -1,4 +1,4 @@
-"""Any other JSON by a map: where things stand, what is an error, and what is wrong with a map."""
+"""Other JSON with a map: paths, errors, and broken maps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from corepath.importers import import_trace
 from corepath.importers.formats.generic import read_map, read_record
 from corepath.importers.registry import FORMATS, recognise_format
 
-from .damage import damaged, good, mixed, survives, written
+from .damage import damaged, good, outcomes, survives, write
 
 MAP = """
 version: 1
@@ -85,7 +85,7 @@ def mapped(folder: Path, text: str = MAP) -> Path:
 
 def test_a_map_says_where_things_stand(tmp_path: Path) -> None:
     map_ = mapped(tmp_path)
-    first, second = good(import_trace(written(tmp_path, RECORD), f"generic:{map_}"))
+    first, second = good(import_trace(write(tmp_path, RECORD), f"generic:{map_}"))
     assert first.calls == (
         Call("look", {"plant": "A"}, [1], id="1", turn=1),
         Call("look", {"plant": "B"}, None, turn=1),
@@ -101,7 +101,7 @@ def test_a_map_says_where_things_stand(tmp_path: Path) -> None:
 
 def test_answers_that_stand_apart_are_joined_by_id_in_their_order(tmp_path: Path) -> None:
     map_ = mapped(tmp_path, APART)
-    (episode,) = good(import_trace(written(tmp_path, LOG, name="log.json"), f"generic:{map_}"))
+    (episode,) = good(import_trace(write(tmp_path, LOG, name="log.json"), f"generic:{map_}"))
     assert episode.calls == (
         Call("a", {}, "first", id="1"),
         Call("b", {}, "second", id="1"),
@@ -115,8 +115,8 @@ def test_a_bad_record_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
     lost, odd = copy.deepcopy(LOG), copy.deepcopy(LOG)
     lost["answers"][0]["of"] = "9"
     odd["calls"][1] = "b"
-    file = written(tmp_path, LOG, lost, {"call": []}, 5, odd, LOG)
-    assert mixed(import_trace(file, f"generic:{map_}")) == [
+    file = write(tmp_path, LOG, lost, {"call": []}, 5, odd, LOG)
+    assert outcomes(import_trace(file, f"generic:{map_}")) == [
         4,
         f"{file}:2:1: an answer to the call id '9', but no call waits for it",
         f"{file}:3:1: nothing at 'calls', where the map expects the calls",
@@ -128,16 +128,16 @@ def test_a_bad_record_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
 
 def test_a_map_whose_tool_leads_nowhere_is_an_error_of_the_record(tmp_path: Path) -> None:
     map_ = mapped(tmp_path, APART.replace("tool: name", "tool: nam"))
-    file = written(tmp_path, LOG, {"calls": [], "answers": []})
-    assert mixed(import_trace(file, f"generic:{map_}")) == [
+    file = write(tmp_path, LOG, {"calls": [], "answers": []})
+    assert outcomes(import_trace(file, f"generic:{map_}")) == [
         f"{file}:1:1: nothing at 'nam', where the map expects the tools",
         0,
     ]
 
 
 def test_a_list_of_records_is_read_one_by_one(tmp_path: Path) -> None:
-    file = written(tmp_path, [LOG, LOG], name="logs.json")
-    assert mixed(import_trace(file, f"generic:{mapped(tmp_path, APART)}")) == [4, 4]
+    file = write(tmp_path, [LOG, LOG], name="logs.json")
+    assert outcomes(import_trace(file, f"generic:{mapped(tmp_path, APART)}")) == [4, 4]
 
 
 def test_what_is_wrong_with_a_map_is_told_with_its_place(tmp_path: Path) -> None:
@@ -161,17 +161,17 @@ def test_a_file_that_is_no_map_is_refused(text: str, tmp_path: Path) -> None:
 
 
 def test_without_a_map_there_is_one_problem_that_says_so(tmp_path: Path) -> None:
-    (problem,) = import_trace(written(tmp_path, RECORD, RECORD), "generic")
+    (problem,) = import_trace(write(tmp_path, RECORD, RECORD), "generic")
     assert "needs a map of its fields: --from generic:MAP.yaml" in str(problem)
     with pytest.raises(InputError, match="cannot be read"):
-        list(import_trace(written(tmp_path, RECORD), "generic:none.yaml"))
+        list(import_trace(write(tmp_path, RECORD), "generic:none.yaml"))
     with pytest.raises(TaskError, match=r"no format 'openai:map\.yaml'"):
-        list(import_trace(written(tmp_path, RECORD), "openai:map.yaml"))
+        list(import_trace(write(tmp_path, RECORD), "openai:map.yaml"))
 
 
 def test_what_no_format_knows_is_refused_and_the_map_is_offered(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        recognise_format(written(tmp_path, RECORD))
+        recognise_format(write(tmp_path, RECORD))
     said = str(caught.value)
     assert all(f"{name}: " in said for name in FORMATS)
     assert "generic: needs a map" in said

@@ -1,4 +1,4 @@
-"""Logs of Inspect AI: those that it writes itself, by hand, and broken."""
+"""Logs of Inspect AI: real, written by hand, and broken."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from corepath.notation.call import UNANSWERED
 from tests.conftest import PATIENCE
 
 from . import inspect_eval
-from .damage import damaged, good, mismatch_of, mixed, read, records_of, survives, written
+from .damage import damaged, good, mismatch_of, outcomes, read, records_of, survives, write
 
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A real run of Inspect, with a model that is not there, as `.eval` and as `.json`."""
+    """The logs of a real run of Inspect with a mock model, as `.eval` and as `.json`."""
     folder = tmp_path_factory.mktemp("logs")
     command = [sys.executable, inspect_eval.__file__, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
@@ -79,7 +79,7 @@ def test_a_real_log_without_events_gives_the_same_calls_from_its_messages(logs: 
 
 
 def repacked(file: Path, to: Path, **kept: Any) -> Path:
-    """The archive with other compression, without some members or with their bytes changed."""
+    """Copy an archive with another compression, without some members, or with their bytes changed."""
     with file.open("rb") as raw, zipfile.ZipFile(raw) as old, zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as new:
         for info in old.infolist():
             name = info.filename
@@ -98,7 +98,7 @@ def test_archives_with_deflate_are_read_and_so_are_logs_that_did_not_end(logs: d
     other = repacked(logs[".eval"], tmp_path / "other.eval", without=("header.json", "start.json"))
     with pytest.raises(InputError, match=r"inspect: an archive without 'header\.json'"):
         recognise_format(other)
-    assert mixed(import_trace(other, "inspect")) == [
+    assert outcomes(import_trace(other, "inspect")) == [
         f"{other}:1:1: an archive without 'header.json' is not an Inspect log"
     ]
 
@@ -107,14 +107,14 @@ def test_one_bad_member_is_named_and_the_others_are_kept(logs: dict[str, Path], 
     def changed(name: str, raw: bytes) -> bytes:
         return raw[:100] if "adds" in name else raw
 
-    made = mixed(import_trace(repacked(logs[".eval"], tmp_path / "bad.eval", changed=changed)))
+    made = outcomes(import_trace(repacked(logs[".eval"], tmp_path / "bad.eval", changed=changed)))
     assert sorted(one for one in made if isinstance(one, int)) == [1, 2, 2]
     (problem,) = (one for one in made if isinstance(one, str))
     assert "samples/adds_epoch_1.json: not JSON" in problem
 
 
 def cuts(raw: bytes) -> tuple[list[str], list[int]]:
-    """The members of an archive, and where each ends."""
+    """The members of an archive, and the offset where each ends."""
     with zipfile.ZipFile(io.BytesIO(raw)) as read_:
         infos = sorted(read_.infolist(), key=lambda one: one.header_offset)
     return [one.filename for one in infos], [
@@ -128,7 +128,7 @@ def test_a_truncated_or_changed_archive_is_a_problem_that_says_so(logs: dict[str
     names, ends = cuts(raw)
     for end in (ends[0] + 5, ends[2] + 5, ends[-1] + 5):
         cut.write_bytes(raw[:end])
-        problem, *rest = mixed(import_trace(cut))
+        problem, *rest = outcomes(import_trace(cut))
         assert problem == f"{cut}:1:1: the archive is truncated; the samples before the cut are kept"
         whole = [name for name, place in zip(names, ends, strict=True) if place <= end and name.startswith("samples/")]
         assert len([one for one in rest if isinstance(one, int)]) == len(whole)
@@ -281,7 +281,7 @@ def test_what_is_submitted_to_the_solver_is_the_answer_and_no_call() -> None:
 
 def test_numbers_that_are_none_are_kept_as_texts_and_cost_nothing(tmp_path: Path) -> None:
     value = log(model(("1", "a", {})), ran("1", "a"), scores={"s": {"value": float("nan")}})
-    (episode,) = read(written(tmp_path, value, name="log.json"), "inspect")
+    (episode,) = read(write(tmp_path, value, name="log.json"), "inspect")
     assert episode.extra["metadata"]["scores"] == {"s": "NaN"}
     with zipfile.ZipFile(tmp_path / "log.eval", "w") as made:
         made.writestr("header.json", json.dumps({name: value[name] for name in ("version", "eval")}))
@@ -297,17 +297,17 @@ def test_an_id_that_is_used_twice_is_an_error() -> None:
 def test_json_logs_are_read_sample_by_sample_and_a_bad_one_is_named(tmp_path: Path) -> None:
     value = log(model(("1", "a", {})), ran("1", "a"))
     value["samples"] = [value["samples"][0], {"events": []}, value["samples"][0]]
-    file = written(tmp_path, value, name="log.json")
+    file = write(tmp_path, value, name="log.json")
     expected = [1, f"{file}:1:1: sample 2: a sample must be an object with 'id', 'messages' and 'events'", 1]
-    assert mixed(import_trace(file)) == expected
+    assert outcomes(import_trace(file)) == expected
     late = {name: value[name] for name in ("version", "samples", "eval")}
-    assert mixed(import_trace(written(tmp_path, late, name="log.json"))) == expected
+    assert outcomes(import_trace(write(tmp_path, late, name="log.json"))) == expected
     file.write_text(json.dumps(value, indent=2)[:-60], encoding="utf-8")
-    *some, problem = mixed(import_trace(file))
+    *some, problem = outcomes(import_trace(file))
     assert some[0] == 1
     assert "not JSON: it ends early" in str(problem)
-    empty = written(tmp_path, {**value, "samples": []}, name="log.json")
-    assert mixed(import_trace(empty)) == [f"{empty}:1:1: no samples in this log"]
+    empty = write(tmp_path, {**value, "samples": []}, name="log.json")
+    assert outcomes(import_trace(empty)) == [f"{empty}:1:1: no samples in this log"]
 
 
 def test_other_json_is_not_mistaken() -> None:

@@ -1,4 +1,4 @@
-"""JSON that is read part by part gives what it gives when it is read whole."""
+"""JSON parsed in parts is equal to JSON parsed at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ values = st.recursive(
 
 
 class InPieces:
-    """A text that comes a few characters at a time."""
+    """A text that is read a few characters at a time."""
 
     def __init__(self, text: str, piece: int) -> None:
         self._read, self._piece = io.StringIO(text), piece
@@ -30,7 +30,7 @@ class InPieces:
 
 
 def built(found: list[tuple[Any, int, Any]], whole: Any) -> Any:
-    """The value again, from its parts; what is empty leaves no part, and stands as it did."""
+    """Rebuild a value from its parts; empty containers have no parts and are taken from the original."""
     made = type(whole)() if isinstance(whole, (dict, list)) else None
     if not isinstance(whole, (dict, list)):
         ((path, _, value),) = found

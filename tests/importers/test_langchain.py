@@ -29,7 +29,7 @@ from corepath.errors import RecordError
 from corepath.importers.formats.langchain import read_record
 from corepath.notation.call import UNANSWERED
 
-from .damage import read, written
+from .damage import read, write
 
 
 def one(value: Any) -> Any:
@@ -66,7 +66,7 @@ FORMS: dict[str, Callable[[list[AnyMessage]], Any]] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_messages_that_langchain_writes(form: str, tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, FORMS[form](MESSAGES)), "langchain")
+    (episode,) = read(write(tmp_path, FORMS[form](MESSAGES)), "langchain")
     assert episode.calls == (
         Call("look", {"plant": "A"}, {"dry": True}, id="1", turn=1),
         Call("water", '{"l', error="no JSON", id="2", turn=1),
@@ -101,7 +101,7 @@ def test_a_state_that_an_agent_of_langgraph_ends_in(tmp_path: Path) -> None:
     graph.add_conditional_edges("agent", tools_condition, ["tools", END])
     graph.add_edge("tools", "agent")
     state = graph.compile().invoke({"messages": [HumanMessage("Water it.")]})
-    (episode,) = read(written(tmp_path, dumpd(state)), "langchain")
+    (episode,) = read(write(tmp_path, dumpd(state)), "langchain")
     assert [(made.tool, made.arguments, made.result, made.turn) for made in episode.calls] == [
         ("water", {"litres": 2}, {"left": 5}, 1),
         ("water", {"litres": 9}, UNANSWERED, 1),

@@ -1,4 +1,4 @@
-"""No format of logs takes the records of another format, nor does another take theirs."""
+"""Log formats are not confused with each other or with conversations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from corepath.importers.registry import load_format, recognise_format
 
 from . import test_inspect_logs, test_mcp, test_openinference, test_otel
 from .conversations import ALL
-from .damage import written
+from .damage import write
 from .spans_by_hand import sent
 
 LOGS: dict[str, Any] = {
@@ -25,10 +25,10 @@ LOGS: dict[str, Any] = {
 @pytest.mark.parametrize("name", LOGS)
 def test_logs_are_told_apart_from_each_other_and_from_conversations(name: str, tmp_path: Path) -> None:
     recognise = load_format(name).recognise
-    assert recognise(written(tmp_path, LOGS[name], name="own.json")) is None
+    assert recognise(write(tmp_path, LOGS[name], name="own.json")) is None
     others = {**{other: record for other, (_, record, _) in ALL.items()}, **LOGS}
     for other, record in others.items():
         if other != name:
-            assert recognise(written(tmp_path, record, name="other.json")), f"{name} takes a file of {other}"
+            assert recognise(write(tmp_path, record, name="other.json")), f"{name} takes a file of {other}"
     for file in ("one.json", "one.jsonl", "one.txt"):
-        assert recognise_format(written(tmp_path, LOGS[name], name=file)).name == name
+        assert recognise_format(write(tmp_path, LOGS[name], name=file)).name == name

@@ -1,4 +1,4 @@
-"""Logs of MCP: by hand, of a real client and a real server, and broken."""
+"""MCP logs: written by hand, of a real client and server, and broken."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from corepath.notation.call import UNANSWERED
 from tests.conftest import PATIENCE
 
 from . import mcp_tee
-from .damage import damaged, mixed, read, records_of, survives, written
+from .damage import damaged, outcomes, read, records_of, survives, write
 
 
 def asks(id_: Any, method: str, **params: Any) -> dict[str, Any]:
@@ -82,13 +82,13 @@ def test_a_session_gives_its_episode_in_every_form_of_log(tmp_path: Path) -> Non
         "wrapped.json": [wrapped], "text.jsonl": as_text, "batches.jsonl": batches, "noise.log": [noise, *SESSION],
     }  # fmt: skip
     for name, records in forms.items():
-        (episode,) = read(written(tmp_path, *records, name=name), "mcp")
+        (episode,) = read(write(tmp_path, *records, name=name), "mcp")
         assert episode.calls == CALLS, name
         assert episode.extra["metadata"] == {
             "client": {"name": "desk", "version": "1"}, "server": {"name": "garden", "version": "2"},
             "protocol": "2025-11-25",
         }  # fmt: skip
-    (episode,) = read(written(tmp_path, *wrapped), "mcp")
+    (episode,) = read(write(tmp_path, *wrapped), "mcp")
     assert episode.calls[0].extra == {"timestamp": 5}
 
 
@@ -111,7 +111,7 @@ def test_a_cut_off_line_of_text_is_told_wherever_its_version_stands(begin: str, 
     file = tmp_path / "mcp.log"
     lines = [f"[info] Message: {json.dumps(one)}" for one in SESSION]
     file.write_text("\n".join([*lines, f"[info] Message: {begin}"]), encoding="utf-8")
-    problem, episode = mixed(import_trace(file))
+    problem, episode = outcomes(import_trace(file))
     assert f"{file}:{len(lines) + 1}:1: not JSON" in str(problem)
     assert episode == len(CALLS)
 
@@ -134,7 +134,7 @@ def test_what_the_server_asks_for_is_no_answer_to_a_call_with_the_same_id() -> N
 
 
 def ours(id_: Any, *said: str, task: str = "farm/a", episode: str = "e", **more: Any) -> dict[str, Any]:
-    """An answer of `corepath serve`."""
+    """A result of `corepath serve`, with its origin in `_meta`."""
     meta = {"corepath": {"version": 1, "task": task, "agent": "ada", "seed": 2, "episode": episode, **more}}
     return gives(id_, content=text(*said), _meta=meta)
 
@@ -147,7 +147,7 @@ def test_episodes_of_ours_that_share_a_session_are_told_apart(tmp_path: Path) ->
     assert (second.task, second.agent, second.seed, second.extra["episode"]) == ("farm/a", "ada", 2, "f")
     with pytest.raises(RecordError, match=r"the call lost\(x=1\) could belong to any of 2 episodes"):
         list(records_of(mcp.FORMAT)([*log, calls(4, "lost", x=1)]))
-    problem, *_ = import_trace(written(tmp_path, *log, calls(4, "lost", x=1)), "mcp")
+    problem, *_ = import_trace(write(tmp_path, *log, calls(4, "lost", x=1)), "mcp")
     assert "2 episodes" in str(problem)
 
 
@@ -198,9 +198,9 @@ def test_strays_and_ids_used_twice_are_named_and_the_rest_is_kept(tmp_path: Path
         only(calls(1, "a"), calls(1, "b"))
     with pytest.raises(RecordError, match="a result for the id 9, but no request waits for it"):
         only(calls(1, "a"), gives(9, content=[]))
-    file = written(tmp_path, calls(1, "a"), calls(1, "b"), gives(9), gives(1, content=text("one")), [1])
+    file = write(tmp_path, calls(1, "a"), calls(1, "b"), gives(9), gives(1, content=text("one")), [1])
     file.write_text(file.read_text(encoding="utf-8") + '{"jsonrpc": "2.0", "id"', encoding="utf-8")
-    made = mixed(import_trace(file))
+    made = outcomes(import_trace(file))
     assert made[-1] == 1
     assert [str(one).removeprefix(f"{file}:").split(":")[0] for one in made[:-1]] == ["2", "3", "6"]
 
@@ -230,7 +230,7 @@ def test_broken_wrappings_give_episodes_or_an_error(data: st.DataObject) -> None
 
 
 def test_the_messages_of_a_real_client_and_server_are_read(tmp_path: Path) -> None:
-    """Written by the package mcp on both ends, noted in between."""
+    """Import a session of the mcp package's client and server, logged by a tee between them."""
     file = tmp_path / "session.jsonl"
     command = [sys.executable, mcp_tee.__file__, "talk", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)

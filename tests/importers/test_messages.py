@@ -1,4 +1,4 @@
-"""What holds for every format of messages: the same conversation gives the same episode, and nothing is mistaken."""
+"""Every message format reads the same conversation as the same episode, and no other format's records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from corepath.importers.registry import recognise_format
 from corepath.importers.transcript import Transcript
 
 from .conversations import ALL, ANTHROPIC, CALLS, GEMINI, OPENAI, RESPONSES, bare
-from .damage import damaged, good, mixed, read, survives, written
+from .damage import damaged, good, outcomes, read, survives, write
 
 names = pytest.mark.parametrize("name", ALL)
 
@@ -28,7 +28,7 @@ names = pytest.mark.parametrize("name", ALL)
 @names
 def test_the_conversation_gives_the_same_episode_in_every_format(name: str, tmp_path: Path) -> None:
     _, record, model = ALL[name]
-    (episode,) = read(written(tmp_path, record), name)
+    (episode,) = read(write(tmp_path, record), name)
     turns = (*CALLS[:3], CALLS[3])
     assert [(call.tool, call.arguments, call.result, call.error, call.id, call.turn) for call in episode.calls] == [
         (call.tool, call.arguments, call.result, call.error, call.id, call.turn) for call in turns
@@ -44,7 +44,7 @@ def test_the_conversation_gives_the_same_episode_in_every_format(name: str, tmp_
 @pytest.mark.parametrize("file", ["list.json", "list.jsonl"])
 def test_a_bare_list_is_a_conversation_too(name: str, file: str, tmp_path: Path) -> None:
     _, record, _ = ALL[name]
-    (episode,) = read(written(tmp_path, bare(record), name=file), name)
+    (episode,) = read(write(tmp_path, bare(record), name=file), name)
     assert len(episode.calls) == 4
     assert episode.answer == "I could not."
 
@@ -52,8 +52,8 @@ def test_a_bare_list_is_a_conversation_too(name: str, file: str, tmp_path: Path)
 @names
 def test_a_list_of_conversations_and_lines_of_them_are_both_read(name: str, tmp_path: Path) -> None:
     _, record, _ = ALL[name]
-    in_list = read(written(tmp_path, [record, record], name="list.json"), name)
-    in_lines = read(written(tmp_path, bare(record), bare(record)), name)
+    in_list = read(write(tmp_path, [record, record], name="list.json"), name)
+    in_lines = read(write(tmp_path, bare(record), bare(record)), name)
     assert [len(one.calls) for one in (*in_list, *in_lines)] == [4, 4, 4, 4]
 
 
@@ -101,22 +101,22 @@ EXCHANGES: dict[str, list[Any]] = {
     "gemini": [exchange("contents", CONTENTS[:n], {"candidates": [{"content": CONTENTS[n]}]}) for n in (1, 3)],
     "openai-responses": [exchange("input", ITEMS[:n], {"output": ITEMS[n:m]}) for n, m in ((1, 5), (7, 8))],
 }
-"""Two requests and responses of one run; the second repeats the first."""
+"""Two exchanges of one run; the second repeats the first."""
 
 
 @pytest.mark.parametrize("name", EXCHANGES)
 def test_of_exchanges_that_repeat_each_other_the_last_is_read(name: str, tmp_path: Path) -> None:
-    (episode,) = good(import_trace(written(tmp_path, *EXCHANGES[name]), name))
+    (episode,) = good(import_trace(write(tmp_path, *EXCHANGES[name]), name))
     assert [(call.id, call.turn) for call in episode.calls] == [("c1", 1), ("c2", 1), ("c3", 2)]
     changed = json.loads(json.dumps(EXCHANGES[name][1]).replace("Water A.", "Water B."))
-    both = good(import_trace(written(tmp_path, EXCHANGES[name][0], changed), name))
+    both = good(import_trace(write(tmp_path, EXCHANGES[name][0], changed), name))
     assert [len(one.calls) for one in both] == [2, 3]
 
 
 @pytest.mark.parametrize("name", EXCHANGES)
 def test_equal_runs_that_are_logged_at_the_same_time_are_each_an_episode(name: str, tmp_path: Path) -> None:
     first, second = EXCHANGES[name]
-    both = good(import_trace(written(tmp_path, first, first, second, second), name))
+    both = good(import_trace(write(tmp_path, first, first, second, second), name))
     assert [len(one.calls) for one in both] == [3, 3]
 
 
@@ -125,7 +125,7 @@ def test_equal_runs_that_are_logged_at_the_same_time_are_each_an_episode(name: s
 def test_of_requests_alone_that_repeat_each_other_the_last_is_read(name: str, bare_ones: bool, tmp_path: Path) -> None:
     requests = [{**one["request"], "model": "m"} for one in EXCHANGES[name]]
     log = requests if bare_ones else [{"request": one} for one in requests]
-    (episode,) = good(import_trace(written(tmp_path, *log), name))
+    (episode,) = good(import_trace(write(tmp_path, *log), name))
     assert [call.id for call in episode.calls] == ["c1", "c2"]
 
 
@@ -141,7 +141,7 @@ def test_a_stream_in_pieces_is_refused_and_never_lost(name: str, tmp_path: Path)
     piece = STREAMS[name]
     asked = {**EXCHANGES[name][0], "response": [piece]}
     for record in (piece, [piece], asked):
-        (why,) = mixed(import_trace(written(tmp_path, record), name))
+        (why,) = outcomes(import_trace(write(tmp_path, record), name))
         assert "a chunk of a stream" in str(why)
 
 
@@ -149,8 +149,8 @@ def test_a_stream_in_pieces_is_refused_and_never_lost(name: str, tmp_path: Path)
 @given(st.data())
 def test_damaged_exchanges_give_episodes_or_problems(name: str, data: st.DataObject) -> None:
     with TemporaryDirectory() as folder:
-        file = written(Path(folder), *data.draw(damaged(EXCHANGES[name])), None)
-        assert mixed(import_trace(file, name))
+        file = write(Path(folder), *data.draw(damaged(EXCHANGES[name])), None)
+        assert outcomes(import_trace(file, name))
 
 
 @names
@@ -164,10 +164,10 @@ def test_an_importer_needs_no_package_of_a_vendor(name: str) -> None:
 @names
 def test_a_bad_record_is_named_and_the_good_ones_are_kept(name: str, tmp_path: Path) -> None:
     _, record, _ = ALL[name]
-    file = written(tmp_path, record, record, record)
+    file = write(tmp_path, record, record, record)
     lines = file.read_text().splitlines()
     file.write_text("\n".join([lines[0], lines[1][:-40], lines[2]]) + "\n")
-    first, second, third = mixed(import_trace(file))
+    first, second, third = outcomes(import_trace(file))
     assert (first, third) == (4, 4)
     assert str(second).startswith(f"{file}:2:")
     assert "not JSON" in str(second)
@@ -178,7 +178,7 @@ def test_an_answer_to_no_call_is_an_error_that_names_the_record_and_the_id(name:
     _, record, _ = ALL[name]
     text = json.dumps(record)
     lost = json.loads(text.replace('"c1"', '"other"', 1))
-    bad, kept = mixed(import_trace(written(tmp_path, lost, record), name))
+    bad, kept = outcomes(import_trace(write(tmp_path, lost, record), name))
     assert kept == 4
     assert "trace.jsonl:1:" in str(bad)
     assert "'c1'" in str(bad)
@@ -188,7 +188,7 @@ def test_an_answer_to_no_call_is_an_error_that_names_the_record_and_the_id(name:
 def test_a_call_id_that_is_used_twice_is_an_error_that_names_it(name: str, tmp_path: Path) -> None:
     _, record, _ = ALL[name]
     twice = json.loads(json.dumps(record).replace('"c2"', '"c1"'))
-    bad, kept = mixed(import_trace(written(tmp_path, twice, record), name))
+    bad, kept = outcomes(import_trace(write(tmp_path, twice, record), name))
     assert kept == 4
     assert "the call id 'c1' is used twice" in str(bad)
 
@@ -221,18 +221,18 @@ def test_what_is_no_conversation_is_an_error_that_says_what_would_be_one(name: s
 
 def test_a_file_of_no_format_says_what_was_tried(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        recognise_format(written(tmp_path, {"a": 1}))
+        recognise_format(write(tmp_path, {"a": 1}))
     for name in ALL:
         assert f"{name}: " in str(caught.value)
 
 
 @names
 def test_a_file_that_is_cut_short_says_where_it_cannot_be_read(name: str, tmp_path: Path) -> None:
-    file = written(tmp_path, ALL[name][1], name="cut.json")
+    file = write(tmp_path, ALL[name][1], name="cut.json")
     file.write_text(file.read_text()[:300])
     with pytest.raises(InputError, match=f"{name}: (not JSON|no JSON in it)"):
         recognise_format(file)
-    problem, *_ = mixed(import_trace(file, name))
+    problem, *_ = outcomes(import_trace(file, name))
     assert "cut.json:1:" in str(problem)
 
 

@@ -1,4 +1,4 @@
-"""OpenAI chat completions in, and out again."""
+"""Import and export of OpenAI chat completions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from corepath.values import arguments_of
 from tests.strategies import json_objects, json_values, texts, tool_names
 
 from .conversations import CALLS, OPENAI
-from .damage import read, written
+from .damage import read, write
 
 
 def completion(message: dict[str, Any]) -> dict[str, Any]:
-    """A message of the assistant as the package of OpenAI reads it from the API and dumps it."""
+    """An assistant message as OpenAI's SDK parses and dumps it."""
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}
     whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "gpt-x", "choices": [choice]}
     return dict(ChatCompletion.model_validate(whole).choices[0].message.model_dump())
@@ -43,7 +43,7 @@ def test_messages_that_the_package_of_openai_dumps(tmp_path: Path) -> None:
         {"role": "tool", "tool_call_id": "2", "content": "1"},
         completion({"content": None, "refusal": "I will not say."}),
     ]
-    (episode,) = read(written(tmp_path, {"messages": messages, "session": "s-1"}), "openai")
+    (episode,) = read(write(tmp_path, {"messages": messages, "session": "s-1"}), "openai")
     assert episode.calls == (
         Call("look", {"plant": "A"}, [1, 2], id="1", turn=1),
         Call("run", {"input": "print(1)"}, 1, id="2", turn=1),
@@ -109,7 +109,7 @@ def test_requests_and_responses_of_one_run_are_one_episode(tmp_path: Path, faile
     ]
     if failed:
         log.insert(1, exchange(later, error={"message": "busy"}))
-    (episode,) = read(written(tmp_path, *log), "openai")
+    (episode,) = read(write(tmp_path, *log), "openai")
     assert episode.calls == (Call("look", {}, "seen", id="1", turn=1),)
     assert (episode.answer, episode.agent) == ("Seen.", "gpt-x-1")
     assert episode.extra == {"metadata": {"session": "s"}}
@@ -138,7 +138,7 @@ SEEN = {"role": "tool", "tool_call_id": "1", "content": "seen"}
     ],
 )
 def test_a_completion_alone_and_lines_of_a_batch_are_episodes(record: dict[str, Any], tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, record), "openai")
+    (episode,) = read(write(tmp_path, record), "openai")
     assert episode.calls == (Call("look", {"a": 1}, id="1", turn=1),)
     assert episode.agent == "gpt-x"
     assert episode.extra["metadata"].get("custom_id") == record.get("custom_id")
@@ -167,7 +167,7 @@ def test_a_call_whose_arguments_the_client_wrote_anew_is_the_same_call(tmp_path:
         {"request": {"messages": [asked]}, "response": WHOLE},
         {"request": {"messages": [asked, {**LOOKS, "tool_calls": [again]}, SEEN]}, "response": {"choices": []}},
     ]
-    (episode,) = read(written(tmp_path, *log), "openai")
+    (episode,) = read(write(tmp_path, *log), "openai")
     assert episode.calls == (Call("look", {"a": 1}, "seen", id="1", turn=1),)
 
 
@@ -175,7 +175,7 @@ def test_a_run_that_did_nothing_stands_beside_one_that_ended(tmp_path: Path) -> 
     asked = {"role": "user", "content": "Look."}
     ended = [asked, LOOKS, SEEN, {"role": "assistant", "content": "Seen."}]
     for one, other in (([asked], ended), ([asked, {"role": "assistant", "content": "No."}], [*ended[1:], asked])):
-        found = read(written(tmp_path, {"messages": one}, {"messages": other}), "openai")
+        found = read(write(tmp_path, {"messages": one}, {"messages": other}), "openai")
         assert [len(episode.calls) for episode in found] == [0, 1]
 
 
@@ -196,7 +196,7 @@ def calls(draw: st.DrawFn) -> Call:
 odd_calls = st.builds(
     Call, tool_names, json_values | texts, RESULTS, st.none() | json_values | texts, st.none(), st.none()
 )
-"""Calls that messages cannot hold: arguments that are no object, errors that are no text or have a result beside."""
+"""Calls that messages cannot represent, such as arguments that are not objects and errors with a result."""
 
 
 @given(st.lists(calls(), max_size=6), st.none() | texts.filter(bool))
@@ -274,7 +274,7 @@ def test_the_package_of_openai_takes_what_is_exported() -> None:
 @pytest.mark.parametrize("ended", [None, "failed outside", "step limit"])
 def test_an_episode_that_did_nothing_comes_back_as_it_was(ended: str | None, tmp_path: Path) -> None:
     episode = Episode("t", (), "gpt-x", epoch=3, outcome=ended)
-    (again,) = read(written(tmp_path, openai_record(episode)), "openai")
+    (again,) = read(write(tmp_path, openai_record(episode)), "openai")
     assert (again.calls, again.answer, again.agent, again.epoch) == ((), None, "gpt-x", 3)
     assert again.outcome == again.extra["metadata"].get("ended") == ended
 

@@ -1,4 +1,4 @@
-"""OpenInference spans: by hand, as its own instrumentation writes them, and broken."""
+"""OpenInference spans: written by hand, written by its own instrumentation, and broken."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corepath.errors import RecordError
 from corepath.importers.formats import openinference, otel
 from corepath.notation.call import UNANSWERED
 
-from .damage import damaged, read, records_of, survives, written
+from .damage import damaged, read, records_of, survives, write
 from .spans_by_hand import TRACE, sent, span
 
 USER = {"role": "user", "content": "Water A."}
@@ -65,7 +65,7 @@ def only(*spans: dict[str, Any]) -> Episode:
 
 
 def test_a_trace_gives_its_episode(tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, *(sent(one) for one in trace())), "openinference")
+    (episode,) = read(write(tmp_path, *(sent(one) for one in trace())), "openinference")
     assert episode.calls == (
         Call("scan", {"plant": "A"}, {"dry": True}, id="c1", turn=1),
         Call("scan", "{x", error="no JSON", id="c2", turn=1),
@@ -156,7 +156,7 @@ def test_broken_names_of_attributes_give_episodes_or_an_error(data: st.DataObjec
 
 
 def test_spans_of_its_own_instrumentation_are_read(tmp_path: Path) -> None:
-    """Spans by openinference-instrumentation-openai, in a file by opentelemetry-exporter-otlp-json-file."""
+    """Import spans of openinference-instrumentation-openai, exported with opentelemetry-exporter-otlp-json-file."""
     from openinference.instrumentation.openai import OpenAIInstrumentor
     from opentelemetry.exporter.otlp.json.file.trace_exporter import FileSpanExporter
 

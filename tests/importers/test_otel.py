@@ -1,4 +1,4 @@
-"""OpenTelemetry GenAI spans: by hand, as the vendors' packages write them, and broken."""
+"""OpenTelemetry GenAI spans: written by hand, written by vendors' packages, and broken."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from corepath.importers.formats import openinference, otel
 from corepath.importers.registry import recognise_format
 from corepath.notation.call import UNANSWERED
 
-from .damage import damaged, good, mismatch_of, mixed, read, records_of, survives, written
+from .damage import damaged, good, mismatch_of, outcomes, read, records_of, survives, write
 from .spans_by_hand import TRACE, answers, asks, chat, ran, says, sent, span
 
 USER = says("Water A.", "user")
@@ -27,7 +27,7 @@ WATER = asks(("c3", "water", '{"plant": "A"}'))
 
 
 def trace() -> list[dict[str, Any]]:
-    """An agent that looks at two plants at once, waters one in vain and says so."""
+    """The spans of an agent that scans two plants in parallel, fails to water one, and reports it."""
     return [
         span(
             1, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "gardener", "flow": "water"}, name="run"
@@ -92,7 +92,7 @@ def test_one_object_lines_a_list_and_bare_spans_are_all_read(tmp_path: Path) -> 
         "bare_list.json": [trace()],
     }
     for name, records in forms.items():
-        assert [one.calls for one in read(written(tmp_path, *records, name=name), "otel")] == expected, name
+        assert [one.calls for one in read(write(tmp_path, *records, name=name), "otel")] == expected, name
     spread = tmp_path / "spread.json"
     for value in (sent(*trace()), trace()):
         spread.write_text(json.dumps(value, indent=2), encoding="utf-8")
@@ -104,7 +104,7 @@ def test_one_object_lines_a_list_and_bare_spans_are_all_read(tmp_path: Path) -> 
 def test_traces_that_are_mixed_up_in_a_file_are_told_apart(tmp_path: Path) -> None:
     traces = [[{**one, "traceId": f"{number:032x}"} for one in trace()] for number in range(3)]
     mixed_up = [sent(one, service=one["traceId"]) for together in zip(*traces, strict=True) for one in together]
-    episodes = read(written(tmp_path, *mixed_up), "otel")
+    episodes = read(write(tmp_path, *mixed_up), "otel")
     assert [one.calls for one in episodes] == [CALLS] * 3
     assert [one.extra["metadata"]["service.name"] for one in episodes] == [f"{number:032x}" for number in range(3)]
 
@@ -126,7 +126,7 @@ def test_a_call_that_is_never_answered_stays_so() -> None:
 
 
 def bare(*ids: str) -> dict[str, Any]:
-    """A message with calls of which only the tool is recorded."""
+    """A message with calls that record the tool but not the arguments."""
     return {"role": "assistant", "parts": [{"type": "tool_call", "id": id_, "name": "scan"} for id_ in ids]}
 
 
@@ -409,9 +409,9 @@ def test_arguments_that_are_a_text_of_a_text_stay_as_they_were_sent() -> None:
 
 def test_bad_lines_and_bad_spans_are_named_and_the_rest_is_kept(tmp_path: Path) -> None:
     bad = {"spanId": "00000000000000aa", "attributes": []}
-    file = written(tmp_path, *(sent(one) for one in trace()), sent(bad), {"resourceLogs": []}, [5])
+    file = write(tmp_path, *(sent(one) for one in trace()), sent(bad), {"resourceLogs": []}, [5])
     file.write_text(file.read_text(encoding="utf-8") + json.dumps(sent(*trace()))[:300], encoding="utf-8")
-    made = mixed(import_trace(file))
+    made = outcomes(import_trace(file))
     assert made[-1] == 3
     assert [str(one).removeprefix(f"{file}:")[:60] for one in made[:-1]] == [
         "8:1: span 00000000000000aa: a span has no 'traceId', which i",
@@ -434,11 +434,11 @@ def test_a_truncated_object_keeps_the_spans_before_the_end(tmp_path: Path) -> No
 
 def test_other_traces_are_left_out_and_a_file_of_them_alone_is_none_of_this_format(tmp_path: Path) -> None:
     web = span(1, {"http.method": "GET"}, trace="ff" * 16)
-    assert len(read(written(tmp_path, sent(web), sent(*trace())), "otel")) == 1
-    file = written(tmp_path, sent(web))
+    assert len(read(write(tmp_path, sent(web), sent(*trace())), "otel")) == 1
+    file = write(tmp_path, sent(web))
     with pytest.raises(InputError, match="otel: no span with gen_ai attributes among the first 1"):
         recognise_format(file)
-    assert mixed(import_trace(file, "otel")) == [f"{file}:1:1: no trace has a span with gen_ai attributes"]
+    assert outcomes(import_trace(file, "otel")) == [f"{file}:1:1: no trace has a span with gen_ai attributes"]
     assert mismatch_of(otel.FORMAT, []) == "no spans in it"
     assert mismatch_of(otel.FORMAT, "x") is not None
 
@@ -467,7 +467,7 @@ def test_a_broken_file_gives_episodes_and_problems(
 
 
 def test_spans_of_openais_instrumentation_written_by_the_sdk_are_read(tmp_path: Path, monkeypatch: Any) -> None:
-    """Spans by opentelemetry-instrumentation-genai-openai, in a file by opentelemetry-exporter-otlp-json-file."""
+    """Import spans of opentelemetry-instrumentation-genai-openai from opentelemetry-exporter-otlp-json-file."""
     from opentelemetry.exporter.otlp.json.file.trace_exporter import FileSpanExporter
     from opentelemetry.instrumentation.genai.openai import OpenAIInstrumentor
 
@@ -520,7 +520,7 @@ def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
 
 def test_one_long_line_is_read_part_by_part(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("corepath.importers.span_files.LONGEST_LINE", 1000)
-    file = written(tmp_path, sent(*trace()), sent(chat(1, [LOOK], trace="ab" * 16)), sent(*trace()))
+    file = write(tmp_path, sent(*trace()), sent(chat(1, [LOOK], trace="ab" * 16)), sent(*trace()))
     text = file.read_text(encoding="utf-8").splitlines()
     assert [one.calls[:1] for one in good(import_trace(file))] == [
         CALLS[:1],
@@ -570,7 +570,7 @@ def test_what_stands_beside_the_groups_of_spans_does_no_harm(tmp_path: Path) -> 
     file.write_text(
         json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [*trace(), 5]}]}, 6]}, indent=1), encoding="utf-8"
     )
-    assert [one if isinstance(one, int) else one.partition(": ")[2] for one in mixed(import_trace(file))] == [
+    assert [one if isinstance(one, int) else one.partition(": ")[2] for one in outcomes(import_trace(file))] == [
         "not OTLP: a number instead of an object or a list of spans",
         "not OTLP: a number instead of an object or a list of spans",
         3,
@@ -578,7 +578,7 @@ def test_what_stands_beside_the_groups_of_spans_does_no_harm(tmp_path: Path) -> 
 
 
 def test_spans_as_the_sdk_prints_them_are_read(tmp_path: Path) -> None:
-    """Written by the console exporter of opentelemetry-sdk, one spread object after the other."""
+    """Import the output of opentelemetry-sdk's console exporter: indented objects in a row."""
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
     from opentelemetry.trace import Status, StatusCode

@@ -1,4 +1,4 @@
-"""Messages of pydantic-ai: runs of its own, and histories of older versions."""
+"""Messages of pydantic-ai: real runs, and histories of older versions."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .damage import read
 
 
 class Report(BaseModel):
-    """What the agent gives in the end."""
+    """The output type of the agent."""
 
     litres: int
 
 
 def agent(*turns: list[Any], output: Any = str) -> Agent[None, Any]:
-    """An agent that says these turns, and has a tool that refuses too much water."""
+    """Run an agent with scripted turns and a tool that refuses too much water."""
 
     def speak(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
         return ModelResponse(turns[sum(isinstance(message, ModelResponse) for message in messages)])

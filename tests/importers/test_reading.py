@@ -1,4 +1,4 @@
-"""Which files are read, and record by record what of a broken one."""
+"""Which files can be read, and which records of a broken file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PRETTY = json.dumps(ONE, indent=1)
 
 
 def read(file: Path, text: str) -> list[Any]:
-    """What is read: true for the record, or the line of a problem."""
+    """True for each record that is read, and the line of each problem."""
     file.write_text(text, encoding="utf-8")
     return [
         one.line if isinstance(one, Problem) else one == ONE

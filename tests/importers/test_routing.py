@@ -29,7 +29,7 @@ def trace(**more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def traces(tmp_path: Path) -> Path:
-    """Two good traces and a line that is cut short."""
+    """Write a file of two good traces and a truncated line."""
     lines = [json.dumps(trace(metadata={"flow": name}, model="m")) for name in ("look-1", "other")]
     file = tmp_path / "traces.jsonl"
     file.write_text("\n".join([lines[0], lines[1], lines[0][:80]]) + "\n")

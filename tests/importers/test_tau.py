@@ -1,4 +1,4 @@
-"""τ-bench and τ²-bench: the runs by hand, the real ones, and what is wrong with a file."""
+"""τ-bench and τ²-bench results: written by hand, real, and broken."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from corepath.importers.reading import read_records, recover_json
 from corepath.importers.registry import recognise_format
 
 from .conversations import ALL
-from .damage import damaged, good, mixed, read, records_of, survives, written
+from .damage import damaged, good, outcomes, read, records_of, survives, write
 from .tau_runs import BROKEN_OFF, REACT, REAL, TAU, TAU2, read_json, real
 
 
@@ -34,7 +34,7 @@ def all_of(call: Call) -> tuple[Any, ...]:
 
 
 def test_a_run_of_tau_bench(tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, [TAU], name="runs.json"), "tau-bench")
+    (episode,) = read(write(tmp_path, [TAU], name="runs.json"), "tau-bench")
     assert [all_of(call) for call in episode.calls] == [
         ("get_user_details", {"user_id": "mia_1"}, {"membership": "gold"}, None, "c1", 2),
         ("think", {"thought": "hm"}, "", None, "c1", 3),
@@ -60,7 +60,7 @@ def test_what_tau_bench_expects_is_its_actions_but_for_what_is_said() -> None:
 
 
 def test_calls_that_are_written_as_text_are_read(tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, [REACT], name="runs.json"), "tau-bench")
+    (episode,) = read(write(tmp_path, [REACT], name="runs.json"), "tau-bench")
     assert [all_of(call) for call in episode.calls] == [
         ("get_order", {"id": "#W1"}, {"status": "sent"}, None, None, 1),
         ("find", {"zip": "1"}, UNANSWERED, "Error: user not found", None, 2),
@@ -71,7 +71,7 @@ def test_calls_that_are_written_as_text_are_read(tmp_path: Path) -> None:
 
 
 def test_a_run_that_broke_off_failed_outside_and_is_of_the_domain_of_the_others(tmp_path: Path) -> None:
-    episode, _ = read(written(tmp_path, [BROKEN_OFF, TAU], name="runs.json"), "tau-bench")
+    episode, _ = read(write(tmp_path, [BROKEN_OFF, TAU], name="runs.json"), "tau-bench")
     assert (episode.task, episode.calls) == ("tau-bench/airline/8", ())
     assert episode.outcome == FAILED_OUTSIDE
     assert episode.failure["message"] == "timeout"
@@ -81,7 +81,7 @@ def test_a_run_that_broke_off_failed_outside_and_is_of_the_domain_of_the_others(
 
 
 def test_a_simulation_of_tau2(tmp_path: Path) -> None:
-    episode, other = read(written(tmp_path, TAU2, name="results.json"), "tau2")
+    episode, other = read(write(tmp_path, TAU2, name="results.json"), "tau2")
     assert [all_of(call) for call in episode.calls] == [
         ("get_customer", {"id": 1}, {"name": "John"}, None, "a1", 2),
         ("get_line", {"id": 2}, UNANSWERED, "Error: no such line", "a2", 2),
@@ -102,7 +102,7 @@ def test_a_simulation_of_tau2(tmp_path: Path) -> None:
 
 
 def test_what_tau2_expects_of_the_user_is_left_out_and_flagged_where_nothing_remains(tmp_path: Path) -> None:
-    file = written(tmp_path, TAU2, name="results.json")
+    file = write(tmp_path, TAU2, name="results.json")
     roaming, airplane, nothing = read_expected_calls(file)
     calls = (
         ExpectedCall("enable_roaming", {"line_id": "L1"}),
@@ -116,7 +116,7 @@ def test_what_tau2_expects_of_the_user_is_left_out_and_flagged_where_nothing_rem
 def test_an_agent_that_is_alone_is_asked_for_what_else_the_user_does(tmp_path: Path) -> None:
     alone = copy.deepcopy(TAU2)
     alone["info"]["user_info"]["implementation"] = "dummy_user"
-    file = written(tmp_path, alone, name="results.json")
+    file = write(tmp_path, alone, name="results.json")
     expected = [one for one in read_expected_calls(file) if isinstance(one, Expected)]
     assert [[call.tool for call in one.calls] for one in expected] == [
         ["toggle_roaming", "enable_roaming", "transfer_to_human_agents"], ["toggle_airplane_mode"], [],
@@ -127,11 +127,11 @@ def test_an_agent_that_is_alone_is_asked_for_what_else_the_user_does(tmp_path: P
 def test_the_folder_form_of_tau2_is_read_from_the_files_beside_it(tmp_path: Path) -> None:
     results = {**TAU2, "simulation_index": [{"id": "s1"}]}
     del results["simulations"]
-    file = written(tmp_path, results, name="results.json")
+    file = write(tmp_path, results, name="results.json")
     (problem,) = import_trace(file)
     assert "'simulations' next to the file, which is missing" in str(problem)
     (tmp_path / "simulations").mkdir()
-    written(tmp_path / "simulations", TAU2["simulations"][0], name="s1.json")
+    write(tmp_path / "simulations", TAU2["simulations"][0], name="s1.json")
     (tmp_path / "simulations" / "s2.json").write_text('{"id": ')
     first, second = import_trace(file)
     assert isinstance(first, Episode)
@@ -144,7 +144,7 @@ def test_the_folder_form_of_tau2_is_read_from_the_files_beside_it(tmp_path: Path
 
 
 def counted(file: Path) -> list[tuple[list[tuple[str, Any]], int]]:
-    """The agent's calls of each run and how many the user made, straight from the JSON."""
+    """The agent's calls and the number of the user's calls in each run, taken directly from the JSON."""
     data = read_json(file)
     found = []
     for run in data["simulations"] if isinstance(data, dict) else data:
@@ -224,9 +224,9 @@ def test_a_bad_simulation_is_named_and_the_others_are_kept(tmp_path: Path) -> No
     bad["simulations"][0]["messages"][3]["id"] = "a9"
     bad["simulations"].append({**bad["simulations"][1], "messages": None, "ticks": [{}]})
     bad["simulations"].append(5)
-    file = written(tmp_path, bad, name="results.json")
+    file = write(tmp_path, bad, name="results.json")
     name = f"{file}:1:1"
-    assert mixed(import_trace(file)) == [
+    assert outcomes(import_trace(file)) == [
         f"{name}: simulation 1: a result for the call id 'a9', but no call waits for it",
         3,
         0,
@@ -248,24 +248,24 @@ def test_a_bad_simulation_is_named_and_the_others_are_kept(tmp_path: Path) -> No
 def test_a_bad_run_is_named_and_the_others_are_kept(change: Any, why: str, tmp_path: Path) -> None:
     bad = copy.deepcopy(TAU)
     change(bad)
-    file = written(tmp_path, [TAU, bad, TAU], name="runs.json")
-    assert mixed(import_trace(file)) == [4, f"{file}:1:1: record 2: {why}", 4]
+    file = write(tmp_path, [TAU, bad, TAU], name="runs.json")
+    assert outcomes(import_trace(file)) == [4, f"{file}:1:1: record 2: {why}", 4]
 
 
 def test_odd_runs_at_the_start_do_not_hide_what_a_file_is(tmp_path: Path) -> None:
     bare = {name: value for name, value in TAU.items() if name != "trial"}
-    file = written(tmp_path, [{**TAU, "info": None}, bare, TAU], name="runs.json")
+    file = write(tmp_path, [{**TAU, "info": None}, bare, TAU], name="runs.json")
     assert recognise_format(file).name == "tau-bench"
-    assert mixed(import_trace(file))[1:] == [4, 4]
+    assert outcomes(import_trace(file))[1:] == [4, 4]
     assert [one.epoch for one in import_trace(file) if isinstance(one, Episode)] == [0, 2]
 
 
 def test_a_number_that_is_none_does_not_cost_the_file(tmp_path: Path) -> None:
-    runs = written(tmp_path, [{**TAU, "reward": float("nan")}, TAU], name="runs.json")
+    runs = write(tmp_path, [{**TAU, "reward": float("nan")}, TAU], name="runs.json")
     assert [one.reward for one in read(runs, "tau-bench")] == ["NaN", 1.0]
     results = copy.deepcopy(TAU2)
     results["simulations"][0]["agent_cost"] = float("inf")
-    first, *_ = read(written(tmp_path, results, name="results.json"), "tau2")
+    first, *_ = read(write(tmp_path, results, name="results.json"), "tau2")
     assert first.extra["metadata"]["agent_cost"] == "Infinity"
 
 
@@ -273,7 +273,7 @@ def test_arguments_that_are_json_in_json_stay_as_they_were_sent(tmp_path: Path) 
     run = copy.deepcopy(TAU)
     twice = json.dumps(json.dumps({"user_id": "mia_1"}))
     run["traj"][4]["tool_calls"][0]["function"]["arguments"] = twice
-    (episode,) = read(written(tmp_path, [run], name="runs.json"), "tau-bench")
+    (episode,) = read(write(tmp_path, [run], name="runs.json"), "tau-bench")
     assert episode.calls[0].arguments == twice
     assert episode.calls[0].malformed
 
@@ -281,7 +281,7 @@ def test_arguments_that_are_json_in_json_stay_as_they_were_sent(tmp_path: Path) 
 def test_a_call_without_an_answer_stays_unanswered(tmp_path: Path) -> None:
     run = copy.deepcopy(TAU)
     del run["traj"][11]
-    (episode,) = read(written(tmp_path, [run], name="runs.json"), "tau-bench")
+    (episode,) = read(write(tmp_path, [run], name="runs.json"), "tau-bench")
     assert episode.calls[3].result is UNANSWERED
     assert not episode.calls[3].failed
 
@@ -311,7 +311,7 @@ def test_damage_to_results_gives_episodes_or_an_error_of_the_record(data: st.Dat
 def test_damage_to_results_in_a_file_gives_episodes_tasks_and_problems(
     record: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    file = written(tmp_path_factory.mktemp("damaged"), record, name="results.json")
+    file = write(tmp_path_factory.mktemp("damaged"), record, name="results.json")
     assert all(isinstance(one, (Episode, Problem)) for one in import_trace(file, "tau2"))
     assert all(isinstance(one, (Expected, Problem)) for one in read_expected_calls(file, "tau2"))
 
@@ -334,7 +334,7 @@ def test_a_conversation_that_is_cut_is_no_record(tmp_path: Path) -> None:
 
 
 def test_episodes_and_tasks_come_from_one_command_and_the_reward_stands_beside(tmp_path: Path, corepath: Any) -> None:
-    file = written(tmp_path, TAU2, name="results.json")
+    file = write(tmp_path, TAU2, name="results.json")
     done = corepath("import", file, "--out", tmp_path / "e.jsonl", "--tasks-out", tmp_path / "t.yaml")
     assert done.returncode == 0, done.stderr
     scored = corepath("score", "--tasks", tmp_path / "t.yaml", tmp_path / "e.jsonl", "--json")
