@@ -20,11 +20,11 @@ MOST = 300
 _IMPORT = """
 import re, sys, time
 from corepath import Episode
-from corepath.importers import imported
+from corepath.importers import import_trace
 
 begin = time.process_time()
 episodes = calls = answered = problems = 0
-for one in imported(sys.argv[1]):
+for one in import_trace(sys.argv[1]):
     if isinstance(one, Episode):
         episodes += 1
         calls += len(one.calls)

@@ -19,8 +19,9 @@ from corepath.authoring.derive import Derived, Expected, GoldenReads, Writes, de
 from corepath.episode import NO_AGENT_ACTIONS
 from corepath.errors import Problem
 from corepath.files.tool_file import Tools, load_tools
-from corepath.importers import imported
-from corepath.importers.expecting import expected_in, own_tools
+from corepath.importers import import_trace
+from corepath.importers.expected_calls import read_expected_calls
+from corepath.importers.registry import load_source
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT.parent / "shared" / "data"
@@ -95,7 +96,7 @@ class Runs:
     @classmethod
     def read(cls, name: str, file: Path) -> Runs:
         """Read a result file; exit with its problems if it has any."""
-        episodes, expected = list(imported(file)), list(expected_in(file))
+        episodes, expected = list(import_trace(file)), list(read_expected_calls(file))
         problems = [one for one in (*episodes, *expected) if isinstance(one, Problem)]
         if problems:
             sys.exit("\n".join(map(str, problems)))
@@ -115,7 +116,7 @@ def published(folder: Path = DATA) -> dict[str, Path]:
 
 def tables(files: Mapping[str, Path] | None = None) -> str:
     """All tables as Markdown."""
-    tools = load_tools(own_tools("tau2") or "")
+    tools = load_tools(load_source("tau2").tool_file or "")
     runs = [Runs.read(name, file) for name, file in (files or published()).items()]
     parts = [_table(_overview(runs, tools)), _table(_kinds(runs, tools))]
     parts += [f"**{one.name}**\n\n{_table(_by_derivation(one, tools))}" for one in runs]

@@ -16,12 +16,12 @@ from corepath import Call, Task, TaskError, load_tasks, score
 from corepath.authoring.derive import Derived, Expected, ExpectedCall, GoldenReads, Writes, derive
 from corepath.errors import InputError, Problem
 from corepath.files.tool_file import Tools
-from corepath.importers.expecting import expected_in
+from corepath.importers.expected_calls import read_expected_calls
 from corepath.notation.parser import call as read_call
 from corepath.notation.parser import tool
 
 ROOT = Path(__file__).parents[2]
-TAU_TOOLS = ROOT / "src" / "corepath" / "importers" / "tau_tools.yaml"
+TAU_TOOLS = ROOT / "src" / "corepath" / "importers" / "formats" / "tau_tools.yaml"
 TOOLS = Tools(reads=["get_*"], neutral=["hand_over"])
 
 
@@ -345,7 +345,11 @@ def test_expected_calls_in_yaml_and_in_json_are_the_same(tmp_path: Path) -> None
     in_yaml.write_text("id: t\nprompt: Do it.\ncalls: ['pay(to=\"Ann\", n=5)', 'send()']\n")
     record = {"id": "t", "prompt": "Do it.", "calls": [{"tool": "pay", "arguments": {"to": "Ann", "n": 5}}, "send()"]}
     in_json.write_text(json.dumps([record]))
-    assert list(expected_in(in_yaml)) == list(expected_in(in_json)) == [expected('pay(to="Ann", n=5)', "send()")]
+    assert (
+        list(read_expected_calls(in_yaml))
+        == list(read_expected_calls(in_json))
+        == [expected('pay(to="Ann", n=5)', "send()")]
+    )
 
 
 def test_what_is_wrong_with_expected_calls_is_reported_with_its_place(tmp_path: Path) -> None:
@@ -359,16 +363,16 @@ def test_what_is_wrong_with_expected_calls_is_reported_with_its_place(tmp_path: 
         "- {id: d, calls: []}\n"
         "- {id: d, calls: ['pay()']}\n"
     )
-    found = list(expected_in(file))
+    found = list(read_expected_calls(file))
     assert found.pop(-2) == Expected("d", ())
     assert [f"{one.line}:{one.column} {one.message}" for one in found if isinstance(one, Problem)] == [
         "1:24 arguments have names: pay(name=value), or pay(...) for any",
-        "2:19 a call is a text in the call notation, as in 'pay(to=\"Ann\", amount=5)'",
-        "3:18 'calls' is a list; an empty one asks that nothing be changed",
+        "2:19 a call must be a string in the call notation, as in 'pay(to=\"Ann\", amount=5)'",
+        "3:18 'calls' must be a list; it is empty if nothing should change",
         "4:15 no field 'cals'; did you mean 'calls'?",
-        "4:3 'id' is a text that is not empty",
-        "5:3 expected calls stand in a mapping with 'id' and 'calls'",
-        "1:1 task 'd' is there twice, and other calls are expected of it",
+        "4:3 'id' must be a non-empty string",
+        "5:3 expected calls must be a mapping with 'id' and 'calls'",
+        "1:1 task 'd' appears twice, with different expected calls",
     ]
 
 
@@ -376,7 +380,7 @@ def test_a_file_of_no_source_says_why_each_failed(tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     file.write_text('{"a": 1}')
     with pytest.raises(InputError) as caught:
-        list(expected_in(file))
+        list(read_expected_calls(file))
     assert all(f"{name}: " in str(caught.value) for name in ("tau-bench", "tau2", "bfcl", "calls"))
 
 

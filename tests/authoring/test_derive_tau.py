@@ -14,13 +14,13 @@ from benchmarks.tau import tables
 from corepath import Call, Episode, score
 from corepath.authoring.derive import Expected, ExpectedCall, GoldenReads, Writes, derive
 from corepath.files.tool_file import load_tools
-from corepath.importers import imported
-from corepath.importers.expecting import expected_in
+from corepath.importers import import_trace
+from corepath.importers.expected_calls import read_expected_calls
 from tests.brute_force import Machine, brute_score
 from tests.importers.tau_runs import REAL, real
 
 ROOT = Path(__file__).parents[2]
-TAU_TOOLS = ROOT / "src" / "corepath" / "importers" / "tau_tools.yaml"
+TAU_TOOLS = ROOT / "src" / "corepath" / "importers" / "formats" / "tau_tools.yaml"
 
 
 def token(call: Call | ExpectedCall, arguments: Any) -> str:
@@ -104,11 +104,11 @@ def symbols(found: Machine, calls: Sequence[Call]) -> Iterator[str]:
 def test_scores_on_derived_tasks_are_those_of_brute_force(file: str, writes: Writes, reads: GoldenReads) -> None:
     path = real(file)
     tools = load_tools(TAU_TOOLS)
-    tasks = {one.id: one for one in expected_in(path) if isinstance(one, Expected)}
+    tasks = {one.id: one for one in read_expected_calls(path) if isinstance(one, Expected)}
     derived = {id_: derive(one, tools, writes=writes, golden_reads=reads).task for id_, one in tasks.items()}
     machines = {id_: machine(one, writes, reads) for id_, one in tasks.items()}
     compared = 0
-    for episode in imported(path):
+    for episode in import_trace(path):
         assert isinstance(episode, Episode)
         task, found = derived[episode.task], machines[episode.task]
         if "no_agent_actions" in task.tags or task.automaton.count > 300:

@@ -10,12 +10,12 @@ import pytest
 from corepath.authoring.derive import Expected, ExpectedCall
 from corepath.authoring.unused_entries import unused_entries
 from corepath.files.tool_file import Tools, load_tools
-from corepath.importers.expecting import expected_in
+from corepath.importers.expected_calls import read_expected_calls
 from corepath.notation.parser import call as read_call
 from corepath.notation.parser import tool
 from tests.importers.tau_runs import REAL, real
 
-TAU_TOOLS = Path(__file__).parents[2] / "src" / "corepath" / "importers" / "tau_tools.yaml"
+TAU_TOOLS = Path(__file__).parents[2] / "src" / "corepath" / "importers" / "formats" / "tau_tools.yaml"
 
 
 def expected(*calls: str, id: str = "t", tags: Sequence[str] = ()) -> Expected:  # noqa: A002
@@ -57,5 +57,5 @@ def test_an_entry_without_effect_is_reported(tools: Tools, warnings: list[str]) 
 
 @pytest.mark.parametrize("file", REAL)
 def test_the_tool_file_of_tau_is_right_for_every_domain(file: str) -> None:
-    found = [one for one in expected_in(real(file)) if isinstance(one, Expected)]
+    found = [one for one in read_expected_calls(real(file)) if isinstance(one, Expected)]
     assert unused_entries(load_tools(TAU_TOOLS), found) == []

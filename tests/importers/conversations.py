@@ -1,7 +1,7 @@
-"""One conversation in the formats of several providers: two calls at once, one that fails, one that is never answered.
+"""The same conversation in the formats of several providers.
 
-The agent looks at two plants in one turn, gives too much water, calls a tool with arguments that are no JSON, and says
-what it did.
+The agent looks at two plants in one turn, gives too much water, sends arguments that are not JSON in a call that is
+never answered, and says what it did.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from corepath import Call, Episode
+from corepath.importers.formats import anthropic, gemini, langchain, openai, openai_responses, pydantic_ai
 
 CUT_OFF: Final = '{"litres": 2'
 
@@ -139,19 +140,19 @@ PYDANTIC_AI: Final[dict[str, Any]] = {
     ],
 }  # fmt: skip
 
-ALL: Final[dict[str, tuple[str, Any, str]]] = {
-    "openai": ("openai_chat", OPENAI, "gpt-x"),
-    "openai-responses": ("openai_responses", RESPONSES, "gpt-x"),
-    "anthropic": ("anthropic_messages", ANTHROPIC, "claude-x"),
-    "gemini": ("gemini", GEMINI, "gemini-x"),
-    "langchain": ("langchain", LANGCHAIN, "gpt-x"),
-    "pydantic-ai": ("pydantic_ai", PYDANTIC_AI, "gpt-x"),
+ALL: Final[dict[str, tuple[Any, Any, str]]] = {
+    "openai": (openai, OPENAI, "gpt-x"),
+    "openai-responses": (openai_responses, RESPONSES, "gpt-x"),
+    "anthropic": (anthropic, ANTHROPIC, "claude-x"),
+    "gemini": (gemini, GEMINI, "gemini-x"),
+    "langchain": (langchain, LANGCHAIN, "gpt-x"),
+    "pydantic-ai": (pydantic_ai, PYDANTIC_AI, "gpt-x"),
 }
-"""The format's module, the conversation in it, and the model's name there."""
+"""For each format: its module, the conversation in it, and the model's name in the conversation."""
 
 
 def bare(record: dict[str, Any]) -> list[Any]:
-    """The conversation without what stands around it: the list alone."""
+    """The bare list of messages of a conversation."""
     if "output" in record:
         return [*record["input"], *record["output"]]
     found: list[Any] = record.get("messages") or record["contents"]
@@ -159,5 +160,5 @@ def bare(record: dict[str, Any]) -> list[Any]:
 
 
 def plain(episode: Episode) -> tuple[Any, ...]:
-    """What an episode says of its calls and its answer."""
+    """The calls and the answer of an episode."""
     return episode.calls, episode.answer

@@ -1,4 +1,4 @@
-"""Stored traces with something broken in them: parts deleted, replaced, doubled."""
+"""Damaged traces: with parts deleted, replaced or doubled; and helpers to write and read trace files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from hypothesis import strategies as st
@@ -14,7 +15,9 @@ from hypothesis import strategies as st
 from corepath import Episode
 from corepath.errors import Problem, RecordError
 from corepath.files.episodes import episode_json, read_episodes
-from corepath.importers import imported, recognised
+from corepath.importers import import_trace
+from corepath.importers.format import Format
+from corepath.importers.registry import recognise_format
 
 JUNK: list[Any] = [
     None,
@@ -40,9 +43,28 @@ JUNK: list[Any] = [
 Records = Callable[[Any], Iterator[Episode]]
 
 
+def records_of(format_: Format) -> Records:
+    """Read a value as a file of a format; a problem is raised as a `RecordError`."""
+
+    def read_record(value: Any) -> Iterator[Episode]:
+        with TemporaryDirectory() as folder:
+            for one in format_.read(write(Path(folder), value, name="trace.json")):
+                if isinstance(one, Problem):
+                    raise RecordError(one.message)
+                yield one
+
+    return read_record
+
+
+def mismatch_of(format_: Format, value: Any) -> str | None:
+    """Why a file with this value is not in a format; None if it is."""
+    with TemporaryDirectory() as folder:
+        return format_.recognise(write(Path(folder), value, name="trace.json"))
+
+
 @st.composite
 def damaged(draw: st.DrawFn, record: Any) -> Any:
-    """The record after one to three blows."""
+    """A record with one to three random changes."""
     record = copy.deepcopy(record)
     for _ in range(draw(st.integers(1, 3))):
         places = list(_places(record))
@@ -69,7 +91,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def survives(episodes: Records, record: Any) -> None:
-    """Episodes that can be written, or a `RecordError` that says something; nothing else may be raised."""
+    """Check that a record gives episodes that can be write, or a `RecordError` with a message, and nothing else."""
     why = None
     try:
         for episode in episodes(record):
@@ -82,8 +104,8 @@ def survives(episodes: Records, record: Any) -> None:
     assert why != ""
 
 
-def written(folder: Path, *records: Any, name: str = "trace.jsonl") -> Path:
-    """The records as a file: JSON lines, or one JSON value where the name ends in `.json`."""
+def write(folder: Path, *records: Any, name: str = "trace.jsonl") -> Path:
+    """Write records to a file, one per line."""
     file = folder / name
     texts = [json.dumps(record) for record in records]
     file.write_text("\n".join(texts) + "\n", encoding="utf-8")
@@ -91,18 +113,18 @@ def written(folder: Path, *records: Any, name: str = "trace.jsonl") -> Path:
 
 
 def read(file: Path, name: str) -> list[Episode]:
-    """The episodes of a file that is recognised as the format and has nothing wrong in it."""
-    assert recognised(file) == name
-    return good(imported(file))
+    """The episodes of a file, which must be recognised as this format and have no problems."""
+    assert recognise_format(file).name == name
+    return good(import_trace(file))
 
 
 def good(made: Iterator[Episode | Problem]) -> list[Episode]:
-    """Episodes, all of them good."""
+    """The episodes of an import, which must have no problems."""
     found = list(made)
     assert not [one for one in found if isinstance(one, Problem)]
     return [one for one in found if isinstance(one, Episode)]
 
 
-def mixed(made: Iterator[Episode | Problem]) -> list[str | int]:
-    """What came of each record: the number of its calls, or what is wrong with it."""
+def outcomes(made: Iterator[Episode | Problem]) -> list[str | int]:
+    """The number of calls of each episode, and the message of each problem."""
     return [len(one.calls) if isinstance(one, Episode) else str(one) for one in made]

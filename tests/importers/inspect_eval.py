@@ -1,4 +1,4 @@
-"""Runs Inspect with a model that is not there, and leaves its logs in a folder: `python inspect_eval.py FOLDER`."""
+"""Run Inspect with a mock model and write its logs to a folder: `python inspect_eval.py FOLDER`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A client and a server of MCP, and what stands between them and notes each message: `python mcp_tee.py talk LOG`.
+"""An MCP client and server with a tee between them that logs each message: `python mcp_tee.py talk LOG`.
 
-`python mcp_tee.py tee LOG COMMAND ...` stands before a server of another command.
+`python mcp_tee.py tee LOG COMMAND ...` puts the tee in front of another server.
 """
 
 from __future__ import annotations

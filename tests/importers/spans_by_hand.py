@@ -1,4 +1,4 @@
-"""Spans in few words, for tests."""
+"""Short builders for spans, for tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def span(
     start: int | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """A span of OTLP whose id and start are its number, unless told otherwise."""
+    """An OTLP span; its id and start default to its number."""
     made = {
         "traceId": trace,
         "spanId": f"{number:016x}",
@@ -42,7 +42,7 @@ def _value(value: Any) -> dict[str, Any]:
 
 
 def sent(*spans: dict[str, Any], service: str = "garden") -> dict[str, Any]:
-    """Spans as a collector writes them."""
+    """Wrap spans in `resourceSpans`, as a collector does."""
     resource = {"attributes": [{"key": "service.name", "value": {"stringValue": service}}]}
     return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": {"name": "t"}, "spans": list(spans)}]}]}
 
@@ -50,7 +50,7 @@ def sent(*spans: dict[str, Any], service: str = "garden") -> dict[str, Any]:
 def chat(
     number: int, said: list[dict[str, Any]], history: list[dict[str, Any]] | None = None, **more: Any
 ) -> dict[str, Any]:
-    """A chat span of GenAI."""
+    """A GenAI chat span."""
     attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.request.model": "gpt-x",
@@ -64,24 +64,24 @@ def chat(
 def ran(
     number: int, tool: str, id_: str | None = None, *, told: dict[str, Any] | None = None, **more: Any
 ) -> dict[str, Any]:
-    """A tool span of GenAI."""
+    """A GenAI tool span."""
     attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool}
     attributes |= {} if id_ is None else {"gen_ai.tool.call.id": id_}
     return span(number, attributes | {f"gen_ai.tool.call.{name}": one for name, one in (told or {}).items()}, **more)
 
 
 def asks(*calls: tuple[str | None, str, Any], text: str | None = None) -> dict[str, Any]:
-    """A message of the agent's with calls: id, tool, arguments."""
+    """A message of the agent with calls, each an id, a tool and arguments."""
     words = [] if text is None else [{"type": "text", "content": text}]
     parts = [{"type": "tool_call", "id": id_, "name": tool, "arguments": given} for id_, tool, given in calls]
     return {"role": "assistant", "parts": [*words, *parts]}
 
 
 def says(text: str, role: str = "assistant") -> dict[str, Any]:
-    """A message of words."""
+    """A message of text."""
     return {"role": role, "parts": [{"type": "text", "content": text}]}
 
 
 def answers(id_: str | None, value: Any) -> dict[str, Any]:
-    """A tool's message."""
+    """A tool message."""
     return {"role": "tool", "parts": [{"type": "tool_call_response", "id": id_, "response": value}]}

@@ -1,4 +1,4 @@
-"""Runs of τ-bench and τ²-bench by hand, and where the real ones stand."""
+"""Runs of τ-bench and τ²-bench: hand-written ones, and where to find real ones."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ REAL: Final = {
     "tau2-bench/gpt-4.1-retail.json": 40,
     "tau2-bench/gpt-4.1-telecom.json": 40,
 }
-"""The files, and how many runs each has."""
+"""The files of real runs, and how many runs each has."""
 
 
 def real(file: str) -> Path:
-    """A file of real runs; without them the test is skipped."""
+    """The path of a file of real runs; skips the test if it is missing."""
     if not (DATA / file).exists():
         pytest.skip(f"no real runs at {DATA / file}")
     return DATA / file

@@ -11,17 +11,18 @@ from anthropic.types.beta import BetaMessage
 
 from corepath import Call
 from corepath.errors import RecordError
-from corepath.importers import imported, recognised
-from corepath.importers.anthropic_messages import episodes, fits
+from corepath.importers import import_trace
+from corepath.importers.formats.anthropic import mismatch, read_record
+from corepath.importers.registry import recognise_format
 
 from .conversations import ANTHROPIC
-from .damage import good, mixed, read, written
+from .damage import good, outcomes, read, write
 
 USAGE = {"input_tokens": 1, "output_tokens": 1}
 
 
 def response(*content: Any, kind: Any = Message) -> dict[str, Any]:
-    """A response as the package of Anthropic reads it from the API and dumps it."""
+    """A response as Anthropic's SDK parses and dumps it."""
     whole = {
         "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-x", "content": list(content),
         "stop_reason": "end_turn", "stop_sequence": None, "usage": USAGE,
@@ -47,7 +48,7 @@ def said(dumped: dict[str, Any]) -> dict[str, Any]:
 
 
 def run() -> list[dict[str, Any]]:
-    """A run of three requests as a proxy logs it: each repeats the conversation before it."""
+    """A run of three requests as a proxy logs it; each repeats the conversation so far."""
     asked: list[Any] = [{"role": "user", "content": "Water A."}]
     first = response({"type": "thinking", "thinking": "hm", "signature": "s"}, use("1", "look", plant="A"))
     second = response(use("2", "water", plant="A"), use("3", "water", plant="B"))
@@ -69,7 +70,7 @@ RUN = (
 @pytest.mark.parametrize("as_list", [True, False])
 def test_requests_and_responses_of_one_run_are_one_episode(tmp_path: Path, as_list: bool) -> None:
     log = run()
-    file = written(tmp_path, log, name="log.json") if as_list else written(tmp_path, *log)
+    file = write(tmp_path, log, name="log.json") if as_list else write(tmp_path, *log)
     (episode,) = read(file, "anthropic")
     assert episode.calls == RUN
     assert episode.answer == "Done."
@@ -84,11 +85,11 @@ def test_runs_that_are_logged_at_the_same_time_are_told_apart(tmp_path: Path) ->
     for exchange in two:
         exchange["request"]["messages"][0] = {"role": "user", "content": "Water B."}
     log = [exchange for pair in zip(one, two, strict=True) for exchange in pair]
-    assert [episode.calls for episode in read(written(tmp_path, *log), "anthropic")] == [RUN, RUN]
+    assert [episode.calls for episode in read(write(tmp_path, *log), "anthropic")] == [RUN, RUN]
 
 
 def test_the_same_run_twice_is_two_episodes(tmp_path: Path) -> None:
-    assert [episode.calls for episode in read(written(tmp_path, *run(), *run()), "anthropic")] == [RUN, RUN]
+    assert [episode.calls for episode in read(write(tmp_path, *run(), *run()), "anthropic")] == [RUN, RUN]
 
 
 def test_marks_of_caching_and_left_out_thoughts_make_no_other_conversation(tmp_path: Path) -> None:
@@ -97,14 +98,14 @@ def test_marks_of_caching_and_left_out_thoughts_make_no_other_conversation(tmp_p
     messages[1]["content"] = [block for block in messages[1]["content"] if block["type"] != "thinking"]
     messages[-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
     messages[0]["content"] = [{**text("Water A."), "cache_control": {"type": "ephemeral"}}]
-    (episode,) = read(written(tmp_path, *log), "anthropic")
+    (episode,) = read(write(tmp_path, *log), "anthropic")
     assert episode.calls == RUN
 
 
 def test_a_run_whose_last_request_failed_keeps_its_calls_and_says_why(tmp_path: Path) -> None:
     log = run()
     log[2]["response"] = {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}
-    (episode,) = read(written(tmp_path, *log), "anthropic")
+    (episode,) = read(write(tmp_path, *log), "anthropic")
     assert episode.calls == RUN
     assert episode.answer is None
     assert episode.extra["metadata"]["error"]["message"] == "busy"
@@ -113,12 +114,12 @@ def test_a_run_whose_last_request_failed_keeps_its_calls_and_says_why(tmp_path: 
 def test_a_request_that_was_tried_again_counts_once(tmp_path: Path) -> None:
     log = run()
     failed = {**log[1], "response": {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}}
-    (episode,) = read(written(tmp_path, log[0], failed, log[1], log[2]), "anthropic")
+    (episode,) = read(write(tmp_path, log[0], failed, log[1], log[2]), "anthropic")
     assert episode.calls == RUN
 
 
 def test_a_response_alone_is_an_episode(tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, response(text("I look."), use("1", "look"))), "anthropic")
+    (episode,) = read(write(tmp_path, response(text("I look."), use("1", "look"))), "anthropic")
     assert episode.calls == (Call("look", {}, id="1", turn=1),)
     assert episode.agent == "claude-x"
 
@@ -131,7 +132,7 @@ def test_a_response_alone_is_an_episode(tmp_path: Path) -> None:
     ],
 )
 def test_a_line_of_a_batch_is_an_episode(line: dict[str, Any], tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, line), "anthropic")
+    (episode,) = read(write(tmp_path, line), "anthropic")
     assert episode.calls == (Call("look", {}, id="1", turn=1),)
     assert (episode.agent, episode.extra["metadata"]["custom_id"]) == ("claude-x", "t-1")
 
@@ -140,8 +141,8 @@ def test_a_line_of_a_batch_that_failed_says_what_the_api_said() -> None:
     error = {"type": "error", "error": {"type": "invalid_request_error", "message": "too long"}}
     line = {"custom_id": "t-1", "result": {"type": "errored", "error": error}}
     with pytest.raises(RecordError, match=r"the API answered with an error: .*too long"):
-        list(episodes(line))
-    (episode,) = episodes({**line, "params": {"messages": ANTHROPIC["messages"]}})
+        list(read_record(line))
+    (episode,) = read_record({**line, "params": {"messages": ANTHROPIC["messages"]}})
     assert len(episode.calls) == 4
 
 
@@ -160,7 +161,7 @@ def test_tools_that_the_api_runs_are_calls_and_their_errors_are_errors(tmp_path:
         {"type": "mcp_tool_result", "tool_use_id": "s4", "is_error": True, "content": [text("no numbers")]},
         text("I am done."),
     ]  # fmt: skip
-    (episode,) = read(written(tmp_path, response(*blocks, kind=BetaMessage)), "anthropic")
+    (episode,) = read(write(tmp_path, response(*blocks, kind=BetaMessage)), "anthropic")
     assert [(call.tool, call.failed, call.turn) for call in episode.calls] == [
         ("web_search", False, 1), ("web_fetch", True, 1), ("bash_code_execution", False, 1), ("add", True, 1),
     ]  # fmt: skip
@@ -176,47 +177,47 @@ def test_results_that_are_more_than_text_are_kept_and_an_empty_one_is_none() -> 
     picture = [text("see"), {"type": "image", "source": {"type": "url", "url": "u"}}]
     empty = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "2"}]}
     use_both = {"role": "assistant", "content": [use("1", "draw"), use("2", "wait")]}
-    (episode,) = episodes([use_both, answer("1", picture), empty])
+    (episode,) = read_record([use_both, answer("1", picture), empty])
     assert [call.result for call in episode.calls] == [picture, None]
 
 
 def test_words_between_calls_stand_before_the_call_that_they_precede() -> None:
-    (episode,) = episodes([{"role": "assistant", "content": [text("a"), use("1", "x"), text("b"), use("2", "y")]}])
+    (episode,) = read_record([{"role": "assistant", "content": [text("a"), use("1", "x"), text("b"), use("2", "y")]}])
     assert [(one["content"], one["before_call"]) for one in episode.messages] == [("a", 0), ("b", 1)]
     assert episode.answer is None
 
 
 def test_a_file_whose_first_conversation_has_no_calls_is_recognised_by_the_others(tmp_path: Path) -> None:
     idle = {"messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": [text("Hello.")]}]}
-    file = written(tmp_path, idle, ANTHROPIC)
-    assert recognised(file) == "anthropic"
-    assert [(len(one.calls), one.answer) for one in good(imported(file))] == [(0, "Hello."), (4, "I could not.")]
+    file = write(tmp_path, idle, ANTHROPIC)
+    assert recognise_format(file).name == "anthropic"
+    assert [(len(one.calls), one.answer) for one in good(import_trace(file))] == [(0, "Hello."), (4, "I could not.")]
 
 
 @pytest.mark.parametrize(
     ("message", "why"),
     [
-        ({"role": "tool", "content": "x"}, "role of a message is user, assistant or system, not 'tool'"),
-        ({"role": "assistant", "content": None, "tool_calls": [{}]}, "for --from openai"),
-        ({"role": "assistant", "content": 5}, "blocks of content stand in a list, not in a number"),
-        ({"role": "assistant", "content": ["x"]}, "blocks of content are objects; number 1 is a text"),
+        ({"role": "tool", "content": "x"}, "role of a message must be user, assistant or system, not 'tool'"),
+        ({"role": "assistant", "content": None, "tool_calls": [{}]}, "use --from openai"),
+        ({"role": "assistant", "content": 5}, "blocks of content must be a list, not a number"),
+        ({"role": "assistant", "content": ["x"]}, "blocks of content must be objects; number 1 is a string"),
         ({"role": "user", "content": [{"type": "tool_result"}]}, "'tool_result' needs 'tool_use_id'"),
-        ("x", "messages are objects; number 1 is a text"),
+        ("x", "messages must be objects; number 1 is a string"),
     ],
 )
 def test_what_is_wrong_with_a_message_is_said(message: Any, why: str) -> None:
     with pytest.raises(RecordError, match=why):
-        list(episodes({"messages": [message]}))
+        list(read_record({"messages": [message]}))
 
 
 def test_a_bad_exchange_is_a_problem_of_its_own_and_the_others_are_read(tmp_path: Path) -> None:
     log = run()
-    file = written(tmp_path, log[2], {"request": {"messages": "x"}, "response": log[0]["response"]}, ANTHROPIC)
-    first, second, third = mixed(imported(file))
+    file = write(tmp_path, log[2], {"request": {"messages": "x"}, "response": log[0]["response"]}, ANTHROPIC)
+    first, second, third = outcomes(import_trace(file))
     assert (first, third) == (3, 4)
     assert "trace.jsonl:2:1: no list of messages" in str(second)
 
 
 def test_an_item_of_the_responses_api_is_no_response_of_anthropic() -> None:
     item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
-    assert fits(item) is not None
+    assert mismatch(item) is not None

@@ -1,4 +1,4 @@
-"""BFCL multi-turn results: by hand, written by the benchmark's own package, and what is wrong with a file."""
+"""BFCL multi-turn results: written by hand, written by the benchmark's own package, and broken."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from corepath.authoring.derive import Expected, ExpectedCall, derive
 from corepath.episode import FAILED_OUTSIDE
 from corepath.errors import Problem, TaskError
 from corepath.files.tool_file import Tools
-from corepath.importers import bfcl, imported
-from corepath.importers.expecting import expected_in
+from corepath.importers import import_trace
+from corepath.importers.expected_calls import read_expected_calls
+from corepath.importers.formats import bfcl
 from corepath.notation.parser import tool
 
 from .conversations import ALL
-from .damage import damaged, mixed, read, survives, written
+from .damage import damaged, outcomes, read, survives, write
 from .tau_runs import TAU, TAU2
 
 
@@ -80,7 +81,7 @@ ENTRY: dict[str, Any] = {
 
 
 def test_an_entry_with_its_log(tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, ENTRY), "bfcl")
+    (episode,) = read(write(tmp_path, ENTRY), "bfcl")
     assert [all_of(call) for call in episode.calls] == [
         ("cd", {"folder": "document"}, {"current_working_directory": "document"}, None, 1),
         ("ls", {}, UNANSWERED, "ls: not allowed", 1),
@@ -92,7 +93,7 @@ def test_an_entry_with_its_log(tmp_path: Path) -> None:
 
 
 def test_without_a_log_the_calls_stay_unanswered(tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, {"id": ENTRY["id"], "result": ENTRY["result"]}), "bfcl")
+    (episode,) = read(write(tmp_path, {"id": ENTRY["id"], "result": ENTRY["result"]}), "bfcl")
     assert [(call.tool, call.result) for call in episode.calls] == [
         ("cd", UNANSWERED), ("ls", UNANSWERED), ("mv", UNANSWERED), ("rm", UNANSWERED),
     ]  # fmt: skip
@@ -129,14 +130,14 @@ def test_without_a_log_the_calls_stay_unanswered(tmp_path: Path) -> None:
     ],
 )
 def test_calls_in_words_are_taken_apart_and_never_run(text: str, calls: list[tuple[str, Any]]) -> None:
-    (episode,) = bfcl.episodes({"id": "multi_turn_base_1", "result": [[text]]})
+    (episode,) = bfcl.read_record({"id": "multi_turn_base_1", "result": [[text]]})
     assert [(call.tool, call.arguments) for call in episode.calls] == calls
     assert episode.answer == (None if calls or not text else text)
 
 
 def test_an_entry_that_broke_off_failed_outside(tmp_path: Path) -> None:
     entry = {"id": "multi_turn_base_3", "result": "Error during inference: timeout", "traceback": "..."}
-    (episode,) = read(written(tmp_path, entry), "bfcl")
+    (episode,) = read(write(tmp_path, entry), "bfcl")
     assert (episode.calls, episode.outcome) == ((), FAILED_OUTSIDE)
 
 
@@ -145,8 +146,8 @@ def test_an_entry_that_broke_off_failed_outside(tmp_path: Path) -> None:
 
 def test_what_bfcl_expects_is_taken_apart(tmp_path: Path) -> None:
     answers = {"id": "multi_turn_base_0", "ground_truth": [["cd(folder='a')", "sort('x')"], [], ["mean([1, 2])"]]}
-    file = written(tmp_path, answers, {"id": "x", "ground_truth": [["ls(", "ls()"]]}, {"id": "y", "ground_truth": [1]})
-    first, second, third = expected_in(file)
+    file = write(tmp_path, answers, {"id": "x", "ground_truth": [["ls(", "ls()"]]}, {"id": "y", "ground_truth": [1]})
+    first, second, third = read_expected_calls(file)
     calls = (
         ExpectedCall("cd", {"folder": "a"}, unnamed=[]),
         ExpectedCall("sort", unnamed=["x"]),
@@ -248,11 +249,11 @@ def test_a_step_with_more_answers_than_calls_is_a_bad_record_and_the_others_are_
     bad["inference_log"][1]["step_0"].append({"role": "tool", "content": "{}"})
     silent = copy.deepcopy(ENTRY)
     silent["inference_log"][1]["step_1"].append({"role": "tool", "content": "{}"})
-    file = written(tmp_path, ENTRY, bad, silent, ENTRY)
-    assert mixed(imported(file)) == [
+    file = write(tmp_path, ENTRY, bad, silent, ENTRY)
+    assert outcomes(import_trace(file)) == [
         4,
         f"{file}:2:1: 3 answers to a step of the model with 2 calls",
-        f"{file}:3:1: 1 answer to a step of the model that called nothing",
+        f"{file}:3:1: 1 answer to a step of the model without calls",
         4,
     ]
 
@@ -266,14 +267,14 @@ def test_other_formats_are_not_taken_for_this_one() -> None:
         {"jsonrpc": "2.0", "id": "1", "result": {"content": []}},
         {"id": "x", "result": []},
     ):
-        assert bfcl.fits(record) is not None
-        assert bfcl.fits([record]) is not None
+        assert bfcl.mismatch(record) is not None
+        assert bfcl.mismatch([record]) is not None
 
 
 @given(st.data())
 def test_damage_gives_an_episode_or_an_error_of_the_record(data: st.DataObject) -> None:
     bare = {"id": "multi_turn_base_1", "result": [["[cd(folder='x'), f(x=1)]", [{"a": "{}"}]], ["b(c=2)"]]}
-    survives(bfcl.episodes, data.draw(damaged(data.draw(st.sampled_from([ENTRY, bare])))))
+    survives(bfcl.read_record, data.draw(damaged(data.draw(st.sampled_from([ENTRY, bare])))))
 
 
 @given(st.text())
@@ -289,4 +290,4 @@ def test_damage_gives_an_episode_or_an_error_of_the_record(data: st.DataObject) 
 @example("[f(x='\ud800')]")
 @example("-" * 100000)
 def test_any_text_of_a_model_gives_an_episode(text: str) -> None:
-    survives(bfcl.episodes, {"id": "multi_turn_base_1", "result": [[text, [text]]]})
+    survives(bfcl.read_record, {"id": "multi_turn_base_1", "result": [[text, [text]]]})

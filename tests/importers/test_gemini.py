@@ -1,4 +1,4 @@
-"""Gemini contents: both spellings, calls without ids, code, and calls that the package makes by itself."""
+"""Gemini contents: both spellings, calls without ids, code execution, and the SDK's automatic calls."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import pytest
 
 from corepath import Call, Episode
 from corepath.errors import RecordError
-from corepath.importers import imported
-from corepath.importers.gemini import episodes, fits
+from corepath.importers import import_trace
+from corepath.importers.formats.gemini import mismatch, read_record
 from corepath.notation.call import UNANSWERED
 
-from .damage import mixed, read, written
+from .damage import outcomes, read, write
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it warns of its own texts where it was not compiled before
@@ -27,7 +27,7 @@ with warnings.catch_warnings():
 
 
 def one(contents: Any) -> Any:
-    (episode,) = episodes(contents)
+    (episode,) = read_record(contents)
     return episode
 
 
@@ -64,7 +64,7 @@ def test_contents_that_the_package_of_google_dumps(tmp_path: Path, by_alias: boo
             types.Part.from_text(text="Done.")]),
     ]  # fmt: skip
     dumped = [content.model_dump(mode="json", by_alias=by_alias) for content in contents]
-    (episode,) = read(written(tmp_path, dumped), "gemini")
+    (episode,) = read(write(tmp_path, dumped), "gemini")
     assert episode.calls == (
         Call("look", {"plant": "A"}, "dry", turn=1),
         Call("look", {"plant": "B"}, error="no such plant", turn=1),
@@ -75,7 +75,7 @@ def test_contents_that_the_package_of_google_dumps(tmp_path: Path, by_alias: boo
 
 
 class _Api(BaseHTTPRequestHandler):
-    """A fake of the API: it asks for a call, then for one that fails, then answers."""
+    """A fake API: it requests a call, then one that fails, and then answers."""
 
     turns: ClassVar[list[Any]] = []
     asked: ClassVar[list[Any]] = []
@@ -92,7 +92,7 @@ class _Api(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Nothing: tests are quiet."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def api() -> Iterator[str]:
 
 
 def check_watered(episode: Episode) -> None:
-    """Two calls: one that was answered, and one that the package answered with an error of its own words."""
+    """The two calls of the fake API: one with a result, and one with an error message of the SDK."""
     first, second = episode.calls
     assert first == Call("water", {"litres": 2}, {"left": 5}, turn=1)
     assert (second.tool, second.arguments, second.result, second.turn) == ("water", {"litres": 9}, UNANSWERED, 2)
@@ -147,7 +147,7 @@ def test_requests_and_responses_that_were_logged_are_one_episode(api: str, tmp_p
         {"request": asked, "response": {"candidates": [{"content": content, "finishReason": "STOP"}]}, "session": "s"}
         for asked, content in zip(_Api.asked, _Api.turns, strict=True)
     ]
-    (episode,) = read(written(tmp_path, *log), "gemini")
+    (episode,) = read(write(tmp_path, *log), "gemini")
     check_watered(episode)
     assert (episode.extra["metadata"]["session"], episode.extra["metadata"]["finishReason"]) == ("s", "STOP")
 
@@ -160,20 +160,20 @@ def test_a_stream_is_one_message(tmp_path: Path) -> None:
     chunks[-1]["candidates"][0]["finishReason"] = "STOP"
     chunks.append({"usageMetadata": {"totalTokenCount": 9}})
     exchange = {"request": {"contents": [user({"text": "Look."})]}, "response": chunks}
-    for file in (written(tmp_path, chunks, name="stream.json"), written(tmp_path, exchange)):
+    for file in (write(tmp_path, chunks, name="stream.json"), write(tmp_path, exchange)):
         (episode,) = read(file, "gemini")
         assert episode.calls == (Call("look", {"plant": "A"}, turn=1),)
         assert [one["content"] for one in episode.messages] == ["I look."]
         assert episode.agent == "gemini-x"
         metadata = episode.extra["metadata"]
         assert (metadata["finishReason"], metadata["usageMetadata"]) == ("STOP", {"totalTokenCount": 9})
-    assert mixed(imported(written(tmp_path, *chunks[:3]), "gemini"))[2] == 1
-    assert "a piece of a stream" in str(mixed(imported(written(tmp_path, *chunks[:3]), "gemini"))[0])
+    assert outcomes(import_trace(write(tmp_path, *chunks[:3]), "gemini"))[2] == 1
+    assert "a chunk of a stream" in str(outcomes(import_trace(write(tmp_path, *chunks[:3]), "gemini"))[0])
 
 
 def test_a_list_of_whole_responses_is_no_stream(tmp_path: Path) -> None:
     whole = {"candidates": [{"content": model({"text": "Hi."}), "finishReason": "STOP"}]}
-    assert [one.answer for one in read(written(tmp_path, [whole, whole], name="list.json"), "gemini")] == ["Hi.", "Hi."]
+    assert [one.answer for one in read(write(tmp_path, [whole, whole], name="list.json"), "gemini")] == ["Hi.", "Hi."]
 
 
 def test_a_call_that_is_sent_back_in_the_other_spelling_is_the_same(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_call_that_is_sent_back_in_the_other_spelling_is_the_same(tmp_path: Pa
         {"request": {"contents": [asked]}, "response": {"candidates": [{"content": model(call("look"))}]}},
         {"request": {"contents": [asked, sent, user(answer("look", {"output": 1}))]}, "response": {}},
     ]
-    (episode,) = read(written(tmp_path, *log), "gemini")
+    (episode,) = read(write(tmp_path, *log), "gemini")
     assert episode.calls == (Call("look", {}, 1, turn=1),)
 
 
@@ -196,9 +196,9 @@ def test_answers_without_ids_are_joined_by_name_in_their_order() -> None:
 
 def test_an_answer_with_an_id_is_joined_to_a_call_without_one_but_not_to_another_id() -> None:
     assert one([model(call("a")), user(answer("a", {"x": 1}, id="new"))]).calls[0].result == {"x": 1}
-    with pytest.raises(RecordError, match="a response of 'a' has the id 'new', and no call waits for it"):
+    with pytest.raises(RecordError, match="a response of 'a' has the id 'new', but no call waits for it"):
         one([model(call("a", id="old")), user(answer("a", {"x": 1}, id="new"))])
-    with pytest.raises(RecordError, match="a result for the tool 'a', and no call waits for it"):
+    with pytest.raises(RecordError, match="a result for the tool 'a', but no call waits for it"):
         one([model(call("b")), user(answer("a", {}))])
 
 
@@ -244,16 +244,16 @@ def test_contents_may_be_plain_texts() -> None:
 
 
 def test_parts_of_other_formats_are_not_taken() -> None:
-    assert fits([{"role": "model", "parts": [{"type": "text", "content": "x"}]}])
-    assert fits([{"role": "agent", "parts": [{"kind": "text", "text": "x"}]}])
+    assert mismatch([{"role": "model", "parts": [{"type": "text", "content": "x"}]}])
+    assert mismatch([{"role": "agent", "parts": [{"kind": "text", "text": "x"}]}])
 
 
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (model({"functionCall": "look"}), "'functionCall' is an object"),
-        (model(5), "parts of a content are objects; number 1 is a number"),
-        ({"role": "model", "parts": "x"}, "parts of a content stand in a list, not in a text"),
+        (model({"functionCall": "look"}), "'functionCall' must be an object"),
+        (model(5), "parts of a content must be objects; number 1 is a number"),
+        ({"role": "model", "parts": "x"}, "parts of a content must be a list, not a string"),
         (user({"functionResponse": {"response": {}}}), "needs the 'name' of the function"),
     ],
 )

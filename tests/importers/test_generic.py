@@ -1,8 +1,9 @@
-"""Any other JSON by a map: where things stand, what is an error, and what is wrong with a map."""
+"""Other JSON with a map: paths, errors, and broken maps."""
 
 from __future__ import annotations
 
 import copy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ from hypothesis import strategies as st
 
 from corepath import UNANSWERED, Call, Episode
 from corepath.errors import InputError, TaskError
-from corepath.importers import FORMATS, imported, recognised
-from corepath.importers.generic import with_map
+from corepath.importers import import_trace
+from corepath.importers.formats.generic import read_map, read_record
+from corepath.importers.registry import FORMATS, recognise_format
 
-from .damage import damaged, good, mixed, survives, written
+from .damage import damaged, good, outcomes, survives, write
 
 MAP = """
 version: 1
@@ -83,7 +85,7 @@ def mapped(folder: Path, text: str = MAP) -> Path:
 
 def test_a_map_says_where_things_stand(tmp_path: Path) -> None:
     map_ = mapped(tmp_path)
-    first, second = good(imported(written(tmp_path, RECORD), f"generic:{map_}"))
+    first, second = good(import_trace(write(tmp_path, RECORD), f"generic:{map_}"))
     assert first.calls == (
         Call("look", {"plant": "A"}, [1], id="1", turn=1),
         Call("look", {"plant": "B"}, None, turn=1),
@@ -99,7 +101,7 @@ def test_a_map_says_where_things_stand(tmp_path: Path) -> None:
 
 def test_answers_that_stand_apart_are_joined_by_id_in_their_order(tmp_path: Path) -> None:
     map_ = mapped(tmp_path, APART)
-    (episode,) = good(imported(written(tmp_path, LOG, name="log.json"), f"generic:{map_}"))
+    (episode,) = good(import_trace(write(tmp_path, LOG, name="log.json"), f"generic:{map_}"))
     assert episode.calls == (
         Call("a", {}, "first", id="1"),
         Call("b", {}, "second", id="1"),
@@ -113,63 +115,63 @@ def test_a_bad_record_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
     lost, odd = copy.deepcopy(LOG), copy.deepcopy(LOG)
     lost["answers"][0]["of"] = "9"
     odd["calls"][1] = "b"
-    file = written(tmp_path, LOG, lost, {"call": []}, 5, odd, LOG)
-    assert mixed(imported(file, f"generic:{map_}")) == [
+    file = write(tmp_path, LOG, lost, {"call": []}, 5, odd, LOG)
+    assert outcomes(import_trace(file, f"generic:{map_}")) == [
         4,
-        f"{file}:2:1: an answer to the call id '9', and no call waits for it",
-        f"{file}:3:1: nothing stands at 'calls', where the map says that the calls are",
-        f"{file}:4:1: a record is an object",
-        f"{file}:5:1: a call is an object",
+        f"{file}:2:1: an answer to the call id '9', but no call waits for it",
+        f"{file}:3:1: nothing at 'calls', where the map expects the calls",
+        f"{file}:4:1: a record must be an object",
+        f"{file}:5:1: a call must be an object",
         4,
     ]
 
 
 def test_a_map_whose_tool_leads_nowhere_is_an_error_of_the_record(tmp_path: Path) -> None:
     map_ = mapped(tmp_path, APART.replace("tool: name", "tool: nam"))
-    file = written(tmp_path, LOG, {"calls": [], "answers": []})
-    assert mixed(imported(file, f"generic:{map_}")) == [
-        f"{file}:1:1: nothing stands at 'nam', where the map says that the tools are",
+    file = write(tmp_path, LOG, {"calls": [], "answers": []})
+    assert outcomes(import_trace(file, f"generic:{map_}")) == [
+        f"{file}:1:1: nothing at 'nam', where the map expects the tools",
         0,
     ]
 
 
 def test_a_list_of_records_is_read_one_by_one(tmp_path: Path) -> None:
-    file = written(tmp_path, [LOG, LOG], name="logs.json")
-    assert mixed(imported(file, f"generic:{mapped(tmp_path, APART)}")) == [4, 4]
+    file = write(tmp_path, [LOG, LOG], name="logs.json")
+    assert outcomes(import_trace(file, f"generic:{mapped(tmp_path, APART)}")) == [4, 4]
 
 
 def test_what_is_wrong_with_a_map_is_told_with_its_place(tmp_path: Path) -> None:
     map_ = mapped(tmp_path, "version: 2\ncals: a\ntool: {a: b}\nresult: a..b\nanswers: x\n")
     with pytest.raises(InputError) as caught:
-        with_map(map_)
+        read_map(map_)
     assert [f"{one.line}:{one.column} {one.message}" for one in caught.value.problems] == [
         "1:10 this corepath reads version 1 of maps",
         "2:1 no field 'cals'; did you mean 'calls'?",
-        "3:1 a path is names with dots between them, or a list of names",
-        "4:9 a path is names with dots between them, or a list of names",
+        "3:1 a path is names separated by dots, or a list of names",
+        "4:9 a path is names separated by dots, or a list of names",
         "1:1 'calls' is missing",
-        "5:10 'answers' are joined by id: say where 'id' and 'answer_id' stand",
+        "5:10 'answers' are joined by id: 'id' and 'answer_id' are needed too",
     ]
 
 
 @pytest.mark.parametrize("text", ["", "- a", "calls: a\n---\ncalls: b", "calls: ["])
 def test_a_file_that_is_no_map_is_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        with_map(mapped(tmp_path, text))
+        read_map(mapped(tmp_path, text))
 
 
 def test_without_a_map_there_is_one_problem_that_says_so(tmp_path: Path) -> None:
-    (problem,) = imported(written(tmp_path, RECORD, RECORD), "generic")
-    assert "needs a map of where things stand: --from generic:MAP.yaml" in str(problem)
+    (problem,) = import_trace(write(tmp_path, RECORD, RECORD), "generic")
+    assert "needs a map of its fields: --from generic:MAP.yaml" in str(problem)
     with pytest.raises(InputError, match="cannot be read"):
-        list(imported(written(tmp_path, RECORD), "generic:none.yaml"))
+        list(import_trace(write(tmp_path, RECORD), "generic:none.yaml"))
     with pytest.raises(TaskError, match=r"no format 'openai:map\.yaml'"):
-        list(imported(written(tmp_path, RECORD), "openai:map.yaml"))
+        list(import_trace(write(tmp_path, RECORD), "openai:map.yaml"))
 
 
 def test_what_no_format_knows_is_refused_and_the_map_is_offered(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        recognised(written(tmp_path, RECORD))
+        recognise_format(write(tmp_path, RECORD))
     said = str(caught.value)
     assert all(f"{name}: " in said for name in FORMATS)
     assert "generic: needs a map" in said
@@ -180,5 +182,5 @@ def test_damage_gives_episodes_or_an_error_of_the_record(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     text, record = data.draw(st.sampled_from([(MAP, RECORD), (APART, LOG)]))
-    paths = with_map(mapped(tmp_path_factory.mktemp("map"), text))
-    survives(paths.episodes, data.draw(damaged(record)))
+    paths = read_map(mapped(tmp_path_factory.mktemp("map"), text))
+    survives(partial(read_record, paths), data.draw(damaged(record)))

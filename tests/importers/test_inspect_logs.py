@@ -1,4 +1,4 @@
-"""Logs of Inspect AI: those that it writes itself, by hand, and broken."""
+"""Logs of Inspect AI: real, written by hand, and broken."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from hypothesis import strategies as st
 
 from corepath import Call, Episode, episode_json
 from corepath.errors import InputError, Problem, RecordError
-from corepath.importers import archive, imported, inspect_logs, recognised
+from corepath.importers import archive, import_trace
+from corepath.importers.formats import inspect
+from corepath.importers.registry import recognise_format
 from corepath.notation.call import UNANSWERED
 from tests.conftest import PATIENCE
 
 from . import inspect_eval
-from .damage import damaged, good, mixed, read, survives, written
+from .damage import damaged, good, mismatch_of, outcomes, read, records_of, survives, write
 
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A real run of Inspect, with a model that is not there, as `.eval` and as `.json`."""
+    """The logs of a real run of Inspect with a mock model, as `.eval` and as `.json`."""
     folder = tmp_path_factory.mktemp("logs")
     command = [sys.executable, inspect_eval.__file__, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
@@ -67,50 +69,52 @@ def test_the_logs_of_a_real_run_are_read(logs: dict[str, Path], suffix: str) -> 
 
 def test_a_real_log_without_events_gives_the_same_calls_from_its_messages(logs: dict[str, Path]) -> None:
     log = json.loads(logs[".json"].read_text(encoding="utf-8"))
-    whole = by_sample(list(inspect_logs.episodes(log)))
+    whole = by_sample(list(records_of(inspect.FORMAT)(log)))
     for sample in log["samples"]:
         sample["events"] = []
-    bare = by_sample(list(inspect_logs.episodes(log)))
+    bare = by_sample(list(records_of(inspect.FORMAT)(log)))
     assert bare["adds"].calls == whole["adds"].calls
     assert bare["adds"].answer == whole["adds"].answer
     assert [call.result for call in bare["breaks"].calls] == [3, UNANSWERED], "no message tells of the end"
 
 
 def repacked(file: Path, to: Path, **kept: Any) -> Path:
-    """The archive with other compression, without some members or with their bytes changed."""
+    """Copy an archive with another compression, without some members, or with their bytes changed."""
     with file.open("rb") as raw, zipfile.ZipFile(raw) as old, zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as new:
         for info in old.infolist():
             name = info.filename
             if any(part in name for part in kept.get("without", ())):
                 continue
-            new.writestr(name, kept.get("changed", lambda _, same: same)(name, archive.member(raw, info)))
+            new.writestr(name, kept.get("changed", lambda _, same: same)(name, archive.read_member(raw, info)))
     return to
 
 
 def test_archives_with_deflate_are_read_and_so_are_logs_that_did_not_end(logs: dict[str, Path], tmp_path: Path) -> None:
-    expected = [one.calls for one in good(imported(logs[".eval"]))]
+    expected = [one.calls for one in good(import_trace(logs[".eval"]))]
     plain = repacked(logs[".eval"], tmp_path / "plain.eval")
     assert [one.calls for one in read(plain, "inspect")] == expected
     unended = repacked(logs[".eval"], tmp_path / "unended.eval", without=("header.json", "summaries", "reductions"))
     assert [one.calls for one in read(unended, "inspect")] == expected
     other = repacked(logs[".eval"], tmp_path / "other.eval", without=("header.json", "start.json"))
     with pytest.raises(InputError, match=r"inspect: an archive without 'header\.json'"):
-        recognised(other)
-    assert mixed(imported(other, "inspect")) == [f"{other}:1:1: an archive without 'header.json' is no log of Inspect"]
+        recognise_format(other)
+    assert outcomes(import_trace(other, "inspect")) == [
+        f"{other}:1:1: an archive without 'header.json' is not an Inspect log"
+    ]
 
 
 def test_one_bad_member_is_named_and_the_others_are_kept(logs: dict[str, Path], tmp_path: Path) -> None:
     def changed(name: str, raw: bytes) -> bytes:
         return raw[:100] if "adds" in name else raw
 
-    made = mixed(imported(repacked(logs[".eval"], tmp_path / "bad.eval", changed=changed)))
+    made = outcomes(import_trace(repacked(logs[".eval"], tmp_path / "bad.eval", changed=changed)))
     assert sorted(one for one in made if isinstance(one, int)) == [1, 2, 2]
     (problem,) = (one for one in made if isinstance(one, str))
     assert "samples/adds_epoch_1.json: not JSON" in problem
 
 
 def cuts(raw: bytes) -> tuple[list[str], list[int]]:
-    """The members of an archive, and where each ends."""
+    """The members of an archive, and the offset where each ends."""
     with zipfile.ZipFile(io.BytesIO(raw)) as read_:
         infos = sorted(read_.infolist(), key=lambda one: one.header_offset)
     return [one.filename for one in infos], [
@@ -124,15 +128,15 @@ def test_a_truncated_or_changed_archive_is_a_problem_that_says_so(logs: dict[str
     names, ends = cuts(raw)
     for end in (ends[0] + 5, ends[2] + 5, ends[-1] + 5):
         cut.write_bytes(raw[:end])
-        problem, *rest = mixed(imported(cut))
-        assert problem == f"{cut}:1:1: an archive that is cut off at its end; the samples before the cut are kept"
+        problem, *rest = outcomes(import_trace(cut))
+        assert problem == f"{cut}:1:1: the archive is truncated; the samples before the cut are kept"
         whole = [name for name, place in zip(names, ends, strict=True) if place <= end and name.startswith("samples/")]
         assert len([one for one in rest if isinstance(one, int)]) == len(whole)
     with zipfile.ZipFile(io.BytesIO(raw)) as read_:
         info = next(one for one in read_.infolist() if "adds" in one.filename)
     place = info.header_offset + 30 + len(info.filename) + info.compress_size // 2
     cut.write_bytes(raw[:place] + bytes([raw[place] ^ 255]) + raw[place + 1 :])
-    problems = [one for one in imported(cut) if isinstance(one, Problem)]
+    problems = [one for one in import_trace(cut) if isinstance(one, Problem)]
     assert len(problems) == 1
     assert "cannot be unpacked" in problems[0].message
 
@@ -142,7 +146,7 @@ def test_without_a_package_for_zstandard_the_error_names_one(logs: dict[str, Pat
         raise ImportError(name)
 
     monkeypatch.setattr(archive, "import_module", missing)
-    (problem,) = imported(logs[".eval"], "inspect")
+    (problem,) = import_trace(logs[".eval"], "inspect")
     assert isinstance(problem, Problem)
     assert "install the package 'zstandard'" in problem.message
 
@@ -163,7 +167,7 @@ def log(*events: dict[str, Any], **sample: Any) -> dict[str, Any]:
 
 
 def only(*events: dict[str, Any], **sample: Any) -> Episode:
-    (episode,) = inspect_logs.episodes(log(*events, **sample))
+    (episode,) = records_of(inspect.FORMAT)(log(*events, **sample))
     return episode
 
 
@@ -277,7 +281,7 @@ def test_what_is_submitted_to_the_solver_is_the_answer_and_no_call() -> None:
 
 def test_numbers_that_are_none_are_kept_as_texts_and_cost_nothing(tmp_path: Path) -> None:
     value = log(model(("1", "a", {})), ran("1", "a"), scores={"s": {"value": float("nan")}})
-    (episode,) = read(written(tmp_path, value, name="log.json"), "inspect")
+    (episode,) = read(write(tmp_path, value, name="log.json"), "inspect")
     assert episode.extra["metadata"]["scores"] == {"s": "NaN"}
     with zipfile.ZipFile(tmp_path / "log.eval", "w") as made:
         made.writestr("header.json", json.dumps({name: value[name] for name in ("version", "eval")}))
@@ -293,22 +297,22 @@ def test_an_id_that_is_used_twice_is_an_error() -> None:
 def test_json_logs_are_read_sample_by_sample_and_a_bad_one_is_named(tmp_path: Path) -> None:
     value = log(model(("1", "a", {})), ran("1", "a"))
     value["samples"] = [value["samples"][0], {"events": []}, value["samples"][0]]
-    file = written(tmp_path, value, name="log.json")
-    expected = [1, f"{file}:1:1: sample 2: a sample is an object with 'id', 'messages' and 'events'", 1]
-    assert mixed(imported(file)) == expected
+    file = write(tmp_path, value, name="log.json")
+    expected = [1, f"{file}:1:1: sample 2: a sample must be an object with 'id', 'messages' and 'events'", 1]
+    assert outcomes(import_trace(file)) == expected
     late = {name: value[name] for name in ("version", "samples", "eval")}
-    assert mixed(imported(written(tmp_path, late, name="log.json"))) == expected
+    assert outcomes(import_trace(write(tmp_path, late, name="log.json"))) == expected
     file.write_text(json.dumps(value, indent=2)[:-60], encoding="utf-8")
-    *some, problem = mixed(imported(file))
+    *some, problem = outcomes(import_trace(file))
     assert some[0] == 1
     assert "not JSON: it ends early" in str(problem)
-    empty = written(tmp_path, {**value, "samples": []}, name="log.json")
-    assert mixed(imported(empty)) == [f"{empty}:1:1: no samples in this log"]
+    empty = write(tmp_path, {**value, "samples": []}, name="log.json")
+    assert outcomes(import_trace(empty)) == [f"{empty}:1:1: no samples in this log"]
 
 
 def test_other_json_is_not_mistaken() -> None:
     others: list[Any] = [5, [], {}, {"eval": {}, "samples": []}, {"messages": [{"role": "user", "content": "eval"}]}]
-    assert all(inspect_logs.fits(value) is not None for value in others)
+    assert all(mismatch_of(inspect.FORMAT, value) is not None for value in others)
 
 
 @given(st.data())
@@ -322,7 +326,7 @@ def test_broken_logs_give_episodes_or_an_error(data: st.DataObject) -> None:
         scores={"s": {"value": 1}}, limit={"type": "time"}, output={"completion": "Hm."}, metadata={"flow": "w"},
         error={"message": "e"},
     )  # fmt: skip
-    survives(inspect_logs.episodes, data.draw(damaged(value)))
+    survives(records_of(inspect.FORMAT), data.draw(damaged(value)))
     without = copy.deepcopy(value)
     without["samples"][0]["events"] = []
-    survives(inspect_logs.episodes, data.draw(damaged(without)))
+    survives(records_of(inspect.FORMAT), data.draw(damaged(without)))

@@ -1,4 +1,4 @@
-"""JSON that is read part by part gives what it gives when it is read whole."""
+"""JSON parsed in parts is equal to JSON parsed at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corepath.importers.json_parts import PartError, parts
+from corepath.importers.json_parts import PartError, read_parts
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -20,7 +20,7 @@ values = st.recursive(
 
 
 class InPieces:
-    """A text that comes a few characters at a time."""
+    """A text that is read a few characters at a time."""
 
     def __init__(self, text: str, piece: int) -> None:
         self._read, self._piece = io.StringIO(text), piece
@@ -30,7 +30,7 @@ class InPieces:
 
 
 def built(found: list[tuple[Any, int, Any]], whole: Any) -> Any:
-    """The value again, from its parts; what is empty leaves no part, and stands as it did."""
+    """Rebuild a value from its parts; empty containers have no parts and are taken from the original."""
     made = type(whole)() if isinstance(whole, (dict, list)) else None
     if not isinstance(whole, (dict, list)):
         ((path, _, value),) = found
@@ -49,7 +49,7 @@ def built(found: list[tuple[Any, int, Any]], whole: Any) -> Any:
 @given(values, st.integers(1, 9), st.sampled_from([None, 1]))
 def test_all_parts_together_are_the_value(value: Any, piece: int, indent: int | None) -> None:
     text = json.dumps(value, indent=indent)
-    found = [(path[1:], line, one) for path, line, one in parts(InPieces(text, piece), lambda _: True)]
+    found = [(path[1:], line, one) for path, line, one in read_parts(InPieces(text, piece), lambda _: True)]
     if found or value not in ({}, []):
         assert built(found, value) == value
 
@@ -57,7 +57,7 @@ def test_all_parts_together_are_the_value(value: Any, piece: int, indent: int | 
 @given(st.lists(values, min_size=1, max_size=4), st.integers(1, 9))
 def test_values_that_are_not_gone_into_are_given_whole_with_their_lines(given_: list[Any], piece: int) -> None:
     text = "\n".join(json.dumps(value, indent=1) for value in given_)
-    found = list(parts(InPieces(text, piece), lambda _: False))
+    found = list(read_parts(InPieces(text, piece), lambda _: False))
     assert [one for _, _, one in found] == given_
     lines = [
         1 + sum(json.dumps(value, indent=1).count("\n") + 1 for value in given_[:place]) for place in range(len(found))
@@ -70,21 +70,21 @@ def test_what_ends_early_is_an_error_or_a_shorter_value(value: Any, data: st.Dat
     text = json.dumps({"a": [value]})
     cut = text[: data.draw(st.integers(1, len(text) - 1))]
     with pytest.raises(PartError, match="not JSON"):
-        list(parts(InPieces(cut, piece), lambda path: len(path) < 3))
+        list(read_parts(InPieces(cut, piece), lambda path: len(path) < 3))
 
 
 def test_what_no_number_can_hold_is_kept_as_text() -> None:
     text = '{"a": [NaN, -Infinity, 1e999, ' + "9" * 5000 + ", 1.5]}"
     expected = ["NaN", "-Infinity", "1e999", "9" * 5000, 1.5]
-    assert [one for _, _, one in parts(InPieces(text, 7), lambda _: True)] == expected
-    assert [one for _, _, one in parts(InPieces(text, 7), lambda _: False)] == [{"a": expected}]
+    assert [one for _, _, one in read_parts(InPieces(text, 7), lambda _: True)] == expected
+    assert [one for _, _, one in read_parts(InPieces(text, 7), lambda _: False)] == [{"a": expected}]
 
 
 @pytest.mark.parametrize(
     ("text", "line", "why"),
     [
-        ('{"a": 1,\n "b" 2}', 2, "'2' stands where ':' is due"),
-        ("[1,\n\n 2 3]", 3, "'3' stands where ',' is due"),
+        ('{"a": 1,\n "b" 2}', 2, "'2' instead of ':'"),
+        ("[1,\n\n 2 3]", 3, "'3' instead of ','"),
         ('{"a": [\n{"b": nul}]}', 2, "Expecting value"),
         ("{a: 1}", 1, "a key in double quotes is missing"),
         ('[\n"a\tb"]', 2, "Invalid control character"),
@@ -93,5 +93,5 @@ def test_what_no_number_can_hold_is_kept_as_text() -> None:
 )
 def test_wrong_json_is_named_with_its_line(text: str, line: int, why: str) -> None:
     with pytest.raises(PartError, match=why) as raised:
-        list(parts(io.StringIO(text), lambda path: len(path) < 2))
+        list(read_parts(io.StringIO(text), lambda path: len(path) < 2))
     assert raised.value.line == line

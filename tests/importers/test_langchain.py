@@ -26,14 +26,14 @@ from langgraph.prebuilt import ToolNode, tools_condition
 
 from corepath import Call
 from corepath.errors import RecordError
-from corepath.importers.langchain import episodes
+from corepath.importers.formats.langchain import read_record
 from corepath.notation.call import UNANSWERED
 
-from .damage import read, written
+from .damage import read, write
 
 
 def one(value: Any) -> Any:
-    (episode,) = episodes(value)
+    (episode,) = read_record(value)
     return episode
 
 
@@ -66,7 +66,7 @@ FORMS: dict[str, Callable[[list[AnyMessage]], Any]] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_messages_that_langchain_writes(form: str, tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, FORMS[form](MESSAGES)), "langchain")
+    (episode,) = read(write(tmp_path, FORMS[form](MESSAGES)), "langchain")
     assert episode.calls == (
         Call("look", {"plant": "A"}, {"dry": True}, id="1", turn=1),
         Call("water", '{"l', error="no JSON", id="2", turn=1),
@@ -101,7 +101,7 @@ def test_a_state_that_an_agent_of_langgraph_ends_in(tmp_path: Path) -> None:
     graph.add_conditional_edges("agent", tools_condition, ["tools", END])
     graph.add_edge("tools", "agent")
     state = graph.compile().invoke({"messages": [HumanMessage("Water it.")]})
-    (episode,) = read(written(tmp_path, dumpd(state)), "langchain")
+    (episode,) = read(write(tmp_path, dumpd(state)), "langchain")
     assert [(made.tool, made.arguments, made.result, made.turn) for made in episode.calls] == [
         ("water", {"litres": 2}, {"left": 5}, 1),
         ("water", {"litres": 9}, UNANSWERED, 1),
@@ -172,13 +172,13 @@ def test_tools_that_the_provider_runs_are_calls_whichever_provider_it_is() -> No
 @pytest.mark.parametrize(
     ("message", "why"),
     [
-        ({"type": "robot", "content": "x"}, "the 'type' of a message is one of ai, human, .* not 'robot'"),
-        ({"role": "assistant", "content": "x"}, "the 'type' of a message is one of"),
+        ({"type": "robot", "content": "x"}, "the 'type' of a message must be one of ai, human, .* not 'robot'"),
+        ({"role": "assistant", "content": "x"}, "the 'type' of a message must be one of"),
         ({"type": "ai", "data": 5}, "in 'data', or in 'kwargs'"),
-        ({"lc": 1, "type": "constructor", "id": ["AIMessage"]}, "in 'kwargs' beside 'lc'"),
+        ({"lc": 1, "type": "constructor", "id": ["AIMessage"]}, "in 'kwargs' next to 'lc'"),
         ({"type": "tool", "content": "x"}, "a tool message needs the 'tool_call_id'"),
-        ({"type": "ai", "content": "", "tool_calls": "x"}, "calls stand in a list, not in a text"),
-        (5, "messages are objects; number 2 is a number"),
+        ({"type": "ai", "content": "", "tool_calls": "x"}, "calls must be a list, not a string"),
+        (5, "messages must be objects; number 2 is a number"),
     ],
 )
 def test_what_is_wrong_with_a_message_is_said(message: Any, why: str) -> None:

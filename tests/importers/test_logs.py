@@ -1,18 +1,17 @@
-"""No format of logs takes the records of another format, nor does another take theirs."""
+"""Log formats are not confused with each other or with conversations."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from corepath.importers import FORMATS, recognised
+from corepath.importers.registry import load_format, recognise_format
 
 from . import test_inspect_logs, test_mcp, test_openinference, test_otel
 from .conversations import ALL
-from .damage import written
+from .damage import write
 from .spans_by_hand import sent
 
 LOGS: dict[str, Any] = {
@@ -25,12 +24,11 @@ LOGS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", LOGS)
 def test_logs_are_told_apart_from_each_other_and_from_conversations(name: str, tmp_path: Path) -> None:
-    module = import_module(f"corepath.importers.{FORMATS[name]}")
-    assert module.fits(LOGS[name]) is None
+    recognise = load_format(name).recognise
+    assert recognise(write(tmp_path, LOGS[name], name="own.json")) is None
     others = {**{other: record for other, (_, record, _) in ALL.items()}, **LOGS}
     for other, record in others.items():
         if other != name:
-            assert module.fits(record), f"{name} takes {other}"
-            assert module.fits_file(written(tmp_path, record, name="other.json")), f"{name} takes a file of {other}"
+            assert recognise(write(tmp_path, record, name="other.json")), f"{name} takes a file of {other}"
     for file in ("one.json", "one.jsonl", "one.txt"):
-        assert recognised(written(tmp_path, LOGS[name], name=file)) == name
+        assert recognise_format(write(tmp_path, LOGS[name], name=file)).name == name

@@ -1,4 +1,4 @@
-"""Logs of MCP: by hand, of a real client and a real server, and broken."""
+"""MCP logs: written by hand, of a real client and server, and broken."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from corepath import Call, Episode
 from corepath.errors import Problem, RecordError
-from corepath.importers import imported, mcp_logs
+from corepath.importers import import_trace
+from corepath.importers.formats import mcp
 from corepath.notation.call import UNANSWERED
 from tests.conftest import PATIENCE
 
 from . import mcp_tee
-from .damage import damaged, mixed, read, survives, written
+from .damage import damaged, outcomes, read, records_of, survives, write
 
 
 def asks(id_: Any, method: str, **params: Any) -> dict[str, Any]:
@@ -67,7 +68,7 @@ CALLS = (
 
 
 def only(*messages: Any) -> Episode:
-    (episode,) = mcp_logs.episodes(list(messages))
+    (episode,) = records_of(mcp.FORMAT)(list(messages))
     return episode
 
 
@@ -81,13 +82,13 @@ def test_a_session_gives_its_episode_in_every_form_of_log(tmp_path: Path) -> Non
         "wrapped.json": [wrapped], "text.jsonl": as_text, "batches.jsonl": batches, "noise.log": [noise, *SESSION],
     }  # fmt: skip
     for name, records in forms.items():
-        (episode,) = read(written(tmp_path, *records, name=name), "mcp")
+        (episode,) = read(write(tmp_path, *records, name=name), "mcp")
         assert episode.calls == CALLS, name
         assert episode.extra["metadata"] == {
             "client": {"name": "desk", "version": "1"}, "server": {"name": "garden", "version": "2"},
             "protocol": "2025-11-25",
         }  # fmt: skip
-    (episode,) = read(written(tmp_path, *wrapped), "mcp")
+    (episode,) = read(write(tmp_path, *wrapped), "mcp")
     assert episode.calls[0].extra == {"timestamp": 5}
 
 
@@ -97,7 +98,7 @@ def test_lines_of_text_that_hold_a_message_are_read(tmp_path: Path, end: str) ->
     lines = ["2026-01-01T00:00:00Z [garden] [info] Initializing server... {}"]
     lines += [f"[2026-01-01] [garden] [info] Message: {json.dumps(one)}{end}" for one in SESSION]
     file.write_text("\n".join([*lines, 'Message: {"jsonrpc": "2.0", "id": 5, "resu']), encoding="utf-8")
-    problem, episode = imported(file)
+    problem, episode = import_trace(file)
     assert isinstance(problem, Problem)
     assert problem.line == len(lines) + 1
     assert "not JSON: Unterminated string" in problem.message
@@ -110,17 +111,17 @@ def test_a_cut_off_line_of_text_is_told_wherever_its_version_stands(begin: str, 
     file = tmp_path / "mcp.log"
     lines = [f"[info] Message: {json.dumps(one)}" for one in SESSION]
     file.write_text("\n".join([*lines, f"[info] Message: {begin}"]), encoding="utf-8")
-    problem, episode = mixed(imported(file))
+    problem, episode = outcomes(import_trace(file))
     assert f"{file}:{len(lines) + 1}:1: not JSON" in str(problem)
     assert episode == len(CALLS)
 
 
 def test_sessions_are_told_apart_by_their_id_or_by_their_beginning() -> None:
     named = [{"sessionId": name, "message": one} for one in SESSION for name in ("a", "b")]
-    first, second = mcp_logs.episodes(named)
+    first, second = records_of(mcp.FORMAT)(named)
     assert first.calls == second.calls == CALLS
     assert (first.extra["metadata"]["session_id"], second.extra["metadata"]["session_id"]) == ("a", "b")
-    assert [one.calls for one in mcp_logs.episodes([*SESSION, *SESSION])] == [CALLS, CALLS]
+    assert [one.calls for one in records_of(mcp.FORMAT)([*SESSION, *SESSION])] == [CALLS, CALLS]
 
 
 def test_what_the_server_asks_for_is_no_answer_to_a_call_with_the_same_id() -> None:
@@ -133,20 +134,20 @@ def test_what_the_server_asks_for_is_no_answer_to_a_call_with_the_same_id() -> N
 
 
 def ours(id_: Any, *said: str, task: str = "farm/a", episode: str = "e", **more: Any) -> dict[str, Any]:
-    """An answer of `corepath serve`."""
+    """A result of `corepath serve`, with its origin in `_meta`."""
     meta = {"corepath": {"version": 1, "task": task, "agent": "ada", "seed": 2, "episode": episode, **more}}
     return gives(id_, content=text(*said), _meta=meta)
 
 
 def test_episodes_of_ours_that_share_a_session_are_told_apart(tmp_path: Path) -> None:
     log = [calls(1, "a"), ours(1, "one"), calls(2, "b"), ours(2, "two", episode="f"), calls(3, "c"), ours(3, "three")]
-    first, second = mcp_logs.episodes(log)
+    first, second = records_of(mcp.FORMAT)(log)
     assert [call.tool for call in first.calls] == ["a", "c"]
     assert [call.tool for call in second.calls] == ["b"]
     assert (second.task, second.agent, second.seed, second.extra["episode"]) == ("farm/a", "ada", 2, "f")
-    with pytest.raises(RecordError, match=r"2 episodes, and the call lost\(x=1\) could be of any"):
-        list(mcp_logs.episodes([*log, calls(4, "lost", x=1)]))
-    problem, *_ = imported(written(tmp_path, *log, calls(4, "lost", x=1)), "mcp")
+    with pytest.raises(RecordError, match=r"the call lost\(x=1\) could belong to any of 2 episodes"):
+        list(records_of(mcp.FORMAT)([*log, calls(4, "lost", x=1)]))
+    problem, *_ = import_trace(write(tmp_path, *log, calls(4, "lost", x=1)), "mcp")
     assert "2 episodes" in str(problem)
 
 
@@ -195,11 +196,11 @@ def test_a_call_that_is_cancelled_says_so() -> None:
 def test_strays_and_ids_used_twice_are_named_and_the_rest_is_kept(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="the id 1 is used twice"):
         only(calls(1, "a"), calls(1, "b"))
-    with pytest.raises(RecordError, match="a result for the id 9, and no request waits for it"):
+    with pytest.raises(RecordError, match="a result for the id 9, but no request waits for it"):
         only(calls(1, "a"), gives(9, content=[]))
-    file = written(tmp_path, calls(1, "a"), calls(1, "b"), gives(9), gives(1, content=text("one")), [1])
+    file = write(tmp_path, calls(1, "a"), calls(1, "b"), gives(9), gives(1, content=text("one")), [1])
     file.write_text(file.read_text(encoding="utf-8") + '{"jsonrpc": "2.0", "id"', encoding="utf-8")
-    made = mixed(imported(file))
+    made = outcomes(import_trace(file))
     assert made[-1] == 1
     assert [str(one).removeprefix(f"{file}:").split(":")[0] for one in made[:-1]] == ["2", "3", "6"]
 
@@ -211,25 +212,25 @@ def test_arguments_that_are_no_object_stay_as_they_were_sent() -> None:
 
 
 def test_json_rpc_of_others_is_not_mistaken() -> None:
-    assert mcp_logs.fits([asks(1, "initialize", rootUri="file:///"), asks(2, "textDocument/hover")]) is not None
-    assert mcp_logs.fits({"messages": [{"role": "user", "content": "tools/call"}]}) is not None
-    assert mcp_logs.fits(5) is not None
-    assert mcp_logs.fits(SESSION) is None
+    assert mcp.mismatch([asks(1, "initialize", rootUri="file:///"), asks(2, "textDocument/hover")]) is not None
+    assert mcp.mismatch({"messages": [{"role": "user", "content": "tools/call"}]}) is not None
+    assert mcp.mismatch(5) is not None
+    assert mcp.mismatch(SESSION) is None
 
 
 @given(st.data())
 def test_broken_messages_give_episodes_or_an_error(data: st.DataObject) -> None:
-    survives(mcp_logs.episodes, data.draw(damaged(SESSION)))
+    survives(records_of(mcp.FORMAT), data.draw(damaged(SESSION)))
 
 
 @given(st.data())
 def test_broken_wrappings_give_episodes_or_an_error(data: st.DataObject) -> None:
     wrapped = [{"sessionId": "s", "timestamp": 1, "message": one} for one in SESSION]
-    survives(mcp_logs.episodes, data.draw(damaged(wrapped)))
+    survives(records_of(mcp.FORMAT), data.draw(damaged(wrapped)))
 
 
 def test_the_messages_of_a_real_client_and_server_are_read(tmp_path: Path) -> None:
-    """Written by the package mcp on both ends, noted in between."""
+    """Import a session of the mcp package's client and server, logged by a tee between them."""
     file = tmp_path / "session.jsonl"
     command = [sys.executable, mcp_tee.__file__, "talk", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)

@@ -1,11 +1,10 @@
-"""What holds for every format of messages: the same conversation gives the same episode, and nothing is mistaken."""
+"""Every message format reads the same conversation as the same episode, and no other format's records."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,11 +15,12 @@ from hypothesis import strategies as st
 
 from corepath import Call
 from corepath.errors import InputError, RecordError
-from corepath.importers import imported, recognised
-from corepath.importers.messages import Conversation
+from corepath.importers import import_trace
+from corepath.importers.registry import recognise_format
+from corepath.importers.transcript import Transcript
 
 from .conversations import ALL, ANTHROPIC, CALLS, GEMINI, OPENAI, RESPONSES, bare
-from .damage import damaged, good, mixed, read, survives, written
+from .damage import damaged, good, outcomes, read, survives, write
 
 names = pytest.mark.parametrize("name", ALL)
 
@@ -28,7 +28,7 @@ names = pytest.mark.parametrize("name", ALL)
 @names
 def test_the_conversation_gives_the_same_episode_in_every_format(name: str, tmp_path: Path) -> None:
     _, record, model = ALL[name]
-    (episode,) = read(written(tmp_path, record), name)
+    (episode,) = read(write(tmp_path, record), name)
     turns = (*CALLS[:3], CALLS[3])
     assert [(call.tool, call.arguments, call.result, call.error, call.id, call.turn) for call in episode.calls] == [
         (call.tool, call.arguments, call.result, call.error, call.id, call.turn) for call in turns
@@ -44,7 +44,7 @@ def test_the_conversation_gives_the_same_episode_in_every_format(name: str, tmp_
 @pytest.mark.parametrize("file", ["list.json", "list.jsonl"])
 def test_a_bare_list_is_a_conversation_too(name: str, file: str, tmp_path: Path) -> None:
     _, record, _ = ALL[name]
-    (episode,) = read(written(tmp_path, bare(record), name=file), name)
+    (episode,) = read(write(tmp_path, bare(record), name=file), name)
     assert len(episode.calls) == 4
     assert episode.answer == "I could not."
 
@@ -52,34 +52,33 @@ def test_a_bare_list_is_a_conversation_too(name: str, file: str, tmp_path: Path)
 @names
 def test_a_list_of_conversations_and_lines_of_them_are_both_read(name: str, tmp_path: Path) -> None:
     _, record, _ = ALL[name]
-    in_list = read(written(tmp_path, [record, record], name="list.json"), name)
-    in_lines = read(written(tmp_path, bare(record), bare(record)), name)
+    in_list = read(write(tmp_path, [record, record], name="list.json"), name)
+    in_lines = read(write(tmp_path, bare(record), bare(record)), name)
     assert [len(one.calls) for one in (*in_list, *in_lines)] == [4, 4, 4, 4]
 
 
 @names
 def test_no_format_takes_the_records_of_another(name: str) -> None:
-    module = import_module(f"corepath.importers.{ALL[name][0]}")
+    module = ALL[name][0]
     for other, (_, record, _) in ALL.items():
         for shape in (record, bare(record), [record]):
-            fits = module.fits(shape) is None
+            fits = module.mismatch(shape) is None
             assert fits is (other == name and shape != [record]), (other, shape)
 
 
 @names
 def test_each_piece_of_a_conversation_alone_is_not_taken_for_a_record_of_another_format(name: str) -> None:
     for other, (_, record, _) in ALL.items():
-        module = import_module(f"corepath.importers.{ALL[name][0]}")
-        assert other == name or not [piece for piece in bare(record) if module.fits(piece) is None], other
+        module = ALL[name][0]
+        assert other == name or not [piece for piece in bare(record) if module.mismatch(piece) is None], other
 
 
 @names
 @given(st.data())
 def test_damage_gives_episodes_or_an_error_of_the_record(name: str, data: st.DataObject) -> None:
     module, record, _ = ALL[name]
-    episodes = import_module(f"corepath.importers.{module}").episodes
-    survives(episodes, data.draw(damaged(record)))
-    survives(episodes, data.draw(damaged(bare(record))))
+    survives(module.read_record, data.draw(damaged(record)))
+    survives(module.read_record, data.draw(damaged(bare(record))))
 
 
 @names
@@ -87,7 +86,7 @@ def test_damage_gives_episodes_or_an_error_of_the_record(name: str, data: st.Dat
 def test_damage_never_breaks_the_recognition(name: str, data: st.DataObject) -> None:
     record = data.draw(damaged(ALL[name][1]))
     for module, _, _ in ALL.values():
-        why = import_module(f"corepath.importers.{module}").fits(record)
+        why = module.mismatch(record)
         assert why is None or (isinstance(why, str) and why)
 
 
@@ -102,22 +101,22 @@ EXCHANGES: dict[str, list[Any]] = {
     "gemini": [exchange("contents", CONTENTS[:n], {"candidates": [{"content": CONTENTS[n]}]}) for n in (1, 3)],
     "openai-responses": [exchange("input", ITEMS[:n], {"output": ITEMS[n:m]}) for n, m in ((1, 5), (7, 8))],
 }
-"""Two requests and responses of one run; the second repeats the first."""
+"""Two exchanges of one run; the second repeats the first."""
 
 
 @pytest.mark.parametrize("name", EXCHANGES)
 def test_of_exchanges_that_repeat_each_other_the_last_is_read(name: str, tmp_path: Path) -> None:
-    (episode,) = good(imported(written(tmp_path, *EXCHANGES[name]), name))
+    (episode,) = good(import_trace(write(tmp_path, *EXCHANGES[name]), name))
     assert [(call.id, call.turn) for call in episode.calls] == [("c1", 1), ("c2", 1), ("c3", 2)]
     changed = json.loads(json.dumps(EXCHANGES[name][1]).replace("Water A.", "Water B."))
-    both = good(imported(written(tmp_path, EXCHANGES[name][0], changed), name))
+    both = good(import_trace(write(tmp_path, EXCHANGES[name][0], changed), name))
     assert [len(one.calls) for one in both] == [2, 3]
 
 
 @pytest.mark.parametrize("name", EXCHANGES)
 def test_equal_runs_that_are_logged_at_the_same_time_are_each_an_episode(name: str, tmp_path: Path) -> None:
     first, second = EXCHANGES[name]
-    both = good(imported(written(tmp_path, first, first, second, second), name))
+    both = good(import_trace(write(tmp_path, first, first, second, second), name))
     assert [len(one.calls) for one in both] == [3, 3]
 
 
@@ -126,7 +125,7 @@ def test_equal_runs_that_are_logged_at_the_same_time_are_each_an_episode(name: s
 def test_of_requests_alone_that_repeat_each_other_the_last_is_read(name: str, bare_ones: bool, tmp_path: Path) -> None:
     requests = [{**one["request"], "model": "m"} for one in EXCHANGES[name]]
     log = requests if bare_ones else [{"request": one} for one in requests]
-    (episode,) = good(imported(written(tmp_path, *log), name))
+    (episode,) = good(import_trace(write(tmp_path, *log), name))
     assert [call.id for call in episode.calls] == ["c1", "c2"]
 
 
@@ -142,22 +141,22 @@ def test_a_stream_in_pieces_is_refused_and_never_lost(name: str, tmp_path: Path)
     piece = STREAMS[name]
     asked = {**EXCHANGES[name][0], "response": [piece]}
     for record in (piece, [piece], asked):
-        (why,) = mixed(imported(written(tmp_path, record), name))
-        assert "a piece of a stream" in str(why)
+        (why,) = outcomes(import_trace(write(tmp_path, record), name))
+        assert "a chunk of a stream" in str(why)
 
 
 @pytest.mark.parametrize("name", EXCHANGES)
 @given(st.data())
 def test_damaged_exchanges_give_episodes_or_problems(name: str, data: st.DataObject) -> None:
     with TemporaryDirectory() as folder:
-        file = written(Path(folder), *data.draw(damaged(EXCHANGES[name])), None)
-        assert mixed(imported(file, name))
+        file = write(Path(folder), *data.draw(damaged(EXCHANGES[name])), None)
+        assert outcomes(import_trace(file, name))
 
 
 @names
 def test_an_importer_needs_no_package_of_a_vendor(name: str) -> None:
     vendors = "openai anthropic google.genai langchain_core langgraph pydantic_ai"
-    code = f"import sys, corepath.importers.{ALL[name][0]}; print(sorted({set(vendors.split())} & set(sys.modules)))"
+    code = f"import sys, {ALL[name][0].__name__}; print(sorted({set(vendors.split())} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
@@ -165,10 +164,10 @@ def test_an_importer_needs_no_package_of_a_vendor(name: str) -> None:
 @names
 def test_a_bad_record_is_named_and_the_good_ones_are_kept(name: str, tmp_path: Path) -> None:
     _, record, _ = ALL[name]
-    file = written(tmp_path, record, record, record)
+    file = write(tmp_path, record, record, record)
     lines = file.read_text().splitlines()
     file.write_text("\n".join([lines[0], lines[1][:-40], lines[2]]) + "\n")
-    first, second, third = mixed(imported(file))
+    first, second, third = outcomes(import_trace(file))
     assert (first, third) == (4, 4)
     assert str(second).startswith(f"{file}:2:")
     assert "not JSON" in str(second)
@@ -179,7 +178,7 @@ def test_an_answer_to_no_call_is_an_error_that_names_the_record_and_the_id(name:
     _, record, _ = ALL[name]
     text = json.dumps(record)
     lost = json.loads(text.replace('"c1"', '"other"', 1))
-    bad, kept = mixed(imported(written(tmp_path, lost, record), name))
+    bad, kept = outcomes(import_trace(write(tmp_path, lost, record), name))
     assert kept == 4
     assert "trace.jsonl:1:" in str(bad)
     assert "'c1'" in str(bad)
@@ -189,7 +188,7 @@ def test_an_answer_to_no_call_is_an_error_that_names_the_record_and_the_id(name:
 def test_a_call_id_that_is_used_twice_is_an_error_that_names_it(name: str, tmp_path: Path) -> None:
     _, record, _ = ALL[name]
     twice = json.loads(json.dumps(record).replace('"c2"', '"c1"'))
-    bad, kept = mixed(imported(written(tmp_path, twice, record), name))
+    bad, kept = outcomes(import_trace(write(tmp_path, twice, record), name))
     assert kept == 4
     assert "the call id 'c1' is used twice" in str(bad)
 
@@ -198,72 +197,72 @@ def test_a_call_id_that_is_used_twice_is_an_error_that_names_it(name: str, tmp_p
 def test_arguments_that_are_a_json_text_of_a_json_text_stay_as_they_were_sent(name: str) -> None:
     module, record, _ = ALL[name]
     text = json.dumps(json.dumps({"litres": 2}))
-    (episode,) = import_module(f"corepath.importers.{module}").episodes(_with_last_arguments(record, text))
+    (episode,) = module.read_record(_with_last_arguments(record, text))
     assert episode.calls[3].arguments == text
     assert episode.calls[3].malformed
 
 
 def _with_last_arguments(record: Any, text: str) -> Any:
     old = json.dumps('{"litres": 2')
-    made = json.dumps(record).replace(old, json.dumps(text))
-    return json.loads(made)
+    transcript = json.dumps(record).replace(old, json.dumps(text))
+    return json.loads(transcript)
 
 
 @pytest.mark.parametrize("value", [[], {}, 5, "x", None, [[]], {"messages": []}, {"contents": []}, [5], {"input": 5}])
 @names
 def test_what_is_no_conversation_is_an_error_that_says_what_would_be_one(name: str, value: Any) -> None:
-    module = import_module(f"corepath.importers.{ALL[name][0]}")
+    module = ALL[name][0]
     if name == "openai" and value == {"messages": []}:
         return  # an episode that did nothing
-    assert module.fits(value)
+    assert module.mismatch(value)
     with pytest.raises(RecordError, match=r"\w+ \w+"):
-        list(module.episodes(value))
+        list(module.read_record(value))
 
 
 def test_a_file_of_no_format_says_what_was_tried(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        recognised(written(tmp_path, {"a": 1}))
+        recognise_format(write(tmp_path, {"a": 1}))
     for name in ALL:
         assert f"{name}: " in str(caught.value)
 
 
 @names
 def test_a_file_that_is_cut_short_says_where_it_cannot_be_read(name: str, tmp_path: Path) -> None:
-    file = written(tmp_path, ALL[name][1], name="cut.json")
+    file = write(tmp_path, ALL[name][1], name="cut.json")
     file.write_text(file.read_text()[:300])
     with pytest.raises(InputError, match=f"{name}: (not JSON|no JSON in it)"):
-        recognised(file)
-    problem, *_ = mixed(imported(file, name))
+        recognise_format(file)
+    problem, *_ = outcomes(import_trace(file, name))
     assert "cut.json:1:" in str(problem)
 
 
 def test_an_id_is_used_again_once_it_was_answered() -> None:
-    made = Conversation()
+    transcript = Transcript()
     for n in range(2):
-        made.call("look", {"n": n}, "same")
-        made.result("same", n)
-    assert [call.result for call in made.calls] == [0, 1]
+        transcript.add_call("look", {"n": n}, "same")
+        transcript.add_result("same", n)
+    assert [call.result for call in transcript.calls] == [0, 1]
 
 
 def test_an_answer_without_an_id_belongs_to_the_first_call_of_its_tool_that_waits() -> None:
-    made = Conversation()
-    made.call("a", {}, "1")
-    made.call("b", {})
-    made.call("b", {})
-    made.result(None, "first b", tool="b")
-    made.result(None, "a")
-    made.result(None, "second b", tool="b")
-    assert [call.result for call in made.calls] == ["a", "first b", "second b"]
-    with pytest.raises(RecordError, match="a result for the tool 'b', and no call waits for it"):
-        made.result(None, "third b", tool="b")
+    transcript = Transcript()
+    transcript.add_call("a", {}, "1")
+    transcript.add_call("b", {})
+    transcript.add_call("b", {})
+    transcript.add_result(None, "first b", tool="b")
+    transcript.add_result(None, "a")
+    transcript.add_result(None, "second b", tool="b")
+    assert [call.result for call in transcript.calls] == ["a", "first b", "second b"]
+    with pytest.raises(RecordError, match="a result for the tool 'b', but no call waits for it"):
+        transcript.add_result(None, "third b", tool="b")
     with pytest.raises(RecordError, match="no call waits for it"):
-        made.result("1", "again")
+        transcript.add_result("1", "again")
 
 
 def test_a_number_is_an_id_and_a_list_is_none() -> None:
-    made = Conversation()
-    made.call("a", {}, 7)
-    made.result("7", "ok")
-    assert made.calls == [Call("a", {}, "ok", id="7")]
-    with pytest.raises(RecordError, match="a call id is a text, not a list"):
-        made.call("a", {}, ["7"])
+    transcript = Transcript()
+    transcript.add_call("a", {}, 7)
+    transcript.add_result("7", "ok")
+    assert transcript.calls == [Call("a", {}, "ok", id="7")]
+    with pytest.raises(RecordError, match="a call id must be a string, not a list"):
+        transcript.add_call("a", {}, ["7"])

@@ -1,4 +1,4 @@
-"""OpenAI Responses: items, tools that the API runs, approvals, and responses that go on from each other."""
+"""OpenAI Responses: items, tools that the API runs, approvals, and linked responses."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pydantic import TypeAdapter
 
 from corepath import Call
 from corepath.errors import RecordError
-from corepath.importers import imported
-from corepath.importers.openai_responses import episodes
+from corepath.importers import import_trace
+from corepath.importers.formats.openai_responses import read_record
 from corepath.notation.call import UNANSWERED
 
 from .conversations import RESPONSES
-from .damage import mixed, read, written
+from .damage import outcomes, read, write
 
 
 def response(*output: Any, **more: Any) -> dict[str, Any]:
-    """A response as the package of OpenAI reads it from the API and dumps it."""
+    """A response as OpenAI's SDK parses and dumps it."""
     whole = {
         "id": "resp_1", "object": "response", "created_at": 1, "model": "gpt-x", "output": list(output), "tools": [],
         "parallel_tool_calls": True, "tool_choice": "auto", "status": "completed", **more,
@@ -42,7 +42,7 @@ def words(*texts: str) -> dict[str, Any]:
 
 
 def one(value: Any) -> Any:
-    (episode,) = episodes(value)
+    (episode,) = read_record(value)
     return episode
 
 
@@ -51,7 +51,7 @@ def test_a_response_that_the_package_of_openai_dumps(tmp_path: Path) -> None:
         {"type": "reasoning", "id": "r", "summary": []}, function("1", arguments='{"a": 1}'), function("2"),
         words("I ", "look."), metadata={"flow": "f"}, conversation={"id": "conv_1"},
     )  # fmt: skip
-    (episode,) = read(written(tmp_path, made), "openai-responses")
+    (episode,) = read(write(tmp_path, made), "openai-responses")
     assert episode.calls == (Call("look", {"a": 1}, id="1", turn=1), Call("look", {}, id="2", turn=1))
     assert episode.answer == "I look."
     assert episode.agent == "gpt-x"
@@ -77,7 +77,7 @@ def test_items_that_the_package_of_openai_takes_as_input(tmp_path: Path) -> None
     ]  # fmt: skip
     dumped = TypeAdapter(list[ResponseInputItem]).validate_python(items)
     kept = TypeAdapter(list[ResponseInputItem]).dump_python(dumped, mode="json", exclude_none=True)
-    (episode,) = read(written(tmp_path, kept), "openai-responses")
+    (episode,) = read(write(tmp_path, kept), "openai-responses")
     assert [(call.tool, call.arguments, call.result, call.error) for call in episode.calls] == [
         ("look", {}, {"ok": 1}, None),
         ("run", {"input": "print(1)"}, 1, None),
@@ -102,7 +102,7 @@ def test_tools_that_the_api_runs_bring_their_answers_with_them(tmp_path: Path) -
         {"type": "image_generation_call", "id": "7", "status": "completed", "result": "aGk=", "action": "generate"},
         words("Done."),
     )  # fmt: skip
-    (episode,) = read(written(tmp_path, made), "openai-responses")
+    (episode,) = read(write(tmp_path, made), "openai-responses")
     assert [(call.tool, call.failed) for call in episode.calls] == [
         ("add", False), ("add", True), ("add", False), ("web_search", False), ("file_search", False),
         ("code_interpreter", True), ("image_generation", False),
@@ -168,11 +168,11 @@ def test_responses_that_go_on_from_each_other_are_one_episode(tmp_path: Path) ->
     second = {"request": {"previous_response_id": "r1", "input": [output("1", "seen")]},
               "response": response(function("2"), id="r2", previous_response_id="r1")}  # fmt: skip
     third = {"input": [output("2", "too")], **response(words("Seen."), id="r3", previous_response_id="r2")}
-    (episode,) = read(written(tmp_path, [first, second, third], name="chain.json"), "openai-responses")
+    (episode,) = read(write(tmp_path, [first, second, third], name="chain.json"), "openai-responses")
     assert [(call.result, call.turn) for call in episode.calls] == [("seen", 1), ("too", 2)]
     assert episode.answer == "Seen."
     other = {"input": [output("1", "other")], **response(words("Other."), id="r4", previous_response_id="r1")}
-    made = list(episodes([first, second, third, other]))
+    made = list(read_record([first, second, third, other]))
     assert [(one.answer, len(one.calls)) for one in made] == [("Seen.", 2), ("Other.", 1)]
 
 
@@ -184,7 +184,7 @@ def test_responses_that_go_on_from_each_other_stand_one_a_line(tmp_path: Path, o
     third = {"input": [output("2", "too")], **response(words("Seen."), id="r3", previous_response_id="r2")}
     other = {"input": [output("1", "other")], **response(words("Other."), id="r4", previous_response_id="r1")}
     lines = [(first, second, third)[number] for number in order]
-    made = read(written(tmp_path, RESPONSES, *lines, other), "openai-responses")
+    made = read(write(tmp_path, RESPONSES, *lines, other), "openai-responses")
     assert [([call.result for call in one.calls], one.answer) for one in made[1:]] == [
         (["seen", "too"], "Seen."),
         (["other"], "Other."),
@@ -194,22 +194,22 @@ def test_responses_that_go_on_from_each_other_stand_one_a_line(tmp_path: Path, o
 
 def test_responses_that_begin_with_the_same_words_are_each_read(tmp_path: Path) -> None:
     short, long = response(words("Yes."), id="r1"), response(words("Yes."), function("1"), id="r2")
-    assert len(read(written(tmp_path, short, long), "openai-responses")) == 2
+    assert len(read(write(tmp_path, short, long), "openai-responses")) == 2
     go_on = [{"input": "Go on.", **one, "previous_response_id": before} for one, before in ((short, "a"), (long, "b"))]
-    assert len(read(written(tmp_path, *go_on), "openai-responses")) == 2
+    assert len(read(write(tmp_path, *go_on), "openai-responses")) == 2
 
 
 def test_responses_in_a_circle_are_told_line_by_line(tmp_path: Path) -> None:
     circle = [{"id": own, "previous_response_id": before, "output": [words("x")]} for own, before in ("12", "21")]
-    first, second, kept = mixed(imported(written(tmp_path, *circle, RESPONSES), "openai-responses"))
-    assert "trace.jsonl:1:1: some responses go on from each other in a circle" in str(first)
+    first, second, kept = outcomes(import_trace(write(tmp_path, *circle, RESPONSES), "openai-responses"))
+    assert "trace.jsonl:1:1: some responses continue each other in a cycle" in str(first)
     assert "trace.jsonl:2:1: some responses" in str(second)
     assert kept == 4
 
 
 def test_a_line_of_a_batch_is_an_episode(tmp_path: Path) -> None:
     line = {"id": "b", "custom_id": "t-1", "response": {"status_code": 200, "body": response(function("1"))}}
-    (episode,) = read(written(tmp_path, line), "openai-responses")
+    (episode,) = read(write(tmp_path, line), "openai-responses")
     assert [call.id for call in episode.calls] == ["1"]
     assert (episode.agent, episode.extra["metadata"]["custom_id"]) == ("gpt-x", "t-1")
 
@@ -217,15 +217,15 @@ def test_a_line_of_a_batch_is_an_episode(tmp_path: Path) -> None:
 def test_the_last_event_of_a_stream_has_the_whole_response(tmp_path: Path) -> None:
     events = [{"type": "response.created", "response": response()},
               {"type": "response.completed", "response": response(function("1"))}]  # fmt: skip
-    why, calls = mixed(imported(written(tmp_path, *events)))
-    assert "a piece of a stream" in str(why)
+    why, calls = outcomes(import_trace(write(tmp_path, *events)))
+    assert "a chunk of a stream" in str(why)
     assert calls == 1
 
 
 def test_a_response_without_the_one_that_it_goes_on_from_says_so(tmp_path: Path) -> None:
     lost = {"input": [output("1", "seen")], **response(words("Seen."), id="r2", previous_response_id="r1")}
-    bad, good = mixed(imported(written(tmp_path, lost, RESPONSES)))
-    assert "goes on from the response 'r1', which is not in this file" in str(bad)
+    bad, good = outcomes(import_trace(write(tmp_path, lost, RESPONSES)))
+    assert "continues the response 'r1', which is not in this file" in str(bad)
     assert good == 4
 
 
@@ -233,14 +233,14 @@ def test_responses_that_cannot_be_put_in_order_are_refused() -> None:
     def made(id_: str, before: str) -> dict[str, Any]:
         return {"id": id_, "previous_response_id": before, "output": [words("x")]}
 
-    with pytest.raises(RecordError, match="in a circle"):
-        list(episodes([made("1", "2"), made("2", "1")]))
-    with pytest.raises(RecordError, match=r"the response '\d' goes on from itself"):
-        list(episodes([made("1", "2"), made("2", "1"), made("3", "1")]))
+    with pytest.raises(RecordError, match="in a cycle"):
+        list(read_record([made("1", "2"), made("2", "1")]))
+    with pytest.raises(RecordError, match=r"the response '\d' continues itself"):
+        list(read_record([made("1", "2"), made("2", "1"), made("3", "1")]))
     with pytest.raises(RecordError, match="two responses have the id '1'"):
-        list(episodes([made("1", "0"), made("1", "0"), made("3", "1")]))
+        list(read_record([made("1", "0"), made("1", "0"), made("3", "1")]))
     with pytest.raises(RecordError, match="one of 3 has none"):
-        list(episodes([made("1", "0"), made("2", "1"), {"id": "3"}]))
+        list(read_record([made("1", "0"), made("2", "1"), {"id": "3"}]))
 
 
 def test_requests_that_repeat_the_items_before_them_are_one_episode(tmp_path: Path) -> None:
@@ -250,6 +250,6 @@ def test_requests_that_repeat_the_items_before_them_are_one_episode(tmp_path: Pa
     sent[0]["arguments"] = "{ }"
     second = [*asked, *sent, output("1", "a"), output("2", "b")]
     log = [{"input": asked, **first}, {"input": second, **response(words("Done."))}]
-    (episode,) = read(written(tmp_path, *log), "openai-responses")
+    (episode,) = read(write(tmp_path, *log), "openai-responses")
     assert [(call.result, call.turn) for call in episode.calls] == [("a", 1), ("b", 1)]
     assert episode.answer == "Done."

@@ -1,4 +1,4 @@
-"""OpenInference spans: by hand, as its own instrumentation writes them, and broken."""
+"""OpenInference spans: written by hand, written by its own instrumentation, and broken."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from corepath import Call, Episode
 from corepath.errors import RecordError
-from corepath.importers import openinference, otel
+from corepath.importers.formats import openinference, otel
 from corepath.notation.call import UNANSWERED
 
-from .damage import damaged, read, survives, written
+from .damage import damaged, read, records_of, survives, write
 from .spans_by_hand import TRACE, sent, span
 
 USER = {"role": "user", "content": "Water A."}
@@ -60,12 +60,12 @@ def trace() -> list[dict[str, Any]]:
 
 
 def only(*spans: dict[str, Any]) -> Episode:
-    (episode,) = openinference.episodes(sent(*spans))
+    (episode,) = records_of(openinference.FORMAT)(sent(*spans))
     return episode
 
 
 def test_a_trace_gives_its_episode(tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, *(sent(one) for one in trace())), "openinference")
+    (episode,) = read(write(tmp_path, *(sent(one) for one in trace())), "openinference")
     assert episode.calls == (
         Call("scan", {"plant": "A"}, {"dry": True}, id="c1", turn=1),
         Call("scan", "{x", error="no JSON", id="c2", turn=1),
@@ -104,7 +104,7 @@ def test_tool_spans_alone_are_calls_and_a_tools_message_as_output_is_its_content
 
 def test_what_was_hidden_is_not_recorded() -> None:
     hidden = {"input.value": "__REDACTED__", "output.value": "__REDACTED__", "tool_call.id": "c1"}
-    with pytest.raises(RecordError, match=r"of a call of 'scan' \(id 'c1'\), arguments were not recorded: turn off"):
+    with pytest.raises(RecordError, match=r"the arguments of a call of 'scan' \(id 'c1'\) were not recorded: turn off"):
         only(tool(1, "scan", hidden))
     (first, _) = only(llm(1, [{**LOOK, "content": "__REDACTED__"}], [USER]), tool(2, "scan", hidden)).calls
     assert (first.arguments, first.result) == ({"plant": "A"}, UNANSWERED)
@@ -134,13 +134,13 @@ def test_an_llm_span_inside_another_tells_of_the_same_calls() -> None:
 
 def test_broken_attributes_are_named() -> None:
     bad = span(1, {"openinference.span.kind": "LLM", "llm.output_messages.0.message.tool_calls.0.tool_call": "x"})
-    with pytest.raises(RecordError, match=r"span 0000000000000001: a tool call has 'tool_call.function.name'"):
+    with pytest.raises(RecordError, match=r"span 0000000000000001: a tool call must have 'tool_call.function.name'"):
         only(bad)
 
 
 @given(st.data())
 def test_broken_spans_give_episodes_or_an_error(data: st.DataObject) -> None:
-    survives(openinference.episodes, data.draw(damaged(sent(*trace()))))
+    survives(records_of(openinference.FORMAT), data.draw(damaged(sent(*trace()))))
 
 
 @given(st.data())
@@ -152,11 +152,11 @@ def test_broken_names_of_attributes_give_episodes_or_an_error(data: st.DataObjec
         place = data.draw(st.integers(0, len(parts) - 1))
         parts[place : place + 1] = data.draw(st.sampled_from([[], ["0"], ["x"], ["message", "0"], ["²"]]))
         pair["key"] = ".".join(parts)
-    survives(openinference.episodes, sent(*spans))
+    survives(records_of(openinference.FORMAT), sent(*spans))
 
 
 def test_spans_of_its_own_instrumentation_are_read(tmp_path: Path) -> None:
-    """Spans by openinference-instrumentation-openai, in a file by opentelemetry-exporter-otlp-json-file."""
+    """Import spans of openinference-instrumentation-openai, exported with opentelemetry-exporter-otlp-json-file."""
     from openinference.instrumentation.openai import OpenAIInstrumentor
     from opentelemetry.exporter.otlp.json.file.trace_exporter import FileSpanExporter
 
@@ -171,4 +171,4 @@ def test_spans_of_its_own_instrumentation_are_read(tmp_path: Path) -> None:
     )
     assert (episode.agent, episode.answer) == ("m", "Done."), "the name that the server gives itself"
     assert episode.extra["metadata"]["flow"] == "water"
-    assert otel.fits_file(file) is not None
+    assert otel.FORMAT.recognise(file) is not None

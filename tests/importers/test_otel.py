@@ -1,4 +1,4 @@
-"""OpenTelemetry GenAI spans: by hand, as the vendors' packages write them, and broken."""
+"""OpenTelemetry GenAI spans: written by hand, written by vendors' packages, and broken."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from corepath import Call, Episode
 from corepath.errors import InputError, Problem, RecordError
-from corepath.importers import imported, openinference, otel, recognised
+from corepath.importers import import_trace
+from corepath.importers.formats import openinference, otel
+from corepath.importers.registry import recognise_format
 from corepath.notation.call import UNANSWERED
 
-from .damage import damaged, good, mixed, read, survives, written
+from .damage import damaged, good, mismatch_of, outcomes, read, records_of, survives, write
 from .spans_by_hand import TRACE, answers, asks, chat, ran, says, sent, span
 
 USER = says("Water A.", "user")
@@ -25,7 +27,7 @@ WATER = asks(("c3", "water", '{"plant": "A"}'))
 
 
 def trace() -> list[dict[str, Any]]:
-    """An agent that looks at two plants at once, waters one in vain and says so."""
+    """The spans of an agent that scans two plants in parallel, fails to water one, and reports it."""
     return [
         span(
             1, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "gardener", "flow": "water"}, name="run"
@@ -47,7 +49,7 @@ CALLS = (
 
 
 def only(*spans: dict[str, Any]) -> Episode:
-    (episode,) = otel.episodes(sent(*spans))
+    (episode,) = records_of(otel.FORMAT)(sent(*spans))
     return episode
 
 
@@ -90,7 +92,7 @@ def test_one_object_lines_a_list_and_bare_spans_are_all_read(tmp_path: Path) -> 
         "bare_list.json": [trace()],
     }
     for name, records in forms.items():
-        assert [one.calls for one in read(written(tmp_path, *records, name=name), "otel")] == expected, name
+        assert [one.calls for one in read(write(tmp_path, *records, name=name), "otel")] == expected, name
     spread = tmp_path / "spread.json"
     for value in (sent(*trace()), trace()):
         spread.write_text(json.dumps(value, indent=2), encoding="utf-8")
@@ -102,7 +104,7 @@ def test_one_object_lines_a_list_and_bare_spans_are_all_read(tmp_path: Path) -> 
 def test_traces_that_are_mixed_up_in_a_file_are_told_apart(tmp_path: Path) -> None:
     traces = [[{**one, "traceId": f"{number:032x}"} for one in trace()] for number in range(3)]
     mixed_up = [sent(one, service=one["traceId"]) for together in zip(*traces, strict=True) for one in together]
-    episodes = read(written(tmp_path, *mixed_up), "otel")
+    episodes = read(write(tmp_path, *mixed_up), "otel")
     assert [one.calls for one in episodes] == [CALLS] * 3
     assert [one.extra["metadata"]["service.name"] for one in episodes] == [f"{number:032x}" for number in range(3)]
 
@@ -124,7 +126,7 @@ def test_a_call_that_is_never_answered_stays_so() -> None:
 
 
 def bare(*ids: str) -> dict[str, Any]:
-    """A message with calls of which only the tool is recorded."""
+    """A message with calls that record the tool but not the arguments."""
     return {"role": "assistant", "parts": [{"type": "tool_call", "id": id_, "name": "scan"} for id_ in ids]}
 
 
@@ -134,7 +136,9 @@ def test_a_call_whose_arguments_were_not_recorded_is_no_call_without_arguments()
     event = {"name": "gen_ai.choice", "attributes": span(0, old)["attributes"]}
     unheard = {"role": "user", "parts": [{"type": "text"}]}
     for one in (quiet, {**quiet, "events": [event]}, chat(1, [bare("c1")], [unheard])):
-        with pytest.raises(RecordError, match=r"of a call of 'scan' \(id 'c1'\), arguments were not recorded: turn on"):
+        with pytest.raises(
+            RecordError, match=r"the arguments of a call of 'scan' \(id 'c1'\) were not recorded: turn on"
+        ):
             only(one, ran(2, "scan", "c1", told={"result": "dry"}))
         told = only(one, ran(2, "scan", "c1", told={"arguments": '{"plant": "A"}'}))
         assert told.calls == (Call("scan", {"plant": "A"}, id="c1", turn=1),)
@@ -152,7 +156,7 @@ def test_a_result_that_was_not_recorded_is_no_result() -> None:
 
 def test_a_trace_of_which_nothing_was_recorded_is_no_agent_that_did_nothing() -> None:
     quiet = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
-    with pytest.raises(RecordError, match="nothing that the agent said or called was recorded: turn on content"):
+    with pytest.raises(RecordError, match="no text or call of the agent was recorded: turn on content"):
         only(span(1, quiet), span(2, quiet))
     assert only(chat(1, [], [USER], status={"code": 2})).calls == ()
 
@@ -405,14 +409,14 @@ def test_arguments_that_are_a_text_of_a_text_stay_as_they_were_sent() -> None:
 
 def test_bad_lines_and_bad_spans_are_named_and_the_rest_is_kept(tmp_path: Path) -> None:
     bad = {"spanId": "00000000000000aa", "attributes": []}
-    file = written(tmp_path, *(sent(one) for one in trace()), sent(bad), {"resourceLogs": []}, [5])
+    file = write(tmp_path, *(sent(one) for one in trace()), sent(bad), {"resourceLogs": []}, [5])
     file.write_text(file.read_text(encoding="utf-8") + json.dumps(sent(*trace()))[:300], encoding="utf-8")
-    made = mixed(imported(file))
+    made = outcomes(import_trace(file))
     assert made[-1] == 3
     assert [str(one).removeprefix(f"{file}:")[:60] for one in made[:-1]] == [
-        "8:1: span 00000000000000aa: a span has no 'traceId'; it is a",
-        "9:1: 'resourceLogs' holds no spans; nothing of it is read",
-        "10:1: an object with 'resourceSpans', or a span, is an objec",
+        "8:1: span 00000000000000aa: a span has no 'traceId', which i",
+        "9:1: 'resourceLogs' has no spans and is not read",
+        "10:1: expected a span or an object with 'resourceSpans', not",
         "11:1: not JSON: Unterminated string",
     ]
 
@@ -420,7 +424,7 @@ def test_bad_lines_and_bad_spans_are_named_and_the_rest_is_kept(tmp_path: Path) 
 def test_a_truncated_object_keeps_the_spans_before_the_end(tmp_path: Path) -> None:
     file = tmp_path / "cut.json"
     file.write_text(json.dumps(sent(*trace(), *trace()), indent=1)[:-300], encoding="utf-8")
-    problem, episode = imported(file)
+    problem, episode = import_trace(file)
     assert isinstance(problem, Problem)
     assert "not JSON: it ends early" in problem.message
     assert problem.line > 300
@@ -430,25 +434,25 @@ def test_a_truncated_object_keeps_the_spans_before_the_end(tmp_path: Path) -> No
 
 def test_other_traces_are_left_out_and_a_file_of_them_alone_is_none_of_this_format(tmp_path: Path) -> None:
     web = span(1, {"http.method": "GET"}, trace="ff" * 16)
-    assert len(read(written(tmp_path, sent(web), sent(*trace())), "otel")) == 1
-    file = written(tmp_path, sent(web))
+    assert len(read(write(tmp_path, sent(web), sent(*trace())), "otel")) == 1
+    file = write(tmp_path, sent(web))
     with pytest.raises(InputError, match="otel: no span with gen_ai attributes among the first 1"):
-        recognised(file)
-    assert mixed(imported(file, "otel")) == [f"{file}:1:1: no trace has a span with gen_ai attributes"]
-    assert otel.fits([]) == "no spans in it"
-    assert otel.fits("x") is not None
+        recognise_format(file)
+    assert outcomes(import_trace(file, "otel")) == [f"{file}:1:1: no trace has a span with gen_ai attributes"]
+    assert mismatch_of(otel.FORMAT, []) == "no spans in it"
+    assert mismatch_of(otel.FORMAT, "x") is not None
 
 
 @given(st.data())
 def test_broken_spans_give_episodes_or_an_error(data: st.DataObject) -> None:
-    survives(otel.episodes, data.draw(damaged(sent(*trace()))))
+    survives(records_of(otel.FORMAT), data.draw(damaged(sent(*trace()))))
 
 
 @given(st.data())
 def test_broken_messages_give_episodes_or_an_error(data: st.DataObject) -> None:
     said = data.draw(damaged([LOOK]))
     history = data.draw(damaged([USER, LOOK, answers("c1", "1"), WATER]))
-    survives(otel.episodes, sent(chat(1, said, history), *trace()[2:4], chat(9, [WATER], history)))
+    survives(records_of(otel.FORMAT), sent(chat(1, said, history), *trace()[2:4], chat(9, [WATER], history)))
 
 
 @given(data=st.data())
@@ -459,11 +463,11 @@ def test_a_broken_file_gives_episodes_and_problems(
     cut = data.draw(st.integers(1, len(text)))
     file = tmp_path_factory.mktemp("cut") / "spans.json"
     file.write_text(text[:cut] + data.draw(st.sampled_from(["", "}", "]", '"', "\n{}", "\x00"])), encoding="utf-8")
-    assert all(isinstance(one, (Episode, Problem)) for one in imported(file, "otel"))
+    assert all(isinstance(one, (Episode, Problem)) for one in import_trace(file, "otel"))
 
 
 def test_spans_of_openais_instrumentation_written_by_the_sdk_are_read(tmp_path: Path, monkeypatch: Any) -> None:
-    """Spans by opentelemetry-instrumentation-genai-openai, in a file by opentelemetry-exporter-otlp-json-file."""
+    """Import spans of opentelemetry-instrumentation-genai-openai from opentelemetry-exporter-otlp-json-file."""
     from opentelemetry.exporter.otlp.json.file.trace_exporter import FileSpanExporter
     from opentelemetry.instrumentation.genai.openai import OpenAIInstrumentor
 
@@ -500,8 +504,8 @@ def test_spans_of_pydantic_ai_are_read(tmp_path: Path, form: str) -> None:
 
 def test_the_two_conventions_for_spans_are_not_mistaken_for_each_other() -> None:
     other = span(1, {"openinference.span.kind": "LLM", "llm.model_name": "m"})
-    assert otel.fits(sent(other)) is not None
-    assert openinference.fits(sent(*trace())) is not None
+    assert mismatch_of(otel.FORMAT, sent(other)) is not None
+    assert mismatch_of(openinference.FORMAT, sent(*trace())) is not None
 
 
 def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
@@ -516,14 +520,14 @@ def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
 
 def test_one_long_line_is_read_part_by_part(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("corepath.importers.span_files.LONGEST_LINE", 1000)
-    file = written(tmp_path, sent(*trace()), sent(chat(1, [LOOK], trace="ab" * 16)), sent(*trace()))
+    file = write(tmp_path, sent(*trace()), sent(chat(1, [LOOK], trace="ab" * 16)), sent(*trace()))
     text = file.read_text(encoding="utf-8").splitlines()
-    assert [one.calls[:1] for one in good(imported(file))] == [
+    assert [one.calls[:1] for one in good(import_trace(file))] == [
         CALLS[:1],
         (Call("scan", {"plant": "A"}, id="c1", turn=1),),
     ]
     file.write_text("\n".join([text[0][:-100], text[1], text[2]]), encoding="utf-8")
-    assert [len(one.calls) if isinstance(one, Episode) else one.line for one in imported(file)] == [1, 3, 2]
+    assert [len(one.calls) if isinstance(one, Episode) else one.line for one in import_trace(file)] == [1, 3, 2]
 
 
 def test_a_span_around_all_turns_and_an_agent_in_a_tool_are_told_apart() -> None:
@@ -545,7 +549,7 @@ def test_a_span_that_only_announces_another_is_left_out() -> None:
     pending = chat(8, [])
     pending["attributes"].append({"key": "logfire.span_type", "value": {"stringValue": "pending_span"}})
     assert only(*trace(), pending).calls == only(*trace()).calls
-    assert otel.fits(sent(pending)) is not None
+    assert mismatch_of(otel.FORMAT, sent(pending)) is not None
 
 
 def test_a_span_that_sums_up_others_is_no_call() -> None:
@@ -566,15 +570,15 @@ def test_what_stands_beside_the_groups_of_spans_does_no_harm(tmp_path: Path) -> 
     file.write_text(
         json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [*trace(), 5]}]}, 6]}, indent=1), encoding="utf-8"
     )
-    assert [one if isinstance(one, int) else one.partition(": ")[2] for one in mixed(imported(file))] == [
-        "not OTLP: a number where an object or a list of spans is due",
-        "not OTLP: a number where an object or a list of spans is due",
+    assert [one if isinstance(one, int) else one.partition(": ")[2] for one in outcomes(import_trace(file))] == [
+        "not OTLP: a number instead of an object or a list of spans",
+        "not OTLP: a number instead of an object or a list of spans",
         3,
     ]
 
 
 def test_spans_as_the_sdk_prints_them_are_read(tmp_path: Path) -> None:
-    """Written by the console exporter of opentelemetry-sdk, one spread object after the other."""
+    """Import the output of opentelemetry-sdk's console exporter: indented objects in a row."""
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
     from opentelemetry.trace import Status, StatusCode

@@ -1,4 +1,4 @@
-"""Messages of pydantic-ai: runs of its own, and histories of older versions."""
+"""Messages of pydantic-ai: real runs, and histories of older versions."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from corepath import Call
 from corepath.errors import RecordError
-from corepath.importers.pydantic_ai import episodes
+from corepath.importers.formats.pydantic_ai import read_record
 from corepath.notation.call import UNANSWERED
 
 from .damage import read
 
 
 class Report(BaseModel):
-    """What the agent gives in the end."""
+    """The output type of the agent."""
 
     litres: int
 
 
 def agent(*turns: list[Any], output: Any = str) -> Agent[None, Any]:
-    """An agent that says these turns, and has a tool that refuses too much water."""
+    """Run an agent with scripted turns and a tool that refuses too much water."""
 
     def speak(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
         return ModelResponse(turns[sum(isinstance(message, ModelResponse) for message in messages)])
@@ -90,16 +90,16 @@ def test_an_output_tool_of_another_name_is_known_by_its_answer() -> None:
     calls = [{"part_kind": "tool-call", "tool_name": "report", "tool_call_id": id_, "args": {"n": id_}} for id_ in "12"]
     returns = [part("1", "Final result processed."), part("2", "Output tool not used - a final result was …")]
     messages = [{"kind": "response", "parts": calls}, {"kind": "request", "parts": returns}]
-    (episode,) = episodes(messages)
+    (episode,) = read_record(messages)
     assert (episode.calls, episode.answer) == ((), {"n": "1"})
 
 
 def test_a_tool_that_is_only_named_like_an_output_tool_is_called() -> None:
     call = {"part_kind": "tool-call", "tool_name": "final_result_lookup", "args": {"r": 1}, "tool_call_id": "1"}
     done = {"part_kind": "tool-return", "tool_name": "final_result_lookup", "content": "42", "tool_call_id": "1"}
-    (episode,) = episodes([{"kind": "response", "parts": [call]}, {"kind": "request", "parts": [done]}])
+    (episode,) = read_record([{"kind": "response", "parts": [call]}, {"kind": "request", "parts": [done]}])
     assert episode.calls == (Call("final_result_lookup", {"r": 1}, 42, id="1", turn=1),)
-    (episode,) = episodes([{"kind": "response", "parts": [call]}])
+    (episode,) = read_record([{"kind": "response", "parts": [call]}])
     assert (episode.calls, episode.answer) == ((), {"r": 1})
 
 
@@ -119,7 +119,7 @@ def test_a_tool_that_is_only_named_like_an_output_tool_is_called() -> None:
 def test_what_an_answer_is(answer: dict[str, Any], result: Any, error: Any) -> None:
     call = {"part_kind": "tool-call", "tool_name": "water", "args": None, "tool_call_id": "1"}
     made = {"part_kind": "tool-return", "tool_name": "water", "tool_call_id": "1", **answer}
-    (episode,) = episodes([{"kind": "response", "parts": [call]}, {"kind": "request", "parts": [made]}])
+    (episode,) = read_record([{"kind": "response", "parts": [call]}, {"kind": "request", "parts": [made]}])
     (done,) = episode.calls
     assert (done.arguments, done.result) == ({}, result)
     assert done.error == (answer["content"] if error is ... else error)
@@ -128,7 +128,7 @@ def test_what_an_answer_is(answer: dict[str, Any], result: Any, error: Any) -> N
 def test_a_retry_that_is_about_no_call_is_no_answer() -> None:
     call = {"part_kind": "tool-call", "tool_name": "water", "args": {}, "tool_call_id": "1"}
     retry = {"part_kind": "retry-prompt", "tool_name": None, "content": "Say more.", "tool_call_id": "2"}
-    (episode,) = episodes([{"kind": "response", "parts": [call]}, {"kind": "request", "parts": [retry]}])
+    (episode,) = read_record([{"kind": "response", "parts": [call]}, {"kind": "request", "parts": [retry]}])
     assert episode.calls == (Call("water", {}, id="1", turn=1),)
 
 
@@ -138,7 +138,7 @@ def test_tools_of_the_provider_are_called_and_answered_in_one_response() -> None
         {"part_kind": "builtin-tool-return", "tool_name": "web_search", "content": [], "tool_call_id": "1"},
         {"part_kind": "text", "content": "Found none."},
     ]
-    (episode,) = episodes([{"kind": "response", "parts": parts}])
+    (episode,) = read_record([{"kind": "response", "parts": parts}])
     assert episode.calls == (Call("web_search", {"query": "q"}, [], id="1", turn=1),)
     assert episode.calls[0].extra == {"type": "builtin-tool-call"}
     assert episode.answer == "Found none."
@@ -147,12 +147,12 @@ def test_tools_of_the_provider_are_called_and_answered_in_one_response() -> None
 @pytest.mark.parametrize(
     ("message", "why"),
     [
-        ({"kind": "note", "parts": []}, "the 'kind' of a message is request or response, not 'note'"),
-        ({"kind": "response", "parts": {}}, "parts stand in a list, not in an object"),
+        ({"kind": "note", "parts": []}, "the 'kind' of a message must be request or response, not 'note'"),
+        ({"kind": "response", "parts": {}}, "parts must be a list, not an object"),
         ({"kind": "request", "parts": [{"part_kind": "tool-return", "tool_name": "x"}]}, "needs the 'tool_call_id'"),
-        ("x", "messages are objects; number 1 is a text"),
+        ("x", "messages must be objects; number 1 is a string"),
     ],
 )
 def test_what_is_wrong_with_a_message_is_said(message: Any, why: str) -> None:
     with pytest.raises(RecordError, match=why):
-        list(episodes([message]))
+        list(read_record([message]))

@@ -1,4 +1,4 @@
-"""Which files are read, and record by record what of a broken one."""
+"""Which files can be read, and which records of a broken file."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from corepath.errors import InputError, Problem
-from corepath.importers import imported
-from corepath.importers.reading import records
+from corepath.importers import import_trace
+from corepath.importers.reading import read_records
 
 from .conversations import ALL
 from .damage import good
@@ -24,11 +24,11 @@ PRETTY = json.dumps(ONE, indent=1)
 
 
 def read(file: Path, text: str) -> list[Any]:
-    """What is read: true for the record, or the line of a problem."""
+    """True for each record that is read, and the line of each problem."""
     file.write_text(text, encoding="utf-8")
     return [
         one.line if isinstance(one, Problem) else one == ONE
-        for _, one in records(file, lambda value: isinstance(value, dict))
+        for _, one in read_records(file, lambda value: isinstance(value, dict))
     ]
 
 
@@ -58,7 +58,7 @@ def test_what_a_file_is_is_told_by_what_it_holds(name: str, text: str, found: li
 def test_numbers_that_are_none_are_kept_as_texts(tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     file.write_text('[{"a": NaN}, {"a": [-Infinity, 1e999]}, {"a": "x')
-    found = [value for _, value in records(file, lambda _: False)]
+    found = [value for _, value in read_records(file, lambda _: False)]
     assert found[:2] == [{"a": "NaN"}, {"a": ["-Infinity", "1e999"]}]
     assert isinstance(found[2], Problem)
 
@@ -78,16 +78,16 @@ def test_what_is_no_text_to_read_says_what_it_is(raw: bytes, why: str, tmp_path:
     file.write_bytes(raw)
     for name in ("auto", "openai", "tau2"):
         with pytest.raises(InputError) as caught:
-            list(imported(file, name))
+            list(import_trace(file, name))
         assert str(caught.value) == f"{file}:1:1: {why}"
 
 
 def test_a_folder_and_a_file_that_is_not_there_are_told(tmp_path: Path) -> None:
     for name in ("auto", "tau2", "inspect"):
         with pytest.raises(InputError, match="a folder; name the files in it"):
-            list(imported(tmp_path, name))
+            list(import_trace(tmp_path, name))
         with pytest.raises(InputError, match="no such file"):
-            list(imported(tmp_path / "nix", name))
+            list(import_trace(tmp_path / "nix", name))
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -99,5 +99,5 @@ def test_a_pipe_is_read_as_a_file_is(name: str, given: str, tmp_path: Path) -> N
     write = threading.Thread(target=pipe.write_text, args=(file.read_text(),))
     write.start()
     format_ = "auto" if given == "auto" else name
-    assert good(imported(pipe, format_)) == good(imported(file, format_))
+    assert good(import_trace(pipe, format_)) == good(import_trace(file, format_))
     write.join()

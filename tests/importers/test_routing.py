@@ -29,7 +29,7 @@ def trace(**more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def traces(tmp_path: Path) -> Path:
-    """Two good traces and a line that is cut short."""
+    """Write a file of two good traces and a truncated line."""
     lines = [json.dumps(trace(metadata={"flow": name}, model="m")) for name in ("look-1", "other")]
     file = tmp_path / "traces.jsonl"
     file.write_text("\n".join([lines[0], lines[1], lines[0][:80]]) + "\n")
@@ -60,7 +60,7 @@ def test_an_episode_that_finds_no_task_is_named_by_its_number(tmp_path: Path, co
     (tmp_path / "map.yaml").write_text("a: w/look\n")
     done = corepath("import", file, "--task-by", "metadata.flow", "--map", tmp_path / "map.yaml")
     assert f"{file}:1:1: episode 2: the map has no task for 'b'" in done.stderr
-    assert f"{file}:1:1: episode 4: nothing at 'metadata.flow' that names a task" in done.stderr
+    assert f"{file}:1:1: episode 4: no task name at 'metadata.flow'" in done.stderr
     assert len(done.stdout.splitlines()) == 2
 
 

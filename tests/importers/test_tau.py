@@ -1,4 +1,4 @@
-"""τ-bench and τ²-bench: the runs by hand, the real ones, and what is wrong with a file."""
+"""τ-bench and τ²-bench results: written by hand, real, and broken."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from corepath import UNANSWERED, Call, Episode
 from corepath.authoring.derive import Expected, ExpectedCall
 from corepath.episode import FAILED_OUTSIDE
 from corepath.errors import Problem
-from corepath.importers import imported, recognised, tau2_bench, tau_bench
-from corepath.importers.expecting import expected_in
-from corepath.importers.reading import before_the_fault, records
+from corepath.importers import import_trace
+from corepath.importers.expected_calls import read_expected_calls
+from corepath.importers.formats import tau2, tau_bench
+from corepath.importers.reading import read_records, recover_json
+from corepath.importers.registry import recognise_format
 
 from .conversations import ALL
-from .damage import damaged, good, mixed, read, survives, written
+from .damage import damaged, good, outcomes, read, records_of, survives, write
 from .tau_runs import BROKEN_OFF, REACT, REAL, TAU, TAU2, read_json, real
 
 
@@ -32,7 +34,7 @@ def all_of(call: Call) -> tuple[Any, ...]:
 
 
 def test_a_run_of_tau_bench(tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, [TAU], name="runs.json"), "tau-bench")
+    (episode,) = read(write(tmp_path, [TAU], name="runs.json"), "tau-bench")
     assert [all_of(call) for call in episode.calls] == [
         ("get_user_details", {"user_id": "mia_1"}, {"membership": "gold"}, None, "c1", 2),
         ("think", {"thought": "hm"}, "", None, "c1", 3),
@@ -49,7 +51,7 @@ def test_a_run_of_tau_bench(tmp_path: Path) -> None:
 
 
 def test_what_tau_bench_expects_is_its_actions_but_for_what_is_said() -> None:
-    (expected,) = tau_bench.expected(TAU)
+    (expected,) = tau_bench.read_expected(TAU)
     calls = (
         ExpectedCall("get_user_details", {"user_id": "mia_1"}),
         ExpectedCall("cancel_reservation", {"reservation_id": "X1"}),
@@ -58,7 +60,7 @@ def test_what_tau_bench_expects_is_its_actions_but_for_what_is_said() -> None:
 
 
 def test_calls_that_are_written_as_text_are_read(tmp_path: Path) -> None:
-    (episode,) = read(written(tmp_path, [REACT], name="runs.json"), "tau-bench")
+    (episode,) = read(write(tmp_path, [REACT], name="runs.json"), "tau-bench")
     assert [all_of(call) for call in episode.calls] == [
         ("get_order", {"id": "#W1"}, {"status": "sent"}, None, None, 1),
         ("find", {"zip": "1"}, UNANSWERED, "Error: user not found", None, 2),
@@ -69,17 +71,17 @@ def test_calls_that_are_written_as_text_are_read(tmp_path: Path) -> None:
 
 
 def test_a_run_that_broke_off_failed_outside_and_is_of_the_domain_of_the_others(tmp_path: Path) -> None:
-    episode, _ = read(written(tmp_path, [BROKEN_OFF, TAU], name="runs.json"), "tau-bench")
+    episode, _ = read(write(tmp_path, [BROKEN_OFF, TAU], name="runs.json"), "tau-bench")
     assert (episode.task, episode.calls) == ("tau-bench/airline/8", ())
     assert episode.outcome == FAILED_OUTSIDE
     assert episode.failure["message"] == "timeout"
-    assert [one.id for one in expected_in(tmp_path / "runs.json") if isinstance(one, Expected)] == [
+    assert [one.id for one in read_expected_calls(tmp_path / "runs.json") if isinstance(one, Expected)] == [
         "tau-bench/airline/7"
     ]
 
 
 def test_a_simulation_of_tau2(tmp_path: Path) -> None:
-    episode, other = read(written(tmp_path, TAU2, name="results.json"), "tau2")
+    episode, other = read(write(tmp_path, TAU2, name="results.json"), "tau2")
     assert [all_of(call) for call in episode.calls] == [
         ("get_customer", {"id": 1}, {"name": "John"}, None, "a1", 2),
         ("get_line", {"id": 2}, UNANSWERED, "Error: no such line", "a2", 2),
@@ -100,8 +102,8 @@ def test_a_simulation_of_tau2(tmp_path: Path) -> None:
 
 
 def test_what_tau2_expects_of_the_user_is_left_out_and_flagged_where_nothing_remains(tmp_path: Path) -> None:
-    file = written(tmp_path, TAU2, name="results.json")
-    roaming, airplane, nothing = expected_in(file)
+    file = write(tmp_path, TAU2, name="results.json")
+    roaming, airplane, nothing = read_expected_calls(file)
     calls = (
         ExpectedCall("enable_roaming", {"line_id": "L1"}),
         ExpectedCall("transfer_to_human_agents", {"summary": "…"}, compared=[]),
@@ -114,24 +116,24 @@ def test_what_tau2_expects_of_the_user_is_left_out_and_flagged_where_nothing_rem
 def test_an_agent_that_is_alone_is_asked_for_what_else_the_user_does(tmp_path: Path) -> None:
     alone = copy.deepcopy(TAU2)
     alone["info"]["user_info"]["implementation"] = "dummy_user"
-    file = written(tmp_path, alone, name="results.json")
-    expected = [one for one in expected_in(file) if isinstance(one, Expected)]
+    file = write(tmp_path, alone, name="results.json")
+    expected = [one for one in read_expected_calls(file) if isinstance(one, Expected)]
     assert [[call.tool for call in one.calls] for one in expected] == [
         ["toggle_roaming", "enable_roaming", "transfer_to_human_agents"], ["toggle_airplane_mode"], [],
     ]  # fmt: skip
-    assert not any(one.unasked for one in good(imported(file)))
+    assert not any(one.unasked for one in good(import_trace(file)))
 
 
 def test_the_folder_form_of_tau2_is_read_from_the_files_beside_it(tmp_path: Path) -> None:
     results = {**TAU2, "simulation_index": [{"id": "s1"}]}
     del results["simulations"]
-    file = written(tmp_path, results, name="results.json")
-    (problem,) = imported(file)
-    assert "'simulations' beside it, which is not there" in str(problem)
+    file = write(tmp_path, results, name="results.json")
+    (problem,) = import_trace(file)
+    assert "'simulations' next to the file, which is missing" in str(problem)
     (tmp_path / "simulations").mkdir()
-    written(tmp_path / "simulations", TAU2["simulations"][0], name="s1.json")
+    write(tmp_path / "simulations", TAU2["simulations"][0], name="s1.json")
     (tmp_path / "simulations" / "s2.json").write_text('{"id": ')
-    first, second = imported(file)
+    first, second = import_trace(file)
     assert isinstance(first, Episode)
     assert len(first.calls) == 3
     assert isinstance(second, Problem)
@@ -142,7 +144,7 @@ def test_the_folder_form_of_tau2_is_read_from_the_files_beside_it(tmp_path: Path
 
 
 def counted(file: Path) -> list[tuple[list[tuple[str, Any]], int]]:
-    """The agent's calls of each run and how many the user made, straight from the JSON."""
+    """The agent's calls and the number of the user's calls in each run, taken directly from the JSON."""
     data = read_json(file)
     found = []
     for run in data["simulations"] if isinstance(data, dict) else data:
@@ -182,8 +184,8 @@ def test_every_real_run_is_imported_with_all_of_the_agents_calls(file: str) -> N
 @pytest.mark.parametrize("file", REAL)
 def test_the_tasks_of_real_runs_are_those_of_their_episodes(file: str) -> None:
     path = real(file)
-    expected = {one.id: one for one in expected_in(path) if isinstance(one, Expected)}
-    episodes = good(imported(path))
+    expected = {one.id: one for one in read_expected_calls(path) if isinstance(one, Expected)}
+    episodes = good(import_trace(path))
     assert {one.task for one in episodes} == set(expected)
     for one in episodes:
         assert one.unasked is ("no_agent_actions" in expected[one.task].tags)
@@ -196,20 +198,20 @@ def test_a_truncated_file_keeps_the_runs_before_the_cut(tmp_path: Path) -> None:
     file = tmp_path / "cut.json"
     text = json.dumps([TAU, TAU, TAU], indent=1)
     file.write_text(text[: text.rindex("###STOP###")])
-    first, second, problem = imported(file)
+    first, second, problem = import_trace(file)
     assert isinstance(first, Episode)
     assert isinstance(second, Episode)
     assert isinstance(problem, Problem)
     assert "not JSON" in problem.message
     assert problem.line == text[: text.rindex("###STOP###")].count("\n") + 1
-    assert recognised(file) == "tau-bench"
+    assert recognise_format(file).name == "tau-bench"
 
 
 def test_truncated_results_keep_the_simulations_before_the_cut(tmp_path: Path) -> None:
     file = tmp_path / "cut.json"
     file.write_text(json.dumps(TAU2)[:-20])
-    assert recognised(file) == "tau2"
-    episode, problem = imported(file)
+    assert recognise_format(file).name == "tau2"
+    episode, problem = import_trace(file)
     assert isinstance(episode, Episode)
     assert episode.task == "tau2/telecom/roaming"
     assert isinstance(problem, Problem)
@@ -222,48 +224,48 @@ def test_a_bad_simulation_is_named_and_the_others_are_kept(tmp_path: Path) -> No
     bad["simulations"][0]["messages"][3]["id"] = "a9"
     bad["simulations"].append({**bad["simulations"][1], "messages": None, "ticks": [{}]})
     bad["simulations"].append(5)
-    file = written(tmp_path, bad, name="results.json")
+    file = write(tmp_path, bad, name="results.json")
     name = f"{file}:1:1"
-    assert mixed(imported(file)) == [
-        f"{name}: simulation 1: a result for the call id 'a9', and no call waits for it",
+    assert outcomes(import_trace(file)) == [
+        f"{name}: simulation 1: a result for the call id 'a9', but no call waits for it",
         3,
         0,
-        f"{name}: simulation 4: the simulation has no 'messages'; a spoken one, which has 'ticks', is not read",
-        f"{name}: simulation 5: a simulation is an object with a 'task_id' and 'messages'",
+        f"{name}: simulation 4: the simulation has no 'messages'; voice simulations, which have 'ticks', are not read",
+        f"{name}: simulation 5: a simulation must be an object with a 'task_id' and 'messages'",
     ]
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda run: run["traj"].pop(4), "a result for the call id 'c1', and no call waits for it"),
-        (lambda run: run["traj"].pop(5), "the call id 'c1' is used twice, and the first call was not answered before"),
-        (lambda run: run.update(trial="two"), "'trial' is a whole number"),
-        (lambda run: run["traj"].insert(0, 5), "the messages of 'traj' are objects; number 1 is a number"),
-        (lambda run: run.pop("traj"), "a run of τ-bench has task_id, reward, info, traj; 'traj' is not there"),
+        (lambda run: run["traj"].pop(4), "a result for the call id 'c1', but no call waits for it"),
+        (lambda run: run["traj"].pop(5), "the call id 'c1' is used twice before the first call was answered"),
+        (lambda run: run.update(trial="two"), "'trial' must be an integer"),
+        (lambda run: run["traj"].insert(0, 5), "the messages of 'traj' must be objects; number 1 is a number"),
+        (lambda run: run.pop("traj"), "a run of τ-bench has task_id, reward, info, traj; 'traj' is missing"),
     ],
 )  # fmt: skip
 def test_a_bad_run_is_named_and_the_others_are_kept(change: Any, why: str, tmp_path: Path) -> None:
     bad = copy.deepcopy(TAU)
     change(bad)
-    file = written(tmp_path, [TAU, bad, TAU], name="runs.json")
-    assert mixed(imported(file)) == [4, f"{file}:1:1: record 2: {why}", 4]
+    file = write(tmp_path, [TAU, bad, TAU], name="runs.json")
+    assert outcomes(import_trace(file)) == [4, f"{file}:1:1: record 2: {why}", 4]
 
 
 def test_odd_runs_at_the_start_do_not_hide_what_a_file_is(tmp_path: Path) -> None:
     bare = {name: value for name, value in TAU.items() if name != "trial"}
-    file = written(tmp_path, [{**TAU, "info": None}, bare, TAU], name="runs.json")
-    assert recognised(file) == "tau-bench"
-    assert mixed(imported(file))[1:] == [4, 4]
-    assert [one.epoch for one in imported(file) if isinstance(one, Episode)] == [0, 2]
+    file = write(tmp_path, [{**TAU, "info": None}, bare, TAU], name="runs.json")
+    assert recognise_format(file).name == "tau-bench"
+    assert outcomes(import_trace(file))[1:] == [4, 4]
+    assert [one.epoch for one in import_trace(file) if isinstance(one, Episode)] == [0, 2]
 
 
 def test_a_number_that_is_none_does_not_cost_the_file(tmp_path: Path) -> None:
-    runs = written(tmp_path, [{**TAU, "reward": float("nan")}, TAU], name="runs.json")
+    runs = write(tmp_path, [{**TAU, "reward": float("nan")}, TAU], name="runs.json")
     assert [one.reward for one in read(runs, "tau-bench")] == ["NaN", 1.0]
     results = copy.deepcopy(TAU2)
     results["simulations"][0]["agent_cost"] = float("inf")
-    first, *_ = read(written(tmp_path, results, name="results.json"), "tau2")
+    first, *_ = read(write(tmp_path, results, name="results.json"), "tau2")
     assert first.extra["metadata"]["agent_cost"] == "Infinity"
 
 
@@ -271,7 +273,7 @@ def test_arguments_that_are_json_in_json_stay_as_they_were_sent(tmp_path: Path) 
     run = copy.deepcopy(TAU)
     twice = json.dumps(json.dumps({"user_id": "mia_1"}))
     run["traj"][4]["tool_calls"][0]["function"]["arguments"] = twice
-    (episode,) = read(written(tmp_path, [run], name="runs.json"), "tau-bench")
+    (episode,) = read(write(tmp_path, [run], name="runs.json"), "tau-bench")
     assert episode.calls[0].arguments == twice
     assert episode.calls[0].malformed
 
@@ -279,7 +281,7 @@ def test_arguments_that_are_json_in_json_stay_as_they_were_sent(tmp_path: Path) 
 def test_a_call_without_an_answer_stays_unanswered(tmp_path: Path) -> None:
     run = copy.deepcopy(TAU)
     del run["traj"][11]
-    (episode,) = read(written(tmp_path, [run], name="runs.json"), "tau-bench")
+    (episode,) = read(write(tmp_path, [run], name="runs.json"), "tau-bench")
     assert episode.calls[3].result is UNANSWERED
     assert not episode.calls[3].failed
 
@@ -287,37 +289,37 @@ def test_a_call_without_an_answer_stays_unanswered(tmp_path: Path) -> None:
 def test_other_formats_are_not_taken_for_these() -> None:
     for _, record, _ in ALL.values():
         for shape in (record, [record]):
-            assert tau_bench.fits(shape) is not None
-            assert tau2_bench.fits(shape) is not None
-    assert tau_bench.fits(TAU2) is not None
-    assert tau2_bench.fits(TAU) is not None
+            assert tau_bench.mismatch(shape) is not None
+            assert tau2.mismatch(shape) is not None
+    assert tau_bench.mismatch(TAU2) is not None
+    assert tau2.mismatch(TAU) is not None
 
 
 @given(st.data())
 def test_damage_to_a_run_gives_an_episode_or_an_error_of_the_record(data: st.DataObject) -> None:
     record = data.draw(damaged(data.draw(st.sampled_from([TAU, REACT, BROKEN_OFF]))))
-    survives(tau_bench.episodes, record)
-    survives(lambda one: (Episode(found.id, ()) for found in tau_bench.expected(one)), record)
+    survives(tau_bench.read_record, record)
+    survives(lambda one: (Episode(found.id, ()) for found in tau_bench.read_expected(one)), record)
 
 
 @given(st.data())
 def test_damage_to_results_gives_episodes_or_an_error_of_the_record(data: st.DataObject) -> None:
-    survives(tau2_bench.episodes, data.draw(damaged(TAU2)))
+    survives(records_of(tau2.FORMAT), data.draw(damaged(TAU2)))
 
 
 @given(record=damaged(TAU2))
 def test_damage_to_results_in_a_file_gives_episodes_tasks_and_problems(
     record: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    file = written(tmp_path_factory.mktemp("damaged"), record, name="results.json")
-    assert all(isinstance(one, (Episode, Problem)) for one in imported(file, "tau2"))
-    assert all(isinstance(one, (Expected, Problem)) for one in expected_in(file, "tau2"))
+    file = write(tmp_path_factory.mktemp("damaged"), record, name="results.json")
+    assert all(isinstance(one, (Episode, Problem)) for one in import_trace(file, "tau2"))
+    assert all(isinstance(one, (Expected, Problem)) for one in read_expected_calls(file, "tau2"))
 
 
 @given(st.integers(0, len(json.dumps(TAU2))))
 def test_what_stands_before_a_cut_is_what_stands_in_the_whole(length: int) -> None:
     text = json.dumps(TAU2)
-    kept = before_the_fault(text[:length].encode())
+    kept = recover_json(text[:length].encode())
     if kept is not None:
         for name, value in kept.items():
             whole = TAU2[name]
@@ -327,12 +329,12 @@ def test_what_stands_before_a_cut_is_what_stands_in_the_whole(length: int) -> No
 def test_a_conversation_that_is_cut_is_no_record(tmp_path: Path) -> None:
     file = tmp_path / "cut.json"
     file.write_text('[{"role": "user", "content": "Hi"}, {"role": "assist')
-    ((_, value),) = records(file, lambda one: isinstance(one, list))
+    ((_, value),) = read_records(file, lambda one: isinstance(one, list))
     assert isinstance(value, Problem)
 
 
 def test_episodes_and_tasks_come_from_one_command_and_the_reward_stands_beside(tmp_path: Path, corepath: Any) -> None:
-    file = written(tmp_path, TAU2, name="results.json")
+    file = write(tmp_path, TAU2, name="results.json")
     done = corepath("import", file, "--out", tmp_path / "e.jsonl", "--tasks-out", tmp_path / "t.yaml")
     assert done.returncode == 0, done.stderr
     scored = corepath("score", "--tasks", tmp_path / "t.yaml", tmp_path / "e.jsonl", "--json")

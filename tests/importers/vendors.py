@@ -1,4 +1,4 @@
-"""Traces that the packages of vendors write themselves, of models that answer here and now."""
+"""Traces written by vendors' own packages, with local fake models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.runs.bad_server import BadServer, Reply, Request, call, calls, says
 
 
 def talk_to_openai(instrumentor: Any, exporter: Any) -> None:
-    """Two requests of the OpenAI SDK, watched by an instrumentation, in one trace."""
+    """Send two requests with the OpenAI SDK in one trace, recorded by an instrumentation."""
     import openai
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -44,7 +44,7 @@ def _answer(request: Request) -> Reply:
 
 
 def talk_to_pydantic_ai(file: Path, form: str) -> None:
-    """A run of an agent of pydantic-ai, with the spans in a file: ids as the collector writes them, or as protobuf."""
+    """Run a pydantic-ai agent and write its spans to a file, with hexadecimal or base64 ids."""
     from google.protobuf.json_format import MessageToJson  # type: ignore[import-untyped]
     from opentelemetry.exporter.otlp.json.common.trace_encoder import encode_spans as encode_as_json
     from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans

@@ -13,7 +13,7 @@ import pytest
 
 from corepath import RECOMMENDED, Episode, Task, installed_worlds, load_episodes, score, task
 from corepath.files.fingerprint import fingerprint
-from corepath.importers import imported
+from corepath.importers import import_trace
 from corepath.play.mistakes import golden_runs
 from corepath.world.world import World
 from tests.conftest import PATIENCE
@@ -100,7 +100,7 @@ def golden(played: Task) -> list[Any]:
 
 
 def load_imported(file: Path) -> list[Episode]:
-    return [one for one in imported(file) if isinstance(one, Episode)]
+    return [one for one in import_trace(file) if isinstance(one, Episode)]
 
 
 def wrong(request: Request) -> Reply:

@@ -24,7 +24,7 @@ from mcp.shared.message import SessionMessage
 from corepath import PAPER, RECOMMENDED, Episode, Scoring, Task, installed_worlds, load_episodes, score, task, world
 from corepath.files.episodes import episode_json
 from corepath.files.lookup import Source
-from corepath.importers import imported
+from corepath.importers import import_trace
 from corepath.importers.export import openai_record
 from corepath.play.built_in import built_in
 from corepath.play.play import play
@@ -90,7 +90,7 @@ def test_an_episode_file(played: list[Episode], tmp_path: Path) -> None:
 def test_an_export_as_openai_messages(played: list[Episode], tmp_path: Path) -> None:
     file = tmp_path / "messages.jsonl"
     file.write_text("".join(json.dumps(openai_record(one)) + "\n" for one in played))
-    check(played, imported(file))
+    check(played, import_trace(file))
 
 
 def test_logs_of_inspect(played: list[Episode], tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_logs_of_inspect(played: list[Episode], tmp_path: Path) -> None:
     command = [sys.executable, inspect_trips.__file__, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    again = [one for log in (tmp_path / "logs").iterdir() for one in imported(log) if isinstance(one, Episode)]
+    again = [one for log in (tmp_path / "logs").iterdir() for one in import_trace(log) if isinstance(one, Episode)]
     check(told, sorted(again, key=lambda one: int(one.extra["metadata"]["sample_id"])))
 
 
@@ -114,7 +114,7 @@ def test_logs_of_mcp(played: list[Episode], tmp_path: Path) -> None:
         wire = tmp_path / f"{number}.jsonl"
         kept = asyncio.run(_serve(episode, tmp_path / f"{number}", wire, ("auto", "legacy")[number % 2]))
         assert [call.result for call in kept.calls] == [call.result for call in episode.calls]
-        check([kept], imported(wire))
+        check([kept], import_trace(wire))
 
 
 async def _serve(episode: Episode, out: Path, wire: Path, mode: str) -> Episode:

@@ -31,7 +31,7 @@ from corepath import task as world_task
 from corepath.cli import main
 from corepath.files.episodes import episode_json
 from corepath.files.lookup import Source
-from corepath.importers import imported
+from corepath.importers import import_trace
 from corepath.play.mistakes import golden_runs
 from corepath.play.session import Session
 from corepath.runs import serve
@@ -273,7 +273,7 @@ def test_a_log_of_the_messages_is_imported_as_what_was_played(kind: str, tmp_pat
     golden = [(call.tool, dict(call.arguments)) for call in golden_runs(variant, variant.simulator, 1)[0].calls]
     asyncio.run(play())
     (played,) = wait_for(lambda: episodes(out))
-    (again,) = imported(wire)
+    (again,) = import_trace(wire)
     assert isinstance(again, Episode)
     assert again.seed == 3
     assert same(again, played)
@@ -306,7 +306,7 @@ def test_calls_that_are_recorded_otherwise_than_they_were_sent_or_not_at_all_are
         process.wait(PATIENCE)
     answers = [line for line in told.read_text().splitlines() if line.startswith("{")]
     (tmp_path / "wire.jsonl").write_text(sent + "\n".join(answers))
-    (played,), (again,) = episodes(out), imported(tmp_path / "wire.jsonl")
+    (played,), (again,) = episodes(out), import_trace(tmp_path / "wire.jsonl")
     assert isinstance(again, Episode)
     assert [(call.tool, call.malformed) for call in played.calls] == [
         ("move_to", True), ('["x"]', False), ("rover_status", False)

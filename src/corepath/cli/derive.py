@@ -15,7 +15,8 @@ from corepath.cli.printing import report, say, wrong_use
 from corepath.episode import NO_AGENT_ACTIONS
 from corepath.errors import InputError, Problem, TaskError, count
 from corepath.files.tool_file import Tools, load_tools
-from corepath.importers.expecting import SOURCES, expected_in, own_tools, source_of
+from corepath.importers.expected_calls import read_expected_calls, source_of
+from corepath.importers.registry import SOURCES
 
 
 class Writes(StrEnum):
@@ -86,13 +87,13 @@ def write_tasks(
     for file in files:
         try:
             found = source_of(file, source)
-            all_of_it = list(expected_in(file, found))
+            all_of_it = list(read_expected_calls(file, found.name))
         except InputError as error:
             problems += error.problems
             continue
         except TaskError as error:
             wrong_use(f"--from: {error}")
-        place = tools_file or own_tools(found)
+        place = tools_file or found.tool_file
         if place is None:
             wrong_use(f"of {file} it is not known which tools only read; say it in a tool file, with --tools")
         tools, asked = used[place] = used.get(place) or (load_tools(place), [])

@@ -20,9 +20,9 @@ from corepath.episode import Episode
 from corepath.errors import InputError, Problem, RecordError, TaskError, count
 from corepath.files.episodes import episode_json
 from corepath.files.lookup import Tasks
-from corepath.importers import FORMATS, imported
-from corepath.importers.expecting import SOURCES
+from corepath.importers import import_trace
 from corepath.importers.export import openai_record
+from corepath.importers.registry import FORMATS, SOURCES
 from corepath.importers.routing import Routing, read_table
 from corepath.runs.reading import read_entries
 
@@ -142,7 +142,7 @@ _EXPORTS = {To.OPENAI: openai_record}
 
 def _read(file: Path, format_: str) -> Iterator[Episode | Problem]:
     try:
-        yield from imported(file, format_)
+        yield from import_trace(file, format_)
     except InputError as error:
         yield from error.problems
     except TaskError as error:

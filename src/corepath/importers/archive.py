@@ -1,4 +1,4 @@
-"""Members of zip archives, those too that are compressed with zstandard, which Python's zipfile reads from 3.14 on."""
+"""Read the members of zip archives, also those compressed with Zstandard, which zipfile reads only from Python 3.14."""
 
 from __future__ import annotations
 
@@ -13,91 +13,88 @@ from typing import IO, Any, Final
 from corepath.errors import RecordError
 
 _ZSTANDARD: Final = 93
-_SIZES_COME_LATER: Final = 8
-_BEGINS: Final = b"PK\x03\x04"
-_LOCAL: Final = struct.Struct("<4s2x2H4x3L2H")
-"""The header that stands before a member: flags, compression, check sum, sizes, and lengths of what follows."""
+_SIZES_FOLLOW: Final = 8
+"""The header flag for sizes that follow the data."""
+_MAGIC: Final = b"PK\x03\x04"
+_HEADER: Final = struct.Struct("<4s2x2H4x3L2H")
+"""The header before each member: flags, compression, CRC, compressed size, size, lengths of name and extra field."""
 
 
-def is_archive(read: IO[bytes]) -> bool:
-    """Whether a file is an archive, in whole or with its end cut off."""
-    read.seek(0)
-    return read.read(len(_BEGINS)) == _BEGINS or zipfile.is_zipfile(read)
+def is_archive(file: IO[bytes]) -> bool:
+    """Whether a file is a zip archive, even one that is truncated."""
+    file.seek(0)
+    return file.read(len(_MAGIC)) == _MAGIC or zipfile.is_zipfile(file)
 
 
-def members(read: IO[bytes]) -> tuple[list[zipfile.ZipInfo], bool]:
-    """The members of an archive, and whether it is whole: of one that is cut off, those before the cut."""
-    if not zipfile.is_zipfile(read):
-        return list(_before_the_cut(read)), False
-    with zipfile.ZipFile(read) as archive:
+def list_members(file: IO[bytes]) -> tuple[list[zipfile.ZipInfo], bool]:
+    """The members of an archive, and whether it is complete. If it is truncated, the members before the cut."""
+    if not zipfile.is_zipfile(file):
+        return list(_scan_members(file)), False
+    with zipfile.ZipFile(file) as archive:
         return archive.infolist(), True
 
 
-def member(read: IO[bytes], info: zipfile.ZipInfo) -> bytes:
-    """The bytes of a member. Raises `RecordError` where they cannot be had."""
+def read_member(file: IO[bytes], info: zipfile.ZipInfo) -> bytes:
+    """Read and decompress a member. Raises `RecordError` if it is damaged."""
     try:
-        raw = _unpacked(_packed(read, info), info)
+        raw = _decompress(_read_compressed(file, info), info)
     except (zipfile.BadZipFile, zlib.error) as error:
         raise RecordError(f"cannot be unpacked: {error}") from None
     if len(raw) != info.file_size or zlib.crc32(raw) != info.CRC:
-        raise RecordError("cannot be unpacked: it is not what the archive says it is")
+        raise RecordError("cannot be unpacked: its size or checksum does not match the archive")
     return raw
 
 
-def _before_the_cut(read: IO[bytes]) -> Iterator[zipfile.ZipInfo]:
-    """The members that are there in whole, by the header before each; one without sizes in it ends them."""
-    size, at = read.seek(0, SEEK_END), 0
+def _scan_members(file: IO[bytes]) -> Iterator[zipfile.ZipInfo]:
+    """Find the complete members of a truncated archive by their headers; stops at a header without sizes."""
+    end, at = file.seek(0, SEEK_END), 0
     while True:
-        read.seek(at)
-        header = read.read(_LOCAL.size)
-        if len(header) < _LOCAL.size or not header.startswith(_BEGINS):
+        file.seek(at)
+        header = file.read(_HEADER.size)
+        if len(header) < _HEADER.size or not header.startswith(_MAGIC):
             return
-        _, flags, kind, crc, packed, full, name, extra = _LOCAL.unpack(header)
-        info = zipfile.ZipInfo(read.read(name).decode(errors="replace"))
-        info.header_offset, info.compress_type, info.CRC, info.compress_size, info.file_size = (
-            at,
-            kind,
-            crc,
-            packed,
-            full,
-        )
-        at += _LOCAL.size + name + extra + packed
-        if at > size or flags & _SIZES_COME_LATER:
+        _, flags, compression, crc, compressed, size, name, extra = _HEADER.unpack(header)
+        info = zipfile.ZipInfo(file.read(name).decode(errors="replace"))
+        info.header_offset, info.compress_type, info.CRC = at, compression, crc
+        info.compress_size, info.file_size = compressed, size
+        at += _HEADER.size + name + extra + compressed
+        if at > end or flags & _SIZES_FOLLOW:
             return
         yield info
 
 
-def _packed(read: IO[bytes], info: zipfile.ZipInfo) -> bytes:
-    read.seek(info.header_offset)
-    header = read.read(_LOCAL.size)
-    if len(header) < _LOCAL.size or not header.startswith(_BEGINS):
+def _read_compressed(file: IO[bytes], info: zipfile.ZipInfo) -> bytes:
+    file.seek(info.header_offset)
+    header = file.read(_HEADER.size)
+    if len(header) < _HEADER.size or not header.startswith(_MAGIC):
         raise zipfile.BadZipFile("a member does not begin where the archive says")
-    *_, name, extra = _LOCAL.unpack(header)
-    read.seek(name + extra, SEEK_CUR)
-    return read.read(info.compress_size)
+    *_, name, extra = _HEADER.unpack(header)
+    file.seek(name + extra, SEEK_CUR)
+    return file.read(info.compress_size)
 
 
-def _unpacked(packed: bytes, info: zipfile.ZipInfo) -> bytes:
-    """Stored or deflated, or one frame of zstandard after the other, as far as the archive says."""
+def _decompress(packed: bytes, info: zipfile.ZipInfo) -> bytes:
+    """Decompress a member; Zstandard data may be several frames in a row."""
     if info.compress_type == zipfile.ZIP_STORED:
         return packed
     if info.compress_type == zipfile.ZIP_DEFLATED:
         return zlib.decompress(packed, wbits=-zlib.MAX_WBITS)
     if info.compress_type != _ZSTANDARD:
         raise zipfile.BadZipFile(f"compression {info.compress_type} is not known")
-    make, wrong = _decompressor()
-    made: list[bytes] = []
-    while packed and sum(map(len, made)) <= info.file_size:
-        one = make()
+    new_decompressor, zstd_error = _load_zstandard()
+    frames: list[bytes] = []
+    while packed and sum(map(len, frames)) <= info.file_size:
+        decompressor = new_decompressor()
         try:
-            made.append(one.decompress(packed))
-        except wrong as error:
+            frames.append(decompressor.decompress(packed))
+        except zstd_error as error:
             raise zipfile.BadZipFile(str(error)) from None
-        packed = one.unused_data
-    return b"".join(made)
+        packed = decompressor.unused_data
+    return b"".join(frames)
 
 
-def _decompressor() -> tuple[Any, type[Exception]]:
+def _load_zstandard() -> tuple[Any, type[Exception]]:
+    """The decompressor of the first Zstandard package that is installed, and the error it raises."""
     for name in ("compression.zstd", "backports.zstd", "zstandard"):
         try:
             module = import_module(name)

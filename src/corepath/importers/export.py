@@ -1,50 +1,48 @@
-"""Episodes in formats of others."""
+"""Export episodes to the formats of other tools."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
 from corepath.episode import Episode
 from corepath.files.episodes import episode_json
-from corepath.importers import openai_chat
-from corepath.importers.messages import result_value
+from corepath.importers.content import parse_result
+from corepath.importers.formats import openai
 from corepath.notation.call import UNANSWERED, Call
 from corepath.play.origin import KEY, origin
 
 
 def openai_record(episode: Episode) -> dict[str, Any]:
-    """The episode as one line of a file: its messages, and under `corepath` whatever else is recorded of it.
+    """An episode as OpenAI chat messages, with everything else corepath records under the key `corepath`.
 
-    The calls stand there too where messages cannot hold them as they were: an error with a result, say.
+    The calls are repeated there if messages cannot represent them exactly, such as an error that also has a result.
     """
     about: dict[str, Any] = {"task": episode.task, "epoch": episode.epoch}
     if episode.outcome is not None:
         about["ended"] = episode.outcome
     record = {"messages": openai_messages(episode), "model": episode.agent, "metadata": about}
-    (again,) = openai_chat.episodes(record)
-    kept = {} if _sent(again) == _sent(episode) else {"calls": json.loads(episode_json(episode))["calls"]}
+    (imported,) = openai.read_record(record)
+    kept = {} if _calls(imported) == _calls(episode) else {"calls": json.loads(episode_json(episode))["calls"]}
     return {**record, KEY: {**origin(episode), **kept}}
 
 
 def openai_messages(episode: Episode, prompt: str | None = None) -> list[dict[str, Any]]:
-    """The episode as OpenAI chat messages: calls of one turn stand in one message, each answer in its own.
+    """An episode as OpenAI chat messages: one message for the calls of a turn, and one for each answer.
 
-    An unanswered call has no answer. What failed is marked with `is_error`, which OpenAI ignores and corepath reads.
+    Unanswered calls get no answer. Errors are marked with `is_error`, which OpenAI ignores and corepath reads.
     """
     messages: list[dict[str, Any]] = [{"role": "user", "content": prompt}] if prompt is not None else []
-    said = {one["before_call"]: one["content"] for one in episode.messages if _said(one)}
-    numbered = list(enumerate(episode.calls))
+    texts = _texts_before_calls(episode)
     waiting: set[str] = set()
-    for _, group in groupby(numbered, key=lambda pair: pair[0] if pair[1].turn is None else (pair[1].turn,)):
-        calls = list(group)
-        ids = {number: _new_id(call, number, waiting) for number, call in calls}
-        messages.append({
-            "role": "assistant", "content": said.get(calls[0][0]),
-            "tool_calls": [_call(ids[number], call) for number, call in calls],
-        })  # fmt: skip
-        answered = [(ids[number], call) for number, call in calls if call.failed or _answered(call)]
+    for turn in _turns(episode):
+        first = turn[0][0]
+        calls = [(_unused_id(call, number, waiting), call) for number, call in turn]
+        tool_calls = [_call(id_, call) for id_, call in calls]
+        messages.append({"role": "assistant", "content": texts.get(first), "tool_calls": tool_calls})
+        answered = [(id_, call) for id_, call in calls if call.failed or call.result is not UNANSWERED]
         messages += [_answer(id_, call) for id_, call in answered]
         waiting -= {id_ for id_, _ in answered}
     if episode.answer is not None:
@@ -52,12 +50,20 @@ def openai_messages(episode: Episode, prompt: str | None = None) -> list[dict[st
     return messages
 
 
-def _sent(episode: Episode) -> list[tuple[Any, ...]]:
+def _turns(episode: Episode) -> Iterator[list[tuple[int, Call]]]:
+    """The numbered calls of each turn; a call without a turn is one of its own."""
+    numbered = enumerate(episode.calls)
+    for _, turn in groupby(numbered, key=lambda pair: pair[0] if pair[1].turn is None else (pair[1].turn,)):
+        yield list(turn)
+
+
+def _calls(episode: Episode) -> list[tuple[Any, ...]]:
+    """What messages can represent of an episode's calls."""
     return [(call.tool, call.arguments, call.result, call.error) for call in episode.calls]
 
 
-def _new_id(call: Call, number: int, waiting: set[str]) -> str:
-    """The id of a call; where another call waits under it, one of its own, so that its answer finds it."""
+def _unused_id(call: Call, number: int, waiting: set[str]) -> str:
+    """The id of a call, changed if an unanswered call has the same one, and added to `waiting`."""
     id_ = call.id or f"call_{number}"
     while id_ in waiting:
         id_ = f"{id_}_{number}"
@@ -65,12 +71,10 @@ def _new_id(call: Call, number: int, waiting: set[str]) -> str:
     return id_
 
 
-def _said(message: Any) -> bool:
-    return isinstance(message, dict) and message.get("role") == "assistant" and "before_call" in message
-
-
-def _answered(call: Call) -> bool:
-    return call.result is not UNANSWERED
+def _texts_before_calls(episode: Episode) -> dict[int, Any]:
+    """What the agent said before a call, by the call's number."""
+    messages = [one for one in episode.messages if isinstance(one, dict) and one.get("role") == "assistant"]
+    return {one["before_call"]: one["content"] for one in messages if "before_call" in one}
 
 
 def _call(id_: str, call: Call) -> dict[str, Any]:
@@ -78,11 +82,11 @@ def _call(id_: str, call: Call) -> dict[str, Any]:
 
 
 def _answer(id_: str, call: Call) -> dict[str, Any]:
-    made = {"role": "tool", "tool_call_id": id_}
+    message = {"role": "tool", "tool_call_id": id_}
     if call.failed:
-        return {**made, "content": _text(call.error), "is_error": True}
-    looks_like_json = isinstance(call.result, str) and result_value(call.result) != call.result
-    return {**made, "content": json.dumps(call.result) if looks_like_json else _text(call.result)}
+        return {**message, "content": _text(call.error), "is_error": True}
+    looks_like_json = isinstance(call.result, str) and parse_result(call.result) != call.result
+    return {**message, "content": json.dumps(call.result) if looks_like_json else _text(call.result)}
 
 
 def _text(value: Any) -> str:

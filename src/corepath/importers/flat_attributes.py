@@ -1,4 +1,4 @@
-"""Attributes whose names are paths, as in `llm.output_messages.0.message.content`, put together again."""
+"""Nest attributes whose names are paths, such as `llm.output_messages.0.message.content`."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def tree(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """What stands under a prefix, as nested objects; the numbers of a list are keys, in their order."""
-    made: dict[str, Any] = {}
+def nest(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """The attributes under a prefix as nested dicts. The indexes of a list are keys, in numeric order."""
+    root: dict[str, Any] = {}
     for name, value in attributes.items():
         if not name.startswith(prefix):
             continue
         *path, last = name.removeprefix(prefix).split(".")
-        inner: Any = made
+        inner: Any = root
         for part in path:
             if not isinstance(inner.setdefault(part, {}), dict):
                 inner[part] = {}
             inner = inner[part]
         inner[last] = value
-    found: dict[str, Any] = _ordered(made)
-    return found
+    nested: dict[str, Any] = _sort_indexes(root)
+    return nested
 
 
-def _ordered(value: Any) -> Any:
-    """Numbers by their size, names as they stand."""
+def _sort_indexes(value: Any) -> Any:
+    """Sort keys that are all numbers by size, at every level; other keys keep their order."""
     if not isinstance(value, dict):
         return value
     names = list(value)
     if all(name.isdecimal() for name in names):
         names.sort(key=lambda name: (len(name.lstrip("0")), name.lstrip("0")))
-    return {name: _ordered(value[name]) for name in names}
+    return {name: _sort_indexes(value[name]) for name in names}

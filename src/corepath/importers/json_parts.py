@@ -1,4 +1,4 @@
-"""Large JSON part by part: a file of which one value alone may be larger than memory."""
+"""Parse JSON part by part, for files in which a single value may be larger than memory."""
 
 from __future__ import annotations
 
@@ -11,49 +11,50 @@ from corepath.files.document import describe_json_error
 from corepath.values import parse_json
 
 Path = tuple[str | int, ...]
-"""Where a part stands: the number of the value in the file, then keys and numbers in lists."""
+"""The path of a part: the number of the value in the file, then keys and list indexes."""
 
 LONGEST: Final = 256 * 2**20
-"""Characters of one part; what is longer is refused."""
+"""The most characters that one part may have."""
 _CHUNK: Final = 2**18
 _NEAR: Final = 16
+"""An error this close to the end of the text may be due to text that is not read yet."""
 _SPACE: Final = " \t\r\n"
 _REST_OF_NUMBER: Final = re.compile(r"[-+.eE\d]*")
 
 
 class Text(Protocol):
-    """Whatever gives text piece by piece, and nothing at its end."""
+    """A text file open for reading."""
 
     def read(self, size: int, /) -> str:
-        """The next characters, at most so many."""
+        """Read at most `size` characters; an empty string at the end."""
 
 
 class PartError(ValueError):
-    """JSON that does not read; `line` is where, from 1."""
+    """JSON that cannot be parsed; `line` counts from 1."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
         self.line = line
 
 
-def parts(read: Text, enter: Callable[[Path], bool]) -> Iterator[tuple[Path, int, object]]:
-    """The parts of the values of a file with their paths and lines.
+def read_parts(file: Text, enter: Callable[[Path], bool]) -> Iterator[tuple[Path, int, object]]:
+    """Parse the values of a file into parts, each with its path and line.
 
-    A list or an object is read whole, unless `enter` says to go into it. Raises `PartError` where the JSON ends early
-    or is wrong; what was given before stands.
+    A list or an object is one part, unless `enter(path)` is true: then its items are. Raises `PartError` at the first
+    syntax error, after the parts before it.
     """
-    text = _Text(read)
+    text = _Buffer(file)
     number = 0
     while text.peek():
         yield from _value(text, (number,), enter)
         number += 1
 
 
-def _value(text: _Text, path: Path, enter: Callable[[Path], bool]) -> Iterator[tuple[Path, int, object]]:
+def _value(text: _Buffer, path: Path, enter: Callable[[Path], bool]) -> Iterator[tuple[Path, int, object]]:
     opening = text.peek()
     if opening not in ("{", "[") or not enter(path):
         line = text.line
-        yield path, line, text.whole()
+        yield path, line, text.take_value()
         return
     text.skip(opening)
     closing = "}" if opening == "{" else "]"
@@ -66,7 +67,7 @@ def _value(text: _Text, path: Path, enter: Callable[[Path], bool]) -> Iterator[t
         if opening == "{":
             if text.peek() != '"':
                 raise PartError("not JSON: a key in double quotes is missing", text.line)
-            name = str(text.whole())
+            name = str(text.take_value())
             text.skip(":")
         yield from _value(text, (*path, name), enter)
         number += 1
@@ -76,16 +77,16 @@ def _value(text: _Text, path: Path, enter: Callable[[Path], bool]) -> Iterator[t
         text.skip(",")
 
 
-class _Text:
-    """The text of a file, of which only what is being read is held."""
+class _Buffer:
+    """A text file, of which only the value being parsed is in memory."""
 
-    def __init__(self, read: Text) -> None:
-        self._read, self._held, self._at, self._ended = read, "", 0, False
+    def __init__(self, file: Text) -> None:
+        self._file, self._held, self._at, self._ended = file, "", 0, False
         self.line = 1
         self._decoder = json.JSONDecoder(parse_int=str)
 
     def peek(self) -> str:
-        """The next sign that is no space; nothing at the end."""
+        """Skip white space and return the next character, without taking it; an empty string at the end."""
         while True:
             while self._at < len(self._held) and self._held[self._at] in _SPACE:
                 self.line += self._held[self._at] == "\n"
@@ -95,17 +96,30 @@ class _Text:
             if not self._more():
                 return ""
 
-    def skip(self, sign: str) -> None:
+    def skip(self, expected: str) -> None:
+        """Take the next character. Raises `PartError` if it is not the expected one."""
         found = self.peek()
-        if found != sign:
-            what = f"'{found}' stands" if found else "the file ends"
-            raise PartError(f"not JSON: {what} where '{sign}' is due", self.line)
+        if found != expected:
+            what = f"'{found}'" if found else "end of file"
+            raise PartError(f"not JSON: {what} instead of '{expected}'", self.line)
         self._at += 1
 
-    def whole(self) -> object:
-        """The value that begins here."""
+    def take_value(self) -> object:
+        """Parse the value that begins here."""
         if not self.peek():
-            raise PartError("not JSON: the file ends where a value is due", self.line)
+            raise PartError("not JSON: end of file instead of a value", self.line)
+        end = self._find_end()
+        text = self._held[self._at : end]
+        try:
+            value: object = parse_json(text, stored=True)
+        except ValueError as error:
+            raise PartError(str(error), self.line) from None
+        self.line += text.count("\n")
+        self._at = end
+        return value
+
+    def _find_end(self) -> int:
+        """The end of the value that begins here, reading on until the buffer holds all of it."""
         while True:
             try:
                 _, end = self._decoder.raw_decode(self._held, self._at)
@@ -113,32 +127,27 @@ class _Text:
                 cut = error.msg.startswith("Unterminated") or error.pos >= len(self._held) - _NEAR
                 if cut and self._more():
                     continue
-                line = self.line + self._held.count("\n", self._at, error.pos)
-                early = error.msg.startswith("Unterminated") or error.pos >= len(self._held.rstrip())
-                raise PartError(f"not JSON: {'it ends early' if early else describe_json_error(error)}", line) from None
+                raise self._syntax_error(error) from None
             except RecursionError:
                 raise PartError("nested too deeply", self.line) from None
             rest = _REST_OF_NUMBER.match(self._held, end)
-            if rest is not None and rest.end() == len(self._held) and self._more():
-                continue
-            found = self._held[self._at : end]
-            try:
-                value: object = parse_json(found, stored=True)
-            except ValueError as error:
-                raise PartError(str(error), self.line) from None
-            self.line += found.count("\n")
-            self._at = end
-            return value
+            if rest is None or rest.end() < len(self._held) or not self._more():
+                return end
+
+    def _syntax_error(self, error: json.JSONDecodeError) -> PartError:
+        line = self.line + self._held.count("\n", self._at, error.pos)
+        early = error.msg.startswith("Unterminated") or error.pos >= len(self._held.rstrip())
+        return PartError(f"not JSON: {'it ends early' if early else describe_json_error(error)}", line)
 
     def _more(self) -> bool:
-        """Read on: as much again as is held, so that a long value is not looked at often."""
+        """Double the buffer, so that a long value is parsed only a few times. False at the end of the file."""
         if self._ended:
             return False
         left = len(self._held) - self._at
         if left > LONGEST:
-            raise PartError(f"a value of more than {LONGEST:,} characters, or a quote that does not end", self.line)
+            raise PartError(f"a value of more than {LONGEST:,} characters, or an unclosed quote", self.line)
         try:
-            read = self._read.read(max(_CHUNK, left))
+            read = self._file.read(max(_CHUNK, left))
         except UnicodeDecodeError as error:
             raise PartError(f"not UTF-8: the byte 0x{error.object[error.start]:02x}", self.line) from None
         self._ended = not read

@@ -1,6 +1,6 @@
-"""Spans in OTLP JSON: in `resourceSpans`, or by themselves as the OpenTelemetry SDKs print them.
+"""Parse spans in OTLP JSON: in `resourceSpans`, or single spans as the OpenTelemetry SDKs print them.
 
-Ids are hexadecimal or base64, enumerations numbers or names.
+Ids may be hexadecimal or base64, and enumerations numbers or names.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from datetime import datetime
 from typing import Any, Final
 
 from corepath.errors import RecordError
+from corepath.importers.content import describe_type, first_of
 
 _HEX: Final = re.compile(r"(?:0x)?([0-9a-fA-F]{32}|[0-9a-fA-F]{16})")
-_LARGEST: Final = 2**63 - 1
+_MAX_TIME: Final = 2**63 - 1
 GROUPS: Final = ("resourceSpans", "resource_spans")
 SCOPES: Final = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
-_OTHERS: Final = ("resourceLogs", "resourceMetrics", "resourceProfiles")
+_OTHER_SIGNALS: Final = ("resourceLogs", "resourceMetrics", "resourceProfiles")
 
 
 @dataclass(frozen=True)
 class Span:
-    """One span: what it is of, when it began, and what it says."""
+    """A span: its trace, parent, start in nanoseconds, attributes, events and status."""
 
     trace: str
     name: str = ""
@@ -38,115 +39,117 @@ class Span:
 
     @property
     def error(self) -> str | None:
-        """What the span says of its failure: its exception, its status, or the type of the error; None where none."""
+        """The error message of a failed span: its exception, status or error type. None if it did not fail."""
         kind = self.attributes.get("error.type")
         if not self.failed and not kind:
             return None
-        told = [attributes.get("exception.message") for name, attributes in self.events if name == "exception"]
-        return str(next((one for one in (*reversed(told), self.status, kind) if one), "error"))
+        exceptions = [attributes.get("exception.message") for name, attributes in self.events if name == "exception"]
+        return str(next((one for one in (*reversed(exceptions), self.status, kind) if one), "error"))
 
 
 @dataclass(frozen=True)
 class Resource:
-    """The attributes of what sent the spans of one group."""
+    """The attributes of the resource that sent a group of spans."""
 
     group: str
     attributes: Mapping[str, Any]
 
 
-def spans_of(value: Any, group: str = "1") -> Iterator[tuple[str, Mapping[str, Any]] | Resource]:
-    """The spans of a value as they stand there, each with its group."""
+def find_spans(value: Any, group: str = "1") -> Iterator[tuple[str, Mapping[str, Any]] | Resource]:
+    """Find the raw spans in a value, each with its group, after the resource of the group."""
     if isinstance(value, list):
         for number, one in enumerate(value):
-            yield from spans_of(one, f"{group}.{number}")
+            yield from find_spans(one, f"{group}.{number}")
         return
     if not isinstance(value, dict):
-        raise RecordError(f"an object with 'resourceSpans', or a span, is an object, not {kind_of(value)}")
-    groups = _first(value, *GROUPS)
+        raise RecordError(f"expected a span or an object with 'resourceSpans', not {describe_type(value)}")
+    groups = first_of(value, *GROUPS)
     if groups is None:
-        if _first(value, "traceId", "trace_id", "context") is None:
-            raise RecordError(_no_span(value))
-        resource = value.get("resource")
-        if isinstance(resource, dict):
-            yield Resource(group, attributes_of(resource.get("attributes")))
+        if first_of(value, "traceId", "trace_id", "context") is None:
+            raise RecordError(_explain_no_spans(value))
+        yield from _resource_of(value, group)
         yield group, value
         return
     for number, one in enumerate(_objects(groups, "resourceSpans")):
         own = f"{group}.{number}"
-        resource = one.get("resource")
-        if isinstance(resource, dict):
-            yield Resource(own, attributes_of(resource.get("attributes")))
-        for scope in _objects(_first(one, *SCOPES) or [], "scopeSpans"):
+        yield from _resource_of(one, own)
+        for scope in _objects(first_of(one, *SCOPES) or [], "scopeSpans"):
             for span in _objects(scope.get("spans") or [], "spans"):
                 yield own, span
 
 
-def span_of(raw: Mapping[str, Any]) -> Span:
-    """A span; raises `RecordError` where it has no trace or a part of it is no part of a span."""
+def _resource_of(holder: Mapping[str, Any], group: str) -> Iterator[Resource]:
+    resource = holder.get("resource")
+    if isinstance(resource, dict):
+        yield Resource(group, attributes_of(resource.get("attributes")))
+
+
+def parse_span(raw: Mapping[str, Any]) -> Span:
+    """Parse a raw span. Raises `RecordError` if it has no trace id or is malformed."""
     context = raw.get("context")
     given = {**context, **raw} if isinstance(context, dict) else raw
-    trace = _id(_first(given, "traceId", "trace_id"))
+    trace = _id(first_of(given, "traceId", "trace_id"))
     if trace is None:
-        raise RecordError("a span has no 'traceId'; it is a text of 32 hexadecimal digits, or base64")
+        raise RecordError("a span has no 'traceId', which is 32 hexadecimal digits or base64")
     status = given.get("status") or {}
     if not isinstance(status, dict):
-        raise RecordError(f"the 'status' of a span is an object with 'code', not {kind_of(status)}")
-    code = _first(status, "code", "status_code", "statusCode")
+        raise RecordError(f"the 'status' of a span must be an object with 'code', not {describe_type(status)}")
+    code = first_of(status, "code", "status_code", "statusCode")
     return Span(
         trace,
         _text(given.get("name")),
-        _id(_first(given, "spanId", "span_id")),
-        _id(_first(given, "parentSpanId", "parent_span_id", "parentId", "parent_id")),
-        _time(_first(given, "startTimeUnixNano", "start_time_unix_nano", "startTime", "start_time")),
+        _id(first_of(given, "spanId", "span_id")),
+        _id(first_of(given, "parentSpanId", "parent_span_id", "parentId", "parent_id")),
+        _time(first_of(given, "startTimeUnixNano", "start_time_unix_nano", "startTime", "start_time")),
         attributes_of(given.get("attributes")),
         tuple(
             (_text(event.get("name")), attributes_of(event.get("attributes")))
             for event in _objects(given.get("events") or [], "events")
         ),
         code == 2 or (isinstance(code, str) and code.upper() in ("2", "ERROR", "STATUS_CODE_ERROR")),
-        _text(_first(status, "message", "description")),
+        _text(first_of(status, "message", "description")),
     )
 
 
 def attributes_of(given: Any) -> dict[str, Any]:
-    """Attributes as plain values: a list of keys and values of OTLP, or an object."""
+    """Attributes as a dict of plain values, from a list of OTLP key-value pairs or from an object."""
     if given is None:
         return {}
     if isinstance(given, dict):
         return dict(given)
-    made: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for one in _objects(given, "attributes"):
         if not isinstance(one.get("key"), str):
-            raise RecordError("an attribute is an object with 'key', a text, and 'value'")
-        made[one["key"]] = _plain(one.get("value"))
-    return made
+            raise RecordError("an attribute must be an object with a string 'key' and a 'value'")
+        attributes[one["key"]] = _plain_value(one.get("value"))
+    return attributes
 
 
-def _no_span(value: Mapping[str, Any]) -> str:
-    others = [name for name in _OTHERS if name in value]
+def _explain_no_spans(value: Mapping[str, Any]) -> str:
+    others = [name for name in _OTHER_SIGNALS if name in value]
     if others:
-        return f"'{others[0]}' holds no spans; nothing of it is read"
-    return "neither 'resourceSpans' nor, in a span of its own, 'traceId'"
+        return f"'{others[0]}' has no spans and is not read"
+    return "neither 'resourceSpans' nor the 'traceId' of a single span"
 
 
 def _objects(given: Any, what: str) -> Iterator[Mapping[str, Any]]:
     if not isinstance(given, list):
-        raise RecordError(f"'{what}' is a list, not {kind_of(given)}")
+        raise RecordError(f"'{what}' must be a list, not {describe_type(given)}")
     for one in given:
         if not isinstance(one, dict):
-            raise RecordError(f"'{what}' is a list of objects, and has {kind_of(one)} in it")
+            raise RecordError(f"'{what}' must be a list of objects, but contains {describe_type(one)}")
         yield one
 
 
-def _plain(value: Any) -> Any:
-    """The value of an attribute of OTLP: an object with one of `stringValue`, `intValue`, … ; empty, it is null."""
+def _plain_value(value: Any) -> Any:
+    """The value in an OTLP object such as `{"stringValue": …}` or `{"intValue": …}`; null if it is empty."""
     if not isinstance(value, dict):
         return value
     for name, one in value.items():
         if name in ("intValue", "int_value") and isinstance(one, str):
             return int(one) if re.fullmatch(r"-?\d{1,20}", one) else one
         if name in ("arrayValue", "array_value"):
-            return [_plain(item) for item in _values(one)]
+            return [_plain_value(item) for item in _values(one)]
         if name in ("kvlistValue", "kvlist_value"):
             return attributes_of(_values(one))
         if name.lower().replace("_", "") in ("stringvalue", "boolvalue", "doublevalue", "intvalue", "bytesvalue"):
@@ -159,12 +162,12 @@ def _values(given: Any) -> list[Any]:
     if values is None:
         return []
     if not isinstance(values, list):
-        raise RecordError(f"the 'values' of an attribute are a list, not {kind_of(values)}")
+        raise RecordError(f"the 'values' of an attribute must be a list, not {describe_type(values)}")
     return values
 
 
 def _id(given: Any) -> str | None:
-    """An id in hexadecimal digits, where it is one of OpenTelemetry."""
+    """An id of OpenTelemetry in hexadecimal; other ids stay as they are."""
     if given is None or given == "":
         return None
     text = given if isinstance(given, str) else str(given)
@@ -178,7 +181,7 @@ def _id(given: Any) -> str | None:
 
 
 def _time(given: Any) -> int:
-    """Nanoseconds; 0 where there is no time that can be read."""
+    """A time in nanoseconds; 0 if it is missing or malformed."""
     if isinstance(given, str) and not given.isdecimal():
         try:
             given = int(datetime.fromisoformat(given).timestamp() * 10**6) * 1000
@@ -188,18 +191,8 @@ def _time(given: Any) -> int:
         number = int(given)
     except (TypeError, ValueError, OverflowError):
         return 0
-    return max(-_LARGEST, min(_LARGEST, number))
-
-
-def _first(given: Mapping[str, Any], *names: str) -> Any:
-    return next((given[name] for name in names if given.get(name) is not None), None)
+    return max(-_MAX_TIME, min(_MAX_TIME, number))
 
 
 def _text(given: Any) -> str:
     return given if isinstance(given, str) else "" if given is None else str(given)
-
-
-def kind_of(value: Any) -> str:
-    """What a value of JSON is, in words."""
-    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
-    return names.get(type(value), "a number")

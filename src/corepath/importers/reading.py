@@ -1,4 +1,4 @@
-"""JSON files record by record: JSON lines, one JSON value, or a list of values."""
+"""Read JSON files record by record: JSON lines, one JSON value, or a list of values."""
 
 from __future__ import annotations
 
@@ -13,53 +13,56 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from corepath.errors import InputError, Problem
+from corepath.errors import InputError, Problem, RecordError
 from corepath.files.document import describe_json_error
-from corepath.importers.json_parts import PartError, parts
+from corepath.importers.json_parts import PartError, read_parts
 from corepath.values import parse_json
 
-_LOOKED_AT: Final = 4096
-"""Bytes at the start of a file that tell what it is."""
-_FIRST_LINES: Final = 3
-_MORE: Final = "not JSON: Extra data"
-_SIGNS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+_SAMPLE: Final = 4096
+"""Bytes at the start of a file that show whether it is text."""
+_SAMPLE_LINES: Final = 3
+_EXTRA_DATA: Final = "not JSON: Extra data"
+_BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+
+
+_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a record stands: a line of a file, and its number in a list, from 1, where it stands in one."""
+    """The position of a record: its line, and its number from 1 if it is in a list."""
 
     file: str
     line: int = 1
     number: int | None = None
 
     def problem(self, message: str) -> Problem:
-        """Something wrong with the record."""
+        """A problem with this record."""
         which = "" if self.number is None else f"record {self.number}: "
         return Problem(self.file, self.line, 1, which + message)
 
 
 @contextmanager
 def readable(path: Path) -> Iterator[tuple[Path, str]]:
-    """A file that can be read more than once, and its name: a pipe and the standard input, `-`, are copied first.
+    """A path that can be read more than once, and the name for messages. Pipes and standard input (`-`) are copied.
 
-    Raises `InputError` where there is no text to read.
+    Raises `InputError` if the file cannot be read or is not text.
     """
-    standard = str(path) == "-"
-    name = "<stdin>" if standard else str(path)
+    is_stdin = str(path) == "-"
+    name = "<stdin>" if is_stdin else str(path)
     try:
-        if path.is_file() and not standard:
-            _look_at(path, name)
+        if path.is_file() and not is_stdin:
+            _require_text(path, name)
             yield path, name
             return
-        given = nullcontext(sys.stdin.buffer) if standard else path.open("rb")
-        with TemporaryDirectory() as folder, given as read:
+        pipe = nullcontext(sys.stdin.buffer) if is_stdin else path.open("rb")
+        with TemporaryDirectory() as folder, pipe as source:
             copy = Path(folder, path.name)
-            with copy.open("wb") as write:
-                shutil.copyfileobj(read, write)
-            _look_at(copy, name)
+            with copy.open("wb") as target:
+                shutil.copyfileobj(source, target)
+            _require_text(copy, name)
             yield copy, name
     except FileNotFoundError:
         raise InputError([Problem(name, 1, 1, "no such file")]) from None
@@ -69,58 +72,70 @@ def readable(path: Path) -> Iterator[tuple[Path, str]]:
         raise InputError([Problem(name, 1, 1, f"cannot be read: {error.strerror}")]) from None
 
 
-def _look_at(file: Path, name: str) -> None:
+def _require_text(file: Path, name: str) -> None:
+    """Raise `InputError` if a file is empty, gzipped or UTF-16."""
     with file.open("rb") as read:
-        begin = read.read(_LOOKED_AT)
+        start = read.read(_SAMPLE)
     why = None
-    if not begin.strip() and len(begin) < _LOOKED_AT:
+    if not start.strip() and len(start) < _SAMPLE:
         why = "the file is empty"
-    elif begin.startswith(b"\x1f\x8b"):
+    elif start.startswith(b"\x1f\x8b"):
         why = "compressed with gzip; unpack it first"
-    elif begin.startswith((b"\xff\xfe", b"\xfe\xff")) or (begin[:4].isascii() and begin[:4].count(0) == 2):
+    elif start.startswith((b"\xff\xfe", b"\xfe\xff")) or (start[:4].isascii() and start[:4].count(0) == 2):
         why = "UTF-16; save it as UTF-8"
     if why is not None:
         raise InputError([Problem(name, 1, 1, why)])
 
 
-def records(file: Path, whole: Callable[[Any], bool]) -> Iterator[tuple[Place, Any]]:
-    """The records of a file with their places; a Problem in the place of one that cannot be read.
+def read_records(file: Path, is_record: Callable[[Any], bool]) -> Iterator[tuple[Place, Any]]:
+    """Read the records of a file with their places; one that cannot be parsed is a `Problem`.
 
-    `whole` says whether a value is one record; a list that is none is a list of records. A file of JSON lines is read
-    line by line, so that it may be larger than memory.
+    A list is a list of records unless `is_record` says it is a record itself. JSON lines are read line by line, so
+    such a file may be larger than memory.
     """
     name = str(file)
     try:
         if not is_lines(file):
-            yield from _all(name, file.read_bytes(), whole)
+            yield from _records_in(name, file.read_bytes(), is_record)
             return
         with file.open("rb") as read:
             for number, raw in enumerate(read, start=1):
                 if raw.strip():
                     place = Place(name, number)
-                    yield place, _value(place, raw.rstrip())
+                    yield place, _parse(place, raw.rstrip())
     except OSError as error:
         place = Place(name)
         yield place, place.problem(f"cannot be read: {error.strerror}")
 
 
+def try_record(place: Place, value: Any, read: Callable[[Any], Iterator[_Read]]) -> Iterator[_Read | Problem]:
+    """Read one record, turning a `RecordError` into a problem; a record that is a problem already is passed on."""
+    if isinstance(value, Problem):
+        yield value
+        return
+    try:
+        yield from read(value)
+    except RecordError as error:
+        yield place.problem(str(error))
+
+
 def is_lines(file: Path) -> bool:
-    """Whether each line is a JSON value of its own: the first, or another after one that is broken, not continued."""
+    """Whether a file is JSON lines: its first line is a value, or is broken and a later one is a value."""
     with file.open("rb") as read:
-        lines = list(islice((line for line in read if line.strip()), _FIRST_LINES))
-    if len(lines) < 2 or _stands_alone(lines[0]):
+        lines = list(islice((line for line in read if line.strip()), _SAMPLE_LINES))
+    if len(lines) < 2 or _is_json(lines[0]):
         return len(lines) > 1
     text, first = (b"".join(some).decode("utf-8-sig", "replace").strip() for some in (lines, lines[:1]))
     try:
         _, end = json.JSONDecoder(parse_int=str).raw_decode(text)
     except json.JSONDecodeError as error:
-        return error.pos < len(text) and any(map(_stands_alone, lines[1:]))
+        return error.pos < len(text) and any(map(_is_json, lines[1:]))
     except RecursionError:
-        return any(map(_stands_alone, lines[1:]))
+        return any(map(_is_json, lines[1:]))
     return end <= len(first)
 
 
-def _stands_alone(line: bytes) -> bool:
+def _is_json(line: bytes) -> bool:
     try:
         parse_json(line.decode("utf-8-sig"), stored=True)
     except ValueError:
@@ -128,14 +143,15 @@ def _stands_alone(line: bytes) -> bool:
     return True
 
 
-def _all(name: str, raw: bytes, whole: Callable[[Any], bool]) -> Iterator[tuple[Place, Any]]:
+def _records_in(name: str, raw: bytes, is_record: Callable[[Any], bool]) -> Iterator[tuple[Place, Any]]:
+    """The records of a file that is not JSON lines; of a broken file, those before the error."""
     place = Place(name)
-    value = _value(place, raw)
-    if isinstance(value, Problem) and value.message == _MORE:
-        yield from _one_after_another(name, raw.decode("utf-8-sig"))
+    value = _parse(place, raw)
+    if isinstance(value, Problem) and value.message == _EXTRA_DATA:
+        yield from _concatenated(name, raw.decode("utf-8-sig"))
         return
-    kept = before_the_fault(raw) if isinstance(value, Problem) else value
-    if isinstance(kept, list) and not whole(kept):
+    kept = recover_json(raw) if isinstance(value, Problem) else value
+    if isinstance(kept, list) and not is_record(kept):
         for number, one in enumerate(kept, start=1):
             yield Place(name, 1, number), one
     elif not isinstance(value, Problem):
@@ -144,20 +160,20 @@ def _all(name: str, raw: bytes, whole: Callable[[Any], bool]) -> Iterator[tuple[
         yield place, value
 
 
-def _one_after_another(name: str, text: str) -> Iterator[tuple[Place, Any]]:
-    """The values of a file that has more than one, each over several lines."""
+def _concatenated(name: str, text: str) -> Iterator[tuple[Place, Any]]:
+    """The values of a file that has several, each spread over lines."""
     try:
-        for _, line, value in parts(io.StringIO(text), lambda _: False):
+        for _, line, value in read_parts(io.StringIO(text), lambda _: False):
             yield Place(name, line), value
     except PartError as error:
         place = Place(name, error.line)
         yield place, place.problem(str(error))
 
 
-def before_the_fault(raw: bytes) -> Any:
-    """What a broken file holds before its fault: a list, or an object with lists, of the items that are whole.
+def recover_json(raw: bytes) -> Any:
+    """Parse a broken JSON file up to its error: the list, or the object of lists, with the items that are complete.
 
-    None where that is nothing. A list that is one record is then a part of it, which is for the caller to refuse.
+    None if there are none. Where a list is one record, the result is only part of it, and the caller has to refuse it.
     """
     text = raw.decode("utf-8-sig", "replace")
     try:
@@ -168,21 +184,22 @@ def before_the_fault(raw: bytes) -> Any:
         return None
     closers: list[str] = []
     end, closing = 0, ""
-    for sign in _SIGNS.finditer(text):
-        if sign[0] in "[{":
-            closers.append("]" if sign[0] == "[" else "}")
-        elif sign[0] in "]}":
-            if not closers or closers.pop() != sign[0]:
+    for bracket in _BRACKETS.finditer(text):
+        if bracket[0] in "[{":
+            closers.append("]" if bracket[0] == "[" else "}")
+        elif bracket[0] in "]}":
+            if not closers or closers.pop() != bracket[0]:
                 break
             if closers in (["]"], ["}", "]"]):
-                end, closing = sign.end(), "".join(reversed(closers))
+                end, closing = bracket.end(), "".join(reversed(closers))
     try:
         return parse_json(text[:end] + closing, stored=True) if end else None
     except ValueError:
         return None
 
 
-def _value(place: Place, raw: bytes) -> Any:
+def _parse(place: Place, raw: bytes) -> Any:
+    """The JSON value of a record, or a `Problem`."""
     try:
         return parse_json(raw.decode("utf-8-sig"), stored=True)
     except UnicodeDecodeError as error:

@@ -1,30 +1,31 @@
-"""Files of OTLP JSON span by span, of any size: a line, or a file that is one value, may be larger than memory."""
+"""Read OTLP JSON files span by span. The file, and even a single line of it, may be larger than memory."""
 
 from __future__ import annotations
 
 import codecs
 import io
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from corepath.errors import Problem, RecordError
 from corepath.files.document import describe_json_error
-from corepath.importers.json_parts import PartError, Text, parts
+from corepath.importers.content import describe_type
+from corepath.importers.json_parts import PartError, Text, read_parts
 from corepath.importers.json_parts import Path as PartPath
-from corepath.importers.otlp import GROUPS, SCOPES, Resource, Span, attributes_of, kind_of, span_of, spans_of
+from corepath.importers.otlp import GROUPS, SCOPES, Resource, Span, attributes_of, find_spans, parse_span
 from corepath.values import parse_json
 
 LONGEST_LINE: Final = 8 * 2**20
-"""Bytes of a line that is read at once; a longer one is read part by part."""
+"""The most bytes of a line that is parsed at once; longer lines are parsed part by part."""
 
-_INTO: Final = ((), *((group,) for group in GROUPS), *((group, scope) for group in GROUPS for scope in SCOPES))
+_CONTAINERS: Final = ((), *((group,) for group in GROUPS), *((group, scope) for group in GROUPS for scope in SCOPES))
 
 
 @dataclass(frozen=True)
 class Found:
-    """A span and its place: its line, and the group that it stands in."""
+    """A span, with its line and its group, the spans that share a resource."""
 
     span: Span
     line: int
@@ -32,7 +33,7 @@ class Found:
 
 
 def read_spans(file: Path) -> Iterator[Found | Resource | Problem]:
-    """What a file holds, in its order; a Problem for what cannot be read."""
+    """Read the spans and resources of a file in order, with a problem for each that is malformed."""
     name = str(file)
     try:
         with file.open("rb") as read:
@@ -42,29 +43,29 @@ def read_spans(file: Path) -> Iterator[Found | Resource | Problem]:
 
 
 def _lines(name: str, read: io.BufferedReader) -> Iterator[Found | Resource | Problem]:
-    """Line by line, a very long line part by part; where the first is no value of its own, the whole file so."""
-    number, begun = 0, False
+    """Read line by line. Very long lines, or the whole file if the first line is not JSON, are read in parts."""
+    number, started = 0, False
     while line := read.readline(LONGEST_LINE):
         number += 1
         whole = line.endswith(b"\n") or len(line) < LONGEST_LINE
-        value = _parsed(line) if whole and line.strip() else None
+        value = _parse(line) if whole and line.strip() else None
         if not whole:
-            rest = _Line(read, line)
-            yield from _part_by_part(name, _Decoded(rest.read), number)
-            rest.pass_over()
-        elif isinstance(value, ValueError) and not begun and read.peek(1):
+            rest = _LineReader(read, line)
+            yield from _read_in_parts(name, _Decoder(rest.read), number)
+            rest.skip()
+        elif isinstance(value, ValueError) and not started and read.peek(1):
             read.seek(-len(line), io.SEEK_CUR)
-            yield from _part_by_part(name, _Decoded(read.read), number)
+            yield from _read_in_parts(name, _Decoder(read.read), number)
             return
         elif isinstance(value, ValueError):
             yield Problem(name, number, 1, f"not JSON: {describe_json_error(value)}")
         elif line.strip():
-            yield from _all(name, number, value)
-        begun = begun or bool(line.strip())
+            yield from _read_value(name, number, value)
+        started = started or bool(line.strip())
 
 
-class _Line:
-    """What is left of a line whose beginning was read."""
+class _LineReader:
+    """Reads a line whose start was read already."""
 
     def __init__(self, read: io.BufferedReader, begin: bytes) -> None:
         self._read, self._begin, self._ended = read, begin, False
@@ -76,14 +77,14 @@ class _Line:
             self._ended = raw.endswith(b"\n") or len(raw) < size
         return raw
 
-    def pass_over(self) -> None:
-        """Go to its end."""
+    def skip(self) -> None:
+        """Go to the end of the line."""
         while not self._ended:
             self.read(LONGEST_LINE)
 
 
-class _Decoded:
-    """Bytes as text."""
+class _Decoder:
+    """Reads bytes as UTF-8 text."""
 
     def __init__(self, read: Callable[[int], bytes]) -> None:
         self._read = read
@@ -96,7 +97,8 @@ class _Decoded:
         return self._decoder.decode(b"", final=True)
 
 
-def _parsed(line: bytes) -> Any:
+def _parse(line: bytes) -> Any:
+    """The JSON value of a line, or a `ValueError`."""
     try:
         return parse_json(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -105,49 +107,66 @@ def _parsed(line: bytes) -> Any:
         return error
 
 
-def _all(name: str, line: int, value: Any) -> Iterator[Found | Resource | Problem]:
+def _read_value(name: str, line: int, value: Any) -> Iterator[Found | Resource | Problem]:
     try:
-        for one in spans_of(value, str(line)):
-            yield one if isinstance(one, Resource) else _found(name, line, *one)
+        for one in find_spans(value, str(line)):
+            yield one if isinstance(one, Resource) else _try_span(name, line, *one)
     except RecordError as error:
         yield Problem(name, line, 1, str(error))
 
 
-def _found(name: str, line: int, group: str, raw: Mapping[str, Any]) -> Found | Problem:
+def _try_span(name: str, line: int, group: str, raw: Mapping[str, Any]) -> Found | Problem:
     try:
-        return Found(span_of(raw), line, group)
+        return Found(parse_span(raw), line, group)
     except RecordError as error:
         which = raw.get("spanId") or raw.get("name")
         return Problem(name, line, 1, f"span {which!s:.60}: {error}" if which else str(error))
 
 
-def _part_by_part(name: str, read: Text, first: int) -> Iterator[Found | Resource | Problem]:
-    """Spans, resources, and objects that stand outside both, of what is too large or too spread to be a line."""
-    loose: dict[str, Any] = {}
-    at: PartPath = ()
-    holds_groups: PartPath = ()
-    line = first
+def _read_in_parts(name: str, text: Text, first_line: int) -> Iterator[Found | Resource | Problem]:
+    """Read the spans and resources in a text that is too large, or spread over too many lines, to be parsed at once."""
+    single = _SingleSpan(())
+    groups_path: PartPath = ()
+    line = first_line
     try:
-        for path, place, value in parts(read, _goes_on):
-            line = first + place - 1
+        for path, part_line, value in read_parts(text, _enter):
+            line = first_line + part_line - 1
             names = [one for one in path if isinstance(one, str)]
-            if names[:1] and names[0] not in GROUPS:
-                if loose and path[:-1] != at and at != holds_groups:
-                    yield from _all(name, line, loose)
-                loose = {} if path[:-1] != at else loose
-                at, loose[names[0]] = path[:-1], value
+            if names and names[0] not in GROUPS:
+                if path[:-1] != single.path:
+                    yield from single.read(name, line, groups_path)
+                    single = _SingleSpan(path[:-1])
+                single.fields[names[0]] = value
                 continue
-            holds_groups = path[: path.index(names[0])] if names else holds_groups
-            if names[1:] == ["resource"] and isinstance(value, dict):
-                yield from _resource(name, line, _group(path), value)
-            elif names[-1:] == ["spans"] and isinstance(value, dict):
-                yield _found(name, line, _group(path), value)
-            elif not names or names[-1] in (*GROUPS, *SCOPES, "spans"):
-                yield Problem(name, line, 1, f"not OTLP: {kind_of(value)} where an object or a list of spans is due")
+            groups_path = path[: path.index(names[0])] if names else groups_path
+            yield from _read_part(name, line, path, value)
     except PartError as error:
-        yield Problem(name, first + error.line - 1, 1, str(error))
-    if loose and at != holds_groups:
-        yield from _all(name, line, loose)
+        yield Problem(name, first_line + error.line - 1, 1, str(error))
+    yield from single.read(name, line, groups_path)
+
+
+@dataclass(frozen=True)
+class _SingleSpan:
+    """The fields of an object that is a span of its own, outside `resourceSpans`."""
+
+    path: PartPath
+    fields: dict[str, Any] = field(default_factory=dict)
+
+    def read(self, name: str, line: int, groups_path: PartPath) -> Iterator[Found | Resource | Problem]:
+        """Read the span, unless these are only other fields of an object with `resourceSpans`."""
+        if self.fields and self.path != groups_path:
+            yield from _read_value(name, line, self.fields)
+
+
+def _read_part(name: str, line: int, path: PartPath, value: Any) -> Iterator[Found | Resource | Problem]:
+    """Read a part of `resourceSpans`: a span or a resource. Other fields are ignored."""
+    names = [one for one in path if isinstance(one, str)]
+    if names[1:] == ["resource"] and isinstance(value, dict):
+        yield from _resource(name, line, _group(path), value)
+    elif names[-1:] == ["spans"] and isinstance(value, dict):
+        yield _try_span(name, line, _group(path), value)
+    elif not names or names[-1] in (*GROUPS, *SCOPES, "spans"):
+        yield Problem(name, line, 1, f"not OTLP: {describe_type(value)} instead of an object or a list of spans")
 
 
 def _resource(name: str, line: int, group: str, value: Mapping[str, Any]) -> Iterator[Resource | Problem]:
@@ -157,13 +176,14 @@ def _resource(name: str, line: int, group: str, value: Mapping[str, Any]) -> Ite
         yield Problem(name, line, 1, str(error))
 
 
-def _goes_on(path: PartPath) -> bool:
+def _enter(path: PartPath) -> bool:
+    """Enter everything down to single spans."""
     names = tuple(one for one in path if isinstance(one, str))
-    return names in _INTO or (names[:-1] in _INTO and len(names) == 3 and path[-1] == "spans")
+    return names in _CONTAINERS or (names[:-1] in _CONTAINERS and len(names) == 3 and path[-1] == "spans")
 
 
 def _group(path: PartPath) -> str:
-    """The numbers on the way to the object that holds a resource and its spans."""
+    """The id of the group that a part belongs to: the list indexes on the path to it."""
     numbers: list[str] = []
     for one in path:
         if isinstance(one, int):

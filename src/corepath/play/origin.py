@@ -1,6 +1,6 @@
-"""What corepath says of an episode in the formats of others, under a key of its own, and reads back from there.
+"""What corepath records about an episode inside files of other formats, so that importing restores the episode.
 
-Somebody else's trace may have a `task` or a `seed` too; only what stands under this key is ours.
+It all goes under one key, since a trace of another tool may have a `task` or a `seed` of its own.
 """
 
 from __future__ import annotations
@@ -20,44 +20,44 @@ from corepath.task import Task
 
 KEY: Final = "corepath"
 EPISODE: Final = "episode"
-"""Where under it a log of Inspect has the whole episode, as text: of other values Inspect leaves out what is null."""
+"""The key under `KEY` where an Inspect log has the whole episode. It is text, because Inspect drops null values."""
 
 
 def origin(episode: Episode) -> dict[str, Any]:
-    """All that is recorded of an episode but its calls and messages, which stand where the format has them."""
+    """Everything recorded about an episode except calls and messages, which have their place in the other format."""
     record: dict[str, Any] = json.loads(episode_json(episode))
     return {name: value for name, value in record.items() if name not in ("calls", "messages")}
 
 
 def identity(task: Task, seed: int, scoring: Scoring) -> dict[str, Any]:
-    """What is said of every episode of a task, before one is played."""
+    """The part of the origin that is known before an episode is played."""
     return {"task": task.id, "seed": seed, "fingerprint": fingerprint(task), "scoring": scoring.recorded}
 
 
 def origin_in(value: Any) -> Mapping[str, Any] | None:
-    """What corepath said of an episode in an object; None where it said nothing."""
-    said = value.get(KEY) if isinstance(value, Mapping) else None
-    return said if _is_ours(said) else None
+    """The origin that corepath wrote into an object; None if there is none."""
+    recorded = value.get(KEY) if isinstance(value, Mapping) else None
+    return recorded if _is_origin(recorded) else None
 
 
-def restore(episode: Episode, said: Mapping[str, Any] | None) -> Episode:
-    """The imported episode with all that corepath said of it. Raises `RecordError` where that cannot be read."""
-    if said is None:
+def restore(episode: Episode, recorded: Mapping[str, Any] | None) -> Episode:
+    """Complete an imported episode with its recorded origin. Raises `RecordError` if that is malformed."""
+    if recorded is None:
         return episode
-    line = next(read_episodes(KEY, BytesIO(json.dumps({"calls": [], **said}).encode())))
+    line = next(read_episodes(KEY, BytesIO(json.dumps({"calls": [], **recorded}).encode())))
     if line.episode is None:
-        raise RecordError(f"what stands under '{KEY}' cannot be read: {line.problem.message if line.problem else ''}")
+        raise RecordError(f"the value under '{KEY}' cannot be read: {line.problem.message if line.problem else ''}")
     known = line.episode
     return replace(
         known,
-        calls=known.calls if "calls" in said else episode.calls,
-        messages=known.messages if "messages" in said else episode.messages,
+        calls=known.calls if "calls" in recorded else episode.calls,
+        messages=known.messages if "messages" in recorded else episode.messages,
         agent=episode.agent if known.agent is None else known.agent,
-        epoch=known.epoch if "epoch" in said else episode.epoch,
+        epoch=known.epoch if "epoch" in recorded else episode.epoch,
         answer=episode.answer if known.answer is None else known.answer,
         **typed_fields({**free_record(episode), **free_record(known)}),
     )
 
 
-def _is_ours(said: Any) -> TypeGuard[Mapping[str, Any]]:
-    return isinstance(said, Mapping) and "task" in said
+def _is_origin(value: Any) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(value, Mapping) and "task" in value

@@ -1,19 +1,20 @@
-"""corepath's own episodes: a file of them passes through as it is."""
+"""Episodes that corepath itself wrote, read back unchanged."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 from io import BytesIO
-from typing import Any
+from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
 from corepath.files.episodes import read_episodes
+from corepath.importers.format import record_format
 
 
-def fits(value: Any) -> str | None:
-    """Why a record is not of this format; None where it is."""
+def mismatch(value: Any) -> str | None:
+    """Why a record is not in this format; None if it is."""
     if not isinstance(value, Mapping):
         return "no object with 'task' and 'calls'"
     if not isinstance(value.get("task"), str) or not isinstance(value.get("calls"), list):
@@ -23,9 +24,17 @@ def fits(value: Any) -> str | None:
     return None
 
 
-def episodes(value: Any) -> Iterator[Episode]:
-    """The episode of a record."""
+def read_record(value: Any) -> Iterator[Episode]:
+    """Read the episode of a record."""
     for line in read_episodes("episode", BytesIO(json.dumps(value).encode())):
         if line.episode is None:
             raise RecordError(line.problem.message if line.problem else "no episode")
         yield line.episode
+
+
+FORMAT: Final = record_format(
+    "corepath",
+    "what the episode records",
+    mismatch,
+    read_record,
+)

@@ -1,11 +1,8 @@
 """Messages of pydantic-ai as `ModelMessagesTypeAdapter` writes them: a list, alone or under `messages`.
 
-An error is a `retry-prompt` for a tool, a `tool-return` whose `outcome` is failed, retried or denied, and one that says
-that the tool was not executed. A call that was interrupted has no answer.
-
-Calls of an output tool are no calls: what they hold is the agent's answer. It is a tool that was answered with "Final
-result processed."; where a tool never returned anything, one whose name is or begins with `final_result`. Prompts,
-thinking and settings are left out.
+An interrupted call has no answer. A call of an output tool is the agent's answer and not a call. An output tool is one
+that was answered with "Final result processed."; or, if it was never answered, one whose name is or begins with
+`final_result`. Prompts, thinking and settings are left out.
 """
 
 from __future__ import annotations
@@ -16,7 +13,9 @@ from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
-from corepath.importers.messages import Conversation, metadata_of, objects, result_value
+from corepath.importers.content import metadata_of, objects, parse_result
+from corepath.importers.format import record_format
+from corepath.importers.transcript import Transcript
 from corepath.notation.call import UNANSWERED
 from corepath.values import arguments_of
 
@@ -32,38 +31,40 @@ OUTPUT_NOT_USED: Final = ("Output tool not used", "Result tool not used")
 _IDENTIFY: Final = ("run_id", "conversation_id", "provider_name")
 
 
-def fits(value: Any) -> str | None:
-    """Why a record is not of this format; None where it is."""
+def mismatch(value: Any) -> str | None:
+    """Why a record is not in this format; None if it is."""
     messages = _messages(value)
     if not messages:
         return "no list of messages, nor an object that has one under 'messages'"
-    if not any(_is_ours(one) for one in messages):
-        return "no message of it has the 'kind' request or response, and 'parts' with a 'part_kind'"
+    if not any(_is_message(one) for one in messages):
+        return "no message has the 'kind' request or response, and 'parts' with a 'part_kind'"
     return None
 
 
-def episodes(value: Any) -> Iterator[Episode]:
-    """The episode of a record."""
+def read_record(value: Any) -> Iterator[Episode]:
+    """Read the episode of a record."""
     messages = _messages(value)
     if not messages:
-        raise RecordError(str(fits(value)))
+        raise RecordError(str(mismatch(value)))
     read = [(message, list(objects(message.get("parts"), "parts"))) for message in objects(messages, "messages")]
     outputs = _Outputs([part for _, parts in read for part in parts])
-    made = Conversation()
+    transcript = Transcript()
     for message, parts in read:
         if message.get("kind") == "response":
-            made.next_turn()
-            _read_response(made, parts, outputs)
+            transcript.start_turn()
+            _read_response(transcript, parts, outputs)
         elif message.get("kind") == "request":
             for part in parts:
-                _read_answer(made, part, outputs)
+                _read_answer(transcript, part, outputs)
         else:
-            raise RecordError(f"the 'kind' of a message is request or response, not {str(message.get('kind'))[:60]!r}")
-    yield made.episode(agent=_first(messages, "model_name"), metadata=_metadata(value, messages))
+            raise RecordError(
+                f"the 'kind' of a message must be request or response, not {str(message.get('kind'))[:60]!r}"
+            )
+    yield transcript.to_episode(agent=_first(messages, "model_name"), metadata=_metadata(value, messages))
 
 
 class _Outputs:
-    """Which tools take the agent's output rather than do something."""
+    """Tells output tools, which take the agent's answer, from other tools."""
 
     def __init__(self, parts: list[Mapping[str, Any]]) -> None:
         returns = [part for part in parts if _kind(part) == RETURN and isinstance(part.get("content"), str)]
@@ -71,49 +72,52 @@ class _Outputs:
         self._returned = {str(part.get("tool_name")) for part in parts if _kind(part) == RETURN}
         self._unused = {str(part.get("tool_call_id")) for part in returns if _starts(part, *OUTPUT_NOT_USED)}
 
-    def takes(self, part: Mapping[str, Any]) -> bool:
+    def is_output(self, part: Mapping[str, Any]) -> bool:
+        """Whether a part calls or answers an output tool."""
         tool = str(part.get("tool_name"))
         named = tool == OUTPUT_TOOL or tool.startswith(f"{OUTPUT_TOOL}_")
         return tool in self._tools or (named and tool not in self._returned)
 
-    def used(self, part: Mapping[str, Any]) -> bool:
+    def is_used(self, part: Mapping[str, Any]) -> bool:
+        """Whether the output of a call was accepted."""
         return str(part.get("tool_call_id")) not in self._unused
 
 
-def _read_response(made: Conversation, parts: list[Mapping[str, Any]], outputs: _Outputs) -> None:
-    """What the agent said and called, in its order; its output last, whatever it called beside."""
-    said: list[Any] = []
+def _read_response(transcript: Transcript, parts: list[Mapping[str, Any]], outputs: _Outputs) -> None:
+    """Add the texts and calls of a response in order, and its output last."""
+    answers: list[Any] = []
     for is_text, group in groupby(parts, key=lambda part: _kind(part) in ("text", "speech")):
         if is_text:
-            made.said("".join(str(part.get("content") or part.get("transcript") or "") for part in group))
+            transcript.add_text("".join(str(part.get("content") or part.get("transcript") or "") for part in group))
             continue
         for part in group:
             if not _kind(part).endswith(CALL):
-                _read_answer(made, part, outputs)
-            elif not outputs.takes(part):
+                _read_answer(transcript, part, outputs)
+            elif not outputs.is_output(part):
                 native = {} if _kind(part) == CALL else {"type": _kind(part)}
-                made.call(part.get("tool_name"), part.get("args"), part.get("tool_call_id"), **native)
-            elif outputs.used(part):
-                said.append(arguments_of(part.get("args")))
-    for output in said:
-        made.said(output)
+                transcript.add_call(part.get("tool_name"), part.get("args"), part.get("tool_call_id"), **native)
+            elif outputs.is_used(part):
+                answers.append(arguments_of(part.get("args")))
+    for answer in answers:
+        transcript.add_text(answer)
 
 
-def _read_answer(made: Conversation, part: Mapping[str, Any], outputs: _Outputs) -> None:
+def _read_answer(transcript: Transcript, part: Mapping[str, Any], outputs: _Outputs) -> None:
+    """Add the answer to a call; other parts are ignored."""
     kind, content = _kind(part), part.get("content")
     retry = kind == RETRY and part.get("tool_name") is not None
-    if not (retry or kind.endswith(RETURN)) or outputs.takes(part):
+    if not (retry or kind.endswith(RETURN)) or outputs.is_output(part):
         return
     if not part.get("tool_call_id"):
         raise RecordError(f"a part of the kind {kind[:60]!r} needs the 'tool_call_id' of the call that it answers")
     outcome = part.get("outcome")
     extra = {} if outcome in (None, "success") else {"outcome": outcome}
     if outcome == "interrupted":
-        made.result(part["tool_call_id"], UNANSWERED, **extra)
+        transcript.add_result(part["tool_call_id"], UNANSWERED, **extra)
     elif retry or outcome in ERRORS or _starts(part, NOT_EXECUTED):
-        made.result(part["tool_call_id"], content, error=True, **extra)
+        transcript.add_result(part["tool_call_id"], content, error=True, **extra)
     else:
-        made.result(part["tool_call_id"], result_value(content), **extra)
+        transcript.add_result(part["tool_call_id"], parse_result(content), **extra)
 
 
 def _kind(part: Mapping[str, Any]) -> str:
@@ -131,7 +135,7 @@ def _messages(value: Any) -> list[Any] | None:
     return value if isinstance(value, list) else None
 
 
-def _is_ours(message: Any) -> bool:
+def _is_message(message: Any) -> bool:
     if not isinstance(message, Mapping) or message.get("kind") not in ("request", "response"):
         return False
     parts = message.get("parts")
@@ -143,10 +147,18 @@ def _first(messages: list[Any], name: str) -> Any:
 
 
 def _metadata(value: Any, messages: list[Any]) -> dict[str, Any] | None:
-    """What identifies the run: fields and metadata of its messages, and what stands beside them."""
+    """What identifies the run: the ids and metadata of its messages, and the other fields of the record."""
     found = {name: _first(messages, name) for name in _IDENTIFY}
     kept = {name: value for name, value in found.items() if value is not None}
     for message in messages:
         if isinstance(message.get("metadata"), Mapping):
             kept |= message["metadata"]
     return {**kept, **(metadata_of(value, "messages") or {})} or None
+
+
+FORMAT: Final = record_format(
+    "pydantic-ai",
+    "a `retry-prompt` for a tool; a `tool-return` that failed, was retried or denied, or was not executed",
+    mismatch,
+    read_record,
+)

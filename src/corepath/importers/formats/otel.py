@@ -1,30 +1,25 @@
-"""OpenTelemetry GenAI spans as OTLP JSON: `gen_ai.*` attributes, and the events of the older conventions.
+"""OpenTelemetry GenAI spans as OTLP JSON: `gen_ai.*` attributes, and the events of older conventions.
 
-An error is a tool span (`execute_tool`) whose status is ERROR or that has an `error.type`; where there is no tool span,
-a tool's message that is marked with `is_error`, or whose status is "error". Of a request for several choices, the first
-counts. Message attributes that were cut and can no longer be read are errors where they hold what the model said, and
-are listed under `unread` where they hold what it was sent.
+Only the first choice of a response is read. Truncated message attributes are an error of the trace if they hold the
+output of the model, and are listed under `unread` if they hold its input.
 
-A call of which neither a chat span nor a tool span recorded the arguments is an error of the trace; an instrumentation
-leaves them out unless it is told to capture content. Where a chat span has other content, a call in it that has no
-arguments was made without any.
+A call whose arguments were recorded neither by a chat span nor by a tool span is an error of the trace, because
+instrumentations omit them unless they capture content. If a chat span has other content, a call in it without arguments
+really had none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
-from corepath.episode import Episode
-from corepath.errors import Problem, RecordError
-from corepath.importers.flat_attributes import tree
-from corepath.importers.messages import result_value, text_of
+from corepath.errors import RecordError
+from corepath.importers.content import first_of, parse_result, text_of
+from corepath.importers.flat_attributes import nest
 from corepath.importers.otlp import Span
-from corepath.importers.span_files import read_spans
-from corepath.importers.span_messages import Answered, Asked, Chat, Message, Ran, read_json
-from corepath.importers.spans import Convention, episodes_of, found_in, stream_of, why_not
+from corepath.importers.span_content import Chat, ChatAnswer, ChatCall, ChatMessage, ToolRun, read_json
+from corepath.importers.spans import Convention, span_format
 from corepath.notation.call import UNANSWERED
 
 _KINDS: Final = {
@@ -37,35 +32,12 @@ _CALLS: Final = ("tool_call", "tool_use", "function_call", "server_tool_call", "
 _ANSWERS: Final = ("tool_call_response", "tool_result", "server_tool_call_response", "function_call_output")
 
 
-def fits(value: Any) -> str | None:
-    """Why a record is not of this format; None where it is."""
-    try:
-        return why_not(found_in(value), CONVENTION)
-    except RecordError as error:
-        return str(error)
-
-
-def episodes(value: Any) -> Iterator[Episode]:
-    """The episodes of a record, one a trace."""
-    return episodes_of(value, CONVENTION)
-
-
-def fits_file(file: Path) -> str | None:
-    """Why a file is not of this format; None where it is."""
-    return why_not(read_spans(file), CONVENTION)
-
-
-def stream(file: Path) -> Iterator[Episode | Problem]:
-    """The episodes of a file, which may be larger than memory."""
-    return stream_of(file, CONVENTION)
-
-
 def _kind(span: Span) -> str | None:
     attributes = span.attributes
     if attributes.get("logfire.span_type") == "pending_span":
-        return None  # it announces a span that comes whole later
+        return None  # only announces a span that is sent again when it ends
     if attributes.get("gen_ai.tool.name") == "(merged tools)":
-        return None  # so Google's ADK sums up calls made together, each of which has its own span
+        return None  # Google's ADK: a summary of parallel calls, which have spans of their own
     operation = attributes.get("gen_ai.operation.name")
     if isinstance(operation, str):
         return _KINDS.get(operation)
@@ -85,29 +57,29 @@ def _chat(span: Span) -> Chat:
         sent, unread = [], (str(error),)
     said = _messages(span, "gen_ai.output.messages") or _old_messages(span, choices=True)
     if not said and _kind(span) == "agent":
-        sent, said = _of_agent(span)
+        sent, said = _agent_messages(span)
     if (attributes.get("gen_ai.request.choice.count") or 1) != 1:
         said = said[:1]
     model = attributes.get("gen_ai.request.model") or attributes.get("gen_ai.response.model")
     if any(map(_has_content, (*sent, *said))):
-        sent, said = [_completed(one) for one in sent], [_completed(one) for one in said]
+        sent, said = [_fill_missing(one) for one in sent], [_fill_missing(one) for one in said]
     return Chat(tuple(sent), tuple(said), model, unread)
 
 
-def _has_content(message: Message) -> bool:
+def _has_content(message: ChatMessage) -> bool:
     values = [*(call.arguments for call in message.calls), *(answer.value for answer in message.answers)]
     return bool(message.text) or any(value is not UNANSWERED for value in values)
 
 
-def _completed(message: Message) -> Message:
-    """A message of a span that captures content: what it leaves out is not there."""
+def _fill_missing(message: ChatMessage) -> ChatMessage:
+    """A message of a span that captures content: values that are not recorded are null."""
     calls = [replace(one, arguments=None) if one.arguments is UNANSWERED else one for one in message.calls]
     answers = [replace(one, value=None) if one.value is UNANSWERED else one for one in message.answers]
     return replace(message, calls=tuple(calls), answers=tuple(answers))
 
 
-def _messages(span: Span, name: str) -> list[Message]:
-    """The messages of an attribute of the span, or of an event with all its details."""
+def _messages(span: Span, name: str) -> list[ChatMessage]:
+    """The messages in an attribute of the span, or of its event with the details of the operation."""
     given = span.attributes.get(name)
     for event, attributes in span.events:
         if given is None and event == _DETAILS:
@@ -116,34 +88,44 @@ def _messages(span: Span, name: str) -> list[Message]:
     return [] if given is None else [_message(one) for one in _list(given, name)]
 
 
-def _of_agent(span: Span) -> tuple[list[Message], list[Message]]:
-    """The messages of an agent's span: what stands up to the last words of the user, and what the agent did then."""
+def _agent_messages(span: Span) -> tuple[list[ChatMessage], list[ChatMessage]]:
+    """The messages of an agent span: those up to the user's last message, and those of the agent after it."""
     name = "pydantic_ai.all_messages"
     all_ = _messages(span, name) or _messages(span, "gen_ai.input.messages")
-    last = max((n for n, message in enumerate(all_) if message.of_user), default=-1)
+    last = max((n for n, message in enumerate(all_) if message.is_by_user), default=-1)
     return all_[: last + 1], all_[last + 1 :]
 
 
-def _old_messages(span: Span, *, choices: bool) -> list[Message]:
-    """The messages of events, which may stand in an attribute too, or of attributes with numbers in their names."""
-    told = [(name, _body(attributes)) for name, attributes in span.events]
-    if isinstance(span.attributes.get("events"), (str, list)):
-        kept = _list(read_json(span.attributes["events"], "events"), "events")
-        told += [(str(one.get("event.name")), one) for one in kept]
-    made = []
-    for name, body in told:
-        if choices and name == "gen_ai.choice":
-            inner = result_value(body.get("message")) if _looks_json(body.get("message")) else body.get("message")
-            made.append(_message(inner if isinstance(inner, dict) else {**body, "content": inner}, "assistant"))
-        elif not choices and name in _ROLES:
-            made.append(_message(body, _ROLES[name]))
+def _old_messages(span: Span, *, choices: bool) -> list[ChatMessage]:
+    """The output (`choices`) or input messages in events, or in attributes with indexes in their names."""
+    events = list(_events(span))
+    if choices:
+        found = [_choice(body) for name, body in events if name == "gen_ai.choice"]
+    else:
+        found = [_message(body, _ROLES[name]) for name, body in events if name in _ROLES]
     role = "assistant" if choices else "user"
-    numbered = tree(span.attributes, "gen_ai.completion." if choices else "gen_ai.prompt.")
-    return made or [_message(one, role) for one in numbered.values() if isinstance(one, dict)]
+    numbered = nest(span.attributes, "gen_ai.completion." if choices else "gen_ai.prompt.")
+    return found or [_message(one, role) for one in numbered.values() if isinstance(one, dict)]
+
+
+def _events(span: Span) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The name and content of each event, including those in the attribute `events`."""
+    for name, attributes in span.events:
+        yield name, _body(attributes)
+    if isinstance(span.attributes.get("events"), (str, list)):
+        for one in _list(read_json(span.attributes["events"], "events"), "events"):
+            yield str(one.get("event.name")), one
+
+
+def _choice(body: Mapping[str, Any]) -> ChatMessage:
+    message = body.get("message")
+    if _looks_json(message):
+        message = parse_result(message)
+    return _message(message if isinstance(message, dict) else {**body, "content": message}, "assistant")
 
 
 def _body(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What an event says: in one text, or in attributes of its own."""
+    """The content of an event: JSON in one attribute, or the attributes themselves."""
     content = attributes.get("gen_ai.event.content")
     if content is None:
         return attributes
@@ -151,73 +133,84 @@ def _body(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
     return body if isinstance(body, dict) else {"content": body}
 
 
-def _message(raw: Mapping[str, Any], role: str = "") -> Message:
-    role = raw.get("role") if isinstance(raw.get("role"), str) else role  # type: ignore[assignment]
-    content = raw.get("parts", raw.get("content"))
-    if _looks_json(content) and isinstance(read := result_value(content), list) and _has_objects(read):
-        content = read
+def _message(raw: Mapping[str, Any], role: str = "") -> ChatMessage:
+    """Read a message; `role` is used if it does not name its own."""
+    given_role = raw.get("role")
+    role = given_role if isinstance(given_role, str) else role
+    content = _parse_parts(raw.get("parts", raw.get("content")))
     parts = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
-    calls = [_asked(one) for one in parts if one.get("type") in _CALLS or "toolUse" in one]
-    answers = [_answered(one) for one in parts if one.get("type") in _ANSWERS or "toolResult" in one]
-    for one in _tool_calls(raw.get("tool_calls")):
-        function = one.get("function")
-        told = function if isinstance(function, dict) else one
-        calls.append(Asked(told.get("name"), told.get("arguments", UNANSWERED), one.get("id")))
+    calls = [_call_part(one) for one in _select(parts, _CALLS, "toolUse")]
+    calls += _tool_calls(raw.get("tool_calls"))
+    answers = [_answer_part(one) for one in _select(parts, _ANSWERS, "toolResult")]
     text = _text(content)
     if role == "tool" and not answers:
         value = UNANSWERED if text is None else text
-        answers.append(Answered(raw.get("tool_call_id", raw.get("id")), value, _is_error(raw)))
-    return Message(role, text, tuple(calls), tuple(answers))
+        answers.append(ChatAnswer(raw.get("tool_call_id", raw.get("id")), value, _is_error(raw)))
+    return ChatMessage(role, text, tuple(calls), tuple(answers))
 
 
-def _tool_calls(given: Any) -> list[Mapping[str, Any]]:
+def _select(parts: list[dict[str, Any]], types: tuple[str, ...], field: str) -> list[dict[str, Any]]:
+    """The parts of these types, or with this field."""
+    return [one for one in parts if one.get("type") in types or field in one]
+
+
+def _parse_parts(content: Any) -> Any:
+    """Parse a content that is a list of parts as JSON text; other contents stay as they are."""
+    parsed = parse_result(content) if _looks_json(content) else None
+    return parsed if _has_objects(parsed) else content
+
+
+def _tool_calls(given: Any) -> list[ChatCall]:
+    """The calls in the field `tool_calls`: a list, or an object with indexes as keys."""
     given = read_json(given, "tool_calls")
-    if isinstance(given, dict):  # by number, as attributes with numbers in their names give it
+    if isinstance(given, dict):
         given = list(given.values())
-    return [] if given is None else _list(given, "tool_calls")
+    calls = []
+    for one in [] if given is None else _list(given, "tool_calls"):
+        function = one["function"] if isinstance(one.get("function"), dict) else one
+        calls.append(ChatCall(function.get("name"), function.get("arguments", UNANSWERED), one.get("id")))
+    return calls
 
 
-def _asked(part: Mapping[str, Any]) -> Asked:
+def _call_part(part: Mapping[str, Any]) -> ChatCall:
     inner = part.get("toolUse", part)
     if not isinstance(inner, dict):
         raise RecordError("a 'toolUse' is an object with 'name' and 'input'")
     given = [inner[name] for name in ("arguments", "input", "server_tool_call") if name in inner]
     arguments = next((one for one in given if one is not None), None if given else UNANSWERED)
-    return Asked(inner.get("name"), arguments, inner.get("id", inner.get("toolUseId")))
+    return ChatCall(inner.get("name"), arguments, inner.get("id", inner.get("toolUseId")))
 
 
-def _answered(part: Mapping[str, Any]) -> Answered:
+def _answer_part(part: Mapping[str, Any]) -> ChatAnswer:
     inner = part.get("toolResult", part)
     if not isinstance(inner, dict):
         raise RecordError("a 'toolResult' is an object with 'toolUseId' and 'content'")
     names = ("response", "result", "content", "output", "server_tool_call_response")
     value = next((inner[name] for name in names if name in inner), UNANSWERED)
     id_ = next((inner[name] for name in ("id", "toolUseId", "tool_use_id", "call_id") if name in inner), None)
-    return Answered(id_, _text(value) if _has_objects(value) and _text(value) else value, _is_error(inner))
+    return ChatAnswer(id_, _text(value) if _has_objects(value) and _text(value) else value, _is_error(inner))
 
 
-def _ran(span: Span) -> Ran:
+def _tool_run(span: Span) -> ToolRun:
     attributes = span.attributes
-    told = {name: _body(one) for name, one in span.events}
-    asked, answered = told.get("gen_ai.tool.message", {}), told.get("gen_ai.choice", {})
-    arguments = _given(attributes, "gen_ai.tool.call.arguments", "tool_arguments", default=asked.get("content"))
-    result = _given(attributes, "gen_ai.tool.call.result", "tool_response", default=answered.get("message"))
+    events = {name: _body(one) for name, one in span.events}
+    asked, answered = events.get("gen_ai.tool.message", {}), events.get("gen_ai.choice", {})
+    arguments = first_of(attributes, "gen_ai.tool.call.arguments", "tool_arguments")
+    arguments = asked.get("content") if arguments is None else arguments
+    result = first_of(attributes, "gen_ai.tool.call.result", "tool_response")
+    result = answered.get("message") if result is None else result
     name = attributes.get("gen_ai.tool.name") or span.name.removeprefix("execute_tool ")
-    return Ran(
+    return ToolRun(
         str(name),
         UNANSWERED if arguments is None else arguments,
         attributes.get("gen_ai.tool.call.id", asked.get("id")),
-        UNANSWERED if result is None else result_value(result),
+        UNANSWERED if result is None else parse_result(result),
         span.error,
     )
 
 
-def _given(attributes: Mapping[str, Any], *names: str, default: Any) -> Any:
-    return next((attributes[name] for name in names if attributes.get(name) is not None), default)
-
-
 def _text(content: Any) -> Any:
-    """The words of a message: those of its parts of text, one under the other."""
+    """The text of a content: its text parts, joined by newlines."""
     if not isinstance(content, list):
         return content
     texts = [one.get("content", one.get("text")) for one in content if isinstance(one, dict) and _is_text(one)]
@@ -246,11 +239,18 @@ def _list(given: Any, what: str) -> list[Mapping[str, Any]]:
     return given
 
 
-CONVENTION: Final = Convention(
-    "gen_ai attributes", _kind, _chat, _ran,
+_CONVENTION: Final = Convention(
+    "gen_ai attributes", _kind, _chat, _tool_run,
     ("gen_ai.input.", "gen_ai.output.", "gen_ai.prompt", "gen_ai.completion", "gen_ai.tool.", "gen_ai.system_",
      "gen_ai.usage.", "gen_ai.response.", "pydantic_ai.all_messages", "all_messages_events", "events", "tool_",
      "final_result", "model_request_parameters", "logfire."),
     "turn on content capture (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT, or the setting of the "
     "instrumentation), so that spans have gen_ai.output.messages or gen_ai.tool.call.arguments",
 )  # fmt: skip
+
+
+FORMAT: Final = span_format(
+    "otel",
+    "a tool span with the status ERROR or an `error.type`; without a tool span, a message marked as an error",
+    _CONVENTION,
+)

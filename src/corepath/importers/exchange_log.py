@@ -1,0 +1,155 @@
+"""Files of exchanges that belong together: each request repeats the conversation so far, or names a previous response.
+
+An exchange that a later one in the file repeats is skipped, since the later one has all of it. Exchanges linked by ids
+are joined into one conversation. Only a digest of each record is held in memory, and linked records wait on disk, so a
+file may be larger than memory.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any, Final
+
+from corepath.episode import Episode
+from corepath.errors import Problem
+from corepath.importers.exchanges import INPUT_FIELDS
+from corepath.importers.format import Format, Mismatch, ReadRecord, recognise_records
+from corepath.importers.reading import Place, read_records, try_record
+from corepath.values import canonical
+
+History = Callable[[Any], list[tuple[bool, Any]] | None]
+"""The messages of a record in a form that can be compared, each with whether the agent wrote it; None if malformed."""
+Link = Callable[[Any], tuple[str | None, str | None]]
+"""The id of a record, and the id of the record that it continues."""
+
+_Numbered = Iterator[tuple[int, tuple[Place, Any]]]
+_EXCHANGE_FIELDS: Final = {"request", "response", "choices", "candidates", "output"}
+
+
+def exchange_format(
+    name: str, errors: str, mismatch: Mismatch, read_record: ReadRecord, history: History, link: Link | None = None
+) -> Format:
+    """Define a format whose records may be exchanges that repeat or continue each other."""
+
+    def read(file: Path) -> Iterator[Episode | Problem]:
+        return _read(file, mismatch, read_record, history, link)
+
+    return Format(name, errors, lambda file: recognise_records(file, mismatch), read)
+
+
+def _read(
+    file: Path, mismatch: Mismatch, read_record: ReadRecord, history: History, link: Link | None
+) -> Iterator[Episode | Problem]:
+    def numbered() -> _Numbered:
+        return enumerate(read_records(file, lambda one: mismatch(one) is None))
+
+    previous = {} if link is None else _find_previous(numbered(), link)
+    skipped = _find_repeated(numbered(), history) | _find_continued(previous)
+    empty = True
+    with TemporaryFile() as kept:
+        offsets = _keep(kept, numbered(), set(previous.values())) if previous else {}
+        for number, (place, value) in numbered():
+            empty = False
+            if number not in skipped:
+                earlier = [_load(kept, offsets[one]) for one in _chain_before(number, previous)]
+                yield from try_record(place, [*earlier, value] if earlier else value, read_record)
+    if empty:
+        yield Problem(str(file), 1, 1, "no records in this file")
+
+
+# Records that repeat earlier ones
+
+
+def _find_repeated(records: _Numbered, history: History) -> set[int]:
+    """The numbers of the records whose messages are the beginning of a later record."""
+    waiting: dict[bytes, list[int]] = {}
+    repeated: set[int] = set()
+    for number, (_, value) in records:
+        messages = None if isinstance(value, Problem) else _messages_to_compare(value, history)
+        if not messages:
+            continue
+        digest = blake2b(digest_size=16)
+        for last, message in enumerate(messages, start=1 - len(messages)):
+            digest.update(canonical(message).encode())
+            if last and (earlier := waiting.get(digest.digest())):
+                repeated.add(earlier.pop())
+        waiting.setdefault(digest.digest(), []).append(number)
+    return repeated
+
+
+def _messages_to_compare(record: Any, history: History) -> list[Any] | None:
+    """The messages that a later record may begin with; None if the record cannot be continued.
+
+    A bare request also has to agree in its other fields, which are the same in all requests of one run. This
+    distinguishes it from a conversation in which the agent did nothing.
+    """
+    if not isinstance(record, Mapping) or not (messages := history(record)):
+        return None
+    contents = [one for _, one in messages]
+    if record.keys() & _EXCHANGE_FIELDS:
+        return contents
+    agent_spoke_last = messages[-1][0]
+    if agent_spoke_last:
+        return None
+    return [{name: record[name] for name in record if name not in INPUT_FIELDS}, *contents]
+
+
+# Records that name the one they continue
+
+
+def _find_previous(records: _Numbered, link: Link) -> dict[int, int]:
+    """The number of the record that each linked record continues; if several have its id, the nearest before it."""
+    owners: dict[bytes, list[int]] = {}
+    wanted: dict[int, bytes] = {}
+    for number, (_, value) in records:
+        own, previous = (None, None) if isinstance(value, Problem) else link(value)
+        if own is not None:
+            owners.setdefault(_digest(own), []).append(number)
+        if previous is not None:
+            wanted[number] = _digest(previous)
+    found = ((number, owners[digest]) for number, digest in wanted.items() if digest in owners)
+    return {number: owned[bisect_left(owned, number) - 1] for number, owned in found}
+
+
+def _digest(id_: str) -> bytes:
+    return blake2b(id_.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _find_continued(previous: Mapping[int, int]) -> set[int]:
+    """The records that lead to a last one. Records in a cycle are not among them, so that reading reports the cycle."""
+    continued: set[int] = set()
+    for last in previous.keys() - set(previous.values()):
+        number = previous.get(last)
+        while number is not None and number not in continued:
+            continued.add(number)
+            number = previous.get(number)
+    return continued
+
+
+def _chain_before(number: int, previous: Mapping[int, int]) -> list[int]:
+    """The records that a record continues, oldest first."""
+    found = {number: None}
+    while (earlier := previous.get(number)) is not None and earlier not in found:
+        found[earlier] = None
+        number = earlier
+    return list(found)[:0:-1]
+
+
+def _keep(file: IO[bytes], records: _Numbered, wanted: set[int]) -> dict[int, int]:
+    """Write the wanted records to a file, and return the offset of each."""
+    offsets: dict[int, int] = {}
+    for number, (_, value) in records:
+        if number in wanted:
+            offsets[number] = file.tell()
+            file.write(json.dumps(value).encode() + b"\n")
+    return offsets
+
+
+def _load(file: IO[bytes], offset: int) -> Any:
+    file.seek(offset)
+    return json.loads(file.readline())

@@ -1,0 +1,191 @@
+"""Anthropic messages: a list of messages, alone or under `messages`, a response, or a request and its response.
+
+Lines of a batch file are read too, of its input and of its output. Calls are the blocks `tool_use`, `server_tool_use`
+and `mcp_tool_use`; those of one message share a turn. A tool that the API runs failed if its result is an object whose
+type ends in `_error`; a command that exits with a code other than 0 did not fail. Thinking is left out. Of exchanges in
+one file that repeat each other, the last is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any, Final, TypeGuard
+
+from corepath.episode import Episode
+from corepath.errors import RecordError
+from corepath.importers.content import objects, parse_result
+from corepath.importers.exchange_log import exchange_format
+from corepath.importers.exchanges import (
+    as_exchange,
+    exchange_field,
+    exchange_metadata,
+    explain_no_conversation,
+    is_streamed,
+    normalise,
+)
+from corepath.importers.transcript import Transcript
+
+CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
+RESULT: Final = "tool_result"
+THOUGHTS: Final = ("thinking", "redacted_thinking")
+ROLES: Final = ("user", "assistant", "system")
+
+_CALL_DETAILS: Final = ("server_name", "toolset_name", "caller")
+_CONVERSATION: Final = ("messages", "system", "content", "role", "type")
+
+
+def mismatch(value: Any) -> str | None:
+    """Why a record is not in this format; None if it is."""
+    value = as_exchange(value)
+    messages = _messages(value)
+    if not messages:
+        return explain_no_conversation(
+            value, "no list of messages, nor an object with 'messages', a 'request' and its 'response', or a response"
+        )
+    if any(isinstance(one, Mapping) and (one.get("tool_calls") or one.get("role") == "tool") for one in messages):
+        return "its calls are in 'tool_calls', not in the blocks of a message's content"
+    if _is_response(value) or (isinstance(value, Mapping) and _is_response(value.get("response"))):
+        return None
+    if not any(_is_typical(block) for message in messages for block in _blocks_or_none(message)):
+        return f"no message has a block of the type {', '.join(CALLS)}, {RESULT} or {THOUGHTS[0]}"
+    return None
+
+
+def read_record(value: Any) -> Iterator[Episode]:
+    """Read the episode of a record."""
+    value = as_exchange(value)
+    messages = _messages(value)
+    if not messages:
+        raise RecordError(str(mismatch(value)))
+    transcript = Transcript()
+    for message in objects(messages, "messages"):
+        role = message.get("role")
+        if role not in ROLES:
+            raise RecordError(
+                f"the role of a message must be {', '.join(ROLES[:-1])} or {ROLES[-1]}, not {str(role)[:60]!r}"
+            )
+        if role == "assistant":
+            transcript.start_turn()
+        if message.get("tool_calls"):
+            raise RecordError("a message has 'tool_calls': these are OpenAI messages; use --from openai")
+        read_blocks(transcript, _blocks(message), with_text=role == "assistant")
+    metadata = exchange_metadata(value, *_CONVERSATION)
+    yield transcript.to_episode(agent=exchange_field(value, "model"), metadata=metadata)
+
+
+def read_blocks(transcript: Transcript, blocks: list[Mapping[str, Any]], *, with_text: bool) -> None:
+    """Add the calls and results in the blocks of one message, and the texts if the agent wrote it."""
+    for kind, group in groupby(blocks, key=lambda block: str(block.get("type"))):
+        if kind == "text" and with_text:
+            transcript.add_text("".join(str(block.get("text") or "") for block in group))
+        elif kind in CALLS:
+            for block in group:
+                _read_call(transcript, block)
+        elif kind.endswith(RESULT):
+            for block in group:
+                _read_result(transcript, block)
+
+
+def _read_call(transcript: Transcript, block: Mapping[str, Any]) -> None:
+    extra = {name: block[name] for name in _CALL_DETAILS if block.get(name) is not None}
+    if block.get("type") != CALLS[0]:
+        extra["type"] = block["type"]
+    transcript.add_call(block.get("name"), block.get("input"), block.get("id"), **extra)
+
+
+def _read_result(transcript: Transcript, block: Mapping[str, Any]) -> None:
+    content = block.get("content")
+    if isinstance(content, list) and all(isinstance(one, Mapping) and one.get("type") == "text" for one in content):
+        content = "".join(str(one.get("text") or "") for one in content)
+    error = block.get("is_error") is True or _is_error(content)
+    if not block.get("tool_use_id"):
+        raise RecordError(f"a block of the type {str(block.get('type'))[:60]!r} needs 'tool_use_id'")
+    transcript.add_result(block["tool_use_id"], content if error else parse_result(content), error=error)
+
+
+def _is_error(content: Any) -> bool:
+    return isinstance(content, Mapping) and str(content.get("type")).endswith("_error")
+
+
+def _messages(value: Any) -> list[Any] | None:
+    """The messages of a record, with the response last; None if there are none."""
+    if is_streamed(value):
+        return None
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, Mapping):
+        return None
+    if _is_response(value):
+        return [value]
+    request, response = value.get("request"), value.get("response")
+    holder = value if request is None else request
+    sent = holder.get("messages") if isinstance(holder, Mapping) else None
+    if sent is None and _is_response(response):
+        sent = []
+    return [*sent, *_response_messages(response)] if isinstance(sent, list) else None
+
+
+def _response_messages(response: Any) -> list[Any]:
+    """A response as a list of one message; empty if the API answered with an error."""
+    if response is None:
+        return []
+    if not isinstance(response, Mapping):
+        return [{"role": "assistant", "content": response}]
+    return [{"role": "assistant", **response}] if "content" in response else []
+
+
+def _is_response(value: Any) -> TypeGuard[Mapping[str, Any]]:
+    if not isinstance(value, Mapping):
+        return False
+    return value.get("type") == "message" and value.get("role") == "assistant" and "stop_reason" in value
+
+
+def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The blocks of a message; a text is one block."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return list(objects(content, "blocks of content"))
+
+
+def _blocks_or_none(message: Any) -> list[Mapping[str, Any]]:
+    """The blocks of a message that may be malformed."""
+    content = message.get("content") if isinstance(message, Mapping) and message.get("role") in ROLES else None
+    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+
+
+def _is_typical(block: Mapping[str, Any]) -> bool:
+    """Whether a block occurs in this format only: a call, a result or a thought."""
+    kind = block.get("type")
+    if kind in CALLS:
+        return "name" in block and "input" in block
+    return kind in THOUGHTS or (isinstance(kind, str) and kind.endswith(RESULT) and "tool_use_id" in block)
+
+
+def _history(value: Any) -> list[tuple[bool, Any]] | None:
+    """The messages of a record without thoughts, for comparison."""
+    try:
+        found = objects(_messages(as_exchange(value)), "messages")
+        messages = [(message.get("role"), _blocks(message)) for message in found]
+    except RecordError:
+        return None
+    return [
+        (role == "assistant", [role, [_comparable(block) for block in blocks if block.get("type") not in THOUGHTS]])
+        for role, blocks in messages
+    ]
+
+
+def _comparable(block: Mapping[str, Any]) -> Any:
+    """The parts of a block that are equal in all copies of it."""
+    names = {"text": ("text",), "tool_use": ("id", "name", "input")}.get(str(block.get("type")))
+    return normalise(block if names is None else {name: block.get(name) for name in names})
+
+
+FORMAT: Final = exchange_format(
+    "anthropic",
+    "a result with `is_error`; for a tool that the API runs, a content whose type ends in `_error`",
+    mismatch,
+    read_record,
+    _history,
+)

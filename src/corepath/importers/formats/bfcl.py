@@ -1,0 +1,320 @@
+"""BFCL multi-turn results: records with an `id` and a `result`, a list of turns, each a list of the model's steps.
+
+The executed calls and their answers are in the `inference_log`; without it the calls are read from the `result` alone
+and stay unanswered. If the benchmark could not decode a response, all its calls failed. Calls are written as objects
+(`{"cd": "{...}"}`), as Python (`[cd(folder='x')]`), which is parsed and never run, or, without a log, as other models
+write them: `<tool_call>{"name": ..., "arguments": ...}</tool_call>`, `{"name": ..., "parameters": ...}`. A call that
+cannot be parsed is kept as raw text. The task is `bfcl/ID`. An entry whose inference broke off failed outside the
+agent.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from corepath.authoring.derive import Expected, ExpectedCall
+from corepath.episode import FAILED_OUTSIDE, Episode
+from corepath.errors import Problem, RecordError, count
+from corepath.importers.content import metadata_of, objects, parse_result
+from corepath.importers.format import Source, record_format
+from corepath.importers.reading import read_records, try_record
+from corepath.importers.transcript import Transcript
+from corepath.values import parse_json
+
+_INFERENCE_FAILED: Final = "Error during inference"
+_EXECUTION_FAILED: Final = "Error during execution"
+_THOUGHT: Final = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
+_TAGGED_CALL: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
+_JSON_CALL: Final = re.compile(r'\[?\s*\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"(?:arguments|parameters)"\s*:')
+_JSON_NAME: Final = re.compile(r'"name"\s*:\s*"([^"]*)"')
+_PYTHON_CALL: Final = re.compile(r"\[\s*([^\W\d][\w.]*)\(")
+_STEP: Final = re.compile(r"step_(\d{1,9})")
+
+
+def mismatch(value: Any) -> str | None:
+    """Why a record is not in this format; None if it is."""
+    if not isinstance(value, Mapping) or not isinstance(value.get("id"), str) or "result" not in value:
+        return "no object with a string 'id' and a 'result'"
+    result = value["result"]
+    if isinstance(result, str) and result.startswith(_INFERENCE_FAILED):
+        return None
+    if not isinstance(result, list) or not all(isinstance(turn, list) for turn in result):
+        return "the 'result' of a multi-turn entry of BFCL is a list of turns, each a list of steps"
+    if not result and "inference_log" not in value:
+        return "a 'result' without turns"
+    return None
+
+
+def read_record(value: Any) -> Iterator[Episode]:
+    """Read the episode of an entry."""
+    if wrong := mismatch(value):
+        raise RecordError(wrong)
+    transcript = Transcript()
+    failed: dict[str, Any] = {}
+    if isinstance(value["result"], str):
+        failed = {"ended": FAILED_OUTSIDE, "failure": {"kind": "error", "message": value["result"]}}
+    else:
+        for step in _steps(value):
+            _read_step(transcript, step)
+    metadata = metadata_of(value, "result", "inference_log")
+    episode = transcript.to_episode(benchmark="bfcl", metadata=metadata, **failed)
+    yield replace(episode, task=f"bfcl/{value['id']}")
+
+
+def _recognise_answers(path: Path) -> str | None:
+    """Why a file is not one of possible answers, judged by its first record; None if it is."""
+    for _, value in read_records(path, lambda one: isinstance(one, Mapping)):
+        if not isinstance(value, Problem):
+            return _answers_mismatch(value)
+    return "no JSON in it"
+
+
+def _read_answers(path: Path) -> Iterator[Expected | Problem]:
+    """Read the expected calls from a file of possible answers."""
+    for place, value in read_records(path, lambda one: isinstance(one, Mapping)):
+        yield from try_record(place, value, _read_expected)
+
+
+def _read_expected(value: Any) -> Iterator[Expected]:
+    if wrong := _answers_mismatch(value):
+        raise RecordError(wrong)
+    calls = tuple(_expected_call(text) for turn in value["ground_truth"] for text in turn)
+    yield Expected(f"bfcl/{value['id']}", calls)
+
+
+def _answers_mismatch(value: Any) -> str | None:
+    """Why a record is not a possible answer; None if it is."""
+    if not isinstance(value, Mapping) or not isinstance(value.get("id"), str):
+        return "no object with a string 'id' and a 'ground_truth'"
+    turns = value.get("ground_truth")
+    if not isinstance(turns, list) or not all(isinstance(turn, list) for turn in turns):
+        return "the 'ground_truth' of a multi-turn entry of BFCL is a list of turns, each a list of calls"
+    return None
+
+
+# Steps of the model
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One response of the model, with what the benchmark decoded and answered if there is a log."""
+
+    content: Any
+    decoded: list[Any] | None = None
+    decoding_error: str | None = None
+    answers: tuple[Any, ...] | None = None
+
+
+def _steps(value: Mapping[str, Any]) -> Iterator[_Step]:
+    if "inference_log" not in value:
+        yield from (_Step(content) for turn in value["result"] for content in turn)
+        return
+    log = value["inference_log"]
+    if not isinstance(log, list):
+        raise RecordError("the 'inference_log' must be a list of turns")
+    for turn in log:
+        if isinstance(turn, Mapping):  # between turns are lists of states
+            numbered = {int(found[1]): turn[name] for name in turn if (found := _STEP.fullmatch(name))}
+            for number in sorted(numbered):
+                yield _logged_step(list(objects(numbered[number], "the entries of a step")))
+
+
+def _logged_step(entries: list[Mapping[str, Any]]) -> _Step:
+    assistant, handler, tools = (
+        [one for one in entries if one.get("role") == role] for role in ("assistant", "handler_log", "tool")
+    )
+    return _Step(
+        assistant[0].get("content") if assistant else None,
+        _decoded(handler),
+        next((str(one["error"]) for one in handler if "error" in one), None),
+        tuple(one.get("content") for one in tools),
+    )
+
+
+def _decoded(handler: list[Mapping[str, Any]]) -> list[Any]:
+    """The calls that the benchmark decoded; it logs a list with one empty item if there were none."""
+    decoded: Any = next((one["model_response_decoded"] for one in handler if "model_response_decoded" in one), [])
+    if not isinstance(decoded, list):
+        raise RecordError("'model_response_decoded' must be a list of calls")
+    return [] if len(decoded) == 1 and not decoded[0] else decoded
+
+
+def _read_step(transcript: Transcript, step: _Step) -> None:
+    transcript.start_turn()
+    calls = _calls(step)
+    if not calls:
+        transcript.add_text(step.content if isinstance(step.content, str) else None)
+        if step.answers:
+            raise RecordError(f"{count(len(step.answers), 'answer')} to a step of the model without calls")
+        return
+    for name, arguments in calls:
+        transcript.add_call(name, arguments)
+    if step.decoding_error is not None:
+        for _ in calls:
+            transcript.add_result(None, step.decoding_error, error=True)
+    elif step.answers is not None:
+        if len(step.answers) != len(calls):
+            raise RecordError(
+                f"{count(len(step.answers), 'answer')} to a step of the model with {count(len(calls), 'call')}"
+            )
+        for answer in step.answers:
+            value = parse_result(answer)
+            error = _error(value)
+            transcript.add_result(None, value if error is None else error, error=error is not None)
+
+
+def _error(value: Any) -> Any:
+    """The error in an answer; None if there is none."""
+    if isinstance(value, str):
+        return value if value.startswith(_EXECUTION_FAILED) else None
+    if isinstance(value, Mapping) and value.get("error"):
+        return value["error"] if len(value) == 1 else dict(value)
+    return None
+
+
+def _calls(step: _Step) -> list[tuple[str, Any]]:
+    """The tool and arguments of each call of a step: as the model wrote them if possible, else as decoded."""
+    written = _written_calls(step.content)
+    if step.decoded is None or (step.decoding_error is not None and not isinstance(step.content, str)):
+        return written
+    if len(written) == len(step.decoded) and not isinstance(step.content, str):
+        return written
+    return [_python_call(text) for text in step.decoded]
+
+
+def _written_calls(content: Any) -> list[tuple[str, Any]]:
+    """The calls in what the model wrote: text, or a list of objects and Python."""
+    if isinstance(content, str):
+        return _calls_in_text(_THOUGHT.sub("", content, count=1).strip())
+    found: list[tuple[str, Any]] = []
+    for one in content if isinstance(content, list) else [content] if isinstance(content, Mapping) else []:
+        if isinstance(one, Mapping):
+            found += [(str(name), arguments) for name, arguments in one.items()]
+        elif isinstance(one, str):
+            found.append(_python_call(one))
+        else:
+            raise RecordError("a call must be an object of a name and its arguments, or Python")
+    return found
+
+
+def _calls_in_text(text: str) -> list[tuple[str, Any]]:
+    """The calls in a text, which are JSON or Python."""
+    tagged = _TAGGED_CALL.findall(text) or ([text] if _JSON_CALL.match(text) else [])
+    if found := [call for one in tagged for call in _json_calls(one)]:
+        return found
+    unparsed = _PYTHON_CALL.match(text)
+    return _python_calls(text) or ([(unparsed[1], text)] if unparsed else [])
+
+
+def _json_calls(text: str) -> list[tuple[str, Any]]:
+    """The calls in a JSON text: an object with a name and arguments, or a list of them. Other text is a raw call."""
+    try:
+        value = parse_json(text.strip(), stored=True)
+    except ValueError:
+        value = None
+    found: list[tuple[str, Any]] = []
+    for one in value if isinstance(value, list) else [value]:
+        if not isinstance(one, Mapping) or not isinstance(one.get("name"), str):
+            name = _JSON_NAME.search(text)
+            return [(name[1] if name else "", text)]
+        found.append((one["name"], one.get("arguments", one.get("parameters"))))
+    return found
+
+
+# Calls in Python, which are parsed and never run
+
+
+def _expected_call(text: Any) -> ExpectedCall:
+    nodes = _nodes(text) if isinstance(text, str) else None
+    if nodes is None or len(nodes) != 1:
+        raise RecordError(f"an expected call is one call in Python, not {str(text)[:80]!r}")
+    try:
+        return ExpectedCall(_name(nodes[0]), _keywords(nodes[0]), unnamed=[_literal(one) for one in nodes[0].args])
+    except ValueError:
+        raise RecordError(f"an expected call has literal arguments, not {text[:80]!r}") from None
+
+
+def _python_call(text: Any) -> tuple[str, Any]:
+    """The one call in a text; a raw call if it cannot be parsed."""
+    nodes = _nodes(text) if isinstance(text, str) else None
+    if nodes is None or len(nodes) != 1:
+        name = re.match(r"\s*([\w.]*)", str(text))
+        return name[1] if name else "", str(text)
+    return _call(nodes[0], text)
+
+
+def _python_calls(text: str) -> list[tuple[str, Any]]:
+    """The calls in a text of nothing but calls: in brackets, or, as the benchmark allows, bare with named arguments."""
+    bare = text.strip("`\n ").removeprefix("python\n").strip()
+    listed = bare if bare.startswith("[") else f"[{bare}]"
+    nodes = _nodes(listed) or []
+    if listed != bare and any(node.args for node in nodes):
+        return []
+    return [_call(node, ast.get_source_segment(listed, node) or bare) for node in nodes]
+
+
+def _call(node: ast.Call, text: str) -> tuple[str, Any]:
+    """The tool and arguments of a call; its text as arguments if they are not all named literals."""
+    try:
+        return _name(node), text if node.args else _keywords(node)
+    except ValueError:
+        return _name(node), text
+
+
+def _nodes(text: str) -> list[ast.Call] | None:
+    """Parse a call, or a list of calls; None if the text is anything else."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes
+            body = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    nodes = body.elts if isinstance(body, (ast.List, ast.Tuple)) else [body]
+    calls = [node for node in nodes if isinstance(node, ast.Call) and _name(node)]
+    return calls if len(calls) == len(nodes) else None
+
+
+def _name(node: ast.Call) -> str:
+    """The dotted name of what is called; empty if it is not a name."""
+    parts: list[str] = []
+    inner = node.func
+    while isinstance(inner, ast.Attribute):
+        parts.append(inner.attr)
+        inner = inner.value
+    return ".".join([inner.id, *reversed(parts)]) if isinstance(inner, ast.Name) else ""
+
+
+def _keywords(node: ast.Call) -> dict[str, Any]:
+    if any(one.arg is None for one in node.keywords):
+        raise ValueError("arguments are spread")
+    return {str(one.arg): _literal(one.value) for one in node.keywords}
+
+
+def _literal(node: ast.expr) -> Any:
+    """The value of a literal. Raises `ValueError` if it is not one."""
+    try:
+        return _tuples_as_lists(ast.literal_eval(node))
+    except (TypeError, SyntaxError, MemoryError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+
+
+def _tuples_as_lists(value: Any) -> Any:
+    """A value with its tuples turned into lists, as in JSON."""
+    if isinstance(value, (list, tuple)):
+        return [_tuples_as_lists(item) for item in value]
+    return {name: _tuples_as_lists(item) for name, item in value.items()} if isinstance(value, dict) else value
+
+
+FORMAT: Final = record_format(
+    "bfcl",
+    "an answer that begins with `Error during execution`, or has an `error`; a response that was not decoded",
+    mismatch,
+    read_record,
+)
+SOURCE: Final = Source("bfcl", _recognise_answers, _read_answers)

@@ -1,0 +1,291 @@
+"""Gemini contents: a list of contents, alone or under `contents`, a response, or a request and its response.
+
+Field names are read in both spellings (`functionCall`, `function_call`). A function response goes to the call with its
+id, else to the first unanswered call of that function. One that is only `{"output": …}` or `{"result": …}`, as the API
+asks for and its SDK writes, is unwrapped. Code that the model runs is a call of `code_execution`. Calls that the SDK
+made automatically are read from the history it keeps of them. Consecutive contents of the model are one message;
+thoughts are left out. A list of streamed chunks is one response. Only the first candidate is read. Of exchanges in one
+file that repeat each other, the last is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any, Final
+
+from corepath.episode import Episode
+from corepath.errors import RecordError
+from corepath.importers.content import first_of, metadata_of, objects
+from corepath.importers.exchange_log import exchange_format
+from corepath.importers.exchanges import (
+    as_exchange,
+    exchange_field,
+    exchange_metadata,
+    explain_no_conversation,
+    normalise,
+)
+from corepath.importers.transcript import Transcript
+
+CALL: Final = ("functionCall", "function_call")
+ANSWER: Final = ("functionResponse", "function_response")
+CODE: Final = ("executableCode", "executable_code")
+OUTCOME: Final = ("codeExecutionResult", "code_execution_result")
+SERVER_CALL: Final = ("toolCall", "tool_call")
+SERVER_ANSWER: Final = ("toolResponse", "tool_response")
+
+_PARTS: Final = (
+    *CALL, *ANSWER, *CODE, *OUTCOME, *SERVER_CALL, *SERVER_ANSWER,
+    "text", "inlineData", "inline_data", "fileData", "file_data",
+)  # fmt: skip
+_FOREIGN: Final = ("type", "kind", "part_kind")
+_EXCHANGE: Final = ("request", "response")
+_AUTOMATIC: Final = ("automaticFunctionCallingHistory", "automatic_function_calling_history")
+_FINISH_REASON: Final = ("finishReason", "finish_reason")
+_RESPONSE_ID: Final = ("responseId", "response_id")
+_CONVERSATION: Final = (
+    "contents", "candidates", "systemInstruction", "system_instruction", "sdkHttpResponse", "sdk_http_response",
+    *_AUTOMATIC,
+)  # fmt: skip
+
+
+def mismatch(value: Any) -> str | None:
+    """Why a record is not in this format; None if it is."""
+    value = _normalise_record(value)
+    contents = _contents(value)
+    if not contents:
+        return explain_no_conversation(value, "no list of contents, nor an object with 'contents' or 'candidates'")
+    if _is_chunk(value):
+        return "a chunk of a stream, without a finish reason: put the chunks of a response into one list"
+    if not any(_has_parts(one) for one in contents):
+        return "no content has 'parts' with a text, a 'functionCall' or a 'functionResponse'"
+    return None
+
+
+def read_record(value: Any) -> Iterator[Episode]:
+    """Read the episode of a record."""
+    value = _normalise_record(value)
+    contents = _contents(value)
+    if not contents or _is_chunk(value):
+        raise RecordError(str(mismatch(value)))
+    transcript = Transcript()
+    for by_model, group in groupby(objects(contents, "contents"), key=_is_by_model):
+        if by_model:
+            transcript.start_turn()
+        _read_parts(transcript, [part for content in group for part in _parts(content)], by_model=by_model)
+    yield transcript.to_episode(
+        agent=exchange_field(value, "modelVersion", "model_version", "model"), metadata=_metadata(value)
+    )
+
+
+# Parts
+
+
+def _read_parts(transcript: Transcript, parts: list[Mapping[str, Any]], *, by_model: bool) -> None:
+    for is_text, group in groupby(parts, key=lambda part: isinstance(part.get("text"), str)):
+        if not is_text:
+            for part in group:
+                _read_part(transcript, part)
+        elif by_model:
+            transcript.add_text("".join(part["text"] for part in group if part.get("thought") is not True))
+
+
+def _read_part(transcript: Transcript, part: Mapping[str, Any]) -> None:
+    if (call := _object(part, CALL)) is not None:
+        transcript.add_call(call.get("name"), call.get("args"), call.get("id"))
+    elif (answer := _object(part, ANSWER)) is not None:
+        _read_answer(transcript, answer.get("name"), answer.get("id"), answer)
+    elif (code := _object(part, CODE)) is not None:
+        arguments = {name: code[name] for name in ("code", "language") if code.get(name) is not None}
+        transcript.add_call("code_execution", arguments, code.get("id"), type="executable_code")
+    elif (outcome := _object(part, OUTCOME)) is not None:
+        _read_outcome(transcript, outcome)
+    elif (call := _object(part, SERVER_CALL)) is not None:
+        transcript.add_call(first_of(call, "toolType", "tool_type"), call.get("args"), call.get("id"), type="tool_call")
+    elif (answer := _object(part, SERVER_ANSWER)) is not None:
+        _read_answer(transcript, first_of(answer, "toolType", "tool_type"), answer.get("id"), answer)
+
+
+def _read_answer(transcript: Transcript, tool: Any, id_: Any, answer: Mapping[str, Any]) -> None:
+    """Add a function response to the call with its id, or to the first unanswered call of its function."""
+    result, error = _unwrap(answer.get("response"))
+    by_name = not transcript.waits_for(id_)
+    if by_name and id_ and any(call.id for call in transcript.calls if call.tool == tool):
+        raise RecordError(f"a response of {str(tool)[:60]!r} has the id {str(id_)[:60]!r}, but no call waits for it")
+    if by_name and not isinstance(tool, str):
+        raise RecordError("a 'functionResponse' needs the 'name' of the function, or the 'id' of its call")
+    transcript.add_result(None if by_name else id_, result, error=error, tool=tool)
+
+
+def _unwrap(response: Any) -> tuple[Any, bool]:
+    """The result in a function response, and whether it is an error."""
+    if not isinstance(response, Mapping):
+        return response, False
+    error = response.get("error") not in (None, "", False)
+    if len(response) == 1:
+        return next((response[name] for name in ("error", "output", "result") if name in response), response), error
+    return response, error
+
+
+def _read_outcome(transcript: Transcript, outcome: Mapping[str, Any]) -> None:
+    error = outcome.get("outcome") != "OUTCOME_OK"
+    output = outcome.get("output") or (outcome.get("outcome") if error else "")
+    id_ = outcome.get("id") if transcript.waits_for(outcome.get("id")) else None
+    transcript.add_result(id_, output, error=error, tool="code_execution")
+
+
+def _object(part: Mapping[str, Any], names: tuple[str, str]) -> Mapping[str, Any] | None:
+    """The object under a field of a part; None if it is missing. Raises `RecordError` if it is not an object."""
+    found = first_of(part, *names)
+    if found is None or isinstance(found, Mapping):
+        return found
+    raise RecordError(f"'{names[0]}' must be an object, not {type(found).__name__}")
+
+
+# Contents
+
+
+def _is_by_model(content: Mapping[str, Any]) -> bool:
+    """Whether the model wrote a content; one without a role counts if it has a call."""
+    role = content.get("role")
+    return role == "model" or (role is None and any(first_of(part, *CALL) is not None for part in _parts(content)))
+
+
+def _parts(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    parts = content.get("parts")
+    if isinstance(parts, list):
+        parts = [{"text": part} if isinstance(part, str) else part for part in parts]
+    return list(objects(parts, "parts of a content"))
+
+
+def _has_parts(content: Any) -> bool:
+    parts = content.get("parts") if isinstance(content, Mapping) else None
+    return isinstance(parts, list) and any(isinstance(part, Mapping) and _is_part(part) for part in parts)
+
+
+def _is_part(part: Mapping[str, Any]) -> bool:
+    return any(name in part for name in _PARTS) and not any(name in part for name in _FOREIGN)
+
+
+def _normalise_record(value: Any) -> Any:
+    """A record with its bodies under `request` and `response`, and streamed chunks joined into one response."""
+    if _is_stream(value):
+        return {"response": _join_chunks(value)}
+    value = as_exchange(value)
+    if isinstance(value, Mapping) and isinstance(value.get("response"), list):
+        return {**value, "response": _join_chunks(value["response"])}
+    return value
+
+
+def _is_stream(value: Any) -> bool:
+    """Whether a list is the chunks of one response: they share an id, or only the last has a finish reason."""
+    if not isinstance(value, list) or not all(_is_response(one) for one in value):
+        return False
+    ends = [first_of(candidate, *_FINISH_REASON) for one in value if (candidate := _candidate(one)) is not None]
+    ids = {str(first_of(one, *_RESPONSE_ID)) for one in value}
+    return bool(ends) and (not any(ends[:-1]) or (len(ids) == 1 and ids != {"None"}))
+
+
+def _is_chunk(value: Any) -> bool:
+    """Whether a response alone has no finish reason, and so is only a chunk."""
+    candidate = _candidate(value) if _is_response(value) else None
+    return candidate is not None and first_of(candidate, *_FINISH_REASON) is None
+
+
+def _is_response(value: Any) -> bool:
+    """Whether a record is a response without its request."""
+    if not isinstance(value, Mapping) or first_of(value, "contents", *_EXCHANGE, *_AUTOMATIC):
+        return False
+    return any(name in value for name in ("candidates", "usageMetadata", "usage_metadata"))
+
+
+def _join_chunks(responses: list[Any]) -> dict[str, Any]:
+    """Join the chunks of a stream into one response."""
+    chunks = [one for one in responses if isinstance(one, Mapping)]
+    candidates = [one for one in map(_candidate, chunks) if one is not None]
+    parts = [part for candidate in candidates for part in _candidate_parts(candidate)]
+    candidate = {**_merge(candidates), "content": {"role": "model", "parts": parts}}
+    return {**_merge(chunks), "candidates": [candidate] if candidates else []}
+
+
+def _candidate_parts(candidate: Mapping[str, Any]) -> list[Any]:
+    content = candidate.get("content")
+    parts = content.get("parts") if isinstance(content, Mapping) else None
+    return parts if isinstance(parts, list) else [] if parts is None else [parts]
+
+
+def _merge(values: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """Merge objects; a later value replaces an earlier one unless it is null."""
+    return {name: one for value in values for name, one in value.items() if one is not None}
+
+
+def _contents(value: Any) -> list[Any] | None:
+    """The contents of a record, with that of the response last; None if there are none."""
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, Mapping):
+        return None
+    sent, candidate = _sent_contents(value), _candidate(value)
+    if sent is None and candidate is None:
+        return None
+    content = candidate.get("content") if candidate else None
+    answer = [{**content, "role": "model"}] if isinstance(content, Mapping) else []
+    return [*(sent or ()), *answer]
+
+
+def _sent_contents(value: Mapping[str, Any]) -> list[Any] | None:
+    """The contents sent to the model, or the history of automatic calls that includes them; None if there are none."""
+    request, response = (value[name] if isinstance(value.get(name), Mapping) else value for name in _EXCHANGE)
+    sent = first_of(response, *_AUTOMATIC) or request.get("contents")
+    if isinstance(sent, str):
+        return [{"role": "user", "parts": [{"text": sent}]}]
+    if isinstance(sent, Mapping):
+        return [sent]
+    return sent if isinstance(sent, list) else None
+
+
+def _candidate(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The first candidate of a response, or of a record with one; None if there is none."""
+    response = value["response"] if isinstance(value.get("response"), Mapping) else value
+    candidates = response.get("candidates")
+    first = candidates[0] if isinstance(candidates, list) and candidates else None
+    return first if isinstance(first, Mapping) else None
+
+
+def _metadata(value: Any) -> dict[str, Any] | None:
+    """The fields of a record other than its conversation, with the finish reason of the response."""
+    candidate = metadata_of(_candidate(value), "content") if isinstance(value, Mapping) else None
+    return {**(candidate or {}), **(exchange_metadata(value, *_CONVERSATION) or {})} or None
+
+
+def _history(value: Any) -> list[tuple[bool, Any]] | None:
+    """The messages of a record without thoughts, for comparison."""
+    try:
+        contents = list(objects(_contents(_normalise_record(value)), "contents"))
+        groups = [
+            (by_model, [part for one in group for part in _parts(one)])
+            for by_model, group in groupby(contents, _is_by_model)
+        ]
+        return [
+            (by_model, [by_model, [_comparable(part) for part in parts if part.get("thought") is not True]])
+            for by_model, parts in groups
+        ]
+    except RecordError:
+        return None
+
+
+def _comparable(part: Mapping[str, Any]) -> Any:
+    """What is equal in all copies of a part."""
+    if (call := _object(part, CALL)) is not None:
+        return [call.get("id"), call.get("name"), call.get("args") or {}]
+    marks = ("thoughtSignature", "thought_signature")
+    return normalise({name: value for name, value in part.items() if name not in marks})
+
+
+FORMAT: Final = exchange_format(
+    "gemini",
+    "a function's `response` that has an `error`; code whose outcome is not `OUTCOME_OK`",
+    mismatch,
+    read_record,
+    _history,
+)

@@ -1,0 +1,269 @@
+"""Any other JSON, with a map that tells where to find calls, results and the rest in a record.
+
+A call failed if the value at the map's `error` is set, and is not null, false or empty; if it is `true`, the result is
+the error message. The map is YAML:
+
+    version: 1
+    episodes: runs                # if a record has several episodes; otherwise it is one
+    agent: config.model           # these are optional, and looked up in the episode
+    task: case_id
+    epoch: attempt
+    answer: output.text
+    metadata: config              # kept for `--task-by metadata.NAME`
+    calls: steps.actions          # a name applies to each item of a list: every action of every step
+    tool: name                    # these are looked up in each call
+    arguments: input
+    result: observation
+    error: failure
+    id: call_id
+    turn: step
+    answers: steps.observations   # if results are separate from the calls; they are joined by id
+    answer_id: call_id
+    answer_result: content
+    answer_error: is_error
+
+A path is names and numbers separated by dots; if a name has a dot itself, the path is a list, such as
+[attributes, gen_ai.tool.name]. A call without a tool is kept if another call of its episode has one. An answer without
+a call is an error of the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from corepath.episode import Episode
+from corepath.errors import InputError, Problem, RecordError, nearest
+from corepath.files.document import Document, read_mapping
+from corepath.importers.format import Format, record_format
+from corepath.notation.call import UNANSWERED, Call
+from corepath.values import arguments_of
+
+Keys = tuple[str, ...]
+"""A path, split into its names."""
+_MISSING: Final = UNANSWERED
+
+
+@dataclass(frozen=True)
+class Paths:
+    """A parsed map: the path of each field."""
+
+    calls: Keys
+    tool: Keys
+    episodes_at: Keys | None = None
+    agent: Keys | None = None
+    task: Keys | None = None
+    epoch: Keys | None = None
+    answer: Keys | None = None
+    metadata: Keys | None = None
+    arguments: Keys = ("arguments",)
+    result: Keys | None = None
+    error: Keys | None = None
+    id: Keys | None = None
+    turn: Keys | None = None
+    answers: Keys | None = None
+    answer_id: Keys | None = None
+    answer_result: Keys | None = None
+    answer_error: Keys | None = None
+
+
+def read_map(path: str | Path) -> Paths:
+    """Read a map from a file. Raises `InputError` with everything that is wrong in it."""
+    document = read_mapping(path, "a map is one mapping, as in calls: steps.actions")
+    problems: list[Problem] = []
+    read = dict(_read_fields(document, problems))
+    problems += [document.problem(f"'{name}' is missing") for name in ("calls", "tool") if name not in document.data]
+    if "answers" in read and not {"id", "answer_id"} <= read.keys():
+        problems.append(
+            document.problem("'answers' are joined by id: 'id' and 'answer_id' are needed too", ("answers",))
+        )
+    if problems:
+        raise InputError(problems)
+    return Paths(**read)
+
+
+def _read_fields(document: Document, problems: list[Problem]) -> Iterator[tuple[str, Keys]]:
+    """The fields of `Paths` that a map sets; what is wrong with the others goes to `problems`."""
+    known = {"episodes" if one.name == "episodes_at" else one.name: one.name for one in fields(Paths)}
+    for key, value in document.data.items():
+        keys = _keys(value)
+        if key == "version":
+            if value != "1":
+                problems.append(document.problem("this corepath reads version 1 of maps", ("version",)))
+        elif key not in known:
+            problems.append(document.problem(f"no field '{key}'{nearest(key, known)}", (key,), at_key=True))
+        elif keys is None:
+            problems.append(document.problem("a path is names separated by dots, or a list of names", (key,)))
+        else:
+            yield known[key], keys
+
+
+def _keys(value: Any) -> Keys | None:
+    """Split a path; None if it is not one."""
+    parts = value.split(".") if isinstance(value, str) else value
+    if not isinstance(parts, list) or not parts or not all(isinstance(one, str) and one for one in parts):
+        return None
+    return tuple(parts)
+
+
+# Records
+
+
+def mismatch(paths: Paths, value: Any) -> str | None:
+    """Why a record cannot be read with a map; None if it can."""
+    if not isinstance(value, Mapping):
+        return "a record must be an object"
+    found = _episodes(value, paths)
+    if not found or all(isinstance(one, Mapping) and _path_exists(one, paths.calls) for one in found):
+        return None
+    return f"nothing at '{'.'.join(paths.calls)}', where the map expects the calls"
+
+
+def read_record(paths: Paths, value: Any) -> Iterator[Episode]:
+    """Read the episodes of a record with a map."""
+    if wrong := mismatch(paths, value):
+        raise RecordError(wrong)
+    for one in _episodes(value, paths):
+        yield _read_episode(one, paths)
+
+
+def _episodes(value: Mapping[str, Any], paths: Paths) -> list[Any]:
+    return [value] if paths.episodes_at is None else _values_at(value, paths.episodes_at)
+
+
+def _read_episode(one: Mapping[str, Any], paths: Paths) -> Episode:
+    task, agent, metadata = (_value_or_none(one, keys) for keys in (paths.task, paths.agent, paths.metadata))
+    return Episode(
+        task="" if task is None else str(task),
+        calls=_read_calls(one, paths),
+        agent=None if agent is None else str(agent),
+        epoch=_read_epoch(one, paths),
+        answer=_value_or_none(one, paths.answer),
+        extra={} if metadata is None else {"metadata": metadata},
+    )
+
+
+def _read_calls(one: Mapping[str, Any], paths: Paths) -> tuple[Call, ...]:
+    found = _values_at(one, paths.calls)
+    calls = [_read_call(call, paths) for call in found]
+    if calls and all(_value_at(call, paths.tool) is _MISSING for call in found):
+        raise RecordError(f"nothing at '{'.'.join(paths.tool)}', where the map expects the tools")
+    if paths.answers is not None:
+        _join_answers(calls, _values_at(one, paths.answers), paths)
+    return tuple(calls)
+
+
+def _read_epoch(one: Mapping[str, Any], paths: Paths) -> int:
+    epoch = _value_or_none(one, paths.epoch)
+    if epoch is None:
+        return 0
+    if not isinstance(epoch, int) or isinstance(epoch, bool):
+        raise RecordError(f"the epoch, at '{'.'.join(paths.epoch or ())}', is not an integer")
+    return epoch
+
+
+def _read_call(call: Any, paths: Paths) -> Call:
+    if not isinstance(call, Mapping):
+        raise RecordError("a call must be an object")
+    keys = (paths.tool, paths.arguments, paths.id, paths.turn)
+    tool, arguments, id_, turn = (_value_or_none(call, one) for one in keys)
+    unanswered = Call(
+        tool="" if tool is None else str(tool),
+        arguments=arguments_of(arguments),
+        id=None if id_ is None else str(id_),
+        turn=turn if isinstance(turn, int) and not isinstance(turn, bool) else None,
+    )
+    return _answer(unanswered, _value_at(call, paths.result), _value_at(call, paths.error))
+
+
+def _answer(call: Call, result: Any, error: Any) -> Call:
+    """A call with its result or its error."""
+    if error is _MISSING or error in (None, False, ""):
+        return call if result is _MISSING else replace(call, result=result)
+    if error is True:
+        return replace(call, error="error" if result in (_MISSING, None, "") else result)
+    return replace(call, error=error)
+
+
+def _join_answers(calls: list[Call], answers: list[Any], paths: Paths) -> None:
+    """Answer the calls in place: each answer goes to the first unanswered call with its id."""
+    waiting: dict[str, list[int]] = {}
+    for place, call in enumerate(calls):
+        if call.id is not None and call.result is UNANSWERED and not call.failed:
+            waiting.setdefault(call.id, []).append(place)
+    for answer in answers:
+        if not isinstance(answer, Mapping):
+            raise RecordError("an answer must be an object")
+        id_ = str(_value_at(answer, paths.answer_id))
+        if not waiting.get(id_):
+            raise RecordError(f"an answer to the call id '{id_[:60]}', but no call waits for it")
+        place = waiting[id_].pop(0)
+        calls[place] = _answer(
+            calls[place], _value_at(answer, paths.answer_result), _value_at(answer, paths.answer_error)
+        )
+
+
+def _value_or_none(value: Any, keys: Keys | None) -> Any:
+    """The value at a path; None if it is missing."""
+    found = _value_at(value, keys)
+    return None if found is _MISSING else found
+
+
+def _value_at(value: Any, keys: Keys | None) -> Any:
+    """The value at a path, or the list of values if the path goes through a list."""
+    found = [] if keys is None else _values_at(value, keys, spread=False)
+    return found[0] if len(found) == 1 else found or _MISSING
+
+
+def _values_at(value: Any, keys: Keys, *, spread: bool = True) -> list[Any]:
+    """All values at a path; with `spread`, the items of lists at its end instead of the lists."""
+    found = [value]
+    for key in keys:
+        found = [inner for one in found for inner in _inside(one, key)]
+    return [item for one in found for item in (one if isinstance(one, list) else [one])] if spread else found
+
+
+def _path_exists(value: Any, keys: Keys) -> bool:
+    """Whether there is a value at a path, or an empty list on the way to it."""
+    found = [value]
+    for key in keys:
+        if all(one == [] for one in found):
+            break
+        found = [inner for one in found for inner in _inside(one, key)]
+    return bool(found)
+
+
+def _inside(value: Any, key: str) -> list[Any]:
+    """The values under a name or a number; a name applies to each item of a list."""
+    if isinstance(value, Mapping):
+        return [value[key]] if key in value else []
+    if not isinstance(value, list):
+        return []
+    if key.isdecimal():
+        return [value[int(key)]] if len(key) < 9 and int(key) < len(value) else []
+    return [inner for item in value for inner in _inside(item, key)]
+
+
+def _configure(path: str) -> Format:
+    paths = read_map(path)
+    return record_format(FORMAT.name, FORMAT.errors, partial(mismatch, paths), partial(read_record, paths))
+
+
+def _require_map(_path: Path) -> str:
+    return "needs a map of its fields: --from generic:MAP.yaml"
+
+
+def _refuse(path: Path) -> Iterator[Episode | Problem]:
+    yield Problem(str(path), 1, 1, _require_map(path))
+
+
+FORMAT: Final = Format(
+    "generic",
+    "the value at the map's `error`, unless it is null, false or empty",
+    _require_map,
+    _refuse,
+    _configure,
+)

@@ -1,0 +1,405 @@
+"""Logs of Inspect AI: `.eval`, a zip archive of samples that may be compressed with Zstandard, and `.json`.
+
+Each sample is an episode. Its calls are those in the model events, with the results of the tool events; without tool
+events, those in its messages. A sample with an `error` of its own failed outside the agent. Models with a role, such as
+a grader, are left out unless every model has one, and so is everything that scorers do. A call of the submit tool that
+Inspect's solvers add, recognised by its description, is the agent's answer and not a call. A sample of one of
+corepath's own tasks holds the scored episode, which is read as it is.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any, Final
+
+from corepath.episode import FAILED_OUTSIDE, Episode
+from corepath.errors import Problem, RecordError
+from corepath.importers.archive import is_archive, list_members, read_member
+from corepath.importers.content import objects, parse_result, text_of
+from corepath.importers.format import Format
+from corepath.importers.json_parts import PartError, read_parts
+from corepath.importers.json_parts import Path as PartPath
+from corepath.importers.transcript import Transcript
+from corepath.play.origin import EPISODE, KEY, origin_in, restore
+from corepath.values import parse_json
+
+_ATTACHMENT: Final = "attachment://"
+_HEADERS: Final = ("header.json", "_journal/start.json")
+_FIRST_FIELDS: Final = ("version", "status", "eval", "location")
+_SUBMIT_DESCRIPTION: Final = "Submit an answer for evaluation"
+_EVAL_FIELDS: Final = ("task", "task_id", "run_id", "eval_id", "created", "tags")
+
+
+def _recognise(file: Path) -> str | None:
+    """Why a file is not in this format; None if it is."""
+    try:
+        with file.open("rb") as read:
+            if is_archive(read):
+                names = {info.filename for info in list_members(read)[0]}
+                return None if any(name in names for name in _HEADERS) else f"an archive without '{_HEADERS[0]}'"
+        return _header_mismatch(_json_header(file))
+    except (OSError, zipfile.BadZipFile, PartError) as error:
+        return f"neither an archive nor JSON: {error}"
+
+
+def _read_file(file: Path) -> Iterator[Episode | Problem]:
+    """Read the episodes of a log, sample by sample."""
+    name = str(file)
+    try:
+        with file.open("rb") as read:
+            if is_archive(read):
+                yield from _read_archive(name, read)
+                return
+        yield from _read_json(file)
+    except RecordError as error:
+        yield Problem(name, 1, 1, str(error))
+    except PartError as error:
+        yield Problem(name, error.line, 1, str(error))
+    except zipfile.BadZipFile as error:
+        yield Problem(name, 1, 1, f"the archive cannot be read: {error}")
+    except OSError as error:
+        yield Problem(name, 1, 1, f"cannot be read: {error.strerror or error}")
+
+
+def _read_archive(file: str, read: IO[bytes]) -> Iterator[Episode | Problem]:
+    found, complete = list_members(read)
+    if not complete:
+        yield Problem(file, 1, 1, "the archive is truncated; the samples before the cut are kept")
+    infos = {info.filename: info for info in found}
+    log = _archive_header(read, infos)
+    samples = [info for name, info in infos.items() if name.startswith("samples/") and name.endswith(".json")]
+    if not samples:
+        yield Problem(file, 1, 1, "no samples in this log")
+    for info in samples:
+        try:
+            yield _read_sample(_parse_member(read, info), log)
+        except RecordError as error:
+            yield Problem(file, 1, 1, f"{info.filename[:200]}: {error}")
+
+
+def _archive_header(read: IO[bytes], infos: Mapping[str, zipfile.ZipInfo]) -> Any:
+    """The header of a log. Raises `RecordError` if it is missing or malformed."""
+    header = next((infos[name] for name in _HEADERS if name in infos), None)
+    if header is None:
+        raise RecordError(f"an archive without '{_HEADERS[0]}' is not an Inspect log")
+    log = _parse_member(read, header)
+    if why := _header_mismatch(log):
+        raise RecordError(f"{header.filename}: {why}")
+    return log
+
+
+def _parse_member(read: IO[bytes], info: zipfile.ZipInfo) -> Any:
+    try:
+        return parse_json(read_member(read, info).decode(), stored=True)
+    except ValueError as error:
+        raise RecordError(f"not JSON: {error}") from None
+
+
+def _read_json(file: Path) -> Iterator[Episode | Problem]:
+    log = _json_header(file)
+    if why := _header_mismatch(log):
+        raise RecordError(why)
+    empty = True
+    with file.open(encoding="utf-8-sig") as read:
+        for path, line, sample in read_parts(read, _enter_samples):
+            if path[1:2] == ("samples",) and len(path) == 3:
+                empty = False
+                try:
+                    yield _read_sample(sample, log)
+                except RecordError as error:
+                    yield Problem(str(file), line, 1, f"sample {int(path[2]) + 1}: {error}")
+    if empty:
+        yield Problem(str(file), 1, 1, "no samples in this log")
+
+
+def _enter_samples(path: PartPath) -> bool:
+    return path in ((0,), (0, "samples"))
+
+
+def _enter_header(path: PartPath) -> bool:
+    """Enter all values but the fields of a header, so that a large file of another format is rejected early."""
+    return path[1:2] not in (("eval",), ("metadata",)) and len(path) < 8
+
+
+def _json_header(file: Path) -> dict[str, Any]:
+    """The fields of a log before its samples, and, if `eval` is not among them, after."""
+    log: dict[str, Any] = {}
+    with file.open(encoding="utf-8-sig") as read:
+        for path, _, value in read_parts(read, _enter_header):
+            if path[0] or len(path) < 2 or not (log or path[1] in _FIRST_FIELDS) or {"eval", "samples"} <= log.keys():
+                break
+            log[str(path[1])] = value if len(path) == 2 else None
+    return log
+
+
+def _header_mismatch(log: Any) -> str | None:
+    """Why this is not the header of an Inspect log; None if it is."""
+    spec = log.get("eval") if isinstance(log, Mapping) else None
+    if not isinstance(spec, Mapping) or not isinstance(spec.get("task"), str) or "model" not in spec:
+        return "no 'eval' with the task and model of an Inspect log"
+    return None
+
+
+def _read_sample(sample: Any, log: Mapping[str, Any]) -> Episode:
+    if not isinstance(sample, Mapping) or "id" not in sample:
+        raise RecordError("a sample must be an object with 'id', 'messages' and 'events'")
+    sample = _insert_attachments(sample)
+    origin = origin_in(sample.get("metadata"))
+    if origin is None:
+        return _read_foreign_sample(sample, log)
+    identity = {name: one for name, one in origin.items() if name != EPISODE}
+    recorded = _recorded_episode(sample, log, origin.get(EPISODE))
+    return recorded or restore(_read_foreign_sample(sample, log), identity)
+
+
+def _recorded_episode(sample: Mapping[str, Any], log: Mapping[str, Any], text: Any) -> Episode | None:
+    """The episode that corepath's scorer stored in a sample; None if it is missing or malformed."""
+    record = parse_result(text)
+    try:
+        known = Episode("", (), extra={"metadata": _metadata(sample, log)})
+        return restore(known, record) if isinstance(record, Mapping) else None
+    except RecordError:
+        return None
+
+
+def _read_foreign_sample(sample: Mapping[str, Any], log: Mapping[str, Any]) -> Episode:
+    """Read an episode from the messages and events of a sample."""
+    events = [one for one in _flatten(sample.get("events")) if one.get("event") in ("model", "tool", "span_begin")]
+    transcript = Transcript()
+    messages = list(objects(sample.get("messages"), "messages"))
+    if any(one["event"] == "tool" for one in events) or not any(one.get("role") == "assistant" for one in messages):
+        _read_events(transcript, events, set(_call_ids(messages)))
+        _read_remaining_answers(transcript, messages)
+    else:
+        _read_messages(transcript, messages, _submit_tools(events))
+    spec = log["eval"]
+    error = sample.get("error")
+    failure = None
+    if error:
+        message = error.get("message") if isinstance(error, Mapping) else error
+        failure = {"kind": "error of the sample", "message": str(message)}
+    episode = transcript.to_episode(
+        spec["model"], metadata=_metadata(sample, log), ended=FAILED_OUTSIDE if error else None, failure=failure
+    )
+    epoch = sample.get("epoch")
+    return replace(episode, epoch=epoch if type(epoch) is int else 0, answer=_answer(sample, transcript, episode))
+
+
+def _answer(sample: Mapping[str, Any], transcript: Transcript, episode: Episode) -> Any:
+    """The last text of the agent, or the completion if a solver changed it."""
+    output = sample.get("output")
+    completion = output.get("completion") if isinstance(output, Mapping) else None
+    if not completion or any(one["content"] == completion for one in transcript.messages[-1:]):
+        return episode.answer
+    return completion
+
+
+def _read_events(transcript: Transcript, events: list[Mapping[str, Any]], kept: set[str | None]) -> None:
+    """Add the calls, results and texts of the agent's events.
+
+    A call without a tool event was never run, and counts only if its id is in `kept`, those in the sample's messages.
+    """
+    events = list(_agent_events(events))
+    submit_tools = _submit_tools(events)
+    known = kept | {_name(one.get("id")) for one in events if one["event"] == "tool"}
+    for event in events:
+        if event["event"] == "tool":
+            if not _is_submit_answer(transcript, event, submit_tools, "id"):
+                _read_tool_event(transcript, event)
+        elif (message := _model_message(event)) is not None:
+            calls = [call for call in _calls(message) if _name(call.get("id")) in known]
+            _read_agent_message(transcript, message, calls, submit_tools)
+
+
+def _agent_events(events: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The tool events, and the model events of the agent, without those of scorers."""
+    scoring = _scoring_spans(events)
+    solving = [one for one in events if _name(one.get("span_id")) not in scoring]
+    roles = {_name(one.get("role")) for one in solving if one["event"] == "model"}
+    agent_roles = roles & {None} or roles
+    for one in solving:
+        if one["event"] == "tool" or (one["event"] == "model" and _name(one.get("role")) in agent_roles):
+            yield one
+
+
+def _read_agent_message(
+    transcript: Transcript, message: Mapping[str, Any], calls: Iterable[Mapping[str, Any]], submit_tools: list[str]
+) -> None:
+    """Add the text and the calls of one message of the agent."""
+    transcript.start_turn()
+    transcript.add_text(text_of(message.get("content")))
+    for call in calls:
+        _read_call(transcript, call, submit_tools)
+
+
+def _submit_tools(events: list[Mapping[str, Any]]) -> list[str]:
+    """The names of the tools with which the agent submits its answer."""
+    given = [event.get("tools") for event in events if event["event"] == "model"]
+    tools = [one for some in given if isinstance(some, list) for one in some if isinstance(one, Mapping)]
+    return [str(one.get("name")) for one in tools if str(one.get("description")).startswith(_SUBMIT_DESCRIPTION)]
+
+
+def _read_call(transcript: Transcript, call: Mapping[str, Any], submit_tools: list[str]) -> None:
+    """Add a call, or the answer that it submits."""
+    arguments = _arguments(call)
+    answer = arguments.get("answer") if isinstance(arguments, Mapping) else None
+    if call.get("function") in submit_tools and isinstance(answer, str):
+        transcript.add_text(answer)
+    else:
+        transcript.add_call(call.get("function"), arguments, call.get("id"))
+
+
+def _is_submit_answer(transcript: Transcript, answer: Mapping[str, Any], submit_tools: list[str], id_: str) -> bool:
+    """Whether this is the reply of a submit tool, whose call was not added."""
+    return answer.get("function") in submit_tools and not transcript.waits_for(answer.get(id_))
+
+
+def _read_tool_event(transcript: Transcript, event: Mapping[str, Any]) -> None:
+    """Add the result of a call, and the call itself if no model event had it."""
+    id_ = event.get("id") or None
+    if id_ is None or not transcript.waits_for(id_):
+        transcript.add_call(event.get("function"), _arguments(event), id_)
+    place = next(
+        place for place in reversed(transcript.open_calls()) if id_ is None or transcript.calls[place].id == str(id_)
+    )
+    result = event.get("result")
+    value = text_of(result) if isinstance(result, list) and text_of(result) else result
+    error = _error(event)
+    if error is not None:
+        transcript.answer_call(place, error, error=True, **({"output": value} if value else {}))
+    elif event.get("pending") is not True:
+        transcript.answer_call(place, parse_result(value))
+
+
+def _read_remaining_answers(transcript: Transcript, messages: list[Mapping[str, Any]]) -> None:
+    """Add the results of calls that a solver ran without tool events, from the messages."""
+    for message in messages:
+        if message.get("role") == "tool" and transcript.waits_for(message.get("tool_call_id")):
+            _read_answer(transcript, message)
+
+
+def _read_messages(transcript: Transcript, messages: list[Mapping[str, Any]], submit_tools: list[str]) -> None:
+    for message in messages:
+        if message.get("role") == "assistant":
+            _read_agent_message(transcript, message, _calls(message), submit_tools)
+        elif message.get("role") == "tool" and not _is_submit_answer(transcript, message, submit_tools, "tool_call_id"):
+            _read_answer(transcript, message)
+
+
+def _read_answer(transcript: Transcript, message: Mapping[str, Any]) -> None:
+    content, error = text_of(message.get("content")), _error(message)
+    value = parse_result(content) if error is None else error
+    transcript.add_result(message.get("tool_call_id"), value, error=error is not None)
+
+
+def _call_ids(messages: list[Mapping[str, Any]]) -> Iterator[str | None]:
+    """The ids of the calls in messages."""
+    for message in messages:
+        for call in _calls(message):
+            yield _name(call.get("id"))
+
+
+def _calls(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    return objects(message.get("tool_calls"), "tool calls")
+
+
+def _arguments(call: Mapping[str, Any]) -> Any:
+    """The arguments of a call; if they could not be parsed, Inspect quotes them in its error message."""
+    error = call.get("parse_error")
+    if not isinstance(error, str):
+        return call.get("arguments")
+    _, _, rest = error.partition("\n\n")
+    return rest.rpartition("\n\nError details:")[0] or call.get("arguments") or error
+
+
+def _error(answer: Mapping[str, Any]) -> Any:
+    """The error of a tool event or message; None if it has none."""
+    error = answer.get("error")
+    if error is None:
+        return "the tool failed" if answer.get("failed") is True else None
+    return (error.get("message") or error.get("type") or "error") if isinstance(error, Mapping) else error
+
+
+def _model_message(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The message of a model event's first choice; None if there is none."""
+    output = event.get("output")
+    choices = output.get("choices") if isinstance(output, Mapping) else None
+    for choice in objects(choices, "choices"):
+        message = choice.get("message")
+        return message if isinstance(message, Mapping) else None
+    return None
+
+
+def _flatten(events: Any) -> Iterator[Mapping[str, Any]]:
+    """Events in one list; older logs nest some inside the tool event they belong to."""
+    for event in objects(events, "events"):
+        yield event
+        yield from _flatten(event.get("events"))
+
+
+def _scoring_spans(events: list[Mapping[str, Any]]) -> set[str | None]:
+    """The ids of the spans of scorers."""
+    found: set[str | None] = set()
+    for event in events:
+        begins = event["event"] == "span_begin" and event.get("id") is not None
+        if begins and (event.get("type") in ("scorer", "scorers") or _name(event.get("parent_id")) in found):
+            found.add(_name(event["id"]))
+    return found
+
+
+def _name(given: Any) -> str | None:
+    """An id or role as text, so that it can be compared; None stays None."""
+    return given if given is None or isinstance(given, str) else repr(given)
+
+
+def _metadata(sample: Mapping[str, Any], log: Mapping[str, Any]) -> dict[str, Any]:
+    """What identifies a sample, merged with its metadata, which is also kept whole if a name is in both."""
+    scores = sample.get("scores")
+    spec = log["eval"]
+    found = {
+        "sample_id": sample.get("id"),
+        "sample_uuid": sample.get("uuid"),
+        "epoch": sample.get("epoch"),
+        "model": spec["model"],
+        "eval": {name: spec[name] for name in _EVAL_FIELDS if spec.get(name) is not None},
+        "target": sample.get("target"),
+        "scores": {name: one.get("value") if isinstance(one, Mapping) else one for name, one in scores.items()}
+        if isinstance(scores, Mapping)
+        else scores,
+        "limit": sample.get("limit"),
+    }
+    found = {name: one for name, one in found.items() if one not in (None, {}, "")}
+    own: dict[str, Any] = {}
+    for given in (spec.get("metadata"), log.get("metadata"), sample.get("metadata")):
+        own.update(given if isinstance(given, Mapping) else {})
+    if origin_in(own) is not None:
+        del own[KEY]
+    return {**own, **found, **({"sample_metadata": own} if found.keys() & own.keys() else {})}
+
+
+def _insert_attachments(sample: Mapping[str, Any]) -> Any:
+    """The sample with its references to attachments, which hold long texts, replaced by their texts."""
+    given = sample.get("attachments")
+    texts: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+
+    def insert(value: Any) -> Any:
+        if isinstance(value, str) and value.startswith(_ATTACHMENT):
+            return texts.get(value.removeprefix(_ATTACHMENT), value)
+        if isinstance(value, list):
+            return [insert(one) for one in value]
+        if isinstance(value, Mapping):
+            return {name: one if name == "attachments" else insert(one) for name, one in value.items()}
+        return value
+
+    return insert(sample) if texts else sample
+
+
+FORMAT: Final = Format(
+    "inspect",
+    "a tool event or message with an `error`, or an event that is marked as `failed`",
+    _recognise,
+    _read_file,
+)

@@ -1,0 +1,204 @@
+"""LangChain and LangGraph messages: a list, alone or under the `messages` of a state, which may be under `values`.
+
+A message may have three forms: its `model_dump()`, `{"type", "data"}` as `messages_to_dict` writes it, or an `lc`
+object as `dumpd` writes it.
+
+Calls that LangChain could not parse (`invalid_tool_calls`) keep their arguments as the text that was sent. They keep
+their place among the calls if the message still shows it (`additional_kwargs`, or its content), and else come last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from corepath.episode import Episode
+from corepath.errors import RecordError
+from corepath.importers.content import is_text_part, metadata_of, objects, parse_result
+from corepath.importers.format import record_format
+from corepath.importers.formats.anthropic import read_blocks
+from corepath.importers.formats.openai_responses import ANSWERED_WITHIN, read_item
+from corepath.importers.transcript import Transcript
+
+KINDS: Final = ("ai", "human", "tool", "system", "function", "chat", "remove")
+
+_CALLS_IN_CONTENT: Final = ("tool_use", "tool_call", "invalid_tool_call", "function_call")
+
+
+def mismatch(value: Any) -> str | None:
+    """Why a record is not in this format; None if it is."""
+    messages = _messages(value)
+    if not messages:
+        return "no list of messages, nor a state that has one under 'messages'"
+    if not any(_is_message(one) for one in messages):
+        return f"no message has a 'type' among {', '.join(KINDS)}, nor 'lc'"
+    return None
+
+
+def read_record(value: Any) -> Iterator[Episode]:
+    """Read the episode of a record."""
+    messages = _messages(value)
+    if not messages:
+        raise RecordError(str(mismatch(value)))
+    transcript = Transcript()
+    models: list[Any] = []
+    for message in objects(messages, "messages"):
+        kind, data = _form(message)
+        if kind not in KINDS:
+            raise RecordError(f"the 'type' of a message must be one of {', '.join(KINDS)}, not {kind[:60]!r}")
+        _read_message(transcript, kind, data)
+        models.append(_model(data) if _is_by_agent(kind, data) else None)
+    agent = next((model for model in models if model is not None), None)
+    yield transcript.to_episode(agent=agent, metadata=_metadata(value))
+
+
+def _read_message(transcript: Transcript, kind: str, data: Mapping[str, Any]) -> None:
+    if _is_by_agent(kind, data):
+        transcript.start_turn()
+        _read_content(transcript, data.get("content"))
+        for name, arguments, id_, extra in _calls(data):
+            transcript.add_call(name, arguments, id_, **extra)
+    elif kind == "tool":
+        _read_answer(transcript, data)
+    elif kind == "function":
+        transcript.add_result(None, parse_result(_text(data.get("content"))), tool=data.get("name"))
+
+
+def _is_by_agent(kind: str, data: Mapping[str, Any]) -> bool:
+    return kind == "ai" or (kind == "chat" and data.get("role") == "assistant")
+
+
+def _messages(value: Any) -> list[Any] | None:
+    if isinstance(value, Mapping) and isinstance(value.get("values"), Mapping):
+        value = value["values"]
+    if isinstance(value, Mapping):
+        value = value.get("messages")
+    return value if isinstance(value, list) else None
+
+
+def _metadata(value: Any) -> dict[str, Any] | None:
+    if not isinstance(value, Mapping):
+        return None
+    inner = value.get("values") if isinstance(value.get("values"), Mapping) else None
+    return {**(metadata_of(inner, "messages") or {}), **(metadata_of(value, "messages", "values") or {})} or None
+
+
+# Messages
+
+
+def _form(message: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The kind and the fields of a message, in any of its three forms."""
+    kind, data = message.get("type"), message.get("data")
+    if "lc" in message:
+        data, path = message.get("kwargs"), message.get("id")
+        kind = str(path[-1]) if isinstance(path, list) and path else kind
+    elif "content" in message or "data" not in message:
+        data = message
+    if not isinstance(data, Mapping):
+        raise RecordError("a message must have its fields at the top level, in 'data', or in 'kwargs' next to 'lc'")
+    return str(kind).removesuffix("Chunk").removesuffix("Message").lower(), data
+
+
+def _is_message(message: Any) -> bool:
+    try:
+        kind, data = _form(message) if isinstance(message, Mapping) else ("", {})
+    except RecordError:
+        return False
+    return kind in KINDS and "content" in data
+
+
+def _read_content(transcript: Transcript, content: Any) -> None:
+    """Add the text of a message, and the calls in it that the provider ran."""
+    if not isinstance(content, list):
+        transcript.add_text(content)
+        return
+    transcript.add_text(_text([part for part in content if isinstance(part, str) or is_text_part(part)]))
+    for block in objects([part for part in content if not isinstance(part, str)], "blocks of content"):
+        kind = str(block.get("type"))
+        if kind == "server_tool_call":
+            transcript.add_call(block.get("name"), block.get("args"), block.get("id"), type=kind)
+        elif kind == "server_tool_result":
+            failed = block.get("status") == "error"
+            transcript.add_result(block.get("tool_call_id"), parse_result(block.get("output")), error=failed)
+        elif kind in ANSWERED_WITHIN:
+            read_item(transcript, block)
+        elif kind != "tool_use":
+            read_blocks(transcript, [block], with_text=False)
+
+
+def _read_answer(transcript: Transcript, data: Mapping[str, Any]) -> None:
+    if not data.get("tool_call_id"):
+        raise RecordError("a tool message needs the 'tool_call_id' of the call that it answers")
+    error = data.get("status") == "error"
+    content = _text(data.get("content"))
+    extra = {} if data.get("artifact") is None else {"artifact": data["artifact"]}
+    transcript.add_result(data["tool_call_id"], content if error else parse_result(content), error=error, **extra)
+
+
+def _text(content: Any) -> Any:
+    """The text of a content that is only text; other contents stay as they are."""
+    if isinstance(content, list) and all(isinstance(part, str) or is_text_part(part) for part in content):
+        return "".join(part if isinstance(part, str) else part["text"] for part in content)
+    return content
+
+
+def _model(data: Mapping[str, Any]) -> Any:
+    about = data.get("response_metadata")
+    if not isinstance(about, Mapping):
+        return None
+    return about.get("model_name") or about.get("model") or about.get("model_id")
+
+
+# Calls
+
+_Call = tuple[Any, Any, Any, dict[str, Any]]
+"""The tool, arguments and id of a call, and its other fields."""
+
+
+def _calls(data: Mapping[str, Any]) -> list[_Call]:
+    """The calls of a message, including those LangChain could not parse, in the order of the model."""
+    valid: list[_Call] = [
+        (call.get("name"), call.get("args"), call.get("id"), {}) for call in objects(data.get("tool_calls"), "calls")
+    ]
+    invalid = [_invalid_call(call) for call in objects(data.get("invalid_tool_calls"), "invalid calls")]
+    if not valid and not invalid:
+        return list(_provider_calls(data))
+    order = {str(id_): place for place, id_ in reversed(list(enumerate(_ordered_ids(data))))}
+    return sorted([*valid, *invalid], key=lambda call: order.get(str(call[2]), len(order)))
+
+
+def _invalid_call(call: Mapping[str, Any]) -> _Call:
+    return call.get("name"), call.get("args"), call.get("id"), {"invalid": call.get("error") or True}
+
+
+def _provider_calls(data: Mapping[str, Any]) -> Iterator[_Call]:
+    """The calls of an older message, which has no `tool_calls`, as the provider sent them."""
+    given = data.get("additional_kwargs")
+    kept: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    for call in objects(kept.get("tool_calls"), "calls"):
+        function = call.get("function")
+        if not isinstance(function, Mapping):
+            raise RecordError("the 'function' of a tool call must be an object with 'name' and 'arguments'")
+        yield function.get("name"), function.get("arguments"), call.get("id"), {}
+    if isinstance(kept.get("function_call"), Mapping):
+        yield kept["function_call"].get("name"), kept["function_call"].get("arguments"), None, {}
+
+
+def _ordered_ids(data: Mapping[str, Any]) -> Iterator[Any]:
+    """The ids of the calls in the order of the model, from the provider's fields and from the content."""
+    given, content = data.get("additional_kwargs"), data.get("content")
+    raw = given.get("tool_calls") if isinstance(given, Mapping) else None
+    for call in raw if isinstance(raw, list) else ():
+        if isinstance(call, Mapping):
+            yield call.get("id")
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, Mapping) and block.get("type") in _CALLS_IN_CONTENT:
+            yield block.get("call_id", block.get("id"))
+
+
+FORMAT: Final = record_format(
+    "langchain",
+    "a tool message with the status `error`",
+    mismatch,
+    read_record,
+)

@@ -1,0 +1,327 @@
+"""Logs of MCP: JSON-RPC messages as lines or in a list, bare or each in an object with its direction and time.
+
+Lines of server logs with a message after some text are read too. A file is one session, unless its records have a
+`sessionId`, or it has several `initialize` requests, each of which begins a session. The result of a call is its
+`structuredContent`, or else the text of its `content`. A call that is deferred as a task, or sent again with requested
+input, is one call. Logs of `corepath serve` have the origin of their episodes in the `_meta` of results. It restores
+task, seed and agent, separates the episodes of one session, and drops calls beyond the step limit.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from corepath.episode import Episode
+from corepath.errors import Problem, RecordError
+from corepath.files.document import describe_json_error
+from corepath.importers.content import parse_result, text_of
+from corepath.importers.format import Format
+from corepath.importers.reading import Place, is_lines, read_records
+from corepath.importers.transcript import Transcript
+from corepath.notation.call import Call
+from corepath.play.origin import origin_in, restore
+from corepath.values import arguments_of, canonical, parse_json
+
+_BODY_FIELDS: Final = ("message", "data", "payload", "body", "msg", "raw")
+_TIME_FIELDS: Final = ("timestamp", "time", "ts", "@timestamp")
+_SESSION_FIELDS: Final = ("sessionId", "session_id", "mcp-session-id", "Mcp-Session-Id")
+_METHODS: Final = (
+    "tools/", "resources/", "prompts/", "notifications/", "sampling/", "roots/", "elicitation/", "completion/",
+    "logging/", "tasks/",
+)  # fmt: skip
+_MESSAGE_START: Final = re.compile(r'\{\s*"(?:jsonrpc|id|method|params|result|error)"\s*:')
+_SAMPLE: Final = 1000
+_BOM: Final = b"\xef\xbb\xbf"
+_CANCELLED: Final = "notifications/cancelled"
+
+
+def mismatch(value: Any) -> str | None:
+    """Why a record has no messages of MCP; None if it has one."""
+    try:
+        found = [message for _, message in _messages(value)]
+    except RecordError as error:
+        return str(error)
+    return None if any(map(_is_mcp, found)) else "no JSON-RPC message with an MCP method, such as 'tools/call'"
+
+
+def _recognise(file: Path) -> str | None:
+    """Why a file is not in this format; None if it is."""
+    for _, value in islice(_values(file), _SAMPLE):
+        if not isinstance(value, Problem) and mismatch(value) is None:
+            return None
+    return "no JSON-RPC message with an MCP method, such as 'tools/call'"
+
+
+def _read_file(file: Path) -> Iterator[Episode | Problem]:
+    """Read the episodes of a log, one for each session, with a problem for each message that answers no request."""
+    sessions = _Sessions()
+    for place, value in _values(file):
+        if isinstance(value, Problem):
+            yield value
+            continue
+        try:
+            for envelope, message in _messages(value):
+                sessions.add(envelope, message)
+        except RecordError as error:
+            yield place.problem(str(error))
+    if not sessions.all:
+        yield Problem(str(file), 1, 1, "no JSON-RPC messages in this file")
+    for session in sessions.all:
+        try:
+            yield from session.to_episodes()
+        except RecordError as error:
+            yield Problem(str(file), 1, 1, str(error))
+
+
+def _values(file: Path) -> Iterator[tuple[Place, Any]]:
+    """The JSON values of a file: its records, or one for each line of JSON or text that has a message."""
+    try:
+        with file.open("rb") as read:
+            start = b"".join(read.read(4096).removeprefix(_BOM).split())[:2]
+            if start in (b"[{", b"[[", b"[]") or (start[:1] == b"{" and not is_lines(file)):
+                yield from read_records(file, lambda one: isinstance(one, Mapping))
+                return
+            read.seek(0)
+            for number, line in enumerate(read, start=1):
+                place = Place(str(file), number)
+                value = _parse_line(place, line)
+                if value is not None:
+                    yield place, value
+    except OSError as error:
+        place = Place(str(file))
+        yield place, place.problem(f"cannot be read: {error.strerror}")
+
+
+def _parse_line(place: Place, raw: bytes) -> Any:
+    """The JSON of a line: all of it, or the first object after some text; None if it has none."""
+    line = raw.removeprefix(_BOM).decode(errors="surrogateescape").strip()
+    start = line.find("{")
+    if start < 0 or (start > 0 and '"jsonrpc"' not in line and not _MESSAGE_START.match(line, start)):
+        return None
+    try:
+        if start == 0 or parse_result(line) != line:
+            return parse_json(line, stored=True)
+        _, end = json.JSONDecoder(parse_int=str).raw_decode(line, start)
+        return parse_json(line[start:end], stored=True)
+    except RecursionError:
+        return place.problem("nested too deeply")
+    except ValueError as error:
+        return place.problem(f"not JSON: {describe_json_error(error)}")
+
+
+def _messages(value: Any) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """The messages in a value, each with the object that holds it. Objects that are not messages are skipped."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _messages(one)
+        return
+    if not isinstance(value, Mapping):
+        raise RecordError("a JSON-RPC message is an object with 'jsonrpc', 'method' or 'id'")
+    if _is_message(value):
+        yield value, value
+        return
+    for name in _BODY_FIELDS:
+        inner = parse_result(value.get(name))
+        batch = inner if isinstance(inner, list) else [inner]
+        if batch and all(_is_message(one) for one in batch):
+            yield from ((value, one) for one in batch)
+            return
+
+
+def _is_message(value: Any) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    return value.get("jsonrpc") == "2.0" and ("method" in value or "id" in value)
+
+
+def _is_mcp(message: Mapping[str, Any]) -> bool:
+    method = message.get("method")
+    if method == "initialize":
+        params = message.get("params")
+        return isinstance(params, Mapping) and "protocolVersion" in params
+    return isinstance(method, str) and method.startswith(_METHODS)
+
+
+@dataclass
+class _Sessions:
+    """The sessions of a log, by id. A second `initialize` begins another session with the same id."""
+
+    all: list[_Session] = field(default_factory=list)
+    _current: dict[str, _Session] = field(default_factory=dict)
+
+    def add(self, envelope: Mapping[str, Any], message: Mapping[str, Any]) -> None:
+        """Add a message to its session. Raises `RecordError` if it does not fit there."""
+        name = next((str(envelope[one]) for one in _SESSION_FIELDS if envelope.get(one) is not None), "")
+        session = self._current.get(name)
+        if session is None or (message.get("method") == "initialize" and session.initialized):
+            session = self._current[name] = _Session(name)
+            self.all.append(session)
+        session.add(message, next((envelope[one] for one in _TIME_FIELDS if envelope.get(one) is not None), None))
+
+
+@dataclass
+class _Session:
+    """The transcript of a session, with the requests that are still unanswered."""
+
+    name: str
+    transcript: Transcript = field(default_factory=Transcript)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    initialized: bool = False
+    _calls: dict[str, int] = field(default_factory=dict)
+    """The index of the call that each open request made or waits for."""
+    _others: dict[str, str] = field(default_factory=dict)
+    """The methods of the other open requests."""
+    _tasks: dict[str, int] = field(default_factory=dict)
+    """The index of the call that each task of the server runs."""
+    _resumable: dict[str, int] = field(default_factory=dict)
+    """The index of each call that the client sends again with the input that the server asked for."""
+    _origins: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The origin of each episode that `corepath serve` played in this session."""
+    _episode_of: dict[int, str | None] = field(default_factory=dict)
+    """The episode of each call by index; None if it was not recorded in any."""
+
+    def __post_init__(self) -> None:
+        if self.name:
+            self.metadata["session_id"] = self.name
+
+    def add(self, message: Mapping[str, Any], time: Any) -> None:
+        """Add a request, a notification or an answer. Raises `RecordError` if it does not fit."""
+        params = message.get("params")
+        params = params if isinstance(params, Mapping) else {}
+        method = message.get("method")
+        if method is None:
+            self._add_answer(message)
+        elif method == "tools/call" and "id" in message:
+            self._add_call(_key(message["id"]), params, message["id"], time)
+        elif method == "tasks/result" and str(params.get("taskId")) in self._tasks:
+            self._calls[_key(message.get("id"))] = self._tasks[str(params["taskId"])]
+        elif method == _CANCELLED:
+            self._cancel(params)
+        elif "id" in message:
+            if method == "initialize":
+                self.initialized = True
+                self.metadata |= {"client": params.get("clientInfo"), "protocol": params.get("protocolVersion")}
+            self._others[_key(message["id"])] = str(method)
+
+    def to_episodes(self) -> Iterator[Episode]:
+        """Build the episode of the session, or all those that `corepath serve` played in it."""
+        metadata = {name: one for name, one in self.metadata.items() if one is not None}
+        whole = self.transcript.to_episode(metadata=metadata or None)
+        if len(self._origins) > 1:
+            self._require_episode_of_each(whole.calls)
+        for key in self._origins or (None,):
+            calls = tuple(call for n, call in enumerate(whole.calls) if self._episode_of.get(n, key) == key)
+            yield restore(replace(whole, calls=calls), self._origins.get(key or ""))
+
+    def _require_episode_of_each(self, calls: tuple[Call, ...]) -> None:
+        for number, call in enumerate(calls):
+            if number not in self._episode_of:
+                raise RecordError(f"the call {call.label} could belong to any of {len(self._origins)} episodes")
+
+    def _note_origin(self, result: Any, place: int | None) -> None:
+        """Keep the origin in a result of `corepath serve`, and what it recorded for the call at an index."""
+        origin = origin_in(result.get("_meta")) if isinstance(result, Mapping) else None
+        if origin is None:
+            return
+        key = canonical([origin.get(name) for name in ("task", "seed", "episode")])
+        self._origins[key] = {name: one for name, one in origin.items() if name != "recorded"}
+        if place is None:
+            return
+        recorded = origin.get("recorded")
+        self._episode_of[place] = None if recorded is False else key
+        if isinstance(recorded, Mapping) and "tool" in recorded:
+            call = self.transcript.calls[place]
+            self.transcript.calls[place] = replace(
+                call, tool=str(recorded["tool"]), arguments=recorded.get("arguments")
+            )
+
+    def _add_call(self, key: str, params: Mapping[str, Any], id_: Any, time: Any) -> None:
+        if key in self._calls:
+            raise RecordError(f"the id {key:.60} is used twice before the first call was answered")
+        content = canonical([params.get("name"), arguments_of(params.get("arguments"))])
+        resumes = params.get("requestState") is not None or params.get("inputResponses") is not None
+        if resumes and content in self._resumable:
+            self._calls[key] = self._resumable.pop(content)
+            return
+        extra = {} if time is None else {"timestamp": time}
+        place = len(self.transcript.calls)
+        self.transcript.add_call(params.get("name"), params.get("arguments"), **extra)
+        self.transcript.calls[place] = replace(self.transcript.calls[place], id=id_ if isinstance(id_, str) else key)
+        self._calls[key] = place
+
+    def _cancel(self, params: Mapping[str, Any]) -> None:
+        place = self._calls.get(_key(params.get("requestId")))
+        if place is not None:
+            call = self.transcript.calls[place]
+            self.transcript.calls[place] = replace(
+                call, extra={**call.extra, "cancelled": params.get("reason") or True}
+            )
+
+    def _add_answer(self, message: Mapping[str, Any]) -> None:
+        key, result = _key(message.get("id")), message.get("result")
+        is_call = key in self._calls and (key not in self._others or "error" in message or _is_call_result(result))
+        if is_call:
+            self._answer_call(self._calls.pop(key), message)
+        elif key in self._others:
+            self._note_origin(result, None)
+            if self._others.pop(key) == "initialize" and isinstance(result, Mapping):
+                self.metadata["server"] = result.get("serverInfo")
+        else:
+            raise RecordError(f"a result for the id {key:.60}, but no request waits for it")
+
+    def _answer_call(self, place: int, message: Mapping[str, Any]) -> None:
+        """Answer the call at an index, unless the answer only defers it."""
+        result = message.get("result")
+        self._note_origin(result, place)
+        fields: Mapping[str, Any] = result if isinstance(result, Mapping) else {}
+        if isinstance(fields.get("task"), Mapping):
+            self._tasks[str(fields["task"].get("taskId"))] = place
+        elif fields.get("resultType") == "input_required":
+            call = self.transcript.calls[place]
+            self._resumable[canonical([call.tool, call.arguments])] = place
+        elif "error" in message:
+            self.transcript.answer_call(place, _error_message(message["error"]), error=True)
+        else:
+            self.transcript.answer_call(place, _result_value(result), error=fields.get("isError") is True)
+
+
+def _is_call_result(result: Any) -> bool:
+    """Whether a result looks like that of a tool call, and not of another request."""
+    names = ("content", "structuredContent", "isError", "toolResult", "task")
+    return isinstance(result, Mapping) and any(name in result for name in names) and "role" not in result
+
+
+def _result_value(result: Any) -> Any:
+    """The result of a tool: its structured content, else its text, else its content as it is."""
+    if not isinstance(result, Mapping):
+        return result
+    if result.get("structuredContent") is not None:
+        return result["structuredContent"]
+    content = result.get("content", result.get("toolResult", result))
+    texts = isinstance(content, list) and all(isinstance(one, Mapping) and one.get("type") == "text" for one in content)
+    if not texts:
+        return content
+    return text_of(content) if result.get("isError") is True else parse_result(text_of(content))
+
+
+def _error_message(error: Any) -> Any:
+    return error.get("message") or dict(error) if isinstance(error, Mapping) else error
+
+
+def _key(id_: Any) -> str:
+    """An id as a key that distinguishes the number 1 from the text "1"."""
+    return json.dumps(id_, default=repr)
+
+
+FORMAT: Final = Format(
+    "mcp",
+    "a result with `isError`; a JSON-RPC error",
+    _recognise,
+    _read_file,
+)

@@ -1,0 +1,146 @@
+"""OpenAI chat completions: a list of messages, alone or under `messages`, a response, or a request and its response.
+
+Lines of a batch file are read too, of its input and of its output. Legacy function calls (`function_call`, role
+`function`) are read; an answer without an id goes to the first unanswered call of its tool. The text input of a custom
+tool becomes its argument `input`. Only the first choice is read. Of exchanges in one file that repeat each other, the
+last is read. A record that `corepath export` wrote gives back the exported episode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from corepath.episode import Episode
+from corepath.errors import RecordError
+from corepath.importers.content import objects, parse_result, text_of
+from corepath.importers.exchange_log import exchange_format
+from corepath.importers.exchanges import (
+    as_exchange,
+    exchange_field,
+    exchange_metadata,
+    explain_no_conversation,
+    is_streamed,
+    normalise,
+)
+from corepath.importers.transcript import Transcript
+from corepath.play.origin import KEY, origin_in, restore
+from corepath.values import arguments_of
+
+ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
+
+
+def mismatch(value: Any) -> str | None:
+    """Why a record is not in this format; None if it is."""
+    value = as_exchange(value)
+    messages = _messages(value)
+    if messages is None:
+        return explain_no_conversation(
+            value, "no list of messages, nor an object with 'messages', 'choices', or a 'request' that has them"
+        )
+    if not all(isinstance(one, Mapping) and one.get("role") in ROLES for one in messages):
+        return f"not all messages have a 'role' among {', '.join(ROLES)}"
+    if any(_has_tool_parts(one.get("content")) or _has_tool_parts(one.get("parts")) for one in messages):
+        return "tool calls are among the parts of a message's content"
+    return None
+
+
+def read_record(value: Any) -> Iterator[Episode]:
+    """Read the episode of a record."""
+    if (why := mismatch(value)) is not None:
+        raise RecordError(why)
+    value = as_exchange(value)
+    transcript = Transcript()
+    for message in objects(_messages(value), "messages"):
+        if message.get("role") == "assistant":
+            transcript.start_turn()
+            transcript.add_text(text_of(message.get("content")) or message.get("refusal"))
+            for id_, function in _calls(message):
+                transcript.add_call(function.get("name"), function.get("arguments"), id_)
+        elif message.get("role") in ("tool", "function"):
+            _read_answer(transcript, message)
+    origin = origin_in(value)
+    metadata = exchange_metadata(value, "messages", "choices", *(() if origin is None else (KEY,)))
+    yield restore(transcript.to_episode(agent=exchange_field(value, "model"), metadata=metadata), origin)
+
+
+def _read_answer(transcript: Transcript, message: Mapping[str, Any]) -> None:
+    error = message.get("is_error") is True or message.get("status") == "error"
+    content = message.get("content")
+    if isinstance(content, list):
+        content = text_of(content)
+    tool = message.get("name") or message.get("tool_name")
+    transcript.add_result(
+        message.get("tool_call_id"), content if error else parse_result(content), error=error, tool=tool
+    )
+
+
+def _messages(value: Any) -> list[Any] | None:
+    """The messages of a record, with that of the response last; None if there are none."""
+    if is_streamed(value):
+        return None
+    if isinstance(value, Mapping):
+        request = value["request"] if isinstance(value.get("request"), Mapping) else value
+        sent, response = request.get("messages"), _response_message(value)
+        if response is None:
+            return sent if isinstance(sent, list) and (sent or _did_nothing(value)) else None
+        value = [*sent, response] if isinstance(sent, list) else [response] if sent is None else None
+    return value if isinstance(value, list) and value else None
+
+
+def _did_nothing(value: Mapping[str, Any]) -> bool:
+    """Whether `messages` is empty and no other list in the record could be the conversation."""
+    return value.get("messages") == [] and sum(isinstance(one, list) for one in value.values()) == 1
+
+
+def _response_message(value: Mapping[str, Any]) -> Any:
+    """The message of the first choice of a response; None if there is no response."""
+    choices = exchange_field({name: value[name] for name in value if name != "request"}, "choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, Mapping) else None
+    return {"role": "assistant", **message} if isinstance(message, Mapping) else message
+
+
+def _history(value: Any) -> list[tuple[bool, Any]] | None:
+    """The messages of a record, for comparison. An exported episode has none, as nothing continues it."""
+    if mismatch(value) is not None or origin_in(value) is not None:
+        return None
+    try:
+        messages = objects(_messages(as_exchange(value)), "messages")
+        return [(message.get("role") == "assistant", _comparable(message)) for message in messages]
+    except RecordError:
+        return None
+
+
+def _comparable(message: Mapping[str, Any]) -> Any:
+    """The parts of a message that are equal in all copies of it."""
+    calls = [[id_, function.get("name"), arguments_of(function.get("arguments"))] for id_, function in _calls(message)]
+    return [normalise({name: message.get(name) or None for name in ("role", "content", "tool_call_id")}), calls]
+
+
+def _calls(message: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    """The id of each call in a message, with an object of its `name` and `arguments`."""
+    for call in objects(message.get("tool_calls"), "tool calls"):
+        function = call.get("function", call.get("custom"))
+        if not isinstance(function, Mapping):
+            raise RecordError("the 'function' of a tool call must be an object with 'name' and 'arguments'")
+        custom = "function" not in call
+        yield call.get("id"), {**function, "arguments": {"input": function.get("input")}} if custom else function
+    if isinstance(message.get("function_call"), Mapping):
+        yield None, message["function_call"]
+
+
+def _has_tool_parts(content: Any) -> bool:
+    """Whether a content has parts that are calls or answers, as in other formats."""
+    parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
+    kinds = [f"{part.get('type')} {' '.join(part)}".lower() for part in parts]
+    return any("tool" in kind or "function" in kind for kind in kinds)
+
+
+FORMAT: Final = exchange_format(
+    "openai",
+    "a tool message with `is_error` or the status `error`; the API itself has no field for it",
+    mismatch,
+    read_record,
+    _history,
+)

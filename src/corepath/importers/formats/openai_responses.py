@@ -1,0 +1,348 @@
+"""OpenAI Responses: a list of items, alone or under `items` or `data`, or a response with its `input` or `request`.
+
+Responses linked by `previous_response_id` are one conversation, whether in one list or on the lines of one file. Lines
+of a batch file are read too, of its input and of its output.
+
+Function calls are joined to their outputs by `call_id`; the API itself does not mark a function that failed. Tools that
+the API runs (web search, MCP, code) are calls named after the tool. A call with the status "incomplete" is kept and has
+no answer. The text input of a custom tool becomes its argument `input`. Reasoning, lists of tools and other items are
+left out. Consecutive items of the model share a turn. Of exchanges in one file that repeat each other, the last is
+read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from corepath.episode import Episode
+from corepath.errors import RecordError
+from corepath.importers.content import first_of, objects, parse_result
+from corepath.importers.exchange_log import exchange_format
+from corepath.importers.exchanges import (
+    as_exchange,
+    exchange_field,
+    exchange_metadata,
+    explain_no_conversation,
+    is_streamed,
+    normalise,
+)
+from corepath.importers.transcript import Transcript
+from corepath.values import arguments_of
+
+ANSWERED_APART: Final = ("function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call",
+                         "apply_patch_call", "tool_search_call", "program")  # fmt: skip
+"""Types of calls whose answer is a separate item."""
+ANSWERED_WITHIN: Final = ("mcp_call", "web_search_call", "file_search_call", "code_interpreter_call",
+                          "image_generation_call")  # fmt: skip
+"""Types of calls that hold their own answer."""
+APPROVAL_REQUEST: Final = "mcp_approval_request"
+APPROVAL_RESPONSE: Final = "mcp_approval_response"
+
+_ANSWER_FIELDS: Final = ("output", "outputs", "result", "results", "tools")
+_CALL_DETAILS: Final = ("server_label", "namespace", "caller", "environment")
+_NOT_ARGUMENTS: Final = {
+    *_ANSWER_FIELDS, *_CALL_DETAILS, "type", "id", "call_id", "status", "name", "error", "created_by", "async",
+    "approval_request_id", "pending_safety_checks", "fingerprint",
+}  # fmt: skip
+_CONVERSATION: Final = ("input", "output", "items", "data", "instructions")
+
+
+def mismatch(value: Any) -> str | None:
+    """Why a record is not in this format; None if it is."""
+    value = _normalise_record(value)
+    if isinstance(value, list) and _is_chain(value):
+        return None
+    items = _items(value)
+    if not items:
+        return explain_no_conversation(
+            value, "no list of items, nor an object that has one under 'input', 'output', 'items' or 'data'"
+        )
+    if not any(_is_typical(item) for item in items):
+        return "no item is a call such as 'function_call', an answer such as 'function_call_output', or 'reasoning'"
+    return None
+
+
+def read_record(value: Any) -> Iterator[Episode]:
+    """Read the episode of a record, or the episodes of a list of linked responses."""
+    value = _normalise_record(value)
+    if isinstance(value, list) and _is_chain(value):
+        for chain in _chains(value):
+            yield _episode(chain)
+    else:
+        if not _items(value):
+            raise RecordError(str(mismatch(value)))
+        yield _episode([value])
+
+
+def read_item(transcript: Transcript, item: Mapping[str, Any]) -> None:
+    """Add an item to a transcript: a call, an answer, or text of the agent. Other items are ignored."""
+    kind = str(item.get("type", "message"))
+    if kind == "message":
+        if item.get("role") == "assistant":
+            transcript.add_text(_text_in(item.get("content")))
+    elif kind == APPROVAL_RESPONSE:
+        if item.get("approve") is False:
+            transcript.add_result(item.get("approval_request_id"), item.get("reason") or "not approved", error=True)
+    elif kind.endswith("_output"):
+        _read_answer(transcript, item, kind)
+    elif kind in (APPROVAL_REQUEST, "program") or kind.endswith("_call"):
+        _read_call(transcript, item, kind)
+
+
+# Items
+
+
+def _read_call(transcript: Transcript, item: Mapping[str, Any], kind: str) -> None:
+    """Add a call with the answer that it holds; a call that was approved before is only answered."""
+    approval = item.get("approval_request_id")
+    if transcript.waits_for(approval):
+        id_ = approval
+    else:
+        id_ = item.get("call_id") or item.get("id")
+        name = item.get("name") or kind.removesuffix("_call")
+        transcript.add_call(name, _arguments(item, kind), id_, **_call_details(item, kind))
+    if kind not in ANSWERED_APART and kind != APPROVAL_REQUEST:
+        _read_own_answer(transcript, item, id_)
+
+
+def _call_details(item: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    details = {name: item[name] for name in _CALL_DETAILS if item.get(name) is not None}
+    if kind != ANSWERED_APART[0]:
+        details["type"] = kind
+    if item.get("status") not in (None, "completed"):
+        details["status"] = item["status"]
+    return details
+
+
+def _read_own_answer(transcript: Transcript, item: Mapping[str, Any], id_: Any) -> None:
+    """Add the answer that a call item holds itself, if there is one."""
+    answer = first_of(item, *_ANSWER_FIELDS)
+    if item.get("error") or item.get("status") == "failed":
+        transcript.add_result(id_, item.get("error") or answer or "failed", error=True)
+    elif answer is not None or item.get("status") == "completed":
+        transcript.add_result(id_, parse_result(answer))
+
+
+def _arguments(item: Mapping[str, Any], kind: str) -> Any:
+    if kind == "custom_tool_call":
+        return {"input": item.get("input")}
+    if item.get("arguments") is not None:
+        return item["arguments"]
+    given = next((item[name] for name in ("action", "operation") if isinstance(item.get(name), Mapping)), None)
+    rest = {name: value for name, value in item.items() if name not in _NOT_ARGUMENTS and value is not None}
+    return rest if given is None else given
+
+
+def _read_answer(transcript: Transcript, item: Mapping[str, Any], kind: str) -> None:
+    id_ = item.get("id") if kind == "local_shell_call_output" else item.get("call_id")
+    tool = item.get("name") or ("tool_search" if kind == "tool_search_output" else None)
+    if id_ is None and tool is None:
+        raise RecordError(f"an item of the type {kind[:60]!r} needs the 'call_id' of the call that it answers")
+    content = _join_texts(next((item[name] for name in _ANSWER_FIELDS if name in item), None))
+    error = item.get("status") == "failed" or item.get("is_error") is True
+    transcript.add_result(id_, content if error else parse_result(content), error=error, tool=tool)
+
+
+def _join_texts(content: Any) -> Any:
+    """The text of a content whose parts are all text; other contents stay as they are."""
+    if isinstance(content, list) and content and all(_is_text(part) for part in content):
+        return "".join(part["text"] for part in content)
+    return content
+
+
+def _text_in(content: Any) -> str | None:
+    """The text of a message, including refusals."""
+    if isinstance(content, str) or content is None:
+        return content
+    texts = (part.get("text", part.get("refusal")) for part in objects(content, "parts of a message's content"))
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, Mapping) and isinstance(part.get("text"), str)
+
+
+def _is_typical(item: Any) -> bool:
+    """Whether an item occurs in this format only."""
+    if not isinstance(item, Mapping) or not isinstance(item.get("type"), str):
+        return False
+    kind = item["type"]
+    if kind in ("function_call", "function_call_output"):
+        return "call_id" in item or "name" in item
+    if kind == "message":
+        return isinstance(item.get("content"), list) and any(
+            isinstance(part, Mapping) and part.get("type") in ("output_text", "input_text") for part in item["content"]
+        )
+    known = (*ANSWERED_APART, *ANSWERED_WITHIN, APPROVAL_REQUEST, APPROVAL_RESPONSE, "reasoning")
+    return kind in known or kind.removesuffix("_output") in known
+
+
+# Records
+
+
+def _episode(chain: list[Any]) -> Episode:
+    """Read linked responses as one episode."""
+    transcript = Transcript()
+    try:
+        for record in chain:
+            _read_items(transcript, *_input_and_output(record))
+    except RecordError as error:
+        previous = exchange_field(chain[0], "previous_response_id")
+        if previous is None:
+            raise
+        raise RecordError(
+            f"{error}; it continues the response {str(previous)[:60]!r}, which is not in this file"
+        ) from None
+    return transcript.to_episode(
+        agent=exchange_field(chain[-1], "model"), metadata=exchange_metadata(chain[-1], *_CONVERSATION)
+    )
+
+
+def _read_items(transcript: Transcript, given: Any, new: Any) -> None:
+    """Add the items of a response: its input, with the turns in it, and its output, which is one turn."""
+    by_model = False
+    for item in objects(given, "items"):
+        was_by_model, by_model = by_model, _is_by_model(item)
+        if by_model and not was_by_model:
+            transcript.start_turn()
+        read_item(transcript, item)
+    if new:
+        transcript.start_turn()
+    for item in objects(new, "items"):
+        read_item(transcript, item)
+
+
+def _normalise_record(value: Any) -> Any:
+    return [as_exchange(one) for one in value] if isinstance(value, list) else as_exchange(value)
+
+
+def _input_and_output(record: Any) -> tuple[Any, Any]:
+    """The items that the model was given, and those that it produced."""
+    if is_streamed(record):
+        return None, None
+    if isinstance(record, list):
+        return record, None
+    if not isinstance(record, Mapping):
+        return None, None
+    if "items" in record or "data" in record:
+        return _oldest_first(record.get("items", record.get("data"))), None
+    request, response = record.get("request") or record, record.get("response") or record
+    given = request.get("input") if isinstance(request, Mapping) else None
+    new = response.get("output") if isinstance(response, Mapping) else None
+    return [{"role": "user", "content": given}] if isinstance(given, str) else given, new
+
+
+def _items(record: Any) -> list[Any] | None:
+    """All items of a record; None if it has no list of items."""
+    given, new = _input_and_output(record)
+    if not isinstance(given, list) and not isinstance(new, list):
+        return None
+    return [*(given if isinstance(given, list) else ()), *(new if isinstance(new, list) else ())]
+
+
+def _oldest_first(items: Any) -> Any:
+    """Reverse items that are listed newest first, as the API does: an answer is before its call."""
+    if not isinstance(items, list):
+        return items
+    called: set[str] = set()
+    for item in items:
+        if isinstance(item, Mapping) and isinstance(item.get("call_id"), str):
+            if str(item.get("type")).endswith("_output") and item["call_id"] not in called:
+                return items[::-1]
+            called.add(item["call_id"])
+    return items
+
+
+def _is_by_model(item: Mapping[str, Any]) -> bool:
+    kind = str(item.get("type", "message"))
+    return (
+        item.get("role") == "assistant"
+        if kind == "message"
+        else not (kind.endswith("_output") or kind == APPROVAL_RESPONSE)
+    )
+
+
+def _is_chain(records: list[Any]) -> bool:
+    """Whether a response in a list continues another one in it."""
+    ids = {_response_id(record) for record in records} - {None}
+    return any(_text(exchange_field(record, "previous_response_id")) in ids for record in records)
+
+
+def _chains(records: list[Any]) -> list[list[Any]]:
+    """Group linked responses into conversations, each ending with a response that no other continues."""
+    by_id: dict[str, Any] = {}
+    for record in records:
+        if _items(record) is None:
+            raise RecordError(f"a response must have a list of items under 'output'; one of {len(records)} has none")
+        if (own := _response_id(record)) in by_id:
+            raise RecordError(f"two responses have the id {str(own)[:60]!r}")
+        if own is not None:
+            by_id[own] = record
+    continued = {_text(exchange_field(record, "previous_response_id")) for record in records}
+    ends = [record for record in records if _response_id(record) not in continued - {None}]
+    chains = [_chain(record, by_id) for record in ends]
+    if len({id(record) for chain in chains for record in chain}) < len(records):
+        raise RecordError("some responses continue each other in a cycle")
+    return chains
+
+
+def _chain(last: Any, by_id: Mapping[str, Any]) -> list[Any]:
+    """The responses that lead to the last one, oldest first."""
+    chain = [last]
+    while (previous := _text(exchange_field(chain[-1], "previous_response_id"))) is not None and previous in by_id:
+        chain.append(by_id[previous])
+        if len(chain) > len(by_id) + 1:
+            raise RecordError(f"the response {previous[:60]!r} continues itself")
+    return chain[::-1]
+
+
+def _response_id(record: Any) -> str | None:
+    return (
+        _text(exchange_field(record, "id"))
+        if isinstance(record, Mapping) and _input_and_output(record)[1] is not None
+        else None
+    )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _link(value: Any) -> tuple[str | None, str | None]:
+    """The id of a response, and the id of the response it continues."""
+    value = as_exchange(value)
+    return _response_id(value), _text(exchange_field(value, "previous_response_id"))
+
+
+def _history(value: Any) -> list[tuple[bool, Any]] | None:
+    """The items of a record without reasoning, and the response it continues, for comparison."""
+    value = as_exchange(value)
+    given, new = _input_and_output(value)
+    if not isinstance(given, list):
+        return None
+    items = [item for item in (*given, *(new if isinstance(new, list) else ())) if isinstance(item, Mapping)]
+    messages = [(_is_by_model(item), _comparable(item)) for item in items if item.get("type") != "reasoning"]
+    return [(False, exchange_field(value, "previous_response_id")), *messages] if messages else None
+
+
+def _comparable(item: Mapping[str, Any]) -> Any:
+    """What is equal in all copies of an item."""
+    try:
+        if item.get("type", "message") == "message":
+            return [item.get("role"), _text_in(item.get("content"))]
+    except RecordError:
+        pass
+    if item.get("type") == ANSWERED_APART[0]:
+        return [item.get("call_id"), item.get("name"), arguments_of(item.get("arguments"))]
+    return normalise({name: value for name, value in item.items() if name not in ("id", "status")})
+
+
+FORMAT: Final = exchange_format(
+    "openai-responses",
+    "an output with the status `failed` or `is_error`; an MCP call with an `error`, or one that was not approved",
+    mismatch,
+    read_record,
+    _history,
+    _link,
+)

@@ -1,0 +1,134 @@
+"""OpenInference spans as OTLP JSON: `openinference.span.kind`, `llm.*` and `tool.*` attributes.
+
+Messages to the model do not mark errors, so a result that is only in the input of a later LLM span is not one. Redacted
+values ("__REDACTED__") count as not recorded: the call has no result, and a call without arguments is an error of the
+trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from corepath.errors import RecordError
+from corepath.importers.content import parse_result
+from corepath.importers.flat_attributes import nest
+from corepath.importers.otlp import Span
+from corepath.importers.span_content import Chat, ChatAnswer, ChatCall, ChatMessage, ToolRun
+from corepath.importers.spans import Convention, span_format
+from corepath.notation.call import UNANSWERED
+
+_KINDS: Final = {"LLM": "chat", "TOOL": "tool", "AGENT": "agent"}
+_REDACTED: Final = "__REDACTED__"
+_MODELS: Final = ("llm.request.model_name", "llm.model_name", "llm.response.model_name")
+
+
+def _kind(span: Span) -> str | None:
+    kind = span.attributes.get("openinference.span.kind")
+    return _KINDS.get(kind.upper()) if isinstance(kind, str) else None
+
+
+def _chat(span: Span) -> Chat:
+    attributes = span.attributes
+    said = _messages(attributes, "llm.output_messages.")
+    if not said and attributes.get("output.mime_type") != "application/json":
+        output = _unless_redacted(attributes.get("output.value"))
+        said = [ChatMessage("assistant", output)] if output else []
+    model = next((attributes[name] for name in _MODELS if attributes.get(name)), None)
+    return Chat(tuple(_messages(attributes, "llm.input_messages.")), tuple(said), model)
+
+
+def _messages(attributes: Mapping[str, Any], prefix: str) -> list[ChatMessage]:
+    found = (one.get("message") for one in nest(attributes, prefix).values() if isinstance(one, dict))
+    return [_message(one) for one in found if isinstance(one, dict)]
+
+
+def _message(raw: Mapping[str, Any]) -> ChatMessage:
+    role = str(raw.get("role") or "")
+    text = _unless_redacted(raw.get("content"))
+    if text is None:
+        text = "\n".join(_texts(raw.get("contents"))) or None
+    calls = [_call(one) for one in _values(raw.get("tool_calls"))]
+    if raw.get("function_call_name") is not None:
+        calls.append(ChatCall(raw["function_call_name"], raw.get("function_call_arguments_json")))
+    if role in ("tool", "function"):
+        value = UNANSWERED if text is None else text
+        return ChatMessage(role, text, answers=(ChatAnswer(raw.get("tool_call_id"), value),))
+    return ChatMessage(role, text, tuple(calls))
+
+
+def _call(raw: Mapping[str, Any]) -> ChatCall:
+    call = raw.get("tool_call")
+    if not isinstance(call, dict) or not isinstance(call.get("function", {}), dict):
+        raise RecordError("a tool call must have 'tool_call.function.name' and 'tool_call.function.arguments'")
+    function = call.get("function", {})
+    return ChatCall(function.get("name"), function.get("arguments"), call.get("id"))
+
+
+def _texts(contents: Any) -> Iterator[str]:
+    for one in _values(contents):
+        content = one.get("message_content")
+        text = _unless_redacted(content.get("text")) if isinstance(content, dict) else None
+        if isinstance(text, str) and one["message_content"].get("type", "text") == "text":
+            yield text
+
+
+def _tool_run(span: Span) -> ToolRun:
+    attributes = span.attributes
+    call = nest(attributes, "tool_call.")
+    function = call["function"] if isinstance(call.get("function"), dict) else {}
+    arguments = function.get("arguments", _unless_redacted(attributes.get("input.value")))
+    output = _unless_redacted(attributes.get("output.value"))
+    run = ToolRun(
+        str(attributes.get("tool.name") or function.get("name") or span.name),
+        UNANSWERED if arguments is None else arguments,
+        call.get("id", attributes.get("tool.id")) or None,
+        UNANSWERED if output is None else parse_result(output),
+        span.error,
+    )
+    return _unwrap_tool_message(run)
+
+
+def _unwrap_tool_message(run: ToolRun) -> ToolRun:
+    """Replace a result that is a whole tool message by its content, and take the call's id and error from it."""
+    message = run.result
+    if not isinstance(message, dict) or "tool_call_id" not in message or "content" not in message:
+        return run
+    error = str(message["content"]) or "error" if message.get("status") == "error" else None
+    return replace(
+        run,
+        id=run.id or message["tool_call_id"] or None,
+        result=parse_result(message["content"]),
+        error=run.error or error,
+    )
+
+
+def _unless_redacted(value: Any) -> Any:
+    """A value; None if it is redacted."""
+    return None if value == _REDACTED else value
+
+
+def _values(given: Any) -> list[Mapping[str, Any]]:
+    """The objects under the indexes of a list."""
+    if given is None:
+        return []
+    if not isinstance(given, dict) or not all(isinstance(one, dict) for one in given.values()):
+        raise RecordError("the parts of a message must be under numbers, as in 'message.tool_calls.0.tool_call.id'")
+    return list(given.values())
+
+
+_CONVENTION: Final = Convention(
+    "openinference.span.kind", _kind, _chat, _tool_run,
+    ("llm.input_messages", "llm.output_messages", "llm.prompts", "llm.tools", "llm.token_count", "llm.cost", "input.",
+     "output.", "tool.", "tool_call.", "llm.finish_reason", "llm.invocation_parameters", "openinference."),
+    "turn off what hides content (OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS), so that spans have "
+    "llm.output_messages or input.value",
+)  # fmt: skip
+
+
+FORMAT: Final = span_format(
+    "openinference",
+    "a TOOL span with the status ERROR, or whose output is a message with the status `error`",
+    _CONVENTION,
+)

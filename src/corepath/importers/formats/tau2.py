@@ -1,0 +1,229 @@
+"""τ²-bench results: an object with `info`, `tasks` and `simulations`, or the latter in a folder, one file each.
+
+Calls of the simulated user are not the agent's: they go to `other_calls`, and calls expected of the user are left out.
+A task that expects calls of the user only is tagged `no_agent_actions`, and so are its episodes. If there was no user
+(`dummy_user`), all calls are expected of the agent. The task is `tau2/DOMAIN/ID`. A simulation that was stopped by the
+user's model or by the infrastructure failed outside the agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from corepath.authoring.derive import Expected, ExpectedCall
+from corepath.episode import FAILED_OUTSIDE, NO_AGENT_ACTIONS, Episode
+from corepath.errors import Problem, RecordError
+from corepath.importers.content import objects, parse_result, text_of
+from corepath.importers.format import Format, Source
+from corepath.importers.formats.tau_bench import TOOL_FILE
+from corepath.importers.reading import Place, read_records, recover_json
+from corepath.importers.transcript import Transcript
+
+_FOLDER: Final = "simulations"
+_OUTSIDE: Final = ("user_error", "infrastructure_error", "unexpected_error")
+_AGENT: Final = "assistant"
+
+
+def mismatch(value: Any) -> str | None:
+    """Why a record is not in this format; None if it is."""
+    if not isinstance(value, Mapping):
+        return "no object with 'info', 'tasks' and 'simulations'"
+    info = value.get("info")
+    if not isinstance(info, Mapping) or not isinstance(info.get("environment_info"), Mapping):
+        return "results of τ²-bench have an 'info' with 'environment_info', which names the domain"
+    if not isinstance(value.get("tasks"), list):
+        return "results of τ²-bench have a list of 'tasks'"
+    if not isinstance(value.get("simulations"), list) and not isinstance(value.get("simulation_index"), list):
+        return "results of τ²-bench have a list of 'simulations'"
+    return None
+
+
+def _recognise(path: Path) -> str | None:
+    return next((mismatch(value) for _, value in _results(path) if not isinstance(value, Problem)), "no JSON in it")
+
+
+def _read_simulations(path: Path) -> Iterator[Episode | Problem]:
+    """Read the episodes of a file, with a problem for each malformed simulation."""
+    for place, value in _checked_results(path):
+        yield from (value,) if isinstance(value, Problem) else _simulations(path, place, value)
+
+
+def _read_tasks(path: Path) -> Iterator[Expected | Problem]:
+    """Read the calls expected of the agent in each task of a file."""
+    for place, value in _checked_results(path):
+        yield from (value,) if isinstance(value, Problem) else _tasks(place, value)
+
+
+def _checked_results(path: Path) -> Iterator[tuple[Place, Any]]:
+    """The results of a file, with a problem for those that are not in this format."""
+    for place, value in _results(path):
+        wrong = None if isinstance(value, Problem) else mismatch(value)
+        yield place, value if wrong is None else place.problem(wrong)
+
+
+def _tasks(place: Place, value: Mapping[str, Any]) -> Iterator[Expected | Problem]:
+    for number, task in enumerate(value["tasks"], start=1):
+        try:
+            yield _read_expected(task, value)
+        except RecordError as error:
+            yield place.problem(f"task {number}: {error}")
+
+
+def _results(path: Path) -> Iterator[tuple[Place, Any]]:
+    """The results of a file; if it is broken, those with the complete simulations, and the problem."""
+    for place, value in read_records(path, lambda one: mismatch(one) is None):
+        if isinstance(value, Problem) and place.number is None:
+            kept = None
+            with suppress(OSError):
+                kept = recover_json(path.read_bytes())
+            if mismatch(kept) is None:
+                yield place, kept
+        yield place, value
+
+
+def _simulations(path: Path, place: Place, value: Mapping[str, Any]) -> Iterator[Episode | Problem]:
+    """Read the simulations of results, or of the folder next to the file."""
+    folder = path.parent / _FOLDER
+    if isinstance(value.get("simulations"), list):
+        for number, simulation in enumerate(value["simulations"], start=1):
+            yield _try_simulation(place, simulation, value, f"simulation {number}")
+    elif not folder.is_dir():
+        yield place.problem(f"the simulations are in a folder '{_FOLDER}' next to the file, which is missing")
+    else:
+        for file in sorted(folder.glob("*.json")):
+            for inner, simulation in read_records(file, lambda one: isinstance(one, Mapping)):
+                yield (
+                    simulation
+                    if isinstance(simulation, Problem)
+                    else _try_simulation(inner, simulation, value, "simulation")
+                )
+
+
+def _try_simulation(place: Place, simulation: Any, value: Mapping[str, Any], which: str) -> Episode | Problem:
+    try:
+        return _read_simulation(simulation, value)
+    except RecordError as error:
+        return place.problem(f"{which}: {error}")
+
+
+def _read_simulation(simulation: Any, value: Mapping[str, Any]) -> Episode:
+    if not isinstance(simulation, Mapping) or "task_id" not in simulation:
+        raise RecordError("a simulation must be an object with a 'task_id' and 'messages'")
+    if simulation.get("messages") is None:
+        spoken = "; voice simulations, which have 'ticks', are not read" if simulation.get("ticks") else ""
+        raise RecordError(f"the simulation has no 'messages'{spoken}")
+    trial = simulation.get("trial") or 0
+    if not isinstance(trial, int) or isinstance(trial, bool):
+        raise RecordError("'trial' must be an integer")
+    agent, user = Transcript(), Transcript()
+    for message in objects(simulation["messages"], "messages"):
+        _read_message(agent, user, message)
+    reason = simulation.get("termination_reason")
+    failed = {"ended": FAILED_OUTSIDE, "failure": {"kind": reason, "message": _failure(simulation)}}
+    reward = simulation.get("reward_info")
+    episode = agent.to_episode(
+        agent=_model(value, "agent_info"),
+        benchmark="tau2",
+        reward=reward.get("reward") if isinstance(reward, Mapping) else None,
+        reward_info=reward,
+        metadata=_metadata(simulation, value),
+        **(failed if reason in _OUTSIDE else {}),
+        **({NO_AGENT_ACTIONS: True} if _expects_only_user_calls(simulation, value) else {}),
+    )
+    task = f"tau2/{_domain(value)}/{simulation['task_id']}"
+    return replace(episode, task=task, epoch=trial, other_calls=tuple(user.calls))
+
+
+def _read_message(agent: Transcript, user: Transcript, message: Mapping[str, Any]) -> None:
+    match message.get("role"):
+        case "assistant" | "user" as role:
+            speaker = agent if role == _AGENT else user
+            speaker.start_turn()
+            speaker.add_text(text_of(message.get("content")))
+            for call in objects(message.get("tool_calls"), "tool calls"):
+                speaker.add_call(call.get("name"), call.get("arguments"), call.get("id"))
+        case "tool":
+            for answer in [message] if "tool_messages" not in message else objects(message["tool_messages"], "answers"):
+                asked = agent if answer.get("requestor", _AGENT) == _AGENT else user
+                content, failed = answer.get("content"), answer.get("error") is True
+                asked.add_result(answer.get("id"), content if failed else parse_result(content), error=failed)
+
+
+def _metadata(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
+    """What identifies a simulation and its run."""
+    of_run = value["info"]
+    kept = ("id", "task_id", "trial", "seed", "timestamp", "termination_reason", "agent_cost", "user_cost", "duration")
+    found = {name: simulation.get(name) for name in kept}
+    found |= {"domain": _domain(value), "user": _model(value, "user_info"), "git_commit": of_run.get("git_commit")}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _model(value: Mapping[str, Any], whose: str) -> str | None:
+    known = value["info"].get(whose)
+    model = known.get("llm") or known.get("implementation") if isinstance(known, Mapping) else None
+    return model if isinstance(model, str) else None
+
+
+def _domain(value: Mapping[str, Any]) -> str:
+    return str(value["info"]["environment_info"].get("domain_name") or "unknown")
+
+
+def _has_no_user(value: Mapping[str, Any]) -> bool:
+    """Whether there was no user, so that the agent also had to do what is otherwise expected of the user."""
+    user = value["info"].get("user_info")
+    return isinstance(user, Mapping) and user.get("implementation") == "dummy_user"
+
+
+def _failure(simulation: Mapping[str, Any]) -> str:
+    info = simulation.get("info")
+    return str(info.get("error") or "") if isinstance(info, Mapping) else ""
+
+
+def _expects_only_user_calls(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
+    tasks = (task for task in value["tasks"] if isinstance(task, Mapping))
+    task = next((task for task in tasks if str(task.get("id")) == str(simulation["task_id"])), {})
+    try:
+        return NO_AGENT_ACTIONS in _read_expected(task, value).tags
+    except RecordError:
+        return False  # reading the tasks reports what is wrong
+
+
+def _read_expected(task: Any, value: Mapping[str, Any]) -> Expected:
+    if not isinstance(task, Mapping) or "id" not in task:
+        raise RecordError("a task must be an object with an 'id' and 'evaluation_criteria'")
+    criteria = task.get("evaluation_criteria") or {}
+    if not isinstance(criteria, Mapping):
+        raise RecordError("'evaluation_criteria' must be an object")
+    actions = list(objects(criteria.get("actions"), "the expected actions"))
+    of_agent = [one for one in actions if _has_no_user(value) or one.get("requestor", _AGENT) == _AGENT]
+    tags = (NO_AGENT_ACTIONS,) if actions and not of_agent else ()
+    return Expected(f"tau2/{_domain(value)}/{task['id']}", tuple(map(_expected_call, of_agent)), _prompt(task), tags)
+
+
+def _expected_call(action: Mapping[str, Any]) -> ExpectedCall:
+    name, arguments, compared = action.get("name"), action.get("arguments"), action.get("compare_args")
+    if not isinstance(name, str) or not isinstance(arguments, Mapping):
+        raise RecordError("an expected action must have a 'name' and an object of 'arguments'")
+    if compared is not None and not isinstance(compared, list):
+        raise RecordError("'compare_args' must be a list of argument names")
+    return ExpectedCall(name, arguments, compared)
+
+
+def _prompt(task: Mapping[str, Any]) -> str:
+    """The instructions of the simulated user."""
+    scenario = task.get("user_scenario")
+    instructions = scenario.get("instructions") if isinstance(scenario, Mapping) else None
+    if isinstance(instructions, Mapping):
+        parts = (
+            instructions.get(name) for name in ("reason_for_call", "known_info", "unknown_info", "task_instructions")
+        )
+        instructions = "\n".join(part.strip() for part in parts if isinstance(part, str) and part.strip(" \n."))
+    return instructions if isinstance(instructions, str) else ""
+
+
+FORMAT: Final = Format("tau2", "an answer whose `error` is true", _recognise, _read_simulations)
+SOURCE: Final = Source("tau2", _recognise, _read_tasks, TOOL_FILE)

@@ -1,0 +1,201 @@
+"""τ-bench results: a list of runs with `task_id`, `reward`, `info`, `traj`, and `trial` if there are several.
+
+The agent may call tools, or write "Action:" and JSON (`act`, `react`). Answers that begin with "Error:" or "Unknown
+action" are errors: the benchmark writes them when a tool refuses or does not exist. The task is
+`tau-bench/DOMAIN/NUMBER`, with the domain from the policy that the agent was given. A run that broke off with an error
+has no trajectory, and failed outside the agent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from corepath.authoring.derive import Expected, ExpectedCall
+from corepath.episode import FAILED_OUTSIDE, Episode
+from corepath.errors import Problem, RecordError
+from corepath.importers.content import objects, parse_result, text_of
+from corepath.importers.format import Format, Source, recognise_records
+from corepath.importers.reading import read_records, try_record
+from corepath.importers.transcript import Transcript
+from corepath.values import parse_json
+
+_FIELDS: Final = ("task_id", "reward", "info", "traj")
+_POLICY: Final = re.compile(r"^#\s*(\w+) agent policy\b", re.IGNORECASE)
+_ERRORS: Final = ("Error:", "Unknown action ")
+_API_OUTPUT: Final = "API output: "
+_RESPOND: Final = "respond"
+_Read = TypeVar("_Read")
+
+TOOL_FILE: Final = Path(__file__).with_name("tau_tools.yaml")
+"""Which tools of τ-bench and τ²-bench only read."""
+
+
+def mismatch(value: Any) -> str | None:
+    """Why a record is not in this format; None if it is."""
+    if not isinstance(value, Mapping):
+        return f"no object with {', '.join(_FIELDS)}"
+    missing = [name for name in _FIELDS if name not in value]
+    if missing:
+        return f"a run of τ-bench has {', '.join(_FIELDS)}; '{missing[0]}' is missing"
+    if not isinstance(value["traj"], list) or not isinstance(value["info"], Mapping):
+        return "in a run of τ-bench, 'traj' must be a list of messages and 'info' an object"
+    return None
+
+
+def _recognise(path: Path) -> str | None:
+    return recognise_records(path, mismatch)
+
+
+def _read_runs(path: Path, read: Callable[[Any, str | None], Iterator[_Read]]) -> Iterator[_Read | Problem]:
+    """Read each run of a file; one that broke off before it began is assumed to share the domain of the others."""
+    runs = list(read_records(path, lambda one: mismatch(one) is None))
+    domain = next((found for _, run in runs if isinstance(run, Mapping) and (found := _domain(run))), None)
+    for place, run in runs:
+        yield from try_record(place, run, lambda one: read(one, domain))
+    if not runs:
+        yield Problem(str(path), 1, 1, "no runs in this file")
+
+
+def read_record(value: Any, domain: str | None = None) -> Iterator[Episode]:
+    """Read the episode of a run; `domain` is used if the run does not name its own."""
+    if wrong := mismatch(value):
+        raise RecordError(wrong)
+    trial, info = value.get("trial") or 0, value["info"]
+    if not isinstance(trial, int) or isinstance(trial, bool):
+        raise RecordError("'trial' must be an integer")
+    transcript = Transcript()
+    messages = list(objects(value["traj"], "the messages of 'traj'"))
+    for message, after in pairwise([*messages, {}]):
+        _read_message(transcript, message, after)
+    failed = {"ended": FAILED_OUTSIDE, "failure": _failure(info)} if "error" in info and not messages else {}
+    episode = transcript.to_episode(
+        benchmark="tau-bench",
+        reward=value["reward"],
+        reward_info=info.get("reward_info"),
+        metadata=_metadata(value, trial, _domain(value) or domain),
+        **failed,
+    )
+    yield replace(episode, task=_task_id(value, domain), epoch=trial)
+
+
+def _metadata(value: Mapping[str, Any], trial: int, domain: str | None) -> dict[str, Any]:
+    info = value["info"]
+    task = info["task"] if isinstance(info.get("task"), Mapping) else {}
+    found = {
+        "task_id": value["task_id"],
+        "trial": trial,
+        "domain": domain,
+        "user_id": task.get("user_id"),
+        "outputs": task.get("outputs") or None,
+        "user_cost": info.get("user_cost"),
+    }
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def read_expected(value: Any, domain: str | None = None) -> Iterator[Expected]:
+    """Read the expected calls of a run's task; nothing if the run broke off before it began."""
+    if wrong := mismatch(value):
+        raise RecordError(wrong)
+    task = value["info"].get("task")
+    if task is None and "error" in value["info"]:
+        return
+    if not isinstance(task, Mapping):
+        raise RecordError("'info.task' must be an object with 'actions'")
+    calls = []
+    for action in objects(task.get("actions"), "the expected actions"):
+        name, arguments = action.get("name"), action.get("kwargs")
+        if not isinstance(name, str) or not isinstance(arguments, Mapping):
+            raise RecordError("an expected action must have a 'name' and an object of 'kwargs'")
+        if name != _RESPOND:
+            calls.append(ExpectedCall(name, arguments))
+    prompt = task.get("instruction")
+    yield Expected(_task_id(value, domain), tuple(calls), prompt if isinstance(prompt, str) else "")
+
+
+def _task_id(value: Mapping[str, Any], domain: str | None) -> str:
+    return f"tau-bench/{_domain(value) or domain or 'unknown'}/{value['task_id']}"
+
+
+def _domain(value: Mapping[str, Any]) -> str | None:
+    """The domain named in the policy, which begins the conversation; None if it is not there."""
+    messages = value.get("traj")
+    first = messages[0] if isinstance(messages, list) and messages else None
+    content = text_of(first.get("content")) if isinstance(first, Mapping) else None
+    found = _POLICY.match(content) if isinstance(content, str) else None
+    return found[1].lower() if found else None
+
+
+def _failure(info: Mapping[str, Any]) -> dict[str, Any]:
+    return {"kind": "error", "message": str(info["error"]), "traceback": info.get("traceback")}
+
+
+def _read_message(transcript: Transcript, message: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    content = text_of(message.get("content"))
+    match message.get("role"):
+        case "assistant":
+            transcript.start_turn()
+            calls = list(objects(message.get("tool_calls"), "tool calls"))
+            if not calls and isinstance(content, str) and _is_answer(after):
+                _read_written_call(transcript, content)
+                return
+            transcript.add_text(_text_to_user(content))
+            for call in calls:
+                function = call.get("function")
+                if not isinstance(function, Mapping):
+                    raise RecordError("the 'function' of a tool call must be an object with 'name' and 'arguments'")
+                transcript.add_call(function.get("name"), function.get("arguments"), call.get("id"))
+        case "tool":
+            _read_answer(transcript, message.get("tool_call_id"), content)
+        case "user" if _is_answer(message):
+            _read_answer(transcript, None, str(content).removeprefix(_API_OUTPUT))
+
+
+def _read_answer(transcript: Transcript, id_: Any, content: Any) -> None:
+    failed = isinstance(content, str) and content.startswith(_ERRORS)
+    transcript.add_result(id_, content if failed else parse_result("" if content is None else content), error=failed)
+
+
+def _is_answer(message: Mapping[str, Any]) -> bool:
+    """Whether a user message is the answer to a call that was written as text."""
+    content = message.get("content")
+    return message.get("role") == "user" and isinstance(content, str) and content.startswith(_API_OUTPUT)
+
+
+def _action(content: str) -> tuple[Any, Any] | None:
+    """The name and arguments of the action at the end of a text; None if there is none."""
+    try:
+        action = parse_json(content.rpartition("Action:")[2].strip(), stored=True)
+    except ValueError:
+        return None
+    return (action.get("name"), action.get("arguments")) if isinstance(action, Mapping) and "name" in action else None
+
+
+def _read_written_call(transcript: Transcript, content: str) -> None:
+    action = _action(content)
+    if action is None:
+        raise RecordError("a message was answered by the API, but has no 'Action:' with a name and arguments")
+    thought = content.rpartition("Action:")[0].strip()
+    transcript.add_text(thought.removeprefix("Thought:").strip())
+    transcript.add_call(*action)
+
+
+def _text_to_user(content: Any) -> Any:
+    """What the agent told the user: the content of a `respond` action, or the text itself."""
+    action = _action(content) if isinstance(content, str) and "Action:" in content else None
+    if action is not None and action[0] == _RESPOND and isinstance(action[1], Mapping):
+        return action[1].get("content")
+    return content
+
+
+FORMAT: Final = Format(
+    "tau-bench",
+    "an answer that begins with `Error:` or `Unknown action`",
+    _recognise,
+    lambda path: _read_runs(path, read_record),
+)
+SOURCE: Final = Source("tau-bench", _recognise, lambda path: _read_runs(path, read_expected), TOOL_FILE)

@@ -1,0 +1,323 @@
+"""`SpanTranscript`: joins the calls of chat spans and the runs of tool spans of one trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from corepath.episode import Episode
+from corepath.importers.content import parse_result
+from corepath.importers.otlp import Span
+from corepath.importers.span_content import Chat, ChatAnswer, ChatCall, ChatMessage, ToolRun
+from corepath.importers.transcript import Transcript
+from corepath.notation.call import UNANSWERED, Call
+from corepath.values import arguments_of, canonical, equal
+
+Family = Mapping[str, tuple[str | None, str | None]]
+"""The parent and the kind of each span by its id."""
+
+
+@dataclass
+class SpanTranscript:
+    """The transcript of a trace, to which spans are added in the order of their start.
+
+    A call is known by its index in `calls`, where calls are in the order in which they were added. The episode has them
+    in the order of the chat spans: a tool span may come before its chat span if their clocks differ.
+    """
+
+    family: Family
+    has_output: bool = False
+    """Whether a chat span had a call or a text of the agent."""
+    has_messages: bool = False
+    """Whether a chat span had any message."""
+    _transcript: Transcript = field(default_factory=Transcript)
+    _order: dict[int, Any] = field(default_factory=dict)
+    """The order of the episode: indexes of calls and, under negative numbers, the texts between them."""
+    _models: dict[str, None] = field(default_factory=dict)
+    _unread: list[str] = field(default_factory=list)
+    _initial_ids: dict[str, set[str | None]] = field(default_factory=dict)
+    """The ids of the calls made before this trace, for each beginning of a conversation."""
+    _chat_calls: dict[str | None, int] = field(default_factory=dict)
+    """The calls that a chat span had, by id."""
+    _run_only: dict[str, int] = field(default_factory=dict)
+    """The calls that only a tool span had so far, by id."""
+    _run_only_without_id: dict[int, None] = field(default_factory=dict)
+    """The calls without an id that only a tool span had since the last chat span."""
+    _recovered: set[str | None] = field(default_factory=set)
+    """The ids of the calls that were found in the input of a later chat span."""
+    _without_arguments: dict[int, None] = field(default_factory=dict)
+    """The calls whose arguments no span recorded so far."""
+    _without_result: dict[int, None] = field(default_factory=dict)
+    """The unanswered calls with a tool span that recorded no result."""
+    _runs: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """The tool and the call of each tool span, by the span's id."""
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls so far."""
+        return self._transcript.calls
+
+    @property
+    def call_without_arguments(self) -> Call | None:
+        """The first call whose arguments no span recorded."""
+        return next((self.calls[place] for place in self._without_arguments), None)
+
+    def add_chat(self, span: Span, chat: Chat) -> None:
+        """Add a chat span: its input has the results of earlier calls, its output has calls and texts."""
+        nested = next((kind for _, kind in self._ancestors(span) if kind is not None), None) == "chat"
+        if chat.model is not None:
+            self._models.setdefault(str(chat.model))
+        self.has_messages = self.has_messages or bool(chat.sent or chat.output or chat.unread)
+        self._unread += [f"span {span.id}: {one}" for one in chat.unread]
+        self._recover_calls(chat.sent)
+        self._add_answers(chat.sent)
+        if not nested:
+            self._transcript.start_turn()
+        self._add_output(chat, nested=nested)
+        self._run_only_without_id.clear()
+
+    def add_run(self, span: Span, run: ToolRun) -> None:
+        """Add a tool span: the result of a call that a chat span had, or a call of its own."""
+        above = next((id_ for id_, kind in self._ancestors(span) if kind is not None), None)
+        id_, (tool, place) = _id(run.id), self._runs.get(above or "", ("", -1))
+        if tool != run.tool:
+            place = self._find_call(run)
+        if place >= 0:
+            self._set_arguments(place, run.arguments)
+        else:
+            place = self._add_call(run.tool, run.arguments, id_)
+            if id_ is None:
+                self._run_only_without_id[place] = None
+            else:
+                self._run_only[id_] = place
+        if span.id is not None:
+            self._runs[span.id] = (run.tool, place)
+        if run.error is not None:
+            self._answer(place, run.error, error=True, output=run.result)
+        elif run.result is UNANSWERED and _is_open(self.calls[place]):
+            self._without_result[place] = None
+        else:
+            self._answer(place, run.result)
+
+    def to_episode(self, **metadata: Any) -> Episode:
+        """Build the episode, with calls and texts in the order of the chat spans."""
+        models = list(self._models)
+        more = {"models": models} if len(models) > 1 else {}
+        ordered = Transcript()
+        for place, text in self._order.items():
+            if place < 0:
+                ordered.add_text(text)
+            else:
+                ordered.calls.append(self.calls[place])
+        return ordered.to_episode(
+            agent=models[0] if models else None, metadata={**metadata, **more}, unread=self._unread or None
+        )
+
+    # Texts and calls of chat spans
+
+    def _add_output(self, chat: Chat, *, nested: bool) -> None:
+        """Add the output of a chat span; one nested in another chat span repeats its texts and calls."""
+        recovered = self._recovered.difference(_id(one.id) for message in chat.sent for one in message.calls)
+        answered = False
+        for message in chat.output:
+            if message.answers:
+                self._add_answers((message,))
+                answered = True
+                continue
+            if answered:
+                self._transcript.start_turn()
+                answered = False
+            if message.calls and all(_id(one.id) in recovered for one in message.calls):
+                continue  # already recovered from the next chat span, which began earlier by another clock
+            if not (nested and self._is_last_text(message.text)):
+                self._add_text(message.text)
+            for call in message.calls:
+                self._add_chat_call(call, nested=nested)
+
+    def _add_text(self, text: Any) -> None:
+        if text not in (None, "", []):
+            self._transcript.add_text(text)
+            self._order[-len(self._transcript.messages)] = text
+            self.has_output = True
+
+    def _is_last_text(self, text: Any) -> bool:
+        """Whether this is the last text, and no call since then is answered."""
+        last = self._transcript.messages[-1] if self._transcript.messages else {"content": None}
+        return last["content"] == text and all(map(_is_open, self.calls[last.get("before_call", 0) :]))
+
+    def _add_chat_call(self, call: ChatCall, *, nested: bool) -> None:
+        """Add a call of a chat span, unless a tool span or an outer chat span already added it."""
+        id_ = _id(call.id)
+        self.has_output = True
+        place = self._find_run(call, id_)
+        if place is not None:
+            self._run_only.pop(id_ or "", None)
+            self._run_only_without_id.pop(place, None)
+            self._set_arguments(place, call.arguments)
+            self.calls[place] = replace(self.calls[place], turn=self._transcript.turn)
+            self._order[place] = self._order.pop(place)
+        else:
+            waiting = self._transcript.open_calls() if nested else ()
+            place = next((one for one in waiting if self._is_same(one, call, id_)), None)
+        if place is None:
+            place = self._add_call(call.tool, call.arguments, id_)
+        if id_ is not None:
+            self._chat_calls[id_] = place
+
+    def _find_run(self, call: ChatCall, id_: str | None) -> int | None:
+        """The index of a call that only its tool span had; None if there is none."""
+        if id_ is None:
+            places = tuple(self._run_only_without_id)
+        else:
+            places = (self._run_only[id_],) if id_ in self._run_only else ()
+        return next((place for place in places if self._is_same(place, call, id_)), None)
+
+    def _is_same(self, place: int, call: ChatCall, id_: str | None) -> bool:
+        """Whether the call at an index is this one; without an id, the arguments decide."""
+        known = self.calls[place]
+        if known.tool != call.tool or known.id != id_:
+            return False
+        return id_ is not None or place in self._without_arguments or _same_arguments(known, call.arguments)
+
+    # Calls without an output of their own, from the input of a later chat span
+
+    def _recover_calls(self, sent: tuple[ChatMessage, ...]) -> None:
+        """Add the calls in a chat span's input that no span had, except those made before this trace."""
+        known = self._known_ids(sent)
+        for message in sent if known else ():
+            missing = [one for one in message.calls if _id(one.id) not in known and _id(one.id) not in self._chat_calls]
+            if missing:
+                self._transcript.start_turn()
+                self._add_text(message.text)
+            for one in missing:
+                self._add_chat_call(one, nested=False)
+                self._recovered.add(_id(one.id))
+
+    def _known_ids(self, sent: tuple[ChatMessage, ...]) -> set[str | None]:
+        """The ids of the calls made before this trace, and None; empty if the input has no message of the user.
+
+        A conversation is known by its beginning. Calls before the user's last message, when the conversation is first
+        seen, were made before this trace.
+        """
+        by_user = [number for number, message in enumerate(sent) if message.is_by_user]
+        if not by_user:
+            return set()
+        beginning = canonical([[message.role, message.text] for message in sent[: by_user[0] + 1]])
+        if beginning not in self._initial_ids:
+            self._initial_ids[beginning] = {_id(one.id) for message in sent[: by_user[-1]] for one in message.calls}
+        return self._initial_ids[beginning] | {None}
+
+    # Calls
+
+    def _add_call(self, tool: Any, arguments: Any, id_: str | None) -> int:
+        """Add a call that no span had before, and return its index."""
+        self._close_earlier(id_)
+        place = len(self.calls)
+        self._transcript.add_call(tool, None if arguments is UNANSWERED else arguments, id_)
+        self._order[place] = None
+        if arguments is UNANSWERED:
+            self._without_arguments[place] = None
+        return place
+
+    def _close_earlier(self, id_: str | None) -> None:
+        """Close the calls with this id whose tool span recorded no result, so that the id can be reused."""
+        if id_ is None or not self._transcript.waits_for(id_):
+            return
+        for place in list(self._without_result):
+            if self.calls[place].id == id_:
+                del self._without_result[place]
+                self._transcript.answer_call(place, UNANSWERED)
+
+    def _set_arguments(self, place: int, arguments: Any) -> None:
+        """Set the arguments of a call if no span recorded them before."""
+        if place in self._without_arguments and arguments is not UNANSWERED:
+            self.calls[place] = replace(self.calls[place], arguments=arguments_of(arguments))
+            del self._without_arguments[place]
+
+    def _find_call(self, run: ToolRun) -> int:
+        """The index of the call that a tool span ran; -1 if no chat span had it."""
+        id_ = _id(run.id)
+        if id_ in self._chat_calls:
+            return self._chat_calls[id_]
+        candidates = [
+            place
+            for place in self._transcript.open_calls()
+            if self.calls[place].tool == run.tool
+            and (id_ is None or self.calls[place].id is None)
+            and place not in self._without_result
+        ]
+        same = (place for place in candidates if _same_arguments(self.calls[place], run.arguments))
+        return next(same, candidates[0] if candidates else -1)
+
+    # Answers
+
+    def _answer(self, place: int, value: Any, *, error: bool = False, output: Any = UNANSWERED) -> None:
+        """Answer a call, unless the value was not recorded. If a call was run again, the last answer counts."""
+        if value is UNANSWERED:
+            return
+        self._without_result.pop(place, None)
+        extra = {} if output is UNANSWERED or output == value else {"output": output}
+        if _is_open(self.calls[place]):
+            self._transcript.answer_call(place, value, error=error, **extra)
+        elif error:
+            self.calls[place] = replace(self.calls[place], result=UNANSWERED, error=value or "error")
+        else:
+            self.calls[place] = replace(self.calls[place], result=value, error=None)
+
+    def _add_answers(self, messages: tuple[ChatMessage, ...]) -> None:
+        """Answer the open calls from messages: by id, where the last answer counts, and else in order."""
+        waiting = {self.calls[place].id: place for place in self._transcript.open_calls()}
+        if not waiting:
+            return
+        answers = {_id(one.id): one for message in messages for one in message.answers}
+        for id_, place in waiting.items():
+            if id_ is not None and id_ in answers:
+                self._answer(place, _value(answers[id_]), error=answers[id_].error)
+        self._add_answers_without_id(messages)
+
+    def _add_answers_without_id(self, messages: tuple[ChatMessage, ...]) -> None:
+        """Answer the open calls without an id: the first answer goes to the first call in the messages, and so on."""
+        waiting = [place for place in self._transcript.open_calls() if self.calls[place].id is None]
+        calls, answers = _last_without_id(messages)
+        for number, one in enumerate(answers):
+            call = calls[number] if number < len(calls) else None
+            candidates = [place for place in waiting if call is None or self._is_same(place, call, None)]
+            if candidates:
+                waiting.remove(candidates[0])
+                self._answer(candidates[0], _value(one), error=one.error)
+
+    def _ancestors(self, span: Span) -> Iterator[tuple[str, str | None]]:
+        """The spans around a span with their kinds, the nearest first."""
+        above, seen = span.parent, {span.id}
+        while above is not None and above in self.family and above not in seen:
+            seen.add(above)
+            parent, kind = self.family[above]
+            yield above, kind
+            above = parent
+
+
+def _last_without_id(messages: tuple[ChatMessage, ...]) -> tuple[list[ChatCall], list[ChatAnswer]]:
+    """The calls without an id in the last message that has calls, and the answers without one after it."""
+    last = max((n for n, message in enumerate(messages) if message.calls), default=-1)
+    calls = [one for message in messages[max(last, 0) : last + 1] for one in message.calls if _id(one.id) is None]
+    return calls, [one for message in messages[last + 1 :] for one in message.answers if _id(one.id) is None]
+
+
+def _value(one: ChatAnswer) -> Any:
+    if one.error:
+        return None if one.value is UNANSWERED else one.value
+    return parse_result(one.value)
+
+
+def _id(given: Any) -> str | None:
+    """A call id as text; None if it is missing or empty, as some servers send it."""
+    return None if given is None or given == "" else str(given)
+
+
+def _is_open(call: Call) -> bool:
+    return call.result is UNANSWERED and call.error is None
+
+
+def _same_arguments(call: Call, arguments: Any) -> bool:
+    return arguments is UNANSWERED or equal(call.arguments, arguments_of(arguments))
