@@ -53,9 +53,9 @@ def played(script: Any, task: str = TASK, **options: Any) -> Episode:
 
     async def play(url: str) -> Episode:
         given = {"base_url": url, "max_retries": 0, "timeout": PATIENCE, **options}
-        with models.harness("m", given, lambda *_: None) as ready:
+        with models.open_harness("m", given, lambda *_: None) as ready:
             try:
-                return await ready.played(sources[0], 0, Plan(sources))
+                return await ready.play(sources[0], 0, Plan(sources))
             finally:
                 await ready.model.api.aclose()
 
@@ -223,7 +223,7 @@ def test_the_services_own_words_are_kept():
 
 
 def test_what_only_looks_like_a_call_is_none():
-    from corepath.runs.model_loop import _in_response
+    from corepath.runs.sent_calls import calls_in_response
 
     tools = [
         {"type": "function", "name": "f", "parameters": {"properties": {"function": {"name": "x", "arguments": 1}}}}
@@ -233,7 +233,7 @@ def test_what_only_looks_like_a_call_is_none():
         "annotations": [{"type": "tool_use", "name": "g", "input": {}}],
         "function": {"name": "h"},
     }
-    assert list(_in_response({"tools": tools, "choices": [{"message": message}]})) == []
+    assert list(calls_in_response({"tools": tools, "choices": [{"message": message}]})) == []
     call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"tool_calls": []}'}}
     item = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"tool_calls": []}'}
     shapes: list[Any] = [
@@ -243,7 +243,7 @@ def test_what_only_looks_like_a_call_is_none():
         {"candidates": [{"content": {"parts": [{"function_call": {"id": None, "name": "f", "args": {"a": 1}}}]}}]},
         {"output": {"message": {"content": [{"toolUse": {"toolUseId": "c1", "name": "f", "input": {"a": 1}}}]}}},
     ]
-    assert [[sent.name for sent in _in_response(shape)] for shape in shapes] == [["f"]] * 5
+    assert [[sent.name for sent in calls_in_response(shape)] for shape in shapes] == [["f"]] * 5
 
 
 def test_a_failure_in_the_middle_keeps_the_calls_before_it():
@@ -467,7 +467,7 @@ def test_a_run_of_a_model_killed_goes_on_where_it_was(corepath, tmp_path):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("gpt-4o", "'gpt-4o' is no model: write it as PROVIDER/NAME"),
+        ("gpt-4o", "'gpt-4o' is not a model: write it as PROVIDER/NAME"),
         (
             "openai/gpt-4o",
             "model 'openai/gpt-4o' cannot be used: Unable to initialise OpenAI client; No OPENAI_API_KEY",

@@ -28,9 +28,10 @@ from corepath.importers import import_trace
 from corepath.importers.export import openai_record
 from corepath.play.built_in import built_in
 from corepath.play.play import play
-from corepath.runs import serve
 from corepath.runs.folder import RunFolder
+from corepath.runs.mcp_server import mcp_server
 from corepath.runs.plan import Plan
+from corepath.runs.served_task import ServedTask, serve_folder
 from tests.runs import inspect_trips
 
 AGENTS = ("oracle", "harmful_early")
@@ -120,12 +121,12 @@ def test_logs_of_mcp(played: list[Episode], tmp_path: Path) -> None:
 async def _serve(episode: Episode, out: Path, wire: Path, mode: str) -> Episode:
     assert episode.seed is not None
     source = Source(episode.task.partition("/")[0], episode.task)
-    with serve.folder_for(out, source, episode.seed).writing() as folder:
-        offer = serve.Offer(variant(episode.task, episode.seed), folder, lambda _: None, episode.seed)
-        async with mcp.Client(_noted(serve.mcp_server(offer, lambda _: "e"), wire), mode=mode) as client:
+    with serve_folder(out, source, episode.seed).writing() as folder:
+        served = ServedTask(variant(episode.task, episode.seed), folder, lambda _: None, episode.seed)
+        async with mcp.Client(_noted(mcp_server(served, lambda _: "e"), wire), mode=mode) as client:
             for call in episode.calls:
                 await client.call_tool(call.tool, dict(call.arguments))
-        return offer.end("e", "answered")
+        return served.end("e", "answered")
 
 
 @asynccontextmanager

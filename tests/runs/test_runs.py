@@ -23,7 +23,7 @@ from corepath import Call, Episode, InputError
 from corepath.files.lookup import Source
 from corepath.runs.folder import EPISODES, MANIFEST, RunFolder, key_of
 from corepath.runs.plan import Plan
-from corepath.runs.redact import Redaction
+from corepath.runs.redaction import Redaction
 from tests.conftest import INTERRUPTIBLE, PATIENCE
 
 COMMAND = Path(sys.executable).with_name("corepath")
@@ -534,7 +534,7 @@ def test_a_redacted_value_is_found_in_texts_labels_json_and_keys():
     assert '"usage": {"amount": 3}' in text
     assert '"redacted:' in json.dumps(Redaction({"state"}, b"s")({"state": {"a": 1}, "calls": []})["state"])
     assert redaction(record) == redaction(record)
-    assert Redaction(frozenset({"email"}), b"pepper").hashed("a") != redaction.hashed("a")
+    assert Redaction(frozenset({"email"}), b"pepper").hash_value("a") != redaction.hash_value("a")
 
 
 # The folder itself

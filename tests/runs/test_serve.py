@@ -34,8 +34,9 @@ from corepath.files.lookup import Source
 from corepath.importers import import_trace
 from corepath.play.mistakes import golden_runs
 from corepath.play.session import Session
-from corepath.runs import serve
+from corepath.runs import served_task
 from corepath.runs.folder import RunFolder
+from corepath.runs.served_task import ServedTask, serve_folder
 from corepath.world.world import World
 from tests.conftest import INTERRUPTIBLE, PATIENCE, Run
 from tests.importers import mcp_tee
@@ -643,34 +644,34 @@ def test_a_killed_server_loses_no_call(tmp_path: Path) -> None:
 
 
 def test_no_more_than_so_many_episodes_are_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serve, "MOST_OPEN", 2)
-    with serve.folder_for(tmp_path / "run", source, 0).writing() as folder:
-        offer = serve.Offer(task, folder, lambda _: None)
+    monkeypatch.setattr(served_task, "MOST_OPEN", 2)
+    with serve_folder(tmp_path / "run", source, 0).writing() as folder:
+        served = ServedTask(task, folder, lambda _: None)
         for name in ("a", "b"):
-            offer.visit(name, {})
-        assert offer.refusal("a") is None
-        refused = offer.refusal("c")
+            served.visit(name, {})
+        assert served.refusal("a") is None
+        refused = served.refusal("c")
         assert refused is not None
-        assert (refused.status, refused.message) == (503, "2 episodes are open, and no more can be; end one of them")
-        offer.end("a", "answered")
-        assert offer.refusal("c") is None
+        assert (refused.status, refused.message) == (503, "2 episodes are open, the most there can be; end one of them")
+        served.end("a", "answered")
+        assert served.refusal("c") is None
 
 
 def test_an_episode_that_cannot_be_stored_stays_in_its_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    with serve.folder_for(tmp_path / "run", source, 0).writing() as folder:
-        offer = serve.Offer(task, folder, told.append)
-        offer.visit("full", {})
-        offer.call("full", "rover_status", {})
+    with serve_folder(tmp_path / "run", source, 0).writing() as folder:
+        served = ServedTask(task, folder, told.append)
+        served.visit("full", {})
+        served.call("full", "rover_status", {})
 
         def full(*_: Episode) -> None:
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patched:
             patched.setattr(folder, "append", full)
-            offer.end_all("stopped")
-        assert told[-1].endswith("its episode cannot be stored: No space left on device; it is left here")
-        again = serve.Offer(task, folder, told.append)
+            served.end_all("stopped")
+        assert told[-1].endswith("the episode cannot be written: No space left on device; the journal is kept")
+        again = ServedTask(task, folder, told.append)
         assert "interrupted: 1 call" in told[-1]
         assert again.over == {"full"}
 
@@ -682,8 +683,8 @@ def test_a_folder_is_written_by_one_server_and_of_one_task(corepath: Run, server
     done = corepath("serve", TASK, "--out", server.out)
     assert (done.returncode, "another process is writing to this run" in done.stderr) == (1, True)
     for other, seed in ((Source("farm", "farm/threshold"), 0), (source, 3)):
-        with pytest.raises(InputError, match=f"is not of serving '{other.id}', seed {seed}, as it is now"):
-            serve.folder_for(server.out, other, seed)
+        with pytest.raises(InputError, match=f"is not a run of serving '{other.id}', seed {seed}, as it is now"):
+            serve_folder(server.out, other, seed)
 
 
 def ran(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int | str | None:
@@ -718,13 +719,13 @@ def test_wrong_use_says_what_would_be_right(
 
 def test_a_journal_that_cannot_be_read_is_put_aside(tmp_path: Path) -> None:
     told: list[str] = []
-    with serve.folder_for(tmp_path / "run", source, 0).writing() as folder:
+    with serve_folder(tmp_path / "run", source, 0).writing() as folder:
         journals = tmp_path / "run" / "open"
         journals.mkdir()
         (journals / "bad.jsonl").write_text("no JSON\n")
         line = episode_json(Episode(TASK, (Call("rover_status", {}, "kept as it was"),), "bob")) + "\n"
         (journals / "holed.jsonl").write_text(f"{line}no JSON\n{line}")
-        serve.Offer(task, folder, told.append)
+        ServedTask(task, folder, told.append)
         assert [one.name for one in journals.iterdir()] == ["bad.unreadable"]
         assert "bad.jsonl:1:1: not JSON" in told[0]
         assert "; it is kept as " in told[0]

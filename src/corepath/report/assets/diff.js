@@ -1,8 +1,8 @@
-// Two episodes of a task, side by side.
+// The view of two episodes of a task, side by side.
 
 const MOST_CELLS = 4e6;
 
-/** Two lists of texts aligned by their longest common subsequence: pairs of places, null for a gap. */
+/** Align two lists of texts by their longest common subsequence: pairs of places, null for a gap. */
 function aligned(a, b) {
   let [begin, end] = [0, 0];
   while (begin < Math.min(a.length, b.length) && a[begin] === b[begin]) begin += 1;
@@ -36,7 +36,7 @@ async function showDiff(taskName, agentA, numberA, agentB, numberB) {
   const rows = wanted.map(([agent, number]) => findRow(taskName, agent, number));
   const gone = wanted.find((_, which) => !rows[which]);
   if (gone) return showMissing(`This page has no episode '${gone[1]}' of agent '${gone[0]}' on task '${taskName}'.`);
-  const still = asked();
+  const still = currentTurn();
   const task = await taskOf(rows[0]);
   if (!still()) return;
   const both = rows.map((row) => ofRow(task, row));

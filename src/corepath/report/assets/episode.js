@@ -1,8 +1,8 @@
-// An episode: its calls walked over the drawing, and what there is to say about them.
+// The view of an episode: its calls step by step on the drawing, and their explanation.
 
 const findRow = (task, agent, number) => taskRows(task).find((row) => visible(row.agent) === agent && row.number === number);
 
-/** The episode of a row, with its calls in full. */
+/** The episode of a row, with the records of its calls in place of their numbers. */
 function ofRow(task, row) {
   const found = task.episodes[row.within];
   const inFull = (numbers) => numbers.map((number) => task.calls[number])
@@ -10,7 +10,7 @@ function ofRow(task, row) {
   return { ...found, calls: inFull(found.calls), others: inFull(found.others) };
 }
 
-/** A sign and a word for what a call did, so that colour never says it alone. */
+/** A sign and a word for the kind of a call, so that nothing depends on colour alone. */
 function kindOf(call) {
   if (!call.kind) return ["·", "recorded"];
   if (call.kind === "harm") return ["✕", `harmful, ${spelled(call.harm ?? "")}`];
@@ -20,7 +20,7 @@ function kindOf(call) {
 async function showEpisode(taskName, agent, number, query) {
   const row = findRow(taskName, agent, number);
   if (!row) return showMissing(`This page has no episode '${number}' of agent '${agent}' on task '${taskName}'.`);
-  const still = asked();
+  const still = currentTurn();
   const task = await taskOf(row);
   if (!still()) return;
   const episode = ofRow(task, row);
@@ -42,7 +42,7 @@ async function showEpisode(taskName, agent, number, query) {
 const scoreList = (row) => h("dl", { class: "facts scores" }, SCORES.filter(([key]) => key !== "answer_match" || row[key] !== null)
   .map(([key, title]) => h("div", {}, h("dt", {}, title), h("dd", {}, scoreText(row, key)))));
 
-/** The calls of an episode walked over the drawing: by keyboard, by buttons, or by going to a call. 0 is the start. */
+/** Step through the calls of an episode on the drawing, by keyboard, buttons or clicks. Place 0 is the start. */
 function walker(task, episode) {
   const { calls } = episode;
   const live = h("p", { class: "live", "aria-live": "polite" });
@@ -104,7 +104,7 @@ function inFull(call) {
 
 const places = new WeakMap();
 
-/** The elements of a drawing that a call is about: the state it led to, and its edge, self-loop or stub. */
+/** The elements of a drawing that belong to a call: the state it led to, and its edge, self-loop or stub. */
 function touched(svg, call) {
   if (!places.has(svg)) places.set(svg, new Map());
   const known = places.get(svg);
@@ -114,7 +114,7 @@ function touched(svg, call) {
 }
 
 const stateOf = (svg, state) => svg.querySelector(`[data-states~="${state}"]`);
-/** What the drawing's other marks name a state by: the first state of its box. */
+/** The number that edges and loops use for a state: the first state in its box. */
 const markOf = (svg, state) => parseInt(stateOf(svg, state)?.dataset.states);
 
 function passed(svg, call) {
@@ -127,7 +127,7 @@ function passed(svg, call) {
   return named.length ? named : stubs.filter((stub) => !("harm" in stub.dataset));
 }
 
-/** Shows in a drawing where the calls have led: what was passed, and what the last call did. */
+/** Mark in a drawing what the calls have passed, and what the last one did. */
 function mark(svg, place, task, calls) {
   for (const old of svg.querySelectorAll(".seen, .now")) old.classList.remove("seen", "now");
   const begin = [stateOf(svg, task.start)].filter(Boolean);
@@ -137,7 +137,7 @@ function mark(svg, place, task, calls) {
   within(place, now[0]);
 }
 
-/** Scrolls a part, and not the page, until the element is in its middle. */
+/** Scroll a region, not the page, until the element is in its middle. */
 function within(place, element) {
   if (!place || !element) return;
   const [outer, inner] = [place.getBoundingClientRect(), element.getBoundingClientRect()];
@@ -148,7 +148,7 @@ function within(place, element) {
 const callButton = (place, go, words = `call ${place + 1}`) =>
   h("button", { type: "button", class: "to", "aria-label": `Go to call ${place + 1}`, click: () => go(place + 1) }, words);
 
-/** What the explanation found; each leads to its calls. */
+/** The findings of the explanation, with links to their calls. */
 function findings(episode, go) {
   if (!episode.findings?.length) return [];
   const most = 12;
@@ -158,7 +158,7 @@ function findings(episode, go) {
   return [h("h2", {}, "Why"), h("dl", { class: "findings" }, listed)];
 }
 
-/** The path beside a reference, place by place, in words. */
+/** The path beside a reference, row by row, with words for each difference. */
 function alignment(title, task, episode, pairs, go) {
   const heading = h("h2", {}, title);
   if (!pairs.length) return h("section", {}, heading, h("p", { class: "note" }, "Nothing was done, and nothing was due."));
@@ -177,7 +177,7 @@ function alignment(title, task, episode, pairs, go) {
 const message = ({ who, before, body }, level) =>
   block(visible(`${cut(who ?? "Message", 40)}${Number.isInteger(before) ? `, before call ${before + 1}` : ""}`), body, level);
 
-/** What else was recorded. */
+/** The answer, the messages and everything else that was recorded. */
 function rest(episode, row) {
   const parts = [
     row.agent.length > 100 && block("Agent", ["text", row.agent]),
@@ -190,7 +190,7 @@ function rest(episode, row) {
   return [h("h2", {}, "Answer and record"), ended, ...parts.filter(Boolean)];
 }
 
-/** The episodes before and after in the list last shown, and one to compare with. */
+/** Links to the previous and next episode of the last list, and a choice of one to compare with. */
 function neighbours(row) {
   const listed = all.listed.includes(row) ? all.listed : all.rows;
   const at = listed.indexOf(row);

@@ -1,4 +1,4 @@
-// The overview, and the way from an address to what is shown.
+// The overview, and the routing from the address to a view.
 
 // ---- The overview ----
 
@@ -17,7 +17,7 @@ function fillFilters({ names }) {
   filters.hidden = !all.rows.length;
 }
 
-/** The episodes that fit the filters. */
+/** The episodes that match the filters. */
 function filtered() {
   const wanted = Object.fromEntries(new FormData(filters));
   const words = wanted.text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -34,7 +34,7 @@ function showList(...notes) {
   list.replaceChildren(...notes, episodeList("Episodes", filtered(), { sorted: (listed) => { all.listed = listed; } }));
 }
 
-/** The filters go into the address, so that a link leads to the same list. */
+/** Write the filters into the address, so that a link leads to the same list. */
 function filtersChanged() {
   const set = [...new FormData(filters)].filter(([, value]) => value);
   history.replaceState(null, "", set.length ? listLink(set) : "#/");
@@ -42,7 +42,7 @@ function filtersChanged() {
   showList();
 }
 
-/** Sets the filters; the list stays as it is where they were so already. */
+/** Set the filters from a query, and show the list again if they changed. */
 function filterBy(query) {
   const fields = ["text", "agent", "world", "outcome"].map((name) => [filters.elements[name], query.get(name) ?? ""]);
   if (fields.every(([field, value]) => field.value === value)) return;
@@ -54,7 +54,7 @@ function filterBy(query) {
 
 const left = { hash: "", top: 0 };
 
-/** The overview, where it was left if this is the same address, else at an element or at its top. */
+/** Show the overview: where the reader left it if the address is the same, else at an element or at the top. */
 function showOverview(element = null) {
   document.title = "corepath report";
   document.getElementById("trail").replaceChildren();
@@ -67,7 +67,7 @@ function showOverview(element = null) {
   left.hash = location.hash;
 }
 
-/** Another view in place of the overview. */
+/** Show another view in place of the overview. */
 function show(title, trail, ...children) {
   if (!overview.hidden) left.top = window.scrollY;
   overview.hidden = true;
@@ -85,18 +85,18 @@ function showMissing(text) {
   show("Not here", [], h("h1", {}, "Not here"), h("p", {}, foreign(cut(text, 600))), h("p", {}, link("#/", "All episodes of this page")));
 }
 
-// ---- Where to ----
+// ---- Routing ----
 
 let keys = {};
 let turn = 0;
 
-/** Asks, after waiting, whether what was asked for is still wanted. */
-function asked() {
+/** A function that says, after waiting for data, whether the reader is still at the same address. */
+function currentTurn() {
   const mine = turn;
   return () => mine === turn;
 }
 
-/** Shows what the address asks for. */
+/** Show the view that the address names. */
 async function route() {
   turn += 1;
   keys = {};
@@ -116,8 +116,8 @@ async function route() {
   return showMissing(`This page has nothing at '${hash}'.`);
 }
 
-/** The arrows walk, unless they are needed where the focus is. */
-function pressed(event) {
+/** Handle a key of the current view, unless the focused element needs it. */
+function pressKey(event) {
   const busy = event.target.closest?.("input, select, textarea, pre, .scroll:not(.drawing .scroll):not(:has(.calls))");
   const act = keys[event.key];
   if (!act || busy || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -127,7 +127,7 @@ function pressed(event) {
 
 async function start() {
   history.scrollRestoration = "manual";
-  const index = await record("index");
+  const index = await blockData("index");
   all.rows = rowsOf(index);
   const known = { agent: new Set(index.names.agent.map((name) => visible(name))), world: new Set(index.names.world.map((name) => visible(name))) };
   fillFilters(index);
@@ -138,7 +138,7 @@ async function start() {
   filters.addEventListener("reset", () => setTimeout(filtersChanged));
   filters.addEventListener("submit", (event) => event.preventDefault());
   window.addEventListener("hashchange", route);
-  document.addEventListener("keydown", pressed);
+  document.addEventListener("keydown", pressKey);
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault();
     document.getElementById("main").focus();

@@ -1,11 +1,11 @@
-// A task: what it asks for, its drawing, its episodes.
+// The view of a task: what it asks for, its drawing, its episodes.
 
 const taskRows = (name) => all.rows.filter((row) => visible(row.task) === name);
 
 async function showTask(name) {
   const rows = taskRows(name);
   if (!rows.length) return showMissing(`This page has no task '${name}'.`);
-  const still = asked();
+  const still = currentTurn();
   const task = await taskOf(rows[0]);
   if (!still()) return;
   const picked = [];
@@ -28,7 +28,7 @@ async function showTask(name) {
     episodeList("Episodes of this task", rows, { without: "task", last: rows.length > 1 ? pick : null }));
 }
 
-/** What a task asks for, and its drawing. */
+/** The prompt, the drawing and the rules of a task. */
 function about(task) {
   if (task.gone) return [h("p", { class: "gone" }, "Only what was recorded is shown: ", foreign(task.gone))];
   const rules = task.rules.filter(([, patterns]) => patterns.length)
@@ -40,11 +40,11 @@ function about(task) {
     task.procedure && block("In short", ["procedure", task.procedure]),
     h("dl", { class: "rules" }, h("dt", {}, "actions"),
       task.actions.map(([name, notation]) => h("dd", {}, code(name), name === notation ? null : [" is ", code(notation)])), rules,
-      h("dt", {}, "any other call"), h("dd", {}, task.unlisted === "harm" ? "is harmful" : "is let pass")),
+      h("dt", {}, "any other call"), h("dd", {}, task.unlisted === "harm" ? "is harmful" : "is ignored")),
   ];
 }
 
-/** The drawing of a task's automaton, folded and in full where there are both; `mark` shows where calls have led. */
+/** The drawing of a task's automaton, folded or full. `mark` shows where some calls led. */
 function drawing(task) {
   const place = scrolled("The task's automaton");
   const note = h("p", { class: "note" });
