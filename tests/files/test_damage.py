@@ -27,7 +27,7 @@ from corepath.play.session import Session
 from corepath.runs.episode_check import scores_error
 from corepath.runs.folder import EPISODES, MANIFEST, RunFolder
 from corepath.runs.plan import Plan
-from corepath.runs.served_task import ServedTask, serve_folder
+from corepath.runs.served_task import ServedTask, open_folder
 from corepath.scoring.options import PAPER
 
 FARM = "farm/dry_plants"
@@ -119,7 +119,7 @@ def _run_with_failure(folder: Path) -> None:
 
 def _serve_run(folder: Path) -> None:
     source = Source("farm", FARM)
-    made = serve_folder(folder, source, 0)
+    made = open_folder(folder, source, 0)
     with made.writing():
         offer = ServedTask(source.make(), made, lambda _: None)
         for name in ("first", "second"):

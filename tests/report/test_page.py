@@ -1,4 +1,4 @@
-"""The page in a real browser: what it shows, how one moves in it, and that hostile text stays text."""
+"""The page in a real browser: its views, its navigation, and that hostile text stays text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TASKS = ("farm/threshold", STORY, LARGE)
 
 
 def of(*episodes: Episode, known: dict[str, Task] | None = None, why: str = "it was deleted", **more: Any) -> Results:
-    """Results of episodes that are scored now where their task is known."""
+    """Results of episodes, scored if their task is known."""
     tasks = known or {}
 
     def find(id_: str) -> tuple[Task | None, str | None]:

@@ -1,4 +1,4 @@
-"""Results, tables, figures, and the commands that show them."""
+"""Results, tables, figures, and their commands."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def played(
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that tests only read."""
+    """A run that tests only read from."""
     return played(tmp_path_factory.mktemp("report") / "run")
 
 
 @pytest.fixture(scope="module")
 def results(run: Path) -> Results:
-    """What it came to."""
+    """The results of that run."""
     return load_results(run)
 
 

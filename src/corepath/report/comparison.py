@@ -72,7 +72,7 @@ def difference(a: Summary, b: Summary, score: str) -> Difference | None:
 
 def compare(a: Summary, b: Summary, scores: tuple[str, ...] = VECTOR) -> list[Difference]:
     """The differences in several scores; a score that has none is left out."""
-    return [found for score in scores if (found := difference(a, b, score)) is not None]
+    return [one for score in scores if (one := difference(a, b, score)) is not None]
 
 
 def regressions(differences: Sequence[Difference]) -> list[Difference]:
@@ -80,12 +80,12 @@ def regressions(differences: Sequence[Difference]) -> list[Difference]:
 
     Holm's method corrects for the number of scores.
     """
-    found: list[Difference] = []
+    significant: list[Difference] = []
     for place, one in enumerate(sorted(differences, key=lambda each: each.chance)):
         if one.chance > (1 - LEVEL) / (len(differences) - place):
             break
-        found.append(one)
-    return [one for one in differences if one in found]
+        significant.append(one)
+    return [one for one in differences if one in significant]
 
 
 def fewest_tasks(scores: int) -> int:

@@ -57,7 +57,7 @@ def page(results: Results) -> str:
         ),
         "blocks": "\n".join(_block(name, text) for name, text in page_data(results)),
     }
-    html = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _asset("page.html"))
+    html = re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html"))
     return "\n".join(map(visible, html.split("\n")))
 
 

@@ -44,7 +44,7 @@ class Column:
 
     @property
     def is_text(self) -> bool:
-        """Whether it holds names rather than numbers."""
+        """Whether the column holds text rather than numbers."""
         return not self.form
 
     def cell(self, value: Any) -> str:
@@ -56,8 +56,8 @@ class Column:
             return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
         if isinstance(value, Estimate):
             return f"{self.cell(value.mean)} [{self.cell(value.low)}, {self.cell(value.high)}]"
-        shown = format(value, self.form).removesuffix("%")
-        return shown.removeprefix("-") if not float(shown.replace(",", "")) else shown
+        text = format(value, self.form).removesuffix("%")
+        return text.removeprefix("-") if not float(text.replace(",", "")) else text  # no "-0.000"
 
     @property
     def line(self) -> str:

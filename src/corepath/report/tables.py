@@ -40,9 +40,9 @@ def tasks_table(results: Results, means: Means = PLAIN) -> Table:
 
 def pairs_table(results: Results, means: Means = PLAIN) -> Table:
     """One row per agent and world."""
-    made = summary_table("Scores by agent and world", "agent", results.by_pair.values(), means)
-    rows = tuple((*pair, *row[1:]) for pair, row in zip(results.by_pair, made.rows, strict=True))
-    return replace(made, columns=(made.columns[0], Column("world", "world"), *made.columns[1:]), rows=rows)
+    table = summary_table("Scores by agent and world", "agent", results.by_pair.values(), means)
+    rows = tuple((*pair, *row[1:]) for pair, row in zip(results.by_pair, table.rows, strict=True))
+    return replace(table, columns=(table.columns[0], Column("world", "world"), *table.columns[1:]), rows=rows)
 
 
 # Failure modes
@@ -93,12 +93,12 @@ def faults_table(results: Results) -> Table | None:
     return Table("Failure modes and the scores that see them", columns, tuple(rows), (note,))
 
 
-def _cost(found: Difference | None) -> float | str | None:
+def _cost(gap: Difference | None) -> float | str | None:
     """A difference; None if the score does not see it, "?" if there are too few tasks."""
-    if found is None or found.interval is None:
+    if gap is None or gap.interval is None:
         return "?"
-    low, high = found.interval
-    return None if abs(found.difference) < SEEN or low <= 0 <= high else found.difference
+    low, high = gap.interval
+    return None if abs(gap.difference) < SEEN or low <= 0 <= high else gap.difference
 
 
 def harms_table(results: Results) -> Table | None:

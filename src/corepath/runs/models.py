@@ -184,8 +184,8 @@ def _remote(name: str, options: Mapping[str, Any]) -> Model:
 
 def _providers() -> list[str]:
     """The names of all providers that Inspect knows, including those of other packages."""
-    found = registry_find(lambda info: info.type == "modelapi")
-    return sorted(registry_info(one).name.removeprefix("inspect_ai/") for one in found)
+    providers = registry_find(lambda info: info.type == "modelapi")
+    return sorted(registry_info(one).name.removeprefix("inspect_ai/") for one in providers)
 
 
 def _compatible(name: str, url: str, options: Mapping[str, Any]) -> Model:

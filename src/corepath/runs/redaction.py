@@ -125,11 +125,11 @@ class Redaction:
             alone = "|".join(map(re.escape, longest_first))
             parts = ([within] if within else []) + ([rf"(?<!\w)(?:{alone})(?!\w)"] if alone else ["(?!)"])
             self._pattern = re.compile("|".join(parts), re.IGNORECASE)
-        text = self._pattern.sub(lambda found: self._known.get(found[0].lower(), found[0]), text)
+        text = self._pattern.sub(lambda match: self._known.get(match[0].lower(), match[0]), text)
         return self._label.sub(self._redact_label, text)
 
-    def _redact_label(self, found: re.Match[str]) -> str:
-        quote, name, sign, text = found.groups()
+    def _redact_label(self, match: re.Match[str]) -> str:
+        quote, name, sign, text = match.groups()
         value = text.strip("\"'")
         hashed = value if value.startswith("redacted:") else self.hash_value(value)
         return f'{quote}{name}{quote}{sign}"{hashed}"'

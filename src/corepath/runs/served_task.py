@@ -35,8 +35,8 @@ MOST_OPEN: Final = 1000
 _NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,79}")
 
 
-def serve_folder(path: Path, source: Source, seed: int) -> RunFolder:
-    """The folder for the episodes of a served task: a new run, or an existing one of the same task."""
+def open_folder(path: Path, source: Source, seed: int) -> RunFolder:
+    """Open the folder for the episodes of a served task, or create it. An existing one must be of the same task."""
     manifest = {"kind": "serve", **Plan((source,), seed=seed).manifest()}
     if not is_run(path):
         return RunFolder.create(path, manifest)
@@ -107,25 +107,25 @@ class ServedTask:
     def visit(self, name: str, client: dict[str, str]) -> None:
         """Note a request for an episode: the first one begins it. Keeps the first client information that is sent."""
         now = time.monotonic()
-        served = self.open.get(name)
-        if served is None:
+        current = self.open.get(name)
+        if current is None:
             session = Session(self.task, clock=time.monotonic)
-            served = self.open[name] = OpenEpisode(session, self._journals / f"{name}.jsonl", client, now)
-            self._log(served)
-        elif client and not served.client:
-            served.client = client
-            self._log(served)
-        served.touched = now
+            current = self.open[name] = OpenEpisode(session, self._journals / f"{name}.jsonl", client, now)
+            self._log(current)
+        elif client and not current.client:
+            current.client = client
+            self._log(current)
+        current.touched = now
 
     def call(self, name: str, tool: str, arguments: Any) -> Call:
         """Execute a call in an open episode and add it to the journal. Raises `StepLimitError` at the step limit."""
-        served = self.open[name]
+        current = self.open[name]
         try:
-            call = served.session.call(tool, arguments)
+            call = current.session.call(tool, arguments)
         except StepLimitError:
-            served.limited = True
+            current.limited = True
             raise
-        self._log(served, call)
+        self._log(current, call)
         return call
 
     def origin(self, name: str) -> dict[str, Any]:
@@ -138,18 +138,18 @@ class ServedTask:
 
     def end(self, name: str, ended: str, answer: Any = None) -> Episode:
         """Score an open episode, write it to the folder and report it."""
-        served = self.open[name]
-        ended = STEP_LIMIT if served.limited else ended
-        episode = self._keep(name, served.session, served.client, self._agent(served.client), ended, answer)
+        current = self.open[name]
+        ended = STEP_LIMIT if current.limited else ended
+        episode = self._keep(name, current.session, current.client, self._agent(current.client), ended, answer)
         del self.open[name]
-        served.journal.unlink(missing_ok=True)
+        current.journal.unlink(missing_ok=True)
         self._say(_score_line(name, episode))
         return episode
 
     def end_all(self, ended: str, *, untouched: float = 0.0) -> None:
         """End all open episodes that had no request for `untouched` seconds."""
         now = time.monotonic()
-        for name in [name for name, served in self.open.items() if now - served.touched >= untouched]:
+        for name in [name for name, current in self.open.items() if now - current.touched >= untouched]:
             try:
                 self.end(name, ended)
             except OSError as error:
@@ -184,12 +184,12 @@ class ServedTask:
 
     # Journals
 
-    def _log(self, served: OpenEpisode, *calls: Call) -> None:
+    def _log(self, current: OpenEpisode, *calls: Call) -> None:
         """Add a line to the journal of an episode: its client and its new calls."""
         try:
-            write_journal(served.journal, Episode(self.task.id, calls, self._agent(served.client)), served.client)
+            write_journal(current.journal, Episode(self.task.id, calls, self._agent(current.client)), current.client)
         except OSError as error:
-            self._say(f"{served.journal}: cannot be written: {error.strerror}; the episode goes on without it")
+            self._say(f"{current.journal}: cannot be written: {error.strerror}; the episode goes on without it")
 
     def _recover(self, path: Path) -> None:
         """Write the episode of a journal that a killed server left behind."""
@@ -208,8 +208,8 @@ class ServedTask:
 def _score_line(name: str, episode: Episode) -> str:
     scores = episode.scores
     numbers = {"PC": "pc", "KTC": "pc_ktc", "Prefix": "prefix_criticality", "HLR": "pc_hlr"}
-    shown = ", ".join(f"{short} {scores[key]:.3f}" for short, key in numbers.items())
+    listed = ", ".join(f"{short} {scores[key]:.3f}" for short, key in numbers.items())
     calls, harms = count(scores["length"], "call"), count(scores["harm_count"], "harm")
     accepted = "accepted" if scores["accepted"] else f"not accepted (−{scores['missing_steps']})"
     who = f"{episode.task} {episode.agent} #{episode.epoch}"
-    return f"{who}, episode {name}, {episode.outcome}: {calls}, {harms}, {shown}, {accepted}"
+    return f"{who}, episode {name}, {episode.outcome}: {calls}, {harms}, {listed}, {accepted}"

@@ -1,4 +1,4 @@
-"""The tasks of a run, found again as they were played."""
+"""Finds the tasks of a run as they were played, to score or show its episodes again."""
 
 from __future__ import annotations
 
