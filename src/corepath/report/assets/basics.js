@@ -32,17 +32,17 @@ const cut = (text, most) => (text.length <= most ? text : `${text.slice(0, most 
 /** Text from outside, isolated from the direction of the text around it. */
 const foreign = (text) => h("bdi", {}, visible(String(text)));
 /** The name of an agent or a task, shortened if it is very long. */
-const named = (name) => foreign(cut(name, 100));
+const nameElement = (name) => foreign(cut(name, 100));
 const code = (text) => h("code", {}, foreign(text));
 const link = (href, ...children) => h("a", { href }, ...children);
 const many = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
-const spelled = (kind) => kind.replaceAll("_", " ");
+const spell = (kind) => kind.replaceAll("_", " ");
 
 /** A region that scrolls on its own and can be reached by keyboard. */
-const scrolled = (label, ...children) => h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": label }, ...children);
+const scrollArea = (label, ...children) => h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": label }, ...children);
 
 /** A details element whose content is created when it is first opened. */
-function folded(summary, make) {
+function foldable(summary, make) {
   const made = h("details", {}, h("summary", {}, ...summary));
   made.addEventListener("toggle", () => made.append(...[make()].flat()), { once: true });
   return made;
@@ -56,7 +56,7 @@ function block(name, [kind, text], level = "h3") {
   if (text.length <= SHORT) return h("div", { class: "block" }, h(level, {}, `${name} `, h("small", {}, kind)), pre());
   const begin = foreign(cut(text, 60));
   return h("div", { class: "block" }, h(level, {}, `${name} `, h("small", {}, `${kind}, ${many(text.length, "character")}`)),
-    folded(["Show all of it: ", begin], pre));
+    foldable(["Show all of it: ", begin], pre));
 }
 
 // ---- The index ----
@@ -83,7 +83,7 @@ const SCORES = [
   ["answer_match", "Answer"],
 ];
 
-function written(key, value) {
+function formatScore(key, value) {
   if (value === null || value === undefined) return "–";
   if (typeof value === "boolean") return value ? "yes" : "no";
   return typeof value !== "number" || WHOLE.has(key) ? String(value) : value.toFixed(3);
@@ -91,14 +91,14 @@ function written(key, value) {
 
 /** A score of a row as text; PC-KTC is an interval if its bounds differ. */
 function scoreText(row, key) {
-  const text = written(key, row[key]);
-  return key === "pc_ktc" && row.pc_ktc_upper > row.pc_ktc ? `${text}–${written(key, row.pc_ktc_upper)}` : text;
+  const text = formatScore(key, row[key]);
+  return key === "pc_ktc" && row.pc_ktc_upper > row.pc_ktc ? `${text}–${formatScore(key, row.pc_ktc_upper)}` : text;
 }
 
 // ---- Links ----
 
 /** The name of an episode: its agent, with the epoch unless that is 0. */
-const called = (row) => (row.number === "0" ? row.agent : `${row.agent} ${row.number}`);
+const episodeName = (row) => (row.number === "0" ? row.agent : `${row.agent} ${row.number}`);
 
 const part = (text) => encodeURIComponent(visible(text));
 const taskLink = (task) => `#/task/${part(task)}`;
@@ -107,7 +107,7 @@ const diffLink = (a, b) => `#/diff/${part(a.task)}/${part(a.agent)}/${a.number}/
 const listLink = (filters) => `#/?${new URLSearchParams(filters)}`;
 
 /** Split a hash into its parts and its query; parts that cannot be decoded stay as they are. */
-function parsed(hash) {
+function parseHash(hash) {
   const [path, query] = hash.slice(2).split(/\?(.*)/s);
   const decoded = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
   return { parts: path.split("/").map(decoded), query: new URLSearchParams(query ?? "") };

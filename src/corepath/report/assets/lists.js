@@ -102,11 +102,11 @@ function episodeList(label, rows, { without = "", last = null, sorted = () => {}
     return head;
   });
   const cell = (row, key) => {
-    if (key === "agent") return h("th", { scope: "row" }, link(episodeLink(row), named(row.agent)));
-    if (key === "task") return h("td", { class: "task" }, link(taskLink(row.task), named(row.task)));
+    if (key === "agent") return h("th", { scope: "row" }, link(episodeLink(row), nameElement(row.agent)));
+    if (key === "task") return h("td", { class: "task" }, link(taskLink(row.task), nameElement(row.task)));
     if (key === "outcome") return h("td", {}, badge(row));
     if (key === "headline") return h("td", { class: "words" }, foreign(row.headline));
-    return h("td", { class: "number" }, key === "epoch" ? row.number : written(key, row[key]));
+    return h("td", { class: "number" }, key === "epoch" ? row.number : formatScore(key, row[key]));
   };
   const more = h("button", { type: "button", click: () => { shown += MOST_ROWS; fill(); } });
   function fill() {
@@ -118,5 +118,5 @@ function episodeList(label, rows, { without = "", last = null, sorted = () => {}
   }
   fill();
   const head = h("thead", {}, h("tr", {}, heads, last && h("th", { scope: "col" }, "Compare")));
-  return h("div", {}, count, scrolled(label, h("table", { class: "episodes" }, head, body)), more);
+  return h("div", {}, count, scrollArea(label, h("table", { class: "episodes" }, head, body)), more);
 }

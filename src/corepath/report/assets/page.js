@@ -18,11 +18,11 @@ function fillFilters({ names }) {
 }
 
 /** The episodes that match the filters. */
-function filtered() {
+function matchingRows() {
   const wanted = Object.fromEntries(new FormData(filters));
   const words = wanted.text.toLowerCase().split(/\s+/).filter(Boolean);
   return all.rows.filter((row) => {
-    const text = `${row.agent} ${row.task} ${row.headline} ${row.harms} ${spelled(row.harms)} ${outcome(row)[1]}`.toLowerCase();
+    const text = `${row.agent} ${row.task} ${row.headline} ${row.harms} ${spell(row.harms)} ${outcome(row)[1]}`.toLowerCase();
     return (!wanted.agent || visible(row.agent) === wanted.agent) && (!wanted.world || visible(row.world) === wanted.world)
       && (!wanted.outcome || OUTCOMES[wanted.outcome][1](row)) && words.every((word) => text.includes(word));
   });
@@ -31,7 +31,7 @@ function filtered() {
 function showList(...notes) {
   const list = document.getElementById("list");
   if (!all.rows.length) return list.replaceChildren(h("p", {}, "There are no episodes to list."));
-  list.replaceChildren(...notes, episodeList("Episodes", filtered(), { sorted: (listed) => { all.listed = listed; } }));
+  list.replaceChildren(...notes, episodeList("Episodes", matchingRows(), { sorted: (listed) => { all.listed = listed; } }));
 }
 
 /** Write the filters into the address, so that a link leads to the same list. */
@@ -49,7 +49,7 @@ function filterBy(query) {
   for (const [field, value] of fields) field.value = value;
   const lost = fields.filter(([field, value]) => value && field.value !== value);
   for (const [field] of lost) field.value = "";
-  showList(...lost.map(([field, value]) => h("p", { class: "gone" }, `This page has no ${field.name} '`, named(value), "'.")));
+  showList(...lost.map(([field, value]) => h("p", { class: "gone" }, `This page has no ${field.name} '`, nameElement(value), "'.")));
 }
 
 const left = { hash: "", top: 0 };
@@ -101,7 +101,7 @@ async function route() {
   turn += 1;
   keys = {};
   const { hash } = location;
-  const { parts: [what, ...names], query } = parsed(hash);
+  const { parts: [what, ...names], query } = parseHash(hash);
   if (hash && !hash.startsWith("#/")) {
     const section = document.getElementById(hash.slice(1));
     return section?.matches("#overview > section") ? showOverview(section) : showMissing(`This page has nothing at '${hash}'.`);

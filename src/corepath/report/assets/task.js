@@ -11,20 +11,20 @@ async function showTask(name) {
   const picked = [];
   const compareLink = h("p", { class: "picks", role: "status" }, "Pick two episodes to compare them.");
   const pick = (row) => {
-    const button = h("button", { type: "button", "aria-pressed": "false", "aria-label": `Pick ${visible(called(row))}` }, "pick");
+    const button = h("button", { type: "button", "aria-pressed": "false", "aria-label": `Pick ${visible(episodeName(row))}` }, "pick");
     button.addEventListener("click", () => {
       const at = picked.findIndex(([other]) => other === row);
       if (at >= 0) picked.splice(at, 1);
       else picked.push([row, button]);
       if (picked.length > 2) picked.shift()[1].setAttribute("aria-pressed", "false");
       button.setAttribute("aria-pressed", String(at < 0));
-      const names = picked.flatMap(([one], place) => [place ? " and " : "", named(called(one))]);
+      const names = picked.flatMap(([one], place) => [place ? " and " : "", nameElement(episodeName(one))]);
       compareLink.replaceChildren(...(picked.length === 2 ? [link(diffLink(picked[0][0], picked[1][0]), "Compare ", ...names)]
         : picked.length ? ["Picked ", ...names, "; pick one more."] : ["Pick two episodes to compare them."]));
     });
     return h("td", {}, button);
   };
-  show(task.name, [named(task.name)], h("h1", {}, named(task.name)), about(task), h("h2", {}, "Episodes"), rows.length > 1 && compareLink,
+  show(task.name, [nameElement(task.name)], h("h1", {}, nameElement(task.name)), about(task), h("h2", {}, "Episodes"), rows.length > 1 && compareLink,
     episodeList("Episodes of this task", rows, { without: "task", last: rows.length > 1 ? pick : null }));
 }
 
@@ -46,7 +46,7 @@ function about(task) {
 
 /** The drawing of a task's automaton, folded or full. `mark` shows where some calls led. */
 function drawing(task) {
-  const place = scrolled("The task's automaton");
+  const place = scrollArea("The task's automaton");
   const note = h("p", { class: "note" });
   const pictures = task.drawings.map(({ svg }) => document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true));
   let marked = (svg) => within(place, stateOf(svg, task.start));
