@@ -739,8 +739,9 @@ def test_a_journal_that_cannot_be_read_is_put_aside(tmp_path: Path) -> None:
 def test_without_the_extra_an_error_names_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delitem(sys.modules, "corepath.runs.serve")
-    monkeypatch.delattr("corepath.runs.serve")
+    for name in ("transport", "mcp_server"):
+        monkeypatch.delitem(sys.modules, f"corepath.runs.{name}", raising=False)
+        monkeypatch.delattr(sys.modules["corepath.runs"], name, raising=False)
     for name in [one for one in sys.modules if one.partition(".")[0] in ("mcp", "mcp_types")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp", None)
