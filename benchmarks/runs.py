@@ -19,8 +19,8 @@ from corepath.files.lookup import Source, all_sources
 from corepath.play.built_in import BUILT_IN
 from corepath.play.mistakes import golden_runs
 from corepath.runs.folder import RunFolder
+from corepath.runs.function_agents import play_function_agents
 from corepath.runs.plan import Plan
-from corepath.runs.suite import play_built_in
 
 ROUNDS = 6
 
@@ -49,7 +49,7 @@ def _rounds(sources: tuple[Source, ...]) -> Iterator[tuple[float, int]]:
             earlier = {(agent, source.id, epoch) for agent in BUILT_IN for source in sources for epoch in range(number)}
             with folder.writing():
                 begin = time.process_time()
-                play_built_in(plan, folder, set(earlier), lambda _: None, jobs=1)
+                play_function_agents(plan, folder, set(earlier), lambda _: None, jobs=1)
                 yield time.process_time() - begin, len(sources) * len(BUILT_IN)
 
 
@@ -67,10 +67,10 @@ def harness_of_models() -> Iterator[Claim]:
 
         async def conversations() -> list[float]:
             found = []
-            with models.harness("m", options, lambda *_: None) as ready:
+            with models.open_harness("m", options, lambda *_: None) as ready:
                 for epoch in range(4):
                     begin = time.perf_counter()
-                    episode = await ready.played(source, epoch, Plan((source,)))
+                    episode = await ready.play(source, epoch, Plan((source,)))
                     found.append((time.perf_counter() - begin) / episode.extra["turns"])
                 await ready.model.api.aclose()
             return found

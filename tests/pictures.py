@@ -10,8 +10,8 @@ from corepath.play.built_in import BUILT_IN
 from corepath.report.page import page
 from corepath.report.results import load_results
 from corepath.runs.folder import RunFolder
+from corepath.runs.function_agents import play_function_agents
 from corepath.runs.plan import Plan
-from corepath.runs.suite import play_built_in
 from tests.browser import Window, chromium, window
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
@@ -41,7 +41,7 @@ def main() -> None:
         plan = Plan(tuple(all_sources([])), BUILT_IN)
         run = RunFolder.create(Path(name) / "run", plan.manifest())
         with run.writing():
-            play_built_in(plan, run, set(), lambda _: None, jobs=0)
+            play_function_agents(plan, run, set(), lambda _: None, jobs=0)
         file = Path(name) / "index.html"
         file.write_text(page(load_results(run.path)), encoding="utf-8")
         with window(browser, file, viewport={"width": 1280, "height": 900}) as shown:

@@ -24,10 +24,10 @@ from corepath.episode import FAILED_OUTSIDE
 from corepath.files.lookup import Source
 from corepath.play.play import recorded
 from corepath.play.session import Session
+from corepath.runs.episode_check import scores_error
 from corepath.runs.folder import EPISODES, MANIFEST, RunFolder
 from corepath.runs.plan import Plan
-from corepath.runs.record import wrong_scores
-from corepath.runs.serve import Offer, folder_for
+from corepath.runs.served_task import ServedTask, open_folder
 from corepath.scoring.options import PAPER
 
 FARM = "farm/dry_plants"
@@ -119,9 +119,9 @@ def _run_with_failure(folder: Path) -> None:
 
 def _serve_run(folder: Path) -> None:
     source = Source("farm", FARM)
-    made = folder_for(folder, source, 0)
+    made = open_folder(folder, source, 0)
     with made.writing():
-        offer = Offer(source.make(), made, lambda _: None)
+        offer = ServedTask(source.make(), made, lambda _: None)
         for name in ("first", "second"):
             offer.visit(name, {"name": "tester", "version": "1"})
             offer.call(name, "unlock_safety", {})
@@ -397,6 +397,6 @@ def _is_usual(done: Done, whole: Path, command: str, folder: Path) -> bool:
 @pytest.mark.parametrize("name", ["efficiency", "directness", "state_match", "pc"])
 def test_scores_that_lack_one_cannot_stand_in_a_table(name: str, runs: dict[str, Path]) -> None:
     line = json.loads((runs["plain"] / EPISODES).read_text().splitlines()[0])
-    assert wrong_scores(line["scores"], PAPER) is None
+    assert scores_error(line["scores"], PAPER) is None
     del line["scores"][name]
-    assert wrong_scores(line["scores"], PAPER) == f"it has no score '{name}'"
+    assert scores_error(line["scores"], PAPER) == f"it has no score '{name}'"

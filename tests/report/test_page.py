@@ -1,13 +1,15 @@
-"""The page in a real browser: what it shows, how one moves in it, and that hostile text stays text."""
+"""The page in a real browser: its views, its navigation, and that hostile text stays text."""
 
 from __future__ import annotations
 
 import json
 import re
+from base64 import b64decode
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zlib import decompress
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -18,10 +20,10 @@ from corepath.episode import FAILED_OUTSIDE
 from corepath.play.built_in import built_in
 from corepath.play.play import rescored
 from corepath.report.page import page
+from corepath.report.page_data import encode
 from corepath.report.results import Result, Results
 from corepath.scoring.options import PAPER
 from tests.browser import Window, chromium, window
-from tests.report.unpacking import unpacked
 
 AGENTS = ("oracle", "do_nothing", "random", "left_out", "wrong_argument", "undone")
 STORY = "legal/settle_case"
@@ -30,7 +32,7 @@ TASKS = ("farm/threshold", STORY, LARGE)
 
 
 def of(*episodes: Episode, known: dict[str, Task] | None = None, why: str = "it was deleted", **more: Any) -> Results:
-    """Results of episodes that are scored now where their task is known."""
+    """Results of episodes, scored if their task is known."""
     tasks = known or {}
 
     def find(id_: str) -> tuple[Task | None, str | None]:
@@ -371,10 +373,10 @@ def test_of_two_links_in_a_hurry_the_later_one_is_shown(shown: Window):
     opened.evaluate(
         """([slow, quick]) => {
             for (const row of all.rows) if (taskLink(row.task) === slow) row.block = "late";
-            const known = record;
-            record = async id => {
+            const known = blockData;
+            blockData = async id => {
                 if (id === "tasks-late") await new Promise(done => setTimeout(done, 200));
-                window.unpacked_late = id === "tasks-late";
+                window.loaded_late = id === "tasks-late";
                 return known("tasks-0");
             };
             location.hash = slow;
@@ -382,7 +384,7 @@ def test_of_two_links_in_a_hurry_the_later_one_is_shown(shown: Window):
         }""",
         [task_link(STORY), task_link(LARGE)],
     )
-    while not opened.evaluate("window.unpacked_late"):
+    while not opened.evaluate("window.loaded_late"):
         opened.wait_for_timeout(50)
     opened.wait_for_timeout(50)
     expect(opened.locator("h1:visible")).to_have_text(LARGE)
@@ -448,8 +450,36 @@ def test_tasks_of_one_name_that_are_not_the_same_are_told_apart():
     ]
 
 
+def decode(text: str) -> Any:
+    return json.loads(decompress(b64decode(text)))
+
+
 def task_records(made: str) -> list[dict[str, Any]]:
-    return [task for one in re.findall(r'id="tasks-\d+">([^<]*)</script>', made) for task in unpacked(one)]
+    blocks = [decode(one) for one in re.findall(r'id="tasks-\d+">([^<]*)</script>', made)]
+    return [dict(zip(block, task, strict=True)) for block in blocks for task in zip(*block.values(), strict=True)]
+
+
+ODD_VALUES: list[Any] = [
+    "",
+    {},
+    [[], [[]], {}],
+    "\0 1\0-2",
+    "</script><b onclick='1'>&amp;",
+    "\ud800 lone \udfff",
+    "\ufeff٣→",
+    {"__proto__": {"a": 1}, "constructor": "x", "a.b": 1, "a": {"b": "2"}},
+    [None, True, -1, 0.1, 2**53 - 1, "x"],
+]
+
+
+def test_a_browser_decodes_what_was_encoded(browser: Browser, tmp_path: Path):
+    with window(browser, written(tmp_path / "page.html", Results())) as one:
+        texts = one.open().evaluate(
+            "texts => Promise.all(texts.map(async text => JSON.stringify(await decode(text))))",
+            [*map(encode, ODD_VALUES)],
+        )
+    assert list(map(json.loads, texts)) == ODD_VALUES
+    assert [decode(encode(value)) for value in ODD_VALUES] == ODD_VALUES
 
 
 # Everyone can read it

@@ -1,4 +1,4 @@
-"""Results, tables, figures, and the commands that show them."""
+"""Results, tables, figures, and their commands."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import pytest
 
 from corepath.files.lookup import all_sources
 from corepath.report.figures import core_versus_bfcl, heat_map, pareto_view
-from corepath.report.items import items
+from corepath.report.item_analysis import items
 from corepath.report.results import Results, load_results
 from corepath.report.sensitivity import OPTIONS, sensitivity
 from corepath.report.summary_table import MORE_COLUMNS, PAPER_COLUMNS, Means
 from corepath.report.table import Column, Table
 from corepath.report.tables import agents_table, faults_table, harms_table, pairs_table, tasks_table, worlds_table
 from corepath.runs.folder import RunFolder
+from corepath.runs.function_agents import play_function_agents
 from corepath.runs.plan import Plan
-from corepath.runs.suite import play_built_in
 from corepath.scoring.options import RECOMMENDED
 
 AGENTS = ("oracle", "do_nothing", "left_out", "wrong_argument", "undone", "wandering", "random")
@@ -35,19 +35,19 @@ def played(
     plan = Plan(tuple(all_sources(targets)), agents, **more)
     made = RunFolder.create(folder, plan.manifest())
     with made.writing():
-        play_built_in(plan, made, set(), lambda *_: None, 1)
+        play_function_agents(plan, made, set(), lambda *_: None, 1)
     return folder
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that tests only read."""
+    """A run that tests only read from."""
     return played(tmp_path_factory.mktemp("report") / "run")
 
 
 @pytest.fixture(scope="module")
 def results(run: Path) -> Results:
-    """What it came to."""
+    """The results of that run."""
     return load_results(run)
 
 
@@ -212,7 +212,7 @@ def test_a_task_that_is_gone_keeps_its_recorded_scores(run: Path, tmp_path: Path
     (copy / "episodes.jsonl").write_text((run / "episodes.jsonl").read_text().replace(played, "0" * 16))
     found = load_results(copy)
     why = {result.episode.task: result.why for result in found.results}
-    assert "not there any more" in str(why["farm/threshold"])
+    assert "no longer exists" in str(why["farm/threshold"])
     assert "changed" in str(why["farm/dry_plants"])
     assert why["legal/settle_case"] is None
     assert agents_table(found).rows == agents_table(load_results(run)).rows
@@ -394,7 +394,7 @@ def test_an_empty_run_and_one_of_failures_only_have_tables(run: Path, tmp_path: 
     assert corepath("table", tmp_path / "empty").returncode == 0
     done = corepath("table", tmp_path / "failed")
     assert done.returncode == 0
-    assert "1 episode failed outside the agent" in done.stdout
+    assert "1 episode left out of the means: failed outside the agent" in done.stdout
     assert "–" in done.stdout
 
 

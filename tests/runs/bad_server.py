@@ -1,4 +1,4 @@
-"""A server on this machine that speaks OpenAI's chat completions, well or badly, as a script says.
+"""A local server of OpenAI's chat completions API, whose script decides how well or badly it answers.
 
 with BadServer(lambda request: says("Done.") if request.number else calls(("move", {"to": "A"}))) as server:
     ...  # server.url; then server.requests and server.times
@@ -24,7 +24,7 @@ from typing import Any, Literal, Self
 
 @dataclass(frozen=True)
 class Request:
-    """What a script sees: it needs no memory of its own, however many conversations run at once."""
+    """A request as a script sees it; it has all that a script needs to answer without memory of its own."""
 
     body: Mapping[str, Any]
     number: int  # of assistant messages in it: 0 in the first turn of a conversation
@@ -47,7 +47,7 @@ Ending = Literal["whole", "cut", "cut unseen", "nothing"]
 
 @dataclass(frozen=True)
 class Reply:
-    """A completion, sent as JSON or as the events of a stream, as the request asks; or these very bytes."""
+    """A reply: a completion, sent as JSON or as a stream of events as the request asks, or raw bytes."""
 
     content: Mapping[str, Any] | bytes
     status: int = 200
@@ -63,13 +63,13 @@ FRESH_ID = "an id of its own"  # becomes call_TURN_PLACE when it is sent
 
 
 def call(name: str | None, arguments: object, **changes: object) -> dict[str, Any]:
-    """A tool call as it goes over the wire: a dict is dumped, whatever else is sent as it is."""
+    """A tool call in a completion. Arguments in a dict are dumped as JSON; anything else is sent unchanged."""
     sent = json.dumps(arguments) if isinstance(arguments, dict) else arguments
     return {"id": FRESH_ID, "type": "function", "function": {"name": name, "arguments": sent}, **changes}
 
 
 def completion(message: Mapping[str, Any], finish: str, tokens: tuple[int, int] | None = (10, 5)) -> Reply:
-    """Any message of an assistant; `tokens` are those of the prompt and of the answer."""
+    """A completion with any assistant message; `tokens` are the tokens of the prompt and of the answer."""
     made: dict[str, Any] = {
         "id": "chatcmpl-0",
         "object": "chat.completion",
@@ -92,7 +92,7 @@ def calls(
     text: str | None = None,
     tokens: tuple[int, int] | None = (10, 5),
 ) -> Reply:
-    """`calls(("move", {"to": "A"}), ("scan", '{"plant": '))`; a dict of `call` is sent as it is."""
+    """`calls(("move", {"to": "A"}), ("scan", '{"plant": '))`; a dict made by `call` is sent unchanged."""
     sent = [one if isinstance(one, dict) else call(*one) for one in made]
     return completion({"content": text, "tool_calls": sent}, "tool_calls", tokens)
 
@@ -107,12 +107,12 @@ def status(
 
 
 def error_in_200(message: str = "The server says no.", code: str | int | None = 502) -> Reply:
-    """An error where a completion should be, as gateways send it when the headers have gone out already."""
+    """An error in place of a completion, as gateways send it after the headers are out."""
     return _error({"message": message, "code": code})
 
 
 def error_in_stream(message: str = "The server says no.", code: str | int | None = 502) -> Reply:
-    """A stream that begins well and goes on with an error."""
+    """A stream that starts well and then sends an error."""
     begun = {"index": 0, "delta": {"role": "assistant", "content": "Do"}, "finish_reason": None}
     chunk = {"id": "chatcmpl-0", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [begun]}
     lines = [json.dumps(one) for one in (chunk, {"error": {"message": message, "code": code}})]
@@ -145,17 +145,17 @@ def later(seconds: float, reply: Reply) -> Reply:
 
 
 def hangs(seconds: float) -> Reply:
-    """No answer, and then no connection."""
+    """Send no answer, and then close the connection."""
     return Reply(b"", wait=seconds, ends="nothing")
 
 
 def cuts_off(reply: Reply | None = None) -> Reply:
-    """Content-Length promises more than comes."""
+    """Send less than Content-Length promises."""
     return replace(reply or says("Done."), ends="cut")
 
 
 def cuts_off_stream(reply: Reply | None = None) -> Reply:
-    """A stream that ends in the middle of a line, with nothing in the protocol to tell."""
+    """A stream that ends in the middle of a line, without any error in the protocol."""
     return replace(reply or says("Done."), ends="cut unseen", streams=True)
 
 
@@ -182,13 +182,13 @@ def huge(characters: int) -> Reply:
 
 
 def legacy_call(name: str, arguments: Mapping[str, Any]) -> Reply:
-    """`function_call`, as before there were tools."""
+    """A call in the deprecated field `function_call`."""
     function = {"name": name, "arguments": json.dumps(arguments)}
     return completion({"content": None, "function_call": function}, "function_call")
 
 
 def odd_replies() -> dict[str, Reply]:
-    """Replies without a call in them, under sentences that say what is odd."""
+    """Odd replies without a call, by a sentence that says what is odd."""
     return {
         "the model says nothing": says(""),
         "content is null": null_content(),
@@ -217,7 +217,7 @@ def odd_replies() -> dict[str, Reply]:
 
 
 def odd_calls(tool: str = "move", argument: str = "to", value: object = "A") -> dict[str, Reply]:
-    """Replies that call this tool, or nearly, under sentences that say what is odd."""
+    """Odd replies that call a tool, or almost do, by a sentence that says what is odd."""
     good = {argument: value}
     key, shown = json.dumps(argument), json.dumps(value)
     unknown = call(tool, good, nobody=1)
@@ -272,7 +272,7 @@ def odd_calls(tool: str = "move", argument: str = "to", value: object = "A") -> 
 
 
 def echo_oracle(plans: Mapping[str, Sequence[tuple[str, object]]], wait: float = 0.0) -> Script:
-    """Plays the calls planned for the first user text, one per turn, and says that it is done."""
+    """A script that makes the calls planned for the first user message, one per turn, and then answers."""
 
     def script(request: Request) -> Reply:
         if request.user not in plans:
@@ -287,7 +287,7 @@ def echo_oracle(plans: Mapping[str, Sequence[tuple[str, object]]], wait: float =
 
 
 class BadServer:
-    """Answers as the script says, at `url`, while the `with` lasts; a script that fails fails the `with`."""
+    """A context manager that serves at `url` what the script answers; it raises the errors of the script."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -355,14 +355,14 @@ class _Listener(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def hang_up(self) -> None:
-        """Ends the connections that clients keep open, for their threads wait on them."""
+        """Close the connections that clients keep open, whose threads would wait for them."""
         with self._lock:
             for connection in self._open:
                 with suppress(OSError):  # the client was faster
                     connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002  # as in the base class
-        """A client that goes away in the middle is no news."""
+        """Ignore clients that disconnect in the middle of a reply."""
         error = sys.exception()
         if isinstance(error, Exception) and not isinstance(error, OSError):
             self.owner.failures.append(error)
@@ -409,14 +409,14 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _cut(text: bytes) -> bytes:
-    """The first half, and of events all but the last signs of the event in the middle."""
+    """The first half of a reply; of a stream, cut inside the event in the middle."""
     middle = len(text) // 2
     end = text.find(b"\n\n", middle)
     return text[:middle] if end < 0 else text[: end - 10]
 
 
 def _written(reply: Reply, request: Request) -> Reply:
-    """The reply in bytes, for this request."""
+    """The bytes of a reply to a request."""
     if isinstance(reply.content, bytes):
         return reply
     content = _with_ids(reply.content, request.number)
@@ -442,7 +442,7 @@ def _with_ids(content: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 
 def _chunks(content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The same completion, bit by bit: first the role, texts in two pieces, then the end and the usage."""
+    """A completion as stream chunks: the role, texts in two pieces, the end, the usage."""
     base = {**content, "object": "chat.completion.chunk"}
     usage = base.pop("usage", None)
     chunks: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""A server on this machine that speaks Anthropic's Messages API, and refuses what that would refuse.
+"""A local server of Anthropic's Messages API that refuses what the real one refuses.
 
 with FakeAnthropic(lambda prompt, turn: [("move", {"to": "A"})] if turn == 0 else []) as server:
     ...  # server.url; then server.requests
@@ -20,7 +20,7 @@ Plan = Callable[[str, int], Sequence[tuple[str, Any]]]
 
 
 class FakeAnthropic:
-    """Plays the plan at `url` while the `with` lasts."""
+    """A context manager that serves the plan at `url`."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -42,7 +42,7 @@ class FakeAnthropic:
         self._listener.server_close()
 
     def answer(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The message that the model says next."""
+        """The next message of the model."""
         self.requests.append(body)
         turn = sum(message["role"] == "assistant" for message in body["messages"])
         calls = self.plan(_text(body["messages"][0]["content"]), turn)
@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _why_refused(headers: Any, body: Mapping[str, Any]) -> str:
-    """What Anthropic's own server would say against a request, or nothing."""
+    """Why Anthropic's own server would refuse a request, or an empty text."""
     if not (headers["x-api-key"] or headers["authorization"]) or not headers["anthropic-version"]:
         return "a key and anthropic-version are required"
     for name in ("model", "max_tokens", "messages"):

@@ -1,7 +1,7 @@
-"""Plays episodes again in Inspect's own runs, with a model that does what they did: `python inspect_trips.py FOLDER`.
+"""Plays episodes again with Inspect and a model that repeats their calls: `python inspect_trips.py FOLDER`.
 
-`plays.json` in the folder is a list of `[task, seed, profile, calls, answer]`. A log is left for each profile, whose
-samples have the place in the list as their id.
+`plays.json` in the folder is a list of `[task, seed, profile, calls, answer]`. There is one log per profile, and the
+id of a sample is its place in the list.
 """
 
 from __future__ import annotations

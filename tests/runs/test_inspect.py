@@ -1,4 +1,4 @@
-"""The worlds as tasks of Inspect: its own command and its own solvers, against a server on loopback."""
+"""The worlds as tasks of Inspect, run by its own command and solvers against a local server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHELL = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}
 
 
 def inspected(folder: Path, url: str, *options: str) -> Any:
-    """The log that `inspect eval` leaves, as JSON."""
+    """Run `inspect eval` and return its log as JSON."""
     command = ["inspect", "eval", "--model", "openai-api/server/m", "-M", "max_retries=0", "--max-retries", "0"]
     command += ["--display", "none", "--log-dir", "logs", "--log-format", "json", *options]
     env = {**os.environ, **SHELL, "SERVER_API_KEY": "none", "SERVER_BASE_URL": url}
@@ -50,7 +50,7 @@ def test_inspect_eval_runs_a_world_and_scores_it(tmp_path):
 
 
 def test_a_log_of_ours_is_imported_as_what_was_scored(tmp_path, corepath):
-    """Without a word about tasks: the variant, the profile, the epochs, the very calls, and every score."""
+    """No task is named; the variant, profile, epochs, calls and scores all come from the log."""
     ways = {task(id_, 4).prompt: [*(golden(task(id_, 4))), *odd] for id_, odd in PLAYED.items()}
     options = ("-T", "seed=4", "-T", "tasks=dry_plants,threshold", "-T", "profile=recommended", "--epochs", "2")
     with BadServer(echo_oracle(ways)) as server:
@@ -153,7 +153,7 @@ print("FOUND", json.dumps(found))
 
 
 def test_solvers_approval_and_scoring_again(tmp_path):
-    """A refused read first, then a golden path: with Inspect's solvers, an approver, and from the log."""
+    """A refused read and then a golden path, with Inspect's solvers, with an approver, and scored from the log."""
     own = plans("farm")
     prompt = next(prompt for prompt, path in own.items() if prompt == task("farm/rover_example").prompt)
     script = echo_oracle({prompt: [("rover_status", {}), *own[prompt]]})

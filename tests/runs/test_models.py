@@ -1,4 +1,4 @@
-"""Live models: a server on loopback that speaks the OpenAI API well and badly, through the real harness and command."""
+"""Live models: the real harness and command against a local OpenAI server that answers well or badly."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ TASK = "farm/dry_plants"
 
 
 def played(script: Any, task: str = TASK, **options: Any) -> Episode:
-    """One episode against a server that answers as the script says."""
+    """Play one episode against a server with this script."""
     sources = tuple(all_sources([task]))
 
     async def play(url: str) -> Episode:
         given = {"base_url": url, "max_retries": 0, "timeout": PATIENCE, **options}
-        with models.harness("m", given, lambda *_: None) as ready:
+        with models.open_harness("m", given, lambda *_: None) as ready:
             try:
-                return await ready.played(sources[0], 0, Plan(sources))
+                return await ready.play(sources[0], 0, Plan(sources))
             finally:
                 await ready.model.api.aclose()
 
@@ -68,12 +68,12 @@ def played(script: Any, task: str = TASK, **options: Any) -> Episode:
 
 
 def first(reply: Reply) -> Any:
-    """That reply in the first turn, then an end."""
+    """A script that sends this reply first, and then answers."""
     return lambda request: reply if request.number == 0 else says("Done.")
 
 
 def plans(*worlds: str) -> dict[str, list[tuple[str, object]]]:
-    """For each prompt the calls of a golden path."""
+    """The calls of a golden path for each prompt."""
     tasks = [source.make() for source in all_sources(worlds)]
     runs = [golden_runs(task, task.simulator, 1)[0] for task in tasks]  # type: ignore[arg-type]
     return {run.task.prompt: [(call.tool, dict(call.arguments)) for call in run.calls] for run in runs}
@@ -223,7 +223,7 @@ def test_the_services_own_words_are_kept():
 
 
 def test_what_only_looks_like_a_call_is_none():
-    from corepath.runs.model_loop import _in_response
+    from corepath.runs.sent_calls import calls_in_response
 
     tools = [
         {"type": "function", "name": "f", "parameters": {"properties": {"function": {"name": "x", "arguments": 1}}}}
@@ -233,7 +233,7 @@ def test_what_only_looks_like_a_call_is_none():
         "annotations": [{"type": "tool_use", "name": "g", "input": {}}],
         "function": {"name": "h"},
     }
-    assert list(_in_response({"tools": tools, "choices": [{"message": message}]})) == []
+    assert list(calls_in_response({"tools": tools, "choices": [{"message": message}]})) == []
     call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"tool_calls": []}'}}
     item = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"tool_calls": []}'}
     shapes: list[Any] = [
@@ -243,7 +243,7 @@ def test_what_only_looks_like_a_call_is_none():
         {"candidates": [{"content": {"parts": [{"function_call": {"id": None, "name": "f", "args": {"a": 1}}}]}}]},
         {"output": {"message": {"content": [{"toolUse": {"toolUseId": "c1", "name": "f", "input": {"a": 1}}}]}}},
     ]
-    assert [[sent.name for sent in _in_response(shape)] for shape in shapes] == [["f"]] * 5
+    assert [[sent.name for sent in calls_in_response(shape)] for shape in shapes] == [["f"]] * 5
 
 
 def test_a_failure_in_the_middle_keeps_the_calls_before_it():
@@ -278,7 +278,7 @@ def test_a_model_that_never_ends_is_stopped_at_the_step_limit():
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
-    """The model's episodes; the floor is in every run of a model too."""
+    """The model's episodes, without those of the floor."""
     found = [json.loads(line) for line in (folder / EPISODES).read_text().splitlines()]
     return [row for row in found if row["agent"] == "m"]
 
@@ -299,7 +299,7 @@ def test_a_run_with_many_at_once_has_every_episode_once(corepath, tmp_path):
 
 
 def test_a_bad_service_crashes_no_run_and_every_attempt_is_recorded(corepath, tmp_path):
-    """Every odd reply there is, each in its own episode, chosen by the prompt."""
+    """Each odd reply gets its own episode, chosen by the prompt."""
     odd = [*odd_replies().items(), *odd_calls("rover_status", "x", 1).items()]
     prompts: list[str] = []
 
@@ -363,7 +363,7 @@ def test_a_key_that_is_wrong_ends_the_run_at_once_and_says_how_to_go_on(corepath
 
 @pytest.fixture
 def closed_port() -> Iterator[str]:
-    """An address at which nobody listens, kept so that nobody else takes it."""
+    """The address of a reserved port on which nobody listens."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{held.getsockname()[1]}/v1"
@@ -393,7 +393,7 @@ def test_a_server_that_is_not_there_fails_the_run_at_once_and_the_floor_is_not_i
 
 
 def test_each_model_that_is_not_reached_is_told_and_does_not_stop_the_others(corepath, tmp_path):
-    """One is unknown, one always fails, one is well."""
+    """One model is unknown, one always fails, one works."""
 
     def script(request: Request) -> Reply:
         if request.body["model"] == "unknown":
@@ -467,7 +467,7 @@ def test_a_run_of_a_model_killed_goes_on_where_it_was(corepath, tmp_path):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("gpt-4o", "'gpt-4o' is no model: write it as PROVIDER/NAME"),
+        ("gpt-4o", "'gpt-4o' is not a model: write it as PROVIDER/NAME"),
         (
             "openai/gpt-4o",
             "model 'openai/gpt-4o' cannot be used: Unable to initialise OpenAI client; No OPENAI_API_KEY",

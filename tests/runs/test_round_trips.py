@@ -1,6 +1,6 @@
-"""Every format that we write, there and back: each score is the same to the last bit.
+"""Round trips through every format that we write: all scores stay exactly the same.
 
-In the ordinary suite one task of each world, each with another seed; with --long all tasks with the seeds 0 to 4.
+By default one task per world, each with another seed; with --long all tasks with the seeds 0 to 4.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from corepath.importers import import_trace
 from corepath.importers.export import openai_record
 from corepath.play.built_in import built_in
 from corepath.play.play import play
-from corepath.runs import serve
 from corepath.runs.folder import RunFolder
+from corepath.runs.mcp_server import mcp_server
 from corepath.runs.plan import Plan
+from corepath.runs.served_task import ServedTask, open_folder
 from tests.runs import inspect_trips
 
 AGENTS = ("oracle", "harmful_early")
@@ -44,7 +45,7 @@ def variant(id_: str, seed: int) -> Task:
 
 @pytest.fixture(scope="module")
 def played(times: int) -> list[Episode]:
-    """A golden path and one with a harm in it for each task; every second seed is scored as recommended."""
+    """A golden path and a harmful path for each task; every second seed uses the recommended profile."""
     names = {one: [f"{one}/{name}" for name in world(one).makers] for one in installed_worlds()}
     few = [(tasks[place % len(tasks)], place % len(SEEDS)) for place, tasks in enumerate(names.values())]
     chosen = few if times == 1 else [(id_, seed) for tasks in names.values() for id_ in tasks for seed in SEEDS]
@@ -56,7 +57,7 @@ def played(times: int) -> list[Episode]:
 
 
 def scores(episode: Episode) -> dict[str, Any]:
-    """The scores of an episode by nothing but what it says itself."""
+    """The scores of an episode, from its own fields alone."""
     assert episode.seed is not None
     assert episode.fingerprint is not None
     assert episode.scoring is not None
@@ -94,7 +95,7 @@ def test_an_export_as_openai_messages(played: list[Episode], tmp_path: Path) -> 
 
 
 def test_logs_of_inspect(played: list[Episode], tmp_path: Path) -> None:
-    """The answer is what the model says in the end, which is a text."""
+    """The answer is the last message of the model, which is always a text."""
     told = [
         replace(one, answer=one.answer if isinstance(one.answer, str) else json.dumps(one.answer)) for one in played
     ]
@@ -109,7 +110,7 @@ def test_logs_of_inspect(played: list[Episode], tmp_path: Path) -> None:
 
 
 def test_logs_of_mcp(played: list[Episode], tmp_path: Path) -> None:
-    """What a server kept of an episode, and the messages that went to and fro; the protocol knows no answer."""
+    """The episode that the server wrote, and the messages; MCP has no final answer."""
     for number, episode in enumerate(played):
         wire = tmp_path / f"{number}.jsonl"
         kept = asyncio.run(_serve(episode, tmp_path / f"{number}", wire, ("auto", "legacy")[number % 2]))
@@ -120,17 +121,17 @@ def test_logs_of_mcp(played: list[Episode], tmp_path: Path) -> None:
 async def _serve(episode: Episode, out: Path, wire: Path, mode: str) -> Episode:
     assert episode.seed is not None
     source = Source(episode.task.partition("/")[0], episode.task)
-    with serve.folder_for(out, source, episode.seed).writing() as folder:
-        offer = serve.Offer(variant(episode.task, episode.seed), folder, lambda _: None, episode.seed)
-        async with mcp.Client(_noted(serve.mcp_server(offer, lambda _: "e"), wire), mode=mode) as client:
+    with open_folder(out, source, episode.seed).writing() as folder:
+        served = ServedTask(variant(episode.task, episode.seed), folder, lambda _: None, episode.seed)
+        async with mcp.Client(_noted(mcp_server(served, lambda _: "e"), wire), mode=mode) as client:
             for call in episode.calls:
                 await client.call_tool(call.tool, dict(call.arguments))
-        return offer.end("e", "answered")
+        return served.end("e", "answered")
 
 
 @asynccontextmanager
 async def _noted(server: Any, wire: Path) -> AsyncIterator[Any]:
-    """The streams between a client and a server; each message is noted as it is written over stdio."""
+    """A transport that writes every message between client and server to a file."""
     with wire.open("w") as log:
         async with InMemoryTransport(server) as (read, write):
             yield _Noted(read, log), _Noted(write, log)

@@ -1,4 +1,4 @@
-"""Runs on disk: folders, killing and going on, the same bytes on one process and several, rescoring, redaction."""
+"""Run folders: killing and resuming, one process or several, rescoring, redaction."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from corepath import Call, Episode, InputError
 from corepath.files.lookup import Source
 from corepath.runs.folder import EPISODES, MANIFEST, RunFolder, key_of
 from corepath.runs.plan import Plan
-from corepath.runs.redact import Redaction
+from corepath.runs.redaction import Redaction
 from tests.conftest import INTERRUPTIBLE, PATIENCE
 
 COMMAND = Path(sys.executable).with_name("corepath")
@@ -184,7 +184,7 @@ def uninterrupted(corepath, tmp_path_factory):
 
 
 def test_a_run_killed_at_any_moment_goes_on_without_losing_or_doubling(uninterrupted, tmp_path, request):
-    """Real processes, killed with SIGKILL; in the end the file has the very same bytes."""
+    """Processes are killed with SIGKILL; in the end the file has exactly the same bytes."""
     kills = 20 if request.config.getoption("--long") else 5
     chance = random.Random(4)
     folder = tmp_path / "run"
@@ -217,7 +217,7 @@ def test_a_run_killed_at_any_moment_goes_on_without_losing_or_doubling(uninterru
 
 
 def _of_run(folder: Path) -> list[str]:
-    """The processes that speak of the folder."""
+    """The processes with the folder in their command line."""
     found = []
     for one in Path("/proc").glob("[0-9]*"):
         try:
@@ -230,7 +230,7 @@ def _of_run(folder: Path) -> list[str]:
 
 
 def _wait_for_news(folder: Path, process: subprocess.Popen[Any], more: float) -> None:
-    """Until the run wrote something since it was started, and a while more."""
+    """Wait until a started run has written something, and a little longer."""
     file = folder / EPISODES
     before = file.stat().st_size if file.exists() else 0
     until = time.monotonic() + PATIENCE
@@ -303,7 +303,7 @@ def test_a_changed_task_is_noticed_and_refused_with_the_command_that_helps(corep
 
 
 def _shorten(folder: Path, count: int) -> None:
-    """Leave only the first so many episodes."""
+    """Keep only the first episodes of a run."""
     kept = (folder / EPISODES).read_bytes().splitlines(keepends=True)[:count]
     (folder / EPISODES).write_bytes(b"".join(kept))
 
@@ -323,7 +323,7 @@ def test_a_run_goes_on_with_its_own_options_and_others_are_refused(corepath, run
 def _stopped(
     uninterrupted: Path, folder: Path, stop: Callable[[subprocess.Popen[str]], None], code: int | None = None
 ) -> str:
-    """What a run says that was stopped while it was under way; one that was finished before is begun anew."""
+    """The output of a run that was stopped midway; starts over if it finished before."""
     whole = (uninterrupted / EPISODES).stat().st_size
     for _ in range(10):
         shutil.rmtree(folder, ignore_errors=True)
@@ -534,7 +534,7 @@ def test_a_redacted_value_is_found_in_texts_labels_json_and_keys():
     assert '"usage": {"amount": 3}' in text
     assert '"redacted:' in json.dumps(Redaction({"state"}, b"s")({"state": {"a": 1}, "calls": []})["state"])
     assert redaction(record) == redaction(record)
-    assert Redaction(frozenset({"email"}), b"pepper").hashed("a") != redaction.hashed("a")
+    assert Redaction(frozenset({"email"}), b"pepper").hash_value("a") != redaction.hash_value("a")
 
 
 # The folder itself

@@ -1,4 +1,4 @@
-"""`corepath serve`: real MCP clients, fastmcp's and the official SDK's, play a task over stdio and over HTTP."""
+"""`corepath serve`: real MCP clients of fastmcp and the official SDK play a task over stdio and HTTP."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ from corepath.files.lookup import Source
 from corepath.importers import import_trace
 from corepath.play.mistakes import golden_runs
 from corepath.play.session import Session
-from corepath.runs import serve
+from corepath.runs import served_task
 from corepath.runs.folder import RunFolder
+from corepath.runs.served_task import ServedTask, open_folder
 from corepath.world.world import World
 from tests.conftest import INTERRUPTIBLE, PATIENCE, Run
 from tests.importers import mcp_tee
@@ -147,7 +148,7 @@ CLIENTS = {
 
 
 async def plays_all(player: Player) -> None:
-    """Look at everything there is, play a golden path, and then try what is wrong."""
+    """List everything, play a golden path, and then make wrong calls."""
     assert await player.schemas() == Session(task).tools
     assert await player.prompt() == task.prompt
     assert player.instructions in (None, Session(task).system)
@@ -162,7 +163,7 @@ async def plays_all(player: Player) -> None:
 
 
 def check_played(episode: Episode) -> None:
-    """The episode has every attempt of `plays_all`, as it was sent."""
+    """Check that the episode has every call of `plays_all` as it was sent."""
     sent = [(call.tool, dict(call.arguments)) for call in GOLDEN] + list(WRONG)
     assert [(call.tool, call.arguments) for call in episode.calls] == sent
     assert [call.failed for call in episode.calls] == [False] * len(GOLDEN) + [True] * len(WRONG)
@@ -257,7 +258,7 @@ def test_the_step_limit_is_an_answer_and_ends_the_episode(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("kind", CLIENTS)
 def test_a_log_of_the_messages_is_imported_as_what_was_played(kind: str, tmp_path: Path) -> None:
-    """Whatever the client and its protocol: task, seed, agent and every score, without a word by the user."""
+    """For every client and protocol: task, seed, agent and scores all come from the log."""
     client, mode = CLIENTS[kind]
     out, wire = tmp_path / "run", tmp_path / "wire.jsonl"
     command = [sys.executable, mcp_tee.__file__, "tee", str(wire), COMMAND, "serve", TASK, "--seed", "3"]
@@ -336,7 +337,7 @@ def test_a_signal_stores_the_episode_over_stdio(tmp_path: Path) -> None:
 
 @contextmanager
 def started(*arguments: str, told: Path, stdin: int = subprocess.DEVNULL) -> Iterator[subprocess.Popen[bytes]]:
-    """The command, running; what it tells is in a file."""
+    """Start the command with its output in a file."""
     with (
         told.open("w") as file,
         subprocess.Popen(
@@ -380,7 +381,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def wait_for(what: Callable[[], Any]) -> Any:
-    """What comes to be true, or to be there, within a while."""
+    """Wait until a function returns something true, and return that."""
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -393,7 +394,7 @@ def wait_for(what: Callable[[], Any]) -> Any:
 
 
 def post(url: str, body: bytes | None = None, **headers: str) -> tuple[int, Any]:
-    """The status and the JSON, or the text, that a POST is answered with."""
+    """The status of a POST, and its JSON or text."""
     sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     sent |= {name.replace("_", "-"): value for name, value in headers.items()}
     request = urllib.request.Request(url, body or b"", sent, method="POST")
@@ -409,7 +410,7 @@ def post(url: str, body: bytes | None = None, **headers: str) -> tuple[int, Any]
 
 
 def tried(served: Served, name: str, raw: str) -> dict[str, Any]:
-    """The result of a call that no library would send: `raw` is the JSON of its parameters, as they are."""
+    """The result of a call that no library would send; `raw` is the JSON of its parameters."""
     body = f'{{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {raw}}}'
     status, said = post(f"{served.address}/e/{name}/mcp", body.encode("utf-8", "surrogatepass"))
     assert status == 200, said
@@ -515,7 +516,7 @@ def test_what_no_library_would_send_is_recorded_as_it_was_sent(server: Served) -
 
 
 def modern(**params: Any) -> tuple[bytes, dict[str, str]]:
-    """A call by the protocol of 2026, with the headers that it wants."""
+    """Call a tool with the protocol of 2026 and the headers that it requires."""
     meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"_meta": meta, **params}}
     headers = {"MCP_Protocol_Version": "2026-07-28", "Mcp_Method": "tools/call", "Mcp_Name": str(params.get("name"))}
@@ -523,7 +524,7 @@ def modern(**params: Any) -> tuple[bytes, dict[str, str]]:
 
 
 def test_half_a_surrogate_pair_and_no_number_do_no_harm(server: Served) -> None:
-    """The protocol of 2026 is read by Python's own reader of JSON, which lets more through."""
+    """The protocol of 2026 is parsed by Python's own JSON parser, which accepts more."""
     url = f"{server.address}/e/halves/mcp"
     for arguments in ({"plant": "\ud800"}, {"\udfff": 1}, {"plant": float("nan")}, "\ud800"):
         body, headers = modern(name="scan", arguments=arguments)
@@ -643,34 +644,34 @@ def test_a_killed_server_loses_no_call(tmp_path: Path) -> None:
 
 
 def test_no_more_than_so_many_episodes_are_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serve, "MOST_OPEN", 2)
-    with serve.folder_for(tmp_path / "run", source, 0).writing() as folder:
-        offer = serve.Offer(task, folder, lambda _: None)
+    monkeypatch.setattr(served_task, "MOST_OPEN", 2)
+    with open_folder(tmp_path / "run", source, 0).writing() as folder:
+        served = ServedTask(task, folder, lambda _: None)
         for name in ("a", "b"):
-            offer.visit(name, {})
-        assert offer.refusal("a") is None
-        refused = offer.refusal("c")
+            served.visit(name, {})
+        assert served.refusal("a") is None
+        refused = served.refusal("c")
         assert refused is not None
-        assert (refused.status, refused.message) == (503, "2 episodes are open, and no more can be; end one of them")
-        offer.end("a", "answered")
-        assert offer.refusal("c") is None
+        assert (refused.status, refused.message) == (503, "2 episodes are open, the most there can be; end one of them")
+        served.end("a", "answered")
+        assert served.refusal("c") is None
 
 
 def test_an_episode_that_cannot_be_stored_stays_in_its_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    with serve.folder_for(tmp_path / "run", source, 0).writing() as folder:
-        offer = serve.Offer(task, folder, told.append)
-        offer.visit("full", {})
-        offer.call("full", "rover_status", {})
+    with open_folder(tmp_path / "run", source, 0).writing() as folder:
+        served = ServedTask(task, folder, told.append)
+        served.visit("full", {})
+        served.call("full", "rover_status", {})
 
         def full(*_: Episode) -> None:
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patched:
             patched.setattr(folder, "append", full)
-            offer.end_all("stopped")
-        assert told[-1].endswith("its episode cannot be stored: No space left on device; it is left here")
-        again = serve.Offer(task, folder, told.append)
+            served.end_all("stopped")
+        assert told[-1].endswith("the episode cannot be written: No space left on device; the journal is kept")
+        again = ServedTask(task, folder, told.append)
         assert "interrupted: 1 call" in told[-1]
         assert again.over == {"full"}
 
@@ -682,8 +683,8 @@ def test_a_folder_is_written_by_one_server_and_of_one_task(corepath: Run, server
     done = corepath("serve", TASK, "--out", server.out)
     assert (done.returncode, "another process is writing to this run" in done.stderr) == (1, True)
     for other, seed in ((Source("farm", "farm/threshold"), 0), (source, 3)):
-        with pytest.raises(InputError, match=f"is not of serving '{other.id}', seed {seed}, as it is now"):
-            serve.folder_for(server.out, other, seed)
+        with pytest.raises(InputError, match=f"is not a run of serving '{other.id}', seed {seed}, as it is now"):
+            open_folder(server.out, other, seed)
 
 
 def ran(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int | str | None:
@@ -718,13 +719,13 @@ def test_wrong_use_says_what_would_be_right(
 
 def test_a_journal_that_cannot_be_read_is_put_aside(tmp_path: Path) -> None:
     told: list[str] = []
-    with serve.folder_for(tmp_path / "run", source, 0).writing() as folder:
+    with open_folder(tmp_path / "run", source, 0).writing() as folder:
         journals = tmp_path / "run" / "open"
         journals.mkdir()
         (journals / "bad.jsonl").write_text("no JSON\n")
         line = episode_json(Episode(TASK, (Call("rover_status", {}, "kept as it was"),), "bob")) + "\n"
         (journals / "holed.jsonl").write_text(f"{line}no JSON\n{line}")
-        serve.Offer(task, folder, told.append)
+        ServedTask(task, folder, told.append)
         assert [one.name for one in journals.iterdir()] == ["bad.unreadable"]
         assert "bad.jsonl:1:1: not JSON" in told[0]
         assert "; it is kept as " in told[0]
@@ -738,8 +739,9 @@ def test_a_journal_that_cannot_be_read_is_put_aside(tmp_path: Path) -> None:
 def test_without_the_extra_an_error_names_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delitem(sys.modules, "corepath.runs.serve")
-    monkeypatch.delattr("corepath.runs.serve")
+    for name in ("transport", "mcp_server"):
+        monkeypatch.delitem(sys.modules, f"corepath.runs.{name}", raising=False)
+        monkeypatch.delattr(sys.modules["corepath.runs"], name, raising=False)
     for name in [one for one in sys.modules if one.partition(".")[0] in ("mcp", "mcp_types")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp", None)

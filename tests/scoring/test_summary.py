@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corepath import Episode, TaskError
-from corepath.report.comparison import compared, difference, fewest_tasks, worse
+from corepath.report.comparison import compare, difference, fewest_tasks, regressions
 from corepath.scoring.summary import (
     MEANS,
     VECTOR,
@@ -195,9 +195,9 @@ def test_equal_agents_are_not_worse_and_a_worse_one_is() -> None:
     chance = Random(1)
     good = [[chance.random() * 0.2 + 0.8] for _ in range(30)]
     bad = [[one[0] - 0.3 - chance.random() * 0.1] for one in good]
-    assert worse(compared(of_groups(good), of_groups(good))) == []
-    assert [one.score for one in worse(compared(of_groups(good), of_groups(bad)))] == ["pc"]
-    found = compared(of_groups(good), of_groups(bad), ("pc",))[0]
+    assert regressions(compare(of_groups(good), of_groups(good))) == []
+    assert [one.score for one in regressions(compare(of_groups(good), of_groups(bad)))] == ["pc"]
+    found = compare(of_groups(good), of_groups(bad), ("pc",))[0]
     assert abs(found.changed_most[0][1]) == max(abs(gap) for gap in found.by_task.values())
 
 
@@ -211,7 +211,7 @@ def test_a_gate_rarely_fails_for_equal_agents() -> None:
             summary(*(episode(f"w/{n}", **{name: chance.random() for name in drawn}) for n in range(25)))  # type: ignore[arg-type]
             for _ in range(2)
         )
-        failed += bool(worse(compared(one, other)))
+        failed += bool(regressions(compare(one, other)))
     assert failed <= 9
 
 
@@ -221,7 +221,7 @@ def test_a_gate_rarely_fails_with_few_tasks(tasks: int) -> None:
     failed = 0
     for _ in range(200):
         one, other = (of_groups([[chance.random()] for _ in range(tasks)]) for _ in range(2))
-        failed += bool(worse(compared(one, other, ("pc",))))
+        failed += bool(regressions(compare(one, other, ("pc",))))
     assert failed <= 20
     assert (fewest_tasks(1), fewest_tasks(7)) == (5, 8)
 
@@ -241,8 +241,8 @@ def test_fewer_harms_are_better_and_the_number_of_calls_is_neutral() -> None:
     many = [episode(f"w/{n}", harm_rate=0.5, length=9.0) for n in range(9)]
     few = [episode(f"w/{n}", harm_rate=0.0, length=3.0) for n in range(9)]
     scores = ("harm_rate", "length")
-    assert worse(compared(summary(*many), summary(*few), scores)) == []
-    assert [one.score for one in worse(compared(summary(*few), summary(*many), scores))] == ["harm_rate"]
+    assert regressions(compare(summary(*many), summary(*few), scores)) == []
+    assert [one.score for one in regressions(compare(summary(*few), summary(*many), scores))] == ["harm_rate"]
 
 
 def test_the_order_of_episodes_does_not_matter() -> None:

@@ -279,7 +279,7 @@ def test_the_report_has_every_episode_once(pytester: pytest.Pytester, workers: t
     page = (folder / "index.html").read_text()
     assert "8 episodes of 4 agents on 4 tasks" in page
     assert "an episode of &#x27;mine/own&#x27; is no JSON" in page
-    assert "the task cannot be had" not in page
+    assert "the task is not available" not in page
     assert "<script>alert" not in page
     assert (folder / "agents.csv").exists()
     assert not list(folder.glob(".*")), "what processes wrote on the way is gone"

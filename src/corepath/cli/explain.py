@@ -15,7 +15,7 @@ from corepath.cli.progress import Count
 from corepath.cli.score import badness
 from corepath.errors import CorepathError, Problem, nearest
 from corepath.explanation import explain
-from corepath.runs.reading import Entry, read_entries
+from corepath.runs.entries import Entry, read_entries
 from corepath.scoring.score import score
 from corepath.values import visible
 

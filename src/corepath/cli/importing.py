@@ -24,7 +24,7 @@ from corepath.importers import import_trace
 from corepath.importers.export import openai_record
 from corepath.importers.registry import FORMATS, SOURCES
 from corepath.importers.routing import Routing, read_table
-from corepath.runs.reading import read_entries
+from corepath.runs.entries import read_entries
 
 MOST_SAID = 20
 """Problems that are told one by one."""

@@ -19,7 +19,7 @@ from corepath.cli.profile import Profile
 from corepath.cli.progress import waiting
 from corepath.errors import CorepathError, InputError, TaskError, count, install, nearest
 from corepath.play.built_in import FLOOR
-from corepath.report.comparison import NEITHER, Difference, compared, fewest_tasks, worse
+from corepath.report.comparison import NEITHER, Difference, compare, fewest_tasks, regressions
 from corepath.report.results import Results, load_results
 from corepath.report.sensitivity import Shift, sensitivity
 from corepath.report.summary_table import MORE_COLUMNS, PAPER_COLUMNS, Means
@@ -67,7 +67,7 @@ def report_command(
     profile: ProfileOption = None,
 ) -> None:
     """Write a page that explains every episode, the paper's tables in four formats, and the figures."""
-    from corepath.report.write import write_figures, write_report  # noqa: PLC0415  # the page needs more than tables do
+    from corepath.report.output import write_figures, write_report  # noqa: PLC0415  # the page needs more than tables do
 
     results = loaded(runs, tasks, profile)
     if results.problems and not results.results:
@@ -143,12 +143,12 @@ def compare_command(
     if mine.scoring != theirs.scoring:
         _refuse(f"A was scored with the profile {mine.scoring.profile} and B with {theirs.scoring.profile}; "
                 "score them alike with --profile")  # fmt: skip
-    differences = compared(next(iter(mine.by_agent.values())), next(iter(theirs.by_agent.values())), names)
+    differences = compare(next(iter(mine.by_agent.values())), next(iter(theirs.by_agent.values())), names)
     if not differences:
         _refuse(_why_no_pair(mine, theirs))
     judged, tasks_in_common = [one for one in differences if one.score not in NEITHER], len(differences[0].by_task)
     needed = fewest_tasks(len(judged))
-    lost = worse(judged)
+    lost = regressions(judged)
     if as_json:
         for one in differences:
             typer.echo(json.dumps({**one.to_dict(), "worse": one in lost}))

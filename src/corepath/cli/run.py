@@ -33,11 +33,12 @@ from corepath.play.built_in import BUILT_IN, FLOOR
 from corepath.play.own_agents import RAISED, digest, find_agent, is_own
 from corepath.play.play import rescored
 from corepath.report.summary_table import MORE_COLUMNS, Means, summary_table
+from corepath.runs.entries import read_entries
 from corepath.runs.folder import MANIFEST, SET_ASIDE, RunFolder, key_of, new_folder, replace_file, why_not_new
-from corepath.runs.plan import Plan, Played, changed, scored_again
-from corepath.runs.reading import read_entries
-from corepath.runs.redact import redaction_of, values_in
-from corepath.runs.suite import play_built_in
+from corepath.runs.function_agents import play_function_agents
+from corepath.runs.plan import Plan, changed_tasks, rescored_manifest
+from corepath.runs.redaction import redaction_of, values_in
+from corepath.runs.tasks import RunTasks
 from corepath.scoring.summary import summarise
 
 
@@ -226,7 +227,7 @@ def _resumed(path: Path, *, retry: bool, dry_run: bool) -> tuple[RunFolder, Plan
             )  # fmt: skip
             _refuse(f"{path}: {listed} changed since this run began, and episodes of different tasks cannot be mixed. "
                     f"{advice}")  # fmt: skip
-    find = Played(folder, plan)
+    find = RunTasks(folder, plan)
     if dry_run:
         return folder, plan, bool(tell_damage(find.lines(plan.scoring), "would be set aside"))
     with folder.writing():
@@ -265,7 +266,7 @@ def _check_own(plan: Plan, *, finished: bool) -> None:
 
 def _changed(folder: RunFolder, plan: Plan) -> list[str]:
     try:
-        return changed(folder, plan)
+        return changed_tasks(folder, plan)
     except TaskError as error:
         _refuse(f"{folder.path / MANIFEST}: a task of this run cannot be made any more: {error}")
 
@@ -298,12 +299,12 @@ def _carry_out(plan: Plan, folder: RunFolder, jobs: int) -> None:
                 watch.told(episode)
 
         with watch.shown():
-            play_built_in(plan, folder, done, told, jobs)
+            play_function_agents(plan, folder, done, told, jobs)
             if plan.models:
                 _live().play_models(plan, folder, done, told, lambda *_: None)
         say(watch.last_line)
         if folder.redact is not None:
-            for name in sorted(folder.redact.fields - folder.redact.met):
+            for name in sorted(folder.redact.fields - folder.redact.seen):
                 say(f"--redact {name}: no field of that name was met")
 
 
@@ -346,7 +347,7 @@ def _checked(plan: Plan) -> None:
     """Make sure, before anything is run, that the models can be; what is missing of a local one is fetched."""
     with fetching() as told:
         try:
-            _live().ready(plan.models, plan.options, told)
+            _live().check_models(plan.models, plan.options, told)
         except OptionError as error:
             wrong_use(str(error))
         except CorepathError as error:
@@ -447,7 +448,7 @@ def _scored_again(
     try:
         pairs = [(sources[episode.task].make(plan.seed), episode) for episode in episodes]
         scored = [rescored(task, replace(one, fingerprint=fingerprint(task)), plan.scoring) for task, one in pairs]
-        return scored, scored_again(folder, plan)
+        return scored, rescored_manifest(folder, plan)
     except CorepathError as error:
         say(f"corepath: {folder.path}: {error}")
         raise typer.Exit(1) from None
@@ -466,7 +467,7 @@ def _print_run(folders: Sequence[RunFolder], *, as_json: bool) -> None:
                 "Score them alike with --profile")  # fmt: skip
     plans = [Plan.of(folder) for folder in folders]
     lines = [
-        line for folder, plan in zip(folders, plans, strict=True) for line in Played(folder, plan).lines(plan.scoring)
+        line for folder, plan in zip(folders, plans, strict=True) for line in RunTasks(folder, plan).lines(plan.scoring)
     ]
     episodes = [line.episode for line in lines if line.episode is not None]
     rule = plans[0].scoring.undefined_efficiency
@@ -487,7 +488,7 @@ def _print_run(folders: Sequence[RunFolder], *, as_json: bool) -> None:
 
 def _print_dry_run(plan: Plan, folder: RunFolder | None, *, as_json: bool) -> None:
     """What would be run: episodes, tools, and about how many tokens."""
-    from corepath.runs.estimate import estimate  # noqa: PLC0415
+    from corepath.runs.token_estimate import estimate  # noqa: PLC0415
 
     if folder is not None:
         left = plan.size - sum(1 for _ in folder.episodes())

@@ -24,9 +24,9 @@ from corepath.episode import EXCLUSIONS, NO_AGENT_ACTIONS, Episode, exclusion, f
 from corepath.errors import CorepathError, Problem, TaskError, count, nearest
 from corepath.explanation import explain
 from corepath.files.lookup import Tasks
+from corepath.runs.entries import Entry, read_entries
 from corepath.runs.folder import EPISODES, RunFolder
 from corepath.runs.plan import Plan
-from corepath.runs.reading import Entry, read_entries
 from corepath.scoring.options import PAPER, Scoring, with_options
 from corepath.scoring.score import Score, score
 

@@ -13,6 +13,7 @@ from corepath.cli.printing import say, tell_damage, wrong_use
 from corepath.errors import install
 from corepath.files.lookup import Source
 from corepath.runs.folder import SET_ASIDE, new_folder
+from corepath.runs.served_task import ServedTask, open_folder
 from corepath.values import visible
 
 _HOST, _PORT, _IDLE = "127.0.0.1", 8765, 600.0
@@ -42,29 +43,29 @@ def serve_command(
         wrong_use("--host, --port and --idle are for serving over HTTP; add --http")
     source = _source(task, seed)
     try:
-        from corepath.runs import serve  # noqa: PLC0415  # it needs the extra
+        from corepath.runs import transport  # noqa: PLC0415  # needs the extra
     except ImportError as error:
         say(f"corepath: serving needs more packages ({error}): {install('mcp')}")
         raise typer.Exit(MISSING_EXTRA) from None
-    door = None
+    listener = None
     if http:
         host, port = host or _HOST, _PORT if port is None else port
         try:
-            door = serve.listening(host, port)
+            listener = transport.listen(host, port)
         except OSError as error:
             wrong_use(f"cannot listen on {host}, port {port}: {error.strerror}; --port 0 takes a free one")
-    folder = serve.folder_for(out or new_folder("serve-"), source, seed)
+    folder = open_folder(out or new_folder("serve-"), source, seed)
     with folder.writing():
         folder.set_aside(tell_damage(folder.lines(), f"set aside in {folder.path / SET_ASIDE}"))
         tell = (lambda text: typer.echo(visible(text))) if http else say
-        offer = serve.Offer(source.make(seed), folder, tell, seed, agent, _IDLE if idle is None else idle)
+        served = ServedTask(source.make(seed), folder, tell, seed, agent, _IDLE if idle is None else idle)
         say(f"episodes are kept in {folder.path}")
-        if door is not None:
-            serve.over_http(offer, str(host), door)
+        if listener is not None:
+            transport.serve_http(served, str(host), listener)
             return
         if sys.stdin.isatty():
             say("waiting for an MCP client on standard input; --http serves over HTTP")
-        serve.over_stdio(offer)
+        transport.serve_stdio(served)
 
 
 def _source(named: str, seed: int) -> Source:

@@ -192,7 +192,7 @@ def _task_row(source: Source, task: Task, tags: list[str], seed: int) -> dict[st
 def _print_items(runs: RunsArgument, targets: list[str] | None, *, as_json: bool) -> None:
     """Difficulty and discrimination of the tasks that were played."""
     from corepath.cli.report import end, loaded  # noqa: PLC0415  # the rest of this file needs no runs
-    from corepath.report.items import items  # noqa: PLC0415
+    from corepath.report.item_analysis import items  # noqa: PLC0415
     from corepath.report.tables import items_table  # noqa: PLC0415
 
     wanted = {source.id for source in find_sources(targets)} if targets else None

@@ -1,1 +1,1 @@
-"""What scored episodes show: tables, figures, and one page that explains each of them."""
+"""Tables, figures and the report page of scored episodes."""

@@ -1,4 +1,4 @@
-"""Two agents on the same tasks: how far they are apart, and how sure that is."""
+"""Compares two agents on the same tasks: the difference in each score, and how certain it is."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from corepath.scoring.summary import LEVEL, VECTOR, Interval, Summary, bootstrap
 
 LESS_IS_BETTER: Final = ("harm_count", "harm_rate")
 NEITHER: Final = ("length",)
-"""Of these, neither more nor less is better."""
+"""Scores of which neither more nor less is better."""
 FLIPS: Final = 12
-"""With so many tasks, all ways to flip the signs of their differences are tried; with more, as many at random."""
+"""Up to this many tasks, every way to flip the signs of their differences is tried; beyond, 2**FLIPS random ones."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How much more of a score the second has, paired by task: the mean over tasks of b − a.
+    """The difference in a score between agents a and b, paired by task: the mean over tasks of b − a.
 
-    With one task there is no error, no interval and no smallest difference that could have been detected.
+    `detectable` is the smallest difference that could have been detected. It, the error and the interval are None with
+    a single task.
     """
 
     score: str
@@ -37,7 +38,7 @@ class Difference:
 
     @property
     def chance(self) -> float:
-        """How likely b would look so bad, or worse, if the two were alike: by flipping the signs of the differences."""
+        """The p-value of "b is worse" under a sign-flip test: how likely so low a mean is if a and b are equal."""
         if self.score in NEITHER:
             return 1.0
         sign = -1 if self.score in LESS_IS_BETTER else 1
@@ -45,9 +46,9 @@ class Difference:
 
     @property
     def changed_most(self) -> list[tuple[str, float]]:
-        """The tasks with a difference, the largest first."""
-        moved = [(task, one) for task, one in self.by_task.items() if one]
-        return sorted(moved, key=lambda pair: (-abs(pair[1]), pair[0]))
+        """The tasks that differ, the largest difference first."""
+        changed = [(task, one) for task, one in self.by_task.items() if one]
+        return sorted(changed, key=lambda pair: (-abs(pair[1]), pair[0]))
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -55,7 +56,7 @@ class Difference:
 
 
 def difference(a: Summary, b: Summary, score: str) -> Difference | None:
-    """The difference in a score over the tasks that both played; None where there is none."""
+    """The difference in a score over the tasks that both played; None if they share no task with that score."""
     mine, theirs = a.task_means(score), b.task_means(score)
     tasks = [task for task in mine if task in theirs]
     if not tasks:
@@ -69,26 +70,26 @@ def difference(a: Summary, b: Summary, score: str) -> Difference | None:
     )  # fmt: skip
 
 
-def compared(a: Summary, b: Summary, scores: tuple[str, ...] = VECTOR) -> list[Difference]:
-    """The differences in all these scores, where there are any."""
-    return [found for score in scores if (found := difference(a, b, score)) is not None]
+def compare(a: Summary, b: Summary, scores: tuple[str, ...] = VECTOR) -> list[Difference]:
+    """The differences in several scores; a score that has none is left out."""
+    return [one for score in scores if (one := difference(a, b, score)) is not None]
 
 
-def worse(differences: Sequence[Difference]) -> list[Difference]:
-    """Those in which b is worse, sure enough that of pairs of equal agents one in twenty fails at most.
+def regressions(differences: Sequence[Difference]) -> list[Difference]:
+    """The scores in which b is significantly worse: at most 5 % of pairs of equal agents have any.
 
-    The more scores are looked at, the surer each must be (Holm's rule).
+    Holm's method corrects for the number of scores.
     """
-    found: list[Difference] = []
+    significant: list[Difference] = []
     for place, one in enumerate(sorted(differences, key=lambda each: each.chance)):
         if one.chance > (1 - LEVEL) / (len(differences) - place):
             break
-        found.append(one)
-    return [one for one in differences if one in found]
+        significant.append(one)
+    return [one for one in differences if one in significant]
 
 
 def fewest_tasks(scores: int) -> int:
-    """The fewest tasks with which a difference can be told from chance, where so many scores are looked at."""
+    """The fewest tasks with which a difference in one of `scores` scores can be significant."""
     tasks = 1
     while 0.5**tasks > (1 - LEVEL) / max(1, scores):
         tasks += 1
@@ -96,14 +97,14 @@ def fewest_tasks(scores: int) -> int:
 
 
 def _chance(gaps: Sequence[float]) -> float:
-    """The share of ways to flip signs that give a mean as low; those drawn at random are the same each time."""
-    seen = sum(gaps) + 1e-12
+    """The share of sign flips that give a mean as low as the observed one; random flips use a fixed seed."""
+    observed = sum(gaps) + 1e-12
     if len(gaps) <= FLIPS:
         sums = [sum(map(float.__mul__, gaps, signs)) for signs in product((1.0, -1.0), repeat=len(gaps))]
-        return sum(one <= seen for one in sums) / len(sums)
-    chance = Random(0)  # noqa: S311  # the same draws each time, so that results reproduce
-    low = 1  # the way it was
+        return sum(one <= observed for one in sums) / len(sums)
+    random = Random(0)  # noqa: S311  # a fixed seed, so that results reproduce
+    low = 1  # the observed signs
     for _ in range(2**FLIPS - 1):
-        bits = chance.getrandbits(len(gaps))
-        low += sum(gap if bits >> place & 1 else -gap for place, gap in enumerate(gaps)) <= seen
+        bits = random.getrandbits(len(gaps))
+        low += sum(gap if bits >> place & 1 else -gap for place, gap in enumerate(gaps)) <= observed
     return low / 2**FLIPS

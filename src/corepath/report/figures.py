@@ -1,4 +1,4 @@
-"""Figures of scores: CORE beside BFCL, the Pareto view, the heat map. Values, which SVG and PDF are made of."""
+"""The figures as data: CORE versus BFCL, the Pareto view, the heat map. `plot` and `pdf` draw them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from corepath.scoring.summary import Summary, pareto_front
 
 @dataclass(frozen=True)
 class Point:
-    """One agent, perhaps in one world."""
+    """The point of an agent, or of an agent in one world; a marked point is ringed."""
 
     x: float
     y: float
@@ -23,13 +23,16 @@ class Point:
 
     @property
     def label(self) -> str:
-        """Who and where."""
+        """The agent, and the world if there is one."""
         return short(self.agent if self.world is None else f"{self.agent} in {self.world}")
 
 
 @dataclass(frozen=True)
 class Scatter:
-    """Points in the unit square; `diagonal` is where both scores agree."""
+    """A scatter plot in the unit square.
+
+    `diagonal` draws the line on which both scores agree; `named` writes names beside the points, not in a legend.
+    """
 
     title: str
     x_title: str
@@ -41,7 +44,7 @@ class Scatter:
 
     @property
     def agents(self) -> list[str]:
-        """Who is in it, in order; the place in it decides on colour and shape."""
+        """The agents in order of appearance, which decides their colour and shape."""
         return list(dict.fromkeys(point.agent for point in self.points))
 
     def svg(self) -> str:
@@ -51,7 +54,7 @@ class Scatter:
 
 @dataclass(frozen=True)
 class Cell:
-    """An agent in a world: its mean, and how far it is from what all agents have there on the same tasks."""
+    """An agent's mean in a world, and its difference from the mean of all agents on the same tasks there."""
 
     value: float | None
     difference: float | None = None
@@ -59,13 +62,13 @@ class Cell:
 
     @property
     def grey(self) -> bool:
-        """Whether the difference is too small to have been detected."""
+        """Whether the difference is too small to be detected with these tasks."""
         return self.difference is None or self.detectable is None or abs(self.difference) < self.detectable
 
 
 @dataclass(frozen=True)
 class HeatMap:
-    """A score of each agent in each world."""
+    """One score of every agent in every world."""
 
     title: str
     agents: tuple[str, ...]
@@ -74,7 +77,7 @@ class HeatMap:
     note: str
 
     def html(self) -> str:
-        """As a table whose cells are coloured by value."""
+        """As an HTML table whose cells are coloured by value."""
         head = "".join(f'<th scope="col">{text_of(world)}</th>' for world in self.worlds)
         body = "".join(
             f'<tr><th scope="row"><bdi>{text_of(agent)}</bdi></th>{"".join(map(_heat, row))}</tr>'
@@ -87,7 +90,7 @@ class HeatMap:
 
 
 def core_versus_bfcl(results: Results) -> Scatter:
-    """The paper's figure: for each agent in each world the final state's verdict, and that of the whole path."""
+    """The paper's figure: BFCL state match against path correctness, one point per agent and world."""
     points = [
         Point(state, path, agent, world)
         for (agent, world), one in results.by_pair.items()
@@ -101,27 +104,27 @@ def core_versus_bfcl(results: Results) -> Scatter:
 
 
 def pareto_view(results: Results) -> Scatter:
-    """Who is beaten by nobody: drawn over acceptance and harm, judged over the whole vector."""
+    """The Pareto front over all scores of the vector, plotted by acceptance and harm rate."""
     front = set(pareto_front(results.by_agent.values()))
     points = [
         Point(accepted, harmless, one.name, marked=one.name in front)
         for one in results.by_agent.values()
         if (accepted := one.mean("accepted")) is not None and (harmless := one.mean("harm_free")) is not None
     ]
-    beaten = ", ".join(sorted(front)) or "nobody"
+    names = ", ".join(sorted(front)) or "nobody"
     return Scatter(
         "Pareto view", "accepted: share of episodes that finished the task", "1 − HarmRate", tuple(points),
-        f"Ringed: beaten by nobody in every score of the vector at once ({beaten}).", named=True,
+        f"Ringed: the Pareto front over all scores of the vector ({names}).", named=True,
     )  # fmt: skip
 
 
 def heat_map(results: Results, score: str = "pc", title: str = "PC") -> HeatMap:
-    """A score of each agent in each world; grey where it is not detectably apart from all agents there."""
+    """A score of every agent in every world; grey cells do not differ detectably from all agents there."""
     agents, worlds = tuple(results.by_agent), tuple(results.by_world)
     cells = tuple(tuple(_cell(results, agent, world, score) for world in worlds) for agent in agents)
     return HeatMap(
         f"{title} of each agent in each world", agents, worlds, cells,
-        "Grey: not far enough from the mean of all agents in that world for so few tasks to tell "
+        "Grey: the difference from the mean of all agents in that world is too small to detect with these tasks "
         "(80 % power, 5 % level, paired by task).",
     )  # fmt: skip
 
@@ -131,18 +134,18 @@ def _cell(results: Results, agent: str, world: str, score: str) -> Cell:
     value = own.mean(score) if own is not None else None
     if own is None or value is None:
         return Cell(None)
-    found = difference(results.by_world[world], own, score)
-    return Cell(value) if found is None else Cell(value, found.difference, found.detectable)
+    gap = difference(results.by_world[world], own, score)
+    return Cell(value) if gap is None else Cell(value, gap.difference, gap.detectable)
 
 
 def _heat(cell: Cell) -> str:
     if cell.value is None:
         return '<td class="number none">–</td>'
-    about = ""
+    tip = ""
     if cell.difference is not None:
-        about = f"{cell.difference:+.3f} from all agents here"
-        about += f"; detectable from {cell.detectable:.3f}" if cell.detectable is not None else "; one task only"
+        tip = f"{cell.difference:+.3f} from all agents here"
+        tip += f"; detectable from {cell.detectable:.3f}" if cell.detectable is not None else "; one task only"
     level = min(9, max(0, int(cell.value * 10)))
     grey = " grey" if cell.grey else ""
-    marks = f'class="number heat{level}{grey}" data-value="{round(cell.value, 6)}" title="{about}"'
+    marks = f'class="number heat{level}{grey}" data-value="{round(cell.value, 6)}" title="{tip}"'
     return f"<td {marks}>{cell.value:.2f}</td>"

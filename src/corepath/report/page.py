@@ -1,13 +1,13 @@
-"""One page that shows everything: the tables and figures as they are, each task and each episode when asked for.
+"""The report page: one self-contained HTML file with the tables, the figures, and every task and episode.
 
-It is one file that asks nobody for anything. What agents wrote stands in packed records, or escaped.
+It loads nothing from elsewhere. Text that agents wrote is either encoded in a data block or escaped.
 """
 
 from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -16,21 +16,23 @@ from typing import Final, NamedTuple
 from corepath.drawing.draw import STYLE
 from corepath.errors import Problem, count
 from corepath.report.figures import Scatter, core_versus_bfcl, heat_map, pareto_view
-from corepath.report.records import records
+from corepath.report.page_data import page_data
 from corepath.report.results import Results
-from corepath.report.summary_table import MORE_COLUMNS, Means
+from corepath.report.summary_table import MORE_COLUMNS, Means, left_out
 from corepath.report.table import Table
 from corepath.report.tables import agents_table, faults_table, harms_table, worlds_table
 from corepath.values import visible
 
 MOST_PROBLEMS: Final = 100
-"""Problems that are listed; of more, it is said how many there are."""
+"""The most problems that the page lists; it only counts the rest."""
 
 _MEANS: Final = Means(MORE_COLUMNS)
-_SCRIPTS: Final = ("basics.js", "packing.js", "lists.js", "task.js", "episode.js", "diff.js", "page.js")
+_SCRIPTS: Final = ("basics.js", "data.js", "lists.js", "task.js", "episode.js", "diff.js", "page.js")
 
 
 class _Section(NamedTuple):
+    """A section of the page; `name` is its entry in the contents."""
+
     id: str
     name: str
     title: str
@@ -38,7 +40,7 @@ class _Section(NamedTuple):
 
 
 def page(results: Results) -> str:
-    """The page of these results. The same results give the same text, which holds nothing but plain characters."""
+    """The page of some results as HTML. Equal results give equal text; control characters are made visible."""
     style, script = f"{_asset('page.css')}\n{STYLE}", "\n\n".join(map(_asset, _SCRIPTS))
     sections = list(_sections(results))
     parts = {
@@ -53,9 +55,9 @@ def page(results: Results) -> str:
             f'<h2 id="{one.id}-title">{_text(one.title)}</h2>\n{one.html}</section>'
             for one in sections
         ),
-        "blocks": "\n".join(_block(name, text) for name, text in records(results)),
+        "blocks": "\n".join(_block(name, text) for name, text in page_data(results)),
     }
-    html = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _asset("page.html"))
+    html = re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html"))
     return "\n".join(map(visible, html.split("\n")))
 
 
@@ -75,29 +77,33 @@ def _block(name: str, text: str) -> str:
 
 
 def _facts(results: Results) -> str:
-    """What this is of, and what is left out."""
-    tasks = {result.task_name for result in results.results}
-    counts = (
-        f"{count(len(results.results), 'episode')} of {count(len(results.by_agent), 'agent')} on "
-        f"{count(len(tasks), 'task')} in {count(len(results.by_world), 'world')}, "
-        f"scored with the profile <b>{escape(results.scoring.profile)}</b>."
-    )
-    said = [counts if results.results else "There are no episodes here."]
+    """The introduction: what the results are of, and what the means leave out."""
+    places = f"<p>From {', '.join(map(_foreign, results.places))}.</p>" if results.places else ""
+    return f"<p>{' '.join(_sentences(results))}</p>{places}{_problems(results.problems)}"
+
+
+def _sentences(results: Results) -> Iterator[str]:
+    if not results.results:
+        yield "There are no episodes here."
+    else:
+        tasks = {result.task_name for result in results.results}
+        yield (
+            f"{count(len(results.results), 'episode')} of {count(len(results.by_agent), 'agent')} on "
+            f"{count(len(tasks), 'task')} in {count(len(results.by_world), 'world')}, "
+            f"scored with the profile <b>{escape(results.scoring.profile)}</b>."
+        )
     outside = sum(one.outside for one in results.by_agent.values())
     if results.results and outside == len(results.results):
-        said.append("All of them failed outside the agents, so no mean is known.")
-    elif outside:
-        said.append(f"{count(outside, 'episode')} failed outside the agents: in no mean.")
-    if unplanted := sum(one.unplanted for one in results.by_agent.values()):
-        said.append(f"In {count(unplanted, 'episode')} an agent's fault had no place: in no mean.")
-    if gone := len({result.task_name for result in results.results if result.task is None}):
-        said.append(f"Of {count(gone, 'task')} only what was recorded is shown: the task cannot be had.")
-    said += [_text(note) + "." for note in results.notes]
-    places = f"<p>From {_listed(results.places)}.</p>" if results.places else ""
-    return f"<p>{' '.join(said)}</p>{places}{_problems(results.problems)}"
+        yield "All of them failed outside the agents, so there are no means."
+    else:
+        yield from (f"{note}." for note in left_out(results.by_agent.values()))
+    if missing := len({result.task_name for result in results.results if result.task is None}):
+        yield f"Only what was recorded is shown for {count(missing, 'task')}: the task is not available."
+    yield from (f"{_text(note)}." for note in results.notes)
 
 
 def _problems(problems: tuple[Problem, ...]) -> str:
+    """A list that unfolds, of the lines that could not be read or scored."""
     if not problems:
         return ""
     lines = "".join(f"<li>{_foreign(str(problem))}</li>" for problem in problems[:MOST_PROBLEMS])
@@ -115,7 +121,7 @@ def _sections(results: Results) -> Iterable[_Section]:
     yield _table("agents", "Agents", agents_table(results, _MEANS))
     yield _table("worlds", "Worlds", worlds_table(results, _MEANS))
     heat = heat_map(results)
-    yield _Section("heat", "Heat map", heat.title, _scrolled(heat.html(), heat.title))
+    yield _Section("heat", "Heat map", heat.title, _scrollable(heat.html(), heat.title))
     scatters = [scatter for scatter in (core_versus_bfcl(results), pareto_view(results)) if scatter.points]
     if scatters:
         drawn = f'<div class="figures">{"".join(map(_figure, scatters))}</div>'
@@ -127,11 +133,11 @@ def _sections(results: Results) -> Iterable[_Section]:
 
 
 def _table(id_: str, name: str, table: Table) -> _Section:
-    return _Section(id_, name, table.title, _scrolled(table.html(), table.title))
+    return _Section(id_, name, table.title, _scrollable(table.html(), table.title))
 
 
-def _scrolled(html: str, label: str) -> str:
-    """A table that scrolls by itself, and its notes below."""
+def _scrollable(html: str, label: str) -> str:
+    """A table in a scrollable region, with its notes below it."""
     table, end, notes = html.partition("</table>")
     return f'<div class="scroll" role="region" tabindex="0" aria-label="{_text(label)}">{table}{end}</div>{notes}'
 
@@ -142,11 +148,8 @@ def _figure(scatter: Scatter) -> str:
     )
 
 
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(_foreign, names))
-
-
 def _foreign(text: str) -> str:
+    """Text from outside, escaped and isolated from the direction of the text around it."""
     return f"<bdi>{_text(text)}</bdi>"
 
 

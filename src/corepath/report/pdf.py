@@ -1,4 +1,4 @@
-"""The figures as PDF, for papers; needs the extra `figures`."""
+"""Draws the figures as PDF with matplotlib; needs the extra `figures`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from corepath.values import visible
 
 
 def write_pdfs(results: Results, folder: Path) -> list[Path]:
-    """Write all figures to a folder; the same results give the same bytes."""
+    """Write all figures to a folder and return their paths. Equal results give equal bytes."""
     heat = heat_map(results)
     figures = {"core-versus-bfcl": _scatter(core_versus_bfcl(results)), "pareto": _scatter(pareto_view(results))}
     if heat.cells:
@@ -62,5 +62,5 @@ def _heat_map(heat: HeatMap) -> Figure:
 
 
 def _plain(text: str) -> str:
-    """A name in a figure; `$` would begin a formula."""
+    """A name as plain text for matplotlib, where an unescaped `$` begins a formula."""
     return visible(short(text, 24)).replace("$", r"\$")

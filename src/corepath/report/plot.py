@@ -1,4 +1,4 @@
-"""A scatter plot as SVG."""
+"""Draws a scatter plot as SVG."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SHAPES: Final = ("circle", "square", "triangle", "diamond")
 COLOURS: Final = ("#3b6fb6", "#c2571a", "#2e8b57", "#8a4fbf", "#b8860b", "#c03a6b", "#1f8f9c", "#6b6b6b")
-"""Dark enough on white, light enough on black; a shape goes with each, so that colour never says it alone."""
+"""Readable on white and on black. Each goes with a shape, so that nothing depends on colour alone."""
 LONGEST_NAME: Final = 40
 
 _WIDTH, _HEIGHT = 620, 460
@@ -21,25 +21,25 @@ _LEFT, _TOP, _RIGHT, _BOTTOM = 62, 16, 16, 52
 _LINE = 17
 
 
-def scatter_svg(of: Scatter) -> str:
-    """The plot to stand in a page; its colours are the page's, or a neutral set."""
-    return _Plot(of).svg()
+def scatter_svg(scatter: Scatter) -> str:
+    """A scatter plot as an SVG element, in the text colour of the page around it."""
+    return _Plot(scatter).svg()
 
 
 class _Plot:
-    def __init__(self, of: Scatter) -> None:
-        self.of = of
+    def __init__(self, scatter: Scatter) -> None:
+        self.scatter = scatter
 
     def svg(self) -> str:
-        agents = self.of.agents
+        agents = self.scatter.agents
         rows = -(-len(agents) // 4)
-        height = _HEIGHT + (0 if self.of.named else 10 + rows * _LINE)
-        parts = [*self._frame(), *map(self._point, self.of.points)]
-        parts += self._names() if self.of.named else self._legend(agents)
+        height = _HEIGHT + (0 if self.scatter.named else 10 + rows * _LINE)
+        parts = [*self._frame(), *map(self._point, self.scatter.points)]
+        parts += self._names() if self.scatter.named else self._legend(agents)
         return (
             f'<svg class="scatter" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" '
-            f'aria-label="{escape(self.of.title)}" font-family="system-ui, sans-serif" font-size="12">'
-            f"<title>{escape(self.of.title)}</title>{''.join(parts)}</svg>"
+            f'aria-label="{escape(self.scatter.title)}" font-family="system-ui, sans-serif" font-size="12">'
+            f"<title>{escape(self.scatter.title)}</title>{''.join(parts)}</svg>"
         )
 
     def _x(self, value: float) -> float:
@@ -56,25 +56,25 @@ class _Plot:
             parts.append(f'<path class="grid" d="M{x} {self._y(0)}V{self._y(1)}M{self._x(0)} {y}H{self._x(1)}" '
                          'fill="none" stroke="currentColor" stroke-opacity=".15"/>')  # fmt: skip
             parts.append(_number(x, self._y(0) + 18, "middle", at) + _number(_LEFT - 8, y + 4, "end", at))
-        if self.of.diagonal:
+        if self.scatter.diagonal:
             parts.append(f'<path d="M{self._x(0)} {self._y(0)}L{self._x(1)} {self._y(1)}" fill="none" '
                          'stroke="currentColor" stroke-opacity=".5" stroke-dasharray="4 4"/>')  # fmt: skip
         middle = self._y(0.5)
         parts.append(f'<text x="{self._x(0.5)}" y="{_HEIGHT - 12}" text-anchor="middle" fill="currentColor">'
-                     f"{escape(self.of.x_title)}</text>"
+                     f"{escape(self.scatter.x_title)}</text>"
                      f'<text transform="translate(16 {middle}) rotate(-90)" text-anchor="middle" fill="currentColor">'
-                     f"{escape(self.of.y_title)}</text>")  # fmt: skip
+                     f"{escape(self.scatter.y_title)}</text>")  # fmt: skip
         return parts
 
     def _point(self, point: Point) -> str:
         x, y = self._x(point.x), self._y(point.y)
         ring = f'<circle cx="{x}" cy="{y}" r="9" fill="none" stroke="currentColor"/>' if point.marked else ""
         world = "" if point.world is None else f' data-world="{escape(visible(point.world))}"'
-        said = f"{visible(point.label)}: {self.of.x_title.partition(':')[0]} {point.x:.3f}, "
-        said += f"{self.of.y_title.partition(':')[0]} {point.y:.3f}"
+        tip = f"{visible(point.label)}: {self.scatter.x_title.partition(':')[0]} {point.x:.3f}, "
+        tip += f"{self.scatter.y_title.partition(':')[0]} {point.y:.3f}"
         return (
-            f'<g class="point" data-agent="{escape(visible(point.agent))}"{world}><title>{escape(said)}</title>{ring}'
-            f"{_mark(x, y, self.of.agents.index(point.agent))}</g>"
+            f'<g class="point" data-agent="{escape(visible(point.agent))}"{world}><title>{escape(tip)}</title>{ring}'
+            f"{_mark(x, y, self.scatter.agents.index(point.agent))}</g>"
         )
 
     def _legend(self, agents: Sequence[str]) -> list[str]:
@@ -87,10 +87,10 @@ class _Plot:
         return parts
 
     def _names(self) -> list[str]:
-        """A name beside each point, moved up or down until it stands on no other."""
+        """A name beside each point, moved up or down until no two overlap."""
         parts = []
         taken: list[tuple[float, float, float]] = []
-        for point in sorted(self.of.points, key=lambda one: (-one.y, one.x, one.agent)):
+        for point in sorted(self.scatter.points, key=lambda one: (-one.y, one.x, one.agent)):
             text = short(point.agent, 24)
             wide = 6.6 * len(text)
             x, y = self._x(point.x), self._y(point.y)
@@ -109,7 +109,7 @@ def _number(x: float, y: float, anchor: str, value: float) -> str:
 
 
 def _free(left: float, y: float, wide: float, taken: Sequence[tuple[float, float, float]]) -> float:
-    """The height nearest to `y` at which a name stands on no other."""
+    """The height nearest to `y` at which a name overlaps no other."""
     for away in range(60):
         for at in (y + away * 7, y - away * 7):
             apart = all(abs(at - other) >= 14 or left > end + width or end > left + wide for end, other, width in taken)
@@ -132,15 +132,15 @@ def _mark(x: float, y: float, number: int) -> str:
 
 
 def shape_of(number: int) -> int:
-    """The shape that goes with the colour of the same number; the next round of colours has other shapes."""
+    """The number of an agent's shape; when the colours repeat, the shapes differ."""
     return (number + number // len(COLOURS)) % len(SHAPES)
 
 
 def short(text: str, most: int = LONGEST_NAME) -> str:
-    """A name cut where it is too long to be shown."""
+    """A name, shortened to at most `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def text_of(text: str, most: int = LONGEST_NAME) -> str:
-    """A name as it may stand in SVG or HTML."""
+    """A name, shortened and escaped for SVG or HTML."""
     return escape(visible(short(text, most)))

@@ -1,4 +1,4 @@
-"""How the ranking of agents moves when an option of the scores is another one."""
+"""Sensitivity analysis: how the ranking of agents changes with the options of the scores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OPTIONS: Final[Mapping[str, tuple[Any, ...]]] = {
     "errors": ("no_effect", "harmful", "as_called"),
     "undefined_efficiency": ("zero", "skip"),
 }
-"""The values that are tried for each option, one option at a time."""
+"""The values to try for each option; one option is changed at a time."""
 _MOVES: Final[Mapping[str, tuple[str, ...]]] = {
     "lam": ("pc_ktc",),
     "beta": ("prefix_criticality",),
@@ -33,16 +33,16 @@ _MOVES: Final[Mapping[str, tuple[str, ...]]] = {
     "errors": ("pc", "pc_ktc", "prefix_criticality", "harm_free", "pc_hlr", "accepted"),
     "undefined_efficiency": ("efficiency",),
 }
-"""The scores that each option can move."""
+"""The scores that each option can change."""
 TIED: Final = 1e-9
-"""Means that are nearer than this are equal."""
+"""Means that differ by no more than this count as equal."""
 
 
 @dataclass(frozen=True)
 class Flip:
-    """Two agents that change places: `better` was ahead, and no longer is.
+    """A pair of agents that change places: `better` was ahead, and is behind now.
 
-    `clear` says that it was ahead by more than the smallest difference that could be detected.
+    `clear` means that it was ahead by more than the smallest detectable difference.
     """
 
     better: str
@@ -52,7 +52,7 @@ class Flip:
 
 @dataclass(frozen=True)
 class Shift:
-    """What one value of one option does to a score: each agent's mean, and the pairs that flip."""
+    """The effect of one value of an option on a score: each agent's mean, and the pairs that flip."""
 
     option: str
     value: Any
@@ -68,7 +68,7 @@ class Shift:
 
 
 def sensitivity(results: Results) -> list[Shift]:
-    """Every value of every option but the one in use. Episodes whose task is gone have no say."""
+    """The shifts for every value of every option but the one in use, over the episodes whose task is available."""
     scored = _Scored([one for one in results.results if one.task is not None and exclusion(one.episode) is None])
     shifts = []
     for option, values in OPTIONS.items():
@@ -111,7 +111,7 @@ class _Scored:
     _means: dict[tuple[str, Scoring], dict[str, float]] = field(default_factory=dict)
 
     def means(self, score: str, scoring: Scoring) -> dict[str, float]:
-        """The mean of a score for each agent."""
+        """The mean of a score for each agent under a scoring."""
         if (score, scoring) not in self._means:
             found: dict[str, list[float]] = {}
             for result, metrics in zip(self.counted, self._run(scoring.errors), strict=True):

@@ -1,8 +1,8 @@
-"""Tables of means: a row a summary, with the paper's columns and ours."""
+"""Tables of means: one row per summary, with the paper's columns and our own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -37,13 +37,19 @@ MORE_COLUMNS: Final = (
     Column("accepted", "accepted\n%", PERCENT),
     Column("solved", "solved\n%", PERCENT),
 )
-"""Those, and ours."""
+"""The columns of the paper's tables, and our own."""
 _COUNTS: Final = ("episodes", "outside", "unplanted", "harmful")
+_LEFT_OUT: Final = {
+    "outside": "failed outside the agent",
+    "unplanted": "the fault could not be planted",
+    "unasked": "nothing was asked of the agent",
+}
+"""Why the means leave episodes out, by the field of `Summary` that counts them."""
 
 
 @dataclass(frozen=True)
 class Means:
-    """Which means a table shows: of which columns, with intervals or not, and with a weighted one where asked for."""
+    """What a table of means shows: its columns, whether with intervals, and the weights of a weighted mean."""
 
     columns: tuple[Column, ...] = PAPER_COLUMNS
     intervals: bool = False
@@ -54,30 +60,32 @@ PLAIN: Final = Means()
 
 
 def summary_table(title: str, what: str, rows: Iterable[Summary], means: Means = PLAIN) -> Table:
-    """A row a summary. Columns of what was left out stand there only where something was."""
-    listed = list(rows)
-    empty = [name for name in ("outside", "unplanted") if not any(getattr(one, name) for one in listed)]
-    shown = [column for column in means.columns if column.key not in empty]
-    if means.columns is MORE_COLUMNS and what == "agent":  # other rows hold the rollouts of several agents
-        shown += [Column(f"pass^{k}", f"pass^{k}", NUMBER) for k in _repeats(listed)]
-    notes = [*_notes(listed)]
+    """One row per summary; `what` names the first column: agent, world or task."""
+    summaries = list(rows)
+    columns = _columns(what, summaries, means)
+    cells = tuple((one.name, *(_cell(one, column.key, means) for column in columns)) for one in summaries)
+    return Table(title, (Column(what, what), *columns), cells, tuple(_notes(summaries, means)))
+
+
+def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
+    """The columns to show. Counts of episodes left out of the means are shown only if they are not all 0."""
+    empty = [name for name in ("outside", "unplanted") if not any(getattr(one, name) for one in rows)]
+    columns = [column for column in means.columns if column.key not in empty]
+    if means.columns is MORE_COLUMNS and what == "agent":  # other rows mix the rollouts of several agents
+        columns += [Column(f"pass^{k}", f"pass^{k}", NUMBER) for k in _repeats(rows)]
     if means.weights is not None:
-        shown.append(Column("weighted", "weighted", NUMBER))
-        said = ", ".join(f"{name} {weight:g}" for name, weight in means.weights.items())
-        notes.append(f"weighted: a mean with the weights {said}")
-    if means.intervals:
-        notes.append("in brackets: 95 % bootstrap intervals that draw tasks anew, from a fixed seed")
-    cells = tuple((one.name, *(_of(one, column.key, means) for column in shown)) for one in listed)
-    return Table(title, (Column(what, what), *shown), cells, tuple(notes))
+        columns.append(Column("weighted", "weighted", NUMBER))
+    return columns
 
 
 def _repeats(rows: Sequence[Summary]) -> list[int]:
-    """The k of pass^k: 2, 4, 8 … as far as some task was played so often."""
+    """The k of pass^k: 2, 4, 8, …, up to the number of times that a task was played."""
     most = max((one.most_repeats for one in rows), default=0)
     return [2**power for power in range(1, most.bit_length()) if 2**power <= most]
 
 
-def _of(one: Summary, key: str, means: Means) -> float | Estimate | None:
+def _cell(one: Summary, key: str, means: Means) -> float | Estimate | None:
+    """The value of a summary in a column."""
     if key in _COUNTS:
         count: int = getattr(one, key)
         return count
@@ -89,15 +97,23 @@ def _of(one: Summary, key: str, means: Means) -> float | Estimate | None:
     return mean if mean is None or interval is None else Estimate(mean, *interval)
 
 
-def _notes(rows: Sequence[Summary]) -> Iterable[str]:
-    """What the means leave out, or count in a way that must be said."""
-    counted = sum(one.counted for one in rows)
+def _notes(rows: Sequence[Summary], means: Means) -> Iterator[str]:
+    """The notes below a table: how the means are computed, and what they leave out."""
     if undefined := sum(one.undefined for one in rows):
+        counted = sum(one.counted for one in rows)
         rule = "counted as 0" if rows[0].undefined_efficiency == "zero" else "left out"
         yield f"efficiency undefined in {undefined:,} of {count(counted, 'episode')} ({rule} in the mean)"
-    if outside := sum(one.outside for one in rows):
-        yield f"{count(outside, 'episode')} failed outside the agent: in no mean"
-    if unplanted := sum(one.unplanted for one in rows):
-        yield f"in {count(unplanted, 'episode')} an agent's fault had no place: in no mean"
-    if unasked := sum(one.unasked for one in rows):
-        yield f"in {count(unasked, 'episode')} nothing was asked of the agent: in no mean"
+    yield from left_out(rows)
+    if means.weights is not None:
+        weights = ", ".join(f"{name} {weight:g}" for name, weight in means.weights.items())
+        yield f"weighted: a mean with the weights {weights}"
+    if means.intervals:
+        yield "in brackets: 95 % bootstrap intervals that draw tasks anew, from a fixed seed"
+
+
+def left_out(rows: Iterable[Summary]) -> Iterator[str]:
+    """How many episodes the means leave out, and why: one note per reason."""
+    summaries = list(rows)
+    for name, reason in _LEFT_OUT.items():
+        if episodes := sum(getattr(one, name) for one in summaries):
+            yield f"{count(episodes, 'episode')} left out of the means: {reason}"

@@ -1,4 +1,4 @@
-"""A table: rows of values under columns, and the many ways to write it down."""
+"""A table of values, written as text, Markdown, CSV, LaTeX, HTML, JSON or a data frame."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LONGEST_NAME: Final = 120
-"""Longer names are cut where they are shown; CSV and `to_pandas` have them in full."""
+"""Longer names are shortened; CSV, JSON and data frames have them in full."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Column:
-    """What stands in a column: its key for programs, its title for people, and how its numbers are written.
+    """A column: its key for programs, its title for people, and the format of its numbers.
 
-    A title may have two lines. It says that a number is a percentage; the number itself stands without the sign.
+    A title may have two lines. Percentages have their sign in the title only, not with each number.
     """
 
     key: str
@@ -44,11 +44,11 @@ class Column:
 
     @property
     def is_text(self) -> bool:
-        """Whether it holds names rather than numbers."""
+        """Whether the column holds text rather than numbers."""
         return not self.form
 
     def cell(self, value: Any) -> str:
-        """A value as people read it; – where it is undefined."""
+        """A value as text for people; – if it is undefined."""
         if value is None:
             return "–"
         if self.is_text or isinstance(value, str):
@@ -56,8 +56,8 @@ class Column:
             return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
         if isinstance(value, Estimate):
             return f"{self.cell(value.mean)} [{self.cell(value.low)}, {self.cell(value.high)}]"
-        shown = format(value, self.form).removesuffix("%")
-        return shown.removeprefix("-") if not float(shown.replace(",", "")) else shown
+        text = format(value, self.form).removesuffix("%")
+        return text.removeprefix("-") if not float(text.replace(",", "")) else text  # no "-0.000"
 
     @property
     def line(self) -> str:
@@ -67,7 +67,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of values under columns, with a title and notes that say what is not in it."""
+    """A table with a title, columns, rows of values, and notes below it."""
 
     title: str
     columns: tuple[Column, ...]
@@ -75,19 +75,19 @@ class Table:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        # Names of agents stand in titles too.
+        # Titles and notes may contain names of agents.
         object.__setattr__(self, "title", _lines(self.title))
         object.__setattr__(self, "notes", tuple(map(_lines, self.notes)))
 
     @property
     def cells(self) -> list[list[str]]:
-        """What stands in each row."""
+        """The cells of each row as text."""
         return [
             [column.cell(value) for column, value in zip(self.columns, row, strict=True)] for row in self.rows
         ]  # fmt: skip
 
     def text(self) -> str:
-        """As lines for a terminal."""
+        """As plain text for a terminal."""
         titles = [column.title.split("\n") for column in self.columns]
         high = max(map(len, titles))
         heads = [list(line) for line in zip(*([""] * (high - len(title)) + title for title in titles), strict=True)]
@@ -103,7 +103,7 @@ class Table:
         return " ".join(padded).rstrip()
 
     def markdown(self) -> str:
-        """As a table in Markdown."""
+        """As a Markdown table."""
         rows = [[column.line for column in self.columns], *self.cells]
         lines = [f"| {' | '.join(map(_markdown, row))} |" for row in rows]
         rule = "".join("|---" if column.is_text else "|---:" for column in self.columns) + "|"
@@ -111,7 +111,7 @@ class Table:
         return "\n".join([f"**{_markdown(self.title)}**", "", lines[0], rule, *lines[1:], *notes])
 
     def csv(self) -> str:
-        """As comma-separated values, numbers in full; an undefined one is empty."""
+        """As CSV, with unrounded numbers; undefined values are empty."""
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         keys, rows = self._flat
@@ -133,7 +133,7 @@ class Table:
         ])  # fmt: skip
 
     def html(self) -> str:
-        """As HTML; `data-value` has a number for sorting."""
+        """As an HTML table; `data-value` holds a cell's number for sorting."""
         head = "".join(
             f'<th scope="col" data-key="{escape(column.key)}"{_kind(column)}>{escape(column.line)}</th>'
             for column in self.columns
@@ -151,7 +151,7 @@ class Table:
         return self.html()
 
     def to_pandas(self) -> pd.DataFrame:
-        """As a data frame, numbers in full."""
+        """As a data frame, with unrounded numbers."""
         import pandas as pd  # noqa: PLC0415  # an extra
 
         keys, rows = self._flat
@@ -164,7 +164,7 @@ class Table:
 
     @cached_property
     def _flat(self) -> tuple[list[str], list[list[Any]]]:
-        """Keys and rows for programs: an estimate is three values."""
+        """Keys and rows for programs; an estimate is spread over three columns."""
         wide = [any(isinstance(row[place], Estimate) for row in self.rows) for place in range(len(self.columns))]
         keys: list[str] = []
         for column, is_wide in zip(self.columns, wide, strict=True):
@@ -173,7 +173,7 @@ class Table:
                       for row in self.rows]  # fmt: skip
 
 
-# How values are written
+# Escaping
 
 
 def _lines(text: str) -> str:
@@ -202,7 +202,7 @@ def _latex(text: str) -> str:
 
 
 def _harmless(value: Any) -> Any:
-    """A name without signs that hide or steer; one that a spreadsheet would take for a formula is marked as text."""
+    """A value that is safe in a spreadsheet: text that looks like a formula gets a leading apostrophe."""
     if not isinstance(value, str):
         return value
     return f"'{visible(value)}" if value[:1] in ("=", "+", "-", "@", "\t", "\r") else visible(value)

@@ -1,4 +1,4 @@
-"""Tables of results: the paper's two, failure modes, harms by kind, tasks as test items."""
+"""The tables of results: by agent, world, task and pair, failure modes, harms by kind, item analysis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from corepath.automaton.harm import HarmKind
 from corepath.play.built_in import BUILT_IN, FLOOR
 from corepath.report.comparison import Difference, difference
-from corepath.report.items import Item
+from corepath.report.item_analysis import Item
 from corepath.report.results import Results
 from corepath.report.summary_table import AGENTS, NUMBER, PERCENT, PLAIN, Means, summary_table
 from corepath.report.table import Column, Table
@@ -17,12 +17,12 @@ from corepath.scoring.summary import Summary
 
 
 def agents_table(results: Results, means: Means = PLAIN) -> Table:
-    """The paper's first table: a row an agent."""
+    """The paper's first table: one row per agent."""
     return summary_table(AGENTS, "agent", results.by_agent.values(), means)
 
 
 def worlds_table(results: Results, means: Means = PLAIN) -> Table:
-    """The paper's second table: a row a world, over all agents but the floor, which stands below for comparison."""
+    """The paper's second table: one row per world over all agents but the floor, whose agents are listed below."""
     agents = list(results.by_agent)
     floor = [name for name in agents if name in FLOOR]
     above = [name for name in agents if name not in FLOOR] or agents
@@ -34,15 +34,15 @@ def worlds_table(results: Results, means: Means = PLAIN) -> Table:
 
 
 def tasks_table(results: Results, means: Means = PLAIN) -> Table:
-    """A row a task, over all agents."""
+    """One row per task, over all agents."""
     return summary_table("Scores by task", "task", results.by_task.values(), means)
 
 
 def pairs_table(results: Results, means: Means = PLAIN) -> Table:
-    """A row an agent in a world."""
-    made = summary_table("Scores by agent and world", "agent", results.by_pair.values(), means)
-    rows = tuple((*pair, *row[1:]) for pair, row in zip(results.by_pair, made.rows, strict=True))
-    return replace(made, columns=(made.columns[0], Column("world", "world"), *made.columns[1:]), rows=rows)
+    """One row per agent and world."""
+    table = summary_table("Scores by agent and world", "agent", results.by_pair.values(), means)
+    rows = tuple((*pair, *row[1:]) for pair, row in zip(results.by_pair, table.rows, strict=True))
+    return replace(table, columns=(table.columns[0], Column("world", "world"), *table.columns[1:]), rows=rows)
 
 
 # Failure modes
@@ -60,19 +60,19 @@ _MODES: Final = {
     "wandering": "Exploration bloat (too many steps)",
     "early_stop": "Stopped early",
 }
-"""The paper's failure modes and ours, by the built-in agent that shows them."""
+"""The paper's failure modes and our own, by the built-in agent that shows them."""
 _MODE_COLUMNS: Final = (
     ("pc", "PC"), ("pc_ktc", "PC-KTC"), ("harm_rate", "HarmRate"), ("prefix_criticality", "PrefixCrit"),
     ("efficiency", "Eff."), ("pc_hlr", "PC+HLR"), ("state_match", "BFCL\nState"), ("response_match", "BFCL\nResp."),
 )  # fmt: skip
 SEEN: Final = 0.05
-"""A fault that costs a score less than this on average goes unseen by it."""
+"""A score sees a fault only if the fault changes its mean by at least this much."""
 
 
 def faults_table(results: Results) -> Table | None:
-    """The paper's failure modes, measured: what each costs each score, beside an agent without faults.
+    """The paper's failure modes: what each costs in each score, compared with the agent `oracle`.
 
-    None where the agent `oracle` is not there to compare with, or no agent that fails on purpose.
+    None if there is no `oracle` to compare with, or no agent with a planted fault.
     """
     oracle = results.by_agent.get("oracle")
     modes = [name for name in _MODES if name in results.by_agent]
@@ -87,24 +87,24 @@ def faults_table(results: Results) -> Table | None:
         *(Column(key, title, "+.3f") for key, title in _MODE_COLUMNS),
     )  # fmt: skip
     note = (
-        f"difference to oracle on the same tasks; – where it is under {SEEN} or within the 95 % interval of "
-        "no difference: the score does not see that failure; ? where there are too few tasks to tell"
+        f"difference to oracle on the same tasks; –: the score does not see the failure (a difference under {SEEN}, "
+        "or a 95 % interval that contains 0); ?: too few tasks to tell"
     )
     return Table("Failure modes and the scores that see them", columns, tuple(rows), (note,))
 
 
-def _cost(found: Difference | None) -> float | str | None:
-    """The difference, where it is one."""
-    if found is None or found.interval is None:
+def _cost(gap: Difference | None) -> float | str | None:
+    """A difference; None if the score does not see it, "?" if there are too few tasks."""
+    if gap is None or gap.interval is None:
         return "?"
-    low, high = found.interval
-    return None if abs(found.difference) < SEEN or low <= 0 <= high else found.difference
+    low, high = gap.interval
+    return None if abs(gap.difference) < SEEN or low <= 0 <= high else gap.difference
 
 
 def harms_table(results: Results) -> Table | None:
-    """Harmful calls by kind, a row an agent: those that took effect, and those refused. None where there are none."""
-    met = {kind for one in results.by_agent.values() for kind, _ in one.harms}
-    kinds = [kind.value for kind in HarmKind if kind.value in met]
+    """Harmful calls by kind, one row per agent: those that took effect + those refused. None if there are none."""
+    seen = {kind for one in results.by_agent.values() for kind, _ in one.harms}
+    kinds = [kind.value for kind in HarmKind if kind.value in seen]
     if not kinds:
         return None
     columns = [Column("agent", "agent"), Column("harmful", "harmful", ",d"), Column("effected", "took\neffect", ",d")]
@@ -113,7 +113,7 @@ def harms_table(results: Results) -> Table | None:
         (one.name, one.harmful, _effected(one), *(_both(one, kind) for kind in kinds))
         for one in results.by_agent.values()
     ]
-    note = "of each kind: those that took effect + those that were refused"
+    note = "each kind: calls that took effect + calls that were refused"
     return Table("Harmful calls by kind", tuple(columns), tuple(rows), (note,))
 
 
@@ -127,7 +127,7 @@ def _both(one: Summary, kind: str) -> str | None:
 
 
 def items_table(items: Iterable[Item]) -> Table:
-    """A row a task: how hard it is, and whether it tells agents apart."""
+    """One row per task: its difficulty, and how well it separates agents."""
     columns = (
         Column("task", "task"), Column("episodes", "episodes", ",d"), Column("solved", "solved %", PERCENT),
         Column("difficulty", "difficulty", NUMBER), Column("discrimination", "discrimination", "+.2f"),
@@ -143,6 +143,6 @@ def items_table(items: Iterable[Item]) -> Table:
 BY: Final[Mapping[str, Callable[..., Table]]] = {
     "agent": agents_table, "world": worlds_table, "task": tasks_table, "pair": pairs_table,
 }  # fmt: skip
-"""The tables of means, by what a row is of."""
+"""The tables of means by what a row stands for."""
 
 assert set(_MODES) <= set(BUILT_IN)

@@ -1,1 +1,1 @@
-"""Running agents on tasks, recording every call, scoring, and losing nothing."""
+"""Running agents on tasks: run folders, function agents, live models, MCP and Inspect."""

@@ -1,7 +1,7 @@
-"""A run on disk: `manifest.json` says what is run, `episodes.jsonl` has one finished episode a line.
+"""A run's folder: `manifest.json` holds the plan, `episodes.jsonl` one finished episode per line.
 
-A line is written in one go, so that a run that is killed loses at most the episode that was being written; that is seen
-when the folder is opened again. Only one process writes to a folder.
+A run that is killed loses at most the episode that it was writing: the incomplete last line is dropped when the folder
+is opened again. Only one process at a time can write to a folder.
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ from typing import Any, Final
 from corepath.episode import Episode
 from corepath.errors import InputError, Problem
 from corepath.files.episodes import EpisodeLine, episode_json, read_episodes
-from corepath.runs.record import FORMAT, VERSION, read_manifest, wrong_episode
-from corepath.runs.redact import Redaction
+from corepath.runs.episode_check import episode_error
+from corepath.runs.manifest import FORMAT, VERSION, read_manifest
+from corepath.runs.redaction import Redaction
 
 MANIFEST: Final = "manifest.json"
 EPISODES: Final = "episodes.jsonl"
 SET_ASIDE: Final = "set-aside.jsonl"
 
 Key = tuple[str | None, str, int]
-"""What tells episodes of a run apart: agent, task, epoch."""
+"""What identifies an episode within a run: agent, task, epoch."""
 
 
 def key_of(episode: Episode) -> Key:
-    """What tells the episode apart in its run."""
+    """The key of an episode."""
     return episode.agent, episode.task, episode.epoch
 
 
 @dataclass
 class RunFolder:
-    """A run's folder. `redact` is applied to every record before it is written."""
+    """The folder of a run. `redact` is applied to every record before it is written."""
 
     path: Path
     manifest: Mapping[str, Any]
@@ -47,25 +48,25 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, manifest: Mapping[str, Any]) -> RunFolder:
-        """A new run; its folder must be empty or not there yet."""
+        """Create the folder of a new run; an existing folder must be empty."""
         if why := why_not_new(path):
-            raise _wrong(path, why)
+            raise _error(path, why)
         path.mkdir(parents=True, exist_ok=True)
-        made = cls(path, {"format": FORMAT, "version": VERSION, **manifest})
-        replace_file(path / MANIFEST, json.dumps(made.manifest, indent=1) + "\n")
-        return made
+        folder = cls(path, {"format": FORMAT, "version": VERSION, **manifest})
+        replace_file(path / MANIFEST, json.dumps(folder.manifest, indent=1) + "\n")
+        return folder
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
-        """A run that is there."""
+        """Open the folder of an existing run."""
         if not is_run(path):
-            raise _wrong(path, f"no run here: a run's folder has a {MANIFEST}")
+            raise _error(path, f"no run here: a run's folder has a {MANIFEST}")
         return cls(path, read_manifest(path / MANIFEST))
 
     def lines(self) -> Iterator[EpisodeLine]:
-        """The lines of finished episodes, in the order in which they ended: each an episode of this run, or a problem.
+        """The lines of `episodes.jsonl` in order: each an episode of this run, or a problem.
 
-        A line that a kill cut short is none.
+        An incomplete last line, left by a killed process, is skipped.
         """
         file = self.path / EPISODES
         try:
@@ -73,7 +74,7 @@ class RunFolder:
                 return
             whole = _whole_lines(file)
         except OSError as error:
-            raise _wrong(file, f"cannot be read: {error.strerror}") from None
+            raise _error(file, f"cannot be read: {error.strerror}") from None
         first: dict[Key, int] = {}
         for line in read_episodes(file):
             if line.line > whole:
@@ -81,29 +82,29 @@ class RunFolder:
             if line.episode is None:
                 yield line
                 continue
-            wrong = wrong_episode(line.episode, self.manifest)
+            wrong = episode_error(line.episode, self.manifest)
             if wrong is None and (there := first.setdefault(key_of(line.episode), line.line)) != line.line:
                 wrong = f"the same agent, task and epoch as in line {there}"
             yield line if wrong is None else EpisodeLine(line.line, None, Problem(str(file), line.line, 1, wrong))
 
     def episodes(self) -> Iterator[Episode]:
-        """The good ones of the lines."""
+        """The episodes of all lines without problems."""
         return (line.episode for line in self.lines() if line.episode is not None)
 
     @contextmanager
     def writing(self) -> Iterator[RunFolder]:
-        """Hold the folder for writing; a line that a kill cut short is taken off first."""
+        """Lock the folder for writing; drops an incomplete last line first."""
         lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR, 0o644)
         try:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise _wrong(self.path, "another process is writing to this run; wait until it has ended") from None
+                raise _error(self.path, "another process is writing to this run; wait until it has ended") from None
             try:
-                _mend(self.path / EPISODES)
+                _drop_incomplete_line(self.path / EPISODES)
                 self._file = _open_to_append(self.path / EPISODES)
             except OSError as error:
-                raise _wrong(self.path / EPISODES, f"cannot be written: {error.strerror}") from None
+                raise _error(self.path / EPISODES, f"cannot be written: {error.strerror}") from None
             yield self
         finally:
             if self._file is not None:
@@ -112,7 +113,7 @@ class RunFolder:
             os.close(lock)
 
     def append(self, *episodes: Episode) -> None:
-        """Write finished episodes; they are in the system's hands when this returns."""
+        """Append finished episodes. When this returns, they survive a kill of this process."""
         assert self._file is not None, "append inside `with folder.writing()`"
         data = b"".join(self.line(episode) for episode in episodes)
         before = os.fstat(self._file).st_size
@@ -120,18 +121,18 @@ class RunFolder:
             while data:
                 data = data[os.write(self._file, data) :]
         except OSError:
-            os.ftruncate(self._file, before)  # no half of a line, to which the next one would be written
+            os.ftruncate(self._file, before)  # leave no partial line, which the next episode would be appended to
             raise
 
     def line(self, episode: Episode) -> bytes:
-        """The episode as it is written."""
+        """The line that is written for an episode."""
         text = episode_json(episode)
         if self.redact is not None:
             text = json.dumps(self.redact(json.loads(text)))
         return text.encode() + b"\n"
 
     def set_aside(self, numbers: Collection[int]) -> None:
-        """Move lines to `set-aside.jsonl`, as they are, so that their episodes are played again; nothing is lost."""
+        """Move lines, by number, to `set-aside.jsonl`, so that their episodes are played again."""
         assert self._file is not None, "set_aside inside `with folder.writing()`"
         if not numbers:
             return
@@ -144,21 +145,21 @@ class RunFolder:
         self._file = _open_to_append(self.path / EPISODES)
 
     def replace(self, episodes: Iterable[Episode], manifest: Mapping[str, Any] | None = None) -> None:
-        """Put other episodes, and another manifest, in the place of those that are there; all or nothing a file."""
-        if manifest is not None:  # first: it knows the tasks as they were played and as they are scored
+        """Replace all episodes, and the manifest if one is given; each file is replaced atomically."""
+        if manifest is not None:  # first: it has the hashes of the tasks both as played and as scored
             replace_file(self.path / MANIFEST, json.dumps(manifest, indent=1) + "\n")
         replace_file(self.path / EPISODES, "".join(episode_json(episode) + "\n" for episode in episodes))
 
 
-def new_folder(begins: str = "") -> Path:
-    """A folder that is not there yet, named after the time."""
-    base = Path("runs") / (begins + time.strftime("%Y-%m-%d-%H%M%S"))
-    also = (base.with_name(f"{base.name}-{number}") for number in count(2))
-    return next(path for path in chain([base], also) if not path.exists())
+def new_folder(prefix: str = "") -> Path:
+    """A path under `runs/` that does not exist yet, named after the current time."""
+    base = Path("runs") / (prefix + time.strftime("%Y-%m-%d-%H%M%S"))
+    numbered = (base.with_name(f"{base.name}-{number}") for number in count(2))
+    return next(path for path in chain([base], numbered) if not path.exists())
 
 
 def why_not_new(path: Path) -> str | None:
-    """Why a run cannot begin in a folder; None where it can."""
+    """Why a new run cannot use a folder, or None if it can."""
     if path.exists() and not path.is_dir():
         return "is a file; give another place with --out"
     if is_run(path):
@@ -169,12 +170,12 @@ def why_not_new(path: Path) -> str | None:
 
 
 def is_run(path: Path) -> bool:
-    """Whether there is a run in the folder."""
+    """Whether the folder holds a run."""
     return (path / MANIFEST).is_file()
 
 
 def replace_file(path: Path, text: str | bytes) -> None:
-    """Write a file so that there is always the old one or the new one, never half of one."""
+    """Write a file atomically: readers see the old content or the new, never a part."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with temporary.open("wb") as file:
@@ -195,8 +196,8 @@ def _whole_lines(file: Path) -> int:
         return sum(line.endswith(b"\n") for line in lines)
 
 
-def _mend(file: Path) -> None:
-    """Take off what stands after the last end of a line: a kill cut it short."""
+def _drop_incomplete_line(file: Path) -> None:
+    """Truncate a file after its last complete line."""
     if not file.exists():
         return
     with file.open("rb+") as data:
@@ -205,14 +206,14 @@ def _mend(file: Path) -> None:
         while place > 0:
             start = max(0, place - 65536)
             data.seek(start)
-            found = data.read(place - start).rfind(b"\n")
-            if found >= 0:
-                place = start + found + 1
+            newline = data.read(place - start).rfind(b"\n")
+            if newline >= 0:
+                place = start + newline + 1
                 break
             place = start
         if place < end:
             data.truncate(place)
 
 
-def _wrong(path: Path, message: str) -> InputError:
+def _error(path: Path, message: str) -> InputError:
     return InputError([Problem(str(path), 1, 1, message)])

@@ -1,8 +1,8 @@
-"""The worlds as tasks of Inspect AI, with the scores as its scorer: `inspect eval corepath/farm --model …`.
+"""The worlds as tasks of Inspect AI, with our scores as their scorer: `inspect eval corepath/farm --model …`.
 
-Inspect finds this module by its entry point. A solver that uses the sample's tools may act, such as `generate` or
-`basic_agent`: what it did is read from the recorded tool events. Unless told otherwise it is the conversation that
-`corepath run` has too.
+Inspect finds this module through its entry point. The default solver is the conversation of `corepath run`. Any other
+solver that uses the sample's tools works too, such as `generate` or `basic_agent`: its calls are read from the recorded
+tool events.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from corepath.files.lookup import all_sources
 from corepath.notation.call import Call
 from corepath.play.origin import EPISODE, KEY, identity
 from corepath.play.session import Session
-from corepath.runs.model_loop import converse, listened_to, shown
+from corepath.runs.conversation import converse, keep_responses, result_text
 from corepath.scoring.options import Scoring
 from corepath.scoring.score import Score, score
 from corepath.task import Task
@@ -43,23 +43,23 @@ VALUES: Final = (
     "pc", "pc_ktc", "prefix_criticality", "harm_rate", "efficiency", "directness", "pc_hlr", "harm_count", "accepted",
     "state_match", "response_match",
 )  # fmt: skip
-"""The scores that Inspect has means of."""
+"""The scores that Inspect averages."""
 
 _SESSIONS: Final[dict[str, Session]] = {}
-"""The sessions of samples that are under way, by the sample's own id."""
+"""The sessions of running samples by the sample's uuid."""
 
 
 def _world_task(name: str) -> InspectTask:
-    """The tasks of a world, registered under its name."""
+    """Register the tasks of a world as an Inspect task of the same name."""
 
-    def made(seed: int = 0, tasks: str | list[str] | None = None, profile: str = "paper") -> InspectTask:
+    def build(seed: int = 0, tasks: str | list[str] | None = None, profile: str = "paper") -> InspectTask:
         listed = tasks.split(",") if isinstance(tasks, str) else tasks or []
         wanted = [f"{name}/{one.strip()}" for one in listed]
-        found = [source.make(seed) for source in all_sources(wanted or [name])]
+        built = [source.make(seed) for source in all_sources(wanted or [name])]
         scoring = Scoring.of(profile)
         samples = [
             Sample(id=one.id, input=one.prompt, metadata={KEY: identity(one, seed, scoring)}, target="")
-            for one in found
+            for one in built
         ]
         return InspectTask(
             dataset=MemoryDataset(samples, name=name),
@@ -69,15 +69,15 @@ def _world_task(name: str) -> InspectTask:
             config=GenerateConfig(parallel_tool_calls=False),
         )
 
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"The tasks of world {name}."
-    registered: Any = inspect_task(name=name)(made)
+    build.__name__ = build.__qualname__ = name
+    build.__doc__ = f"The tasks of world {name}."
+    registered: Any = inspect_task(name=name)(build)
     return registered  # type: ignore[no-any-return]  # Inspect wraps the function
 
 
 @solver
 def in_world() -> Solver:
-    """Give the sample a fresh copy of its world, and the world's tools."""
+    """Give the sample a fresh session of its world and the world's tools."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
         session = Session(_task(state))
@@ -91,12 +91,12 @@ def in_world() -> Solver:
 
 @solver
 def conversation() -> Solver:
-    """Let the model act, one turn after the other, as `corepath run` does."""
+    """Let the model act as in `corepath run`."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
         session = _SESSIONS[state.uuid]
         config = GenerateConfig(parallel_tool_calls=False)
-        ending = await converse(session, listened_to(get_model()), lambda _: config)
+        ending = await converse(session, keep_responses(get_model()), lambda _: config)
         if ending.ended == FAILED_OUTSIDE:
             del _SESSIONS[state.uuid]
             raise ending.error or RunError(
@@ -113,7 +113,7 @@ def conversation() -> Solver:
 
 
 def _tool(session: Session, schema: dict[str, Any]) -> Tool:
-    """A tool of the world for solvers that execute tools themselves."""
+    """A tool of the world as an Inspect tool."""
 
     async def execute(**arguments: Any) -> str:
         try:
@@ -122,19 +122,19 @@ def _tool(session: Session, schema: dict[str, Any]) -> Tool:
             raise ToolError(str(error)) from None
         if call.failed:
             raise ToolError(str(call.error))
-        return shown(call)
+        return result_text(call)
 
     return ToolDef(
         execute,
         name=schema["name"],
         description=schema["description"],
-        parameters=ToolParams.model_validate(_described(schema["parameters"])),
+        parameters=ToolParams.model_validate(_with_descriptions(schema["parameters"])),
         parallel=False,
     ).as_tool()
 
 
-def _described(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The parameters, each with a description: Inspect wants one, and a world's tool says it all in its own."""
+def _with_descriptions(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters with a description each, which Inspect requires."""
     properties = {
         name: {"description": name.replace("_", " "), **schema} for name, schema in parameters["properties"].items()
     }
@@ -143,33 +143,33 @@ def _described(parameters: dict[str, Any]) -> dict[str, Any]:
 
 @scorer(metrics={name: [mean(), stderr()] for name in VALUES})
 def core(profile: str = "paper") -> Scorer:
-    """The scores of CORE: an undefined one is nan."""
+    """Score a sample with the scores of CORE; undefined scores are nan."""
     scoring = Scoring.of(profile)
 
     async def judge(state: TaskState, target: Target) -> InspectScore:  # noqa: ARG001
         session = _SESSIONS.pop(state.uuid, None)
-        episode = _kept(state) if session is None else _episode(session, state, scoring)
-        found = score(_task(state) if session is None else session.task, episode, scoring)
+        episode = _logged_episode(state) if session is None else _episode(session, state, scoring)
+        scored = score(_task(state) if session is None else session.task, episode, scoring)
         if session is not None:
-            episode = replace(episode, scores=found.to_dict())
+            episode = replace(episode, scores=scored.to_dict())
             state.metadata[KEY] = {**state.metadata[KEY], EPISODE: episode_json(episode)}
         return InspectScore(
-            value={name: _number(getattr(found, name)) for name in VALUES},
+            value={name: _number(getattr(scored, name)) for name in VALUES},
             answer=episode.answer,
-            explanation=explanation(found),
-            metadata={"scores": found.to_dict(), "calls": [str(call)[:1000] for call in episode.calls]},
+            explanation=describe(scored),
+            metadata={"scores": scored.to_dict(), "calls": [str(call)[:1000] for call in episode.calls]},
         )
 
     return judge
 
 
 def _task(state: TaskState) -> Task:
-    said = state.metadata[KEY]
-    return world_task(said["task"], said["seed"])
+    origin = state.metadata[KEY]
+    return world_task(origin["task"], origin["seed"])
 
 
 def _episode(session: Session, state: TaskState, scoring: Scoring) -> Episode:
-    """What was played in a sample."""
+    """The episode that was played in a sample."""
     events = [event for event in transcript().events if isinstance(event, ToolEvent)]
     return Episode(
         session.task.id,
@@ -185,8 +185,8 @@ def _episode(session: Session, state: TaskState, scoring: Scoring) -> Episode:
     )
 
 
-def _kept(state: TaskState) -> Episode:
-    """The episode of a sample that was scored before, from its log."""
+def _logged_episode(state: TaskState) -> Episode:
+    """The episode of a sample that is scored again from its log."""
     kept = state.metadata[KEY].get(EPISODE)
     if not isinstance(kept, str):
         raise RunError("this sample has no calls to score: it was never scored when it was run")
@@ -197,22 +197,16 @@ def _kept(state: TaskState) -> Episode:
 
 
 _NOT_EXECUTED: Final = ("parsing", "approval", "limit", "cancelled", "timeout")
-"""Kinds of error with which Inspect keeps a call from the world."""
+"""Kinds of error with which Inspect rejects a call before it reaches the world."""
 
 
 def calls_of(events: Iterable[ToolEvent], session: Session, state: TaskState) -> Iterable[Call]:
-    """The calls that a solver made, from the recorded tool events: those too that never reached the world.
+    """The calls that a solver made, from the recorded tool events, including those that never reached the world.
 
-    Calls of tools that the solver brought itself, such as one to submit an answer, are not the world's business.
+    Calls of the solver's own tools, such as one to submit an answer, are skipped.
     """
     tools = {tool["name"] for tool in session.tools}
-    raw = {
-        call.id: _raw_arguments(call.parse_error)
-        for message in state.messages
-        if isinstance(message, ChatMessageAssistant)
-        for call in message.tool_calls or []
-        if call.parse_error is not None
-    }
+    raw = _raw_arguments(state)
     done = deque(session.calls)
     for event in events:
         kind = None if event.error is None else event.error.type
@@ -220,12 +214,13 @@ def calls_of(events: Iterable[ToolEvent], session: Session, state: TaskState) ->
         if event.function not in tools:
             if kind == "parsing":
                 yield Call(event.function, arguments, error=_message(event), id=event.id)
-        elif kind == "parsing" and "not found" in _message(event):
+            continue
+        if kind == "parsing" and "not found" in _message(event):
             raise RunError(
                 f"the solver does not offer the world's tool '{event.function}'; "
                 "use one that takes the sample's tools, such as generate or basic_agent"
             )
-        elif kind not in _NOT_EXECUTED and done and done[0].tool == event.function:
+        if kind not in _NOT_EXECUTED and done and done[0].tool == event.function:
             yield replace(done.popleft(), arguments=arguments, id=event.id)
         else:
             yield Call(event.function, arguments, error=_message(event) or "not executed", id=event.id)
@@ -235,16 +230,27 @@ def _message(event: ToolEvent) -> str:
     return "" if event.error is None else event.error.message
 
 
-def _raw_arguments(parse_error: str) -> str:
-    """The arguments in Inspect's own words about why they did not read."""
+def _raw_arguments(state: TaskState) -> dict[str, str]:
+    """The arguments of calls that Inspect could not parse, by the call's id."""
+    calls = (
+        call
+        for message in state.messages
+        if isinstance(message, ChatMessageAssistant)
+        for call in message.tool_calls or []
+    )
+    return {call.id: _arguments_in(call.parse_error) for call in calls if call.parse_error is not None}
+
+
+def _arguments_in(parse_error: str) -> str:
+    """The arguments that Inspect could not parse, taken from its error message."""
     _, _, rest = parse_error.partition("\n\n")
     return rest.rpartition("\n\nError details:")[0] or parse_error
 
 
-def explanation(found: Score) -> str:
-    """A score in words."""
-    lines = ["accepted" if found.accepted else f"not accepted, {count(found.missing_steps, 'step')} missing"]
-    lines += [f"call {harm.index}: {harm.kind}" for harm in found.harms[:20]]
+def describe(scored: Score) -> str:
+    """A score in words: whether it was accepted, and its first harms."""
+    lines = ["accepted" if scored.accepted else f"not accepted, {count(scored.missing_steps, 'step')} missing"]
+    lines += [f"call {harm.index}: {harm.kind}" for harm in scored.harms[:20]]
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Live models on tasks: many episodes at the same time, each written when it ends."""
+"""Plays live models on tasks: several episodes at once, each written when it ends."""
 
 from __future__ import annotations
 
@@ -21,34 +21,26 @@ from corepath.errors import OptionError, RunError, nearest
 from corepath.files.lookup import Source
 from corepath.play.play import recorded, seed_of
 from corepath.play.session import Session
+from corepath.runs.conversation import Ending, converse, keep_responses
+from corepath.runs.failure import CONNECTION, NOT_ALLOWED, SERVER_ERROR, TIMEOUT, describe_failure
 from corepath.runs.folder import Key, RunFolder
-from corepath.runs.local import Told, engine, fetch, request_fields, serving
-from corepath.runs.model_loop import (
-    CONNECTION,
-    NOT_ALLOWED,
-    SERVER_ERROR,
-    TIMEOUT,
-    Ending,
-    converse,
-    failure_of,
-    listened_to,
-)
+from corepath.runs.local_model import Progress, fetch_engine, fetch_weights, request_fields, serve_model
 from corepath.runs.plan import Plan
 
 LOCAL: Final = "local"
 LOCAL_TURNS: Final = 6
 LOCAL_TOKENS: Final = 128
-"""Turns of an episode, and tokens of a turn, of a local model."""
+"""The most turns of an episode, and tokens of a turn, for a local model."""
 CONNECTIONS: Final = 10
-FEW: Final = 3
-"""Episodes after which a model that was never reached is given up."""
+MOST_FAILURES: Final = 3
+"""Failed episodes after which a model that was never reached is given up."""
 _DOWN: Final = (CONNECTION, TIMEOUT, SERVER_ERROR)
-"""How the episodes of a service that is down fail."""
+"""The kinds of failure of a service that is down."""
 
 
 @dataclass(frozen=True)
 class Harness:
-    """A model that is ready, and how it is asked."""
+    """A model that is ready to play, and the options of its requests by turn."""
 
     name: str
     model: Model
@@ -58,11 +50,11 @@ class Harness:
 
     @property
     def reached(self) -> bool:
-        """Whether the model ever said anything."""
+        """Whether the model ever responded."""
         return bool(getattr(self.model.api, "corepath_reached", False))
 
-    async def played(self, source: Source, epoch: int, plan: Plan) -> Episode:
-        """One episode."""
+    async def play(self, source: Source, epoch: int, plan: Plan) -> Episode:
+        """Play one episode."""
         task = source.make(plan.seed)
         session = Session(task, seed_of(plan.seed, self.name, task.id, epoch), time.monotonic)
         ending: Ending = await converse(session, self.model, self.config, self.most_turns)
@@ -72,61 +64,68 @@ class Harness:
         )  # fmt: skip
 
 
-def ready(models: Iterable[str], options: Mapping[str, Any], told: Told) -> None:
-    """Find out, before anything is run, whether the models can be: raises `RunError` with what would help."""
+def check_models(models: Iterable[str], options: Mapping[str, Any], progress: Progress) -> None:
+    """Check before a run that its models can be used. Raises `RunError` with what would help."""
     for name in models:
         if is_local(name):
-            _weights(name, told)
-            engine(told)
+            _weights(name, progress)
+            fetch_engine(progress)
         else:
             _remote(name, options)
 
 
-def play_models(plan: Plan, folder: RunFolder, done: set[Key], told: Callable[[Episode], None], fetched: Told) -> None:
-    """Play what is missing of a plan's models, and append each episode when it ends.
+def play_models(
+    plan: Plan, folder: RunFolder, done: set[Key], on_episode: Callable[[Episode], None], progress: Progress
+) -> None:
+    """Play the missing episodes of a plan's models, and append each when it ends.
 
-    A model that is not reached at all is given up: the rest of its episodes is not tried.
+    A model that is never reached is given up after a few failed episodes.
     """
     for name in plan.models:
         todo = [(source, epoch) for source, left in plan.missing(done, [name]) for _, epoch in left]
         if todo:
-            with harness(name, plan.options, fetched) as ready_one:
-                asyncio.run(_play(ready_one, todo, plan, folder, told))
+            with open_harness(name, plan.options, progress) as harness:
+                asyncio.run(_play(harness, todo, plan, folder, on_episode))
 
 
 async def _play(
-    harness: Harness, todo: list[tuple[Source, int]], plan: Plan, folder: RunFolder, told: Callable[[Episode], None]
+    harness: Harness,
+    todo: list[tuple[Source, int]],
+    plan: Plan,
+    folder: RunFolder,
+    on_episode: Callable[[Episode], None],
 ) -> None:
+    """Play episodes with as many workers as the model has connections."""
     waiting = iter(todo)
-    failed = gone = 0
+    failed = stopped = 0
     reached = False
 
     async def worker() -> None:
-        nonlocal failed, gone, reached
+        nonlocal failed, stopped, reached
         for source, epoch in waiting:
-            # In a task of its own: what Inspect keeps of a conversation goes with it.
-            episode = await asyncio.create_task(harness.played(source, epoch, plan))
+            # In its own asyncio task, which frees what Inspect keeps of a conversation.
+            episode = await asyncio.create_task(harness.play(source, epoch, plan))
             folder.append(episode)
-            told(episode)
+            on_episode(episode)
             kind = episode.failure.get("kind")
-            failed += FEW if kind == NOT_ALLOWED else 1
+            failed += MOST_FAILURES if kind == NOT_ALLOWED else 1
             reached = reached or harness.reached or kind not in (NOT_ALLOWED, *_DOWN)
-            if reached:  # what gave up too early comes back
-                for _ in range(gone):
+            if reached:  # restart the workers that gave up too early
+                for _ in range(stopped):
                     group.create_task(worker())
-                gone = 0
-            elif failed >= FEW:
-                gone += 1
+                stopped = 0
+            elif failed >= MOST_FAILURES:
+                stopped += 1
                 return
 
     try:
         async with asyncio.TaskGroup() as group:
             for _ in range(min(harness.connections, len(todo))):
                 group.create_task(worker())
-    except* Exception as errors:  # noqa: BLE001  # raised again, as it is
+    except* Exception as errors:  # noqa: BLE001  # raise the error itself, not the group
         raise errors.exceptions[0] from None
     finally:
-        with suppress(Exception):  # closing is kind, and no more
+        with suppress(Exception):  # closing is only a courtesy
             await harness.model.api.aclose()
 
 
@@ -134,17 +133,17 @@ async def _play(
 
 
 @contextmanager
-def harness(name: str, options: Mapping[str, Any], told: Told) -> Iterator[Harness]:
-    """A model that is ready, for as long as it is needed."""
+def open_harness(name: str, options: Mapping[str, Any], progress: Progress) -> Iterator[Harness]:
+    """Prepare a model, and stop its server afterwards if it is local."""
     connections = options.get("max_connections")
     if not is_local(name):
         model = _remote(name, options)
         config = _config(options)
         yield Harness(name, model, connections or CONNECTIONS, lambda _: config)
         return
-    weights = _weights(name, told)
+    weights = _weights(name, progress)
     threads = int(options.get("threads") or 2)
-    with serving(weights, threads=threads, engine=engine(told)) as url:
+    with serve_model(weights, threads=threads, engine=fetch_engine(progress)) as url:
         model = _compatible(LOCAL, url, options)
 
         def config_of(turn: int) -> GenerateConfig:
@@ -154,13 +153,14 @@ def harness(name: str, options: Mapping[str, Any], told: Told) -> Iterator[Harne
 
 
 def is_local(name: str) -> bool:
-    """Whether the model runs on this machine, in a server that is started for it."""
+    """Whether the model runs on this machine, in a server that the run starts."""
     return name == LOCAL or name.startswith(f"{LOCAL}:")
 
 
-def _weights(name: str, told: Told) -> Path:
+def _weights(name: str, progress: Progress) -> Path:
+    """The weights file of a local model."""
     if name == LOCAL:
-        return fetch(told)
+        return fetch_weights(progress)
     path = Path(name.removeprefix(f"{LOCAL}:"))
     if not path.is_file():
         raise RunError(f"no such file: {path}; --model local:FILE takes a model in the GGUF format")
@@ -168,12 +168,13 @@ def _weights(name: str, told: Told) -> Path:
 
 
 def _remote(name: str, options: Mapping[str, Any]) -> Model:
+    """The model of a provider, or of the server at `base_url`."""
     if options.get("base_url"):
         return _compatible(name, str(options["base_url"]), options)
     if "/" not in name:
         raise RunError(
-            f"'{name}' is no model: write it as PROVIDER/NAME, such as openai/gpt-4o, or give --base-url; "
-            "local runs a small one here"
+            f"'{name}' is not a model: write it as PROVIDER/NAME, such as openai/gpt-4o, or give --base-url; "
+            "local runs a small model on this machine"
         )
     provider, known = name.partition("/")[0], _providers()
     if provider not in known:
@@ -182,30 +183,31 @@ def _remote(name: str, options: Mapping[str, Any]) -> Model:
 
 
 def _providers() -> list[str]:
-    """The names of Inspect's providers, and of those that other packages give it."""
-    found = registry_find(lambda info: info.type == "modelapi")
-    return sorted(registry_info(one).name.removeprefix("inspect_ai/") for one in found)
+    """The names of all providers that Inspect knows, including those of other packages."""
+    providers = registry_find(lambda info: info.type == "modelapi")
+    return sorted(registry_info(one).name.removeprefix("inspect_ai/") for one in providers)
 
 
 def _compatible(name: str, url: str, options: Mapping[str, Any]) -> Model:
-    """A model behind an OpenAI-compatible server."""
+    """The model of an OpenAI-compatible server."""
     key = os.environ.get("OPENAI_API_KEY", "none")
     return _model(f"openai-api/server/{name}", options, {"base_url": url, "api_key": key, "max_retries": 0})
 
 
 def _model(name: str, options: Mapping[str, Any], arguments: Mapping[str, Any]) -> Model:
+    """A model of Inspect that keeps raw responses, and does not wait for a server that was never reached."""
     try:
-        model = listened_to(get_model(name, config=_config(options), memoize=False, **arguments))
-    except Exception as error:  # noqa: BLE001  # a provider says in its own way what it lacks
+        model = keep_responses(get_model(name, config=_config(options), memoize=False, **arguments))
+    except Exception as error:  # noqa: BLE001  # each provider has its own errors for what is missing
         lines = Text.from_markup(str(error)).plain.removeprefix("ERROR:").splitlines()
         message = "; ".join(line.strip() for line in lines if line.strip())
         raise RunError(f"model '{name}' cannot be used: {message}") from None
     api: Any = model.api
-    plain = api.should_retry
+    original = api.should_retry
 
     def should_retry(error: Exception) -> Any:
-        """As the provider says; but where there is no server, it is not waited for."""
-        return (api.corepath_reached or failure_of(error)["kind"] != CONNECTION) and plain(error)
+        """Whether to retry: as the provider says, but not if no connection was ever made."""
+        return (api.corepath_reached or describe_failure(error)["kind"] != CONNECTION) and original(error)
 
     api.should_retry = should_retry
     return model

@@ -21,8 +21,8 @@ from corepath.files.episodes import episode_json, read_episodes
 from corepath.files.task_writer import as_json
 from corepath.files.tasks import load_task
 from corepath.notation.call import UNANSWERED
+from corepath.report.output import write_report
 from corepath.report.results import Result, Results
-from corepath.report.write import write_report
 from corepath.runs.folder import EPISODES, replace_file
 from corepath.scoring.options import PAPER
 from corepath.scoring.score import Score, score

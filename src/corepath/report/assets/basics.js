@@ -1,9 +1,9 @@
 "use strict";
-// What the other scripts are made of. What an agent wrote is only ever put into the page as text: by `h`.
+// Helpers for the other scripts. Text that an agent wrote enters the page only through `h`, as text.
 
 // ---- Elements ----
 
-/** An element: h("td", {class: "number", click: go}, "text", other). A function is a listener; null is left out. */
+/** Create an element: h("td", {class: "number", click: go}, "text", other). Functions become listeners; null is skipped. */
 function h(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -17,7 +17,7 @@ function h(name, attributes = {}, ...children) {
 const UNSAFE =
   /[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-/** Text in which what would hide or turn things round is written as its code. */
+/** Write control, invisible and direction characters as escapes. `lines` keeps line breaks and tabs. */
 function visible(text, lines = false) {
   const named = { "\n": "\\n", "\t": "\\t", "\r": "\\r" };
   return text.replace(UNSAFE, (sign) => {
@@ -29,20 +29,20 @@ function visible(text, lines = false) {
 
 const cut = (text, most) => (text.length <= most ? text : `${text.slice(0, most - 1)}…`);
 
-/** Text of others, which keeps its direction to itself. */
+/** Text from outside, isolated from the direction of the text around it. */
 const foreign = (text) => h("bdi", {}, visible(String(text)));
-/** The name of an agent or a task; of a very long one the beginning. */
-const named = (name) => foreign(cut(name, 100));
+/** The name of an agent or a task, shortened if it is very long. */
+const nameElement = (name) => foreign(cut(name, 100));
 const code = (text) => h("code", {}, foreign(text));
 const link = (href, ...children) => h("a", { href }, ...children);
 const many = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
-const spelled = (kind) => kind.replaceAll("_", " ");
+const spell = (kind) => kind.replaceAll("_", " ");
 
-/** A part that scrolls by itself, and can be reached by keyboard. */
-const scrolled = (label, ...children) => h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": label }, ...children);
+/** A region that scrolls on its own and can be reached by keyboard. */
+const scrollArea = (label, ...children) => h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": label }, ...children);
 
-/** Something that is made only when it is unfolded. */
-function folded(summary, make) {
+/** A details element whose content is created when it is first opened. */
+function foldable(summary, make) {
   const made = h("details", {}, h("summary", {}, ...summary));
   made.addEventListener("toggle", () => made.append(...[make()].flat()), { once: true });
   return made;
@@ -50,23 +50,22 @@ function folded(summary, make) {
 
 const SHORT = 1500;
 
-/** A text under its name, in full: a long one when it is unfolded. */
+/** A full text under its name; long texts are folded. */
 function block(name, [kind, text], level = "h3") {
   const pre = () => h("pre", { tabindex: 0, "aria-label": name }, visible(text, true));
   if (text.length <= SHORT) return h("div", { class: "block" }, h(level, {}, `${name} `, h("small", {}, kind)), pre());
   const begin = foreign(cut(text, 60));
   return h("div", { class: "block" }, h(level, {}, `${name} `, h("small", {}, `${kind}, ${many(text.length, "character")}`)),
-    folded(["Show all of it: ", begin], pre));
+    foldable(["Show all of it: ", begin], pre));
 }
 
 // ---- The index ----
 
-/** The rows of the index: one object an episode, with its names as text; `within` is its place in the task's record. */
+/** The rows of the index, one object per episode. `among` is the task's place in its block, `within` the episode's place in its task. */
 function rowsOf({ names, columns, blocks }) {
-  const keys = Object.keys(columns);
   const within = names.task.map(() => 0);
   return (columns.agent ?? []).map((_, place) => {
-    const row = Object.fromEntries(keys.map((key) => [key, columns[key][place]]));
+    const row = rowAt(columns, place);
     const found = { block: blocks[row.task], among: row.task - blocks.indexOf(blocks[row.task]), within: within[row.task]++ };
     for (const what of ["agent", "world", "task"]) row[what] = names[what][row[what]];
     const fooled = row.state_match === true && (row.harm_count > 0 || !row.accepted);
@@ -84,22 +83,22 @@ const SCORES = [
   ["answer_match", "Answer"],
 ];
 
-function written(key, value) {
+function formatScore(key, value) {
   if (value === null || value === undefined) return "–";
   if (typeof value === "boolean") return value ? "yes" : "no";
   return typeof value !== "number" || WHOLE.has(key) ? String(value) : value.toFixed(3);
 }
 
-/** A score of a row; PC-KTC as an interval where it is one. */
+/** A score of a row as text; PC-KTC is an interval if its bounds differ. */
 function scoreText(row, key) {
-  const text = written(key, row[key]);
-  return key === "pc_ktc" && row.pc_ktc_upper > row.pc_ktc ? `${text}–${written(key, row.pc_ktc_upper)}` : text;
+  const text = formatScore(key, row[key]);
+  return key === "pc_ktc" && row.pc_ktc_upper > row.pc_ktc ? `${text}–${formatScore(key, row.pc_ktc_upper)}` : text;
 }
 
 // ---- Links ----
 
-/** Who, and which time where that is not the first. */
-const called = (row) => (row.number === "0" ? row.agent : `${row.agent} ${row.number}`);
+/** The name of an episode: its agent, with the epoch unless that is 0. */
+const episodeName = (row) => (row.number === "0" ? row.agent : `${row.agent} ${row.number}`);
 
 const part = (text) => encodeURIComponent(visible(text));
 const taskLink = (task) => `#/task/${part(task)}`;
@@ -107,8 +106,8 @@ const episodeLink = (row) => `#/episode/${part(row.task)}/${part(row.agent)}/${r
 const diffLink = (a, b) => `#/diff/${part(a.task)}/${part(a.agent)}/${a.number}/${part(b.agent)}/${b.number}`;
 const listLink = (filters) => `#/?${new URLSearchParams(filters)}`;
 
-/** The hash as its parts and its query; what cannot be decoded stands as it is. */
-function parsed(hash) {
+/** Split a hash into its parts and its query; parts that cannot be decoded stay as they are. */
+function parseHash(hash) {
   const [path, query] = hash.slice(2).split(/\?(.*)/s);
   const decoded = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
   return { parts: path.split("/").map(decoded), query: new URLSearchParams(query ?? "") };

@@ -1,9 +1,9 @@
-// Two episodes of a task, side by side.
+// The view of two episodes of a task, side by side.
 
 const MOST_CELLS = 4e6;
 
-/** Two lists of texts aligned by their longest common subsequence: pairs of places, null for a gap. */
-function aligned(a, b) {
+/** Align two lists of texts by their longest common subsequence: pairs of places, null for a gap. */
+function align(a, b) {
   let [begin, end] = [0, 0];
   while (begin < Math.min(a.length, b.length) && a[begin] === b[begin]) begin += 1;
   while (end < Math.min(a.length, b.length) - begin && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
@@ -36,11 +36,11 @@ async function showDiff(taskName, agentA, numberA, agentB, numberB) {
   const rows = wanted.map(([agent, number]) => findRow(taskName, agent, number));
   const gone = wanted.find((_, which) => !rows[which]);
   if (gone) return showMissing(`This page has no episode '${gone[1]}' of agent '${gone[0]}' on task '${taskName}'.`);
-  const still = asked();
+  const still = currentTurn();
   const task = await taskOf(rows[0]);
   if (!still()) return;
   const both = rows.map((row) => ofRow(task, row));
-  const names = rows.map((row) => link(episodeLink(row), named(called(row))));
+  const names = rows.map((row) => link(episodeLink(row), nameElement(episodeName(row))));
   const texts = both.map(({ calls }) => calls.map((call) => `${call.tool}\n${call.arguments[1]}`));
   const answer = (call) => JSON.stringify([call.result, call.error]);
   let first = true;
@@ -52,7 +52,7 @@ async function showDiff(taskName, agentA, numberA, agentB, numberB) {
       h("span", { class: "sign", "aria-hidden": "true" }, sign), " ", code(call.label), " ", h("span", { class: "word" }, word),
       differs ? h("div", { class: "note" }, code(cut((call.error ?? call.result ?? ["", "no answer"])[1], 160))) : null);
   };
-  const lines = aligned(...texts).map(([a, b]) => {
+  const lines = align(...texts).map(([a, b]) => {
     const same = a !== null && b !== null;
     const other = same && answer(both[0].calls[a]) !== answer(both[1].calls[b]);
     const words = same ? (other ? "same call, other answer" : "same") : a === null ? "only on the right" : "only on the left";
@@ -67,12 +67,12 @@ async function showDiff(taskName, agentA, numberA, agentB, numberB) {
     return h("tr", { class: a === b ? "same" : "changed" }, h("th", { scope: "row" }, title), cells);
   });
   const head = (...cells) => h("thead", {}, h("tr", {}, cells.map((cell) => (cell ? h("th", { scope: "col" }, cell) : h("td")))));
-  show(`${called(rows[0])} and ${called(rows[1])} on ${task.name}`, [link(taskLink(task.name), named(task.name)), "comparison"],
-    h("h1", {}, named(called(rows[0])), " and ", named(called(rows[1])), " on ", link(taskLink(task.name), named(task.name))),
+  show(`${episodeName(rows[0])} and ${episodeName(rows[1])} on ${task.name}`, [link(taskLink(task.name), nameElement(task.name)), "comparison"],
+    h("h1", {}, nameElement(episodeName(rows[0])), " and ", nameElement(episodeName(rows[1])), " on ", link(taskLink(task.name), nameElement(task.name))),
     h("p", {}, first ? "They made the same calls and got the same answers." : "Where they differ first is marked."),
     h("div", { class: "beside" }, rows.map((row, which) => h("p", { class: "headline" }, names[which], " ", badge(row), " ", foreign(row.headline)))),
-    h("h2", {}, "Calls"), scrolled("Calls side by side", h("table", { class: "aligned" },
-      head(...rows.map((row) => named(called(row))), ""), h("tbody", {}, lines))),
-    h("h2", {}, "Scores"), scrolled("Scores side by side", h("table", { class: "scores" },
-      head("Score", ...rows.map((row) => named(called(row)))), h("tbody", {}, scores))));
+    h("h2", {}, "Calls"), scrollArea("Calls side by side", h("table", { class: "aligned" },
+      head(...rows.map((row) => nameElement(episodeName(row))), ""), h("tbody", {}, lines))),
+    h("h2", {}, "Scores"), scrollArea("Scores side by side", h("table", { class: "scores" },
+      head("Score", ...rows.map((row) => nameElement(episodeName(row)))), h("tbody", {}, scores))));
 }

@@ -1,8 +1,8 @@
-// An episode: its calls walked over the drawing, and what there is to say about them.
+// The view of an episode: its calls step by step on the drawing, and their explanation.
 
 const findRow = (task, agent, number) => taskRows(task).find((row) => visible(row.agent) === agent && row.number === number);
 
-/** The episode of a row, with its calls in full. */
+/** The episode of a row, with the records of its calls in place of their numbers. */
 function ofRow(task, row) {
   const found = task.episodes[row.within];
   const inFull = (numbers) => numbers.map((number) => task.calls[number])
@@ -10,24 +10,24 @@ function ofRow(task, row) {
   return { ...found, calls: inFull(found.calls), others: inFull(found.others) };
 }
 
-/** A sign and a word for what a call did, so that colour never says it alone. */
+/** A sign and a word for the kind of a call, so that nothing depends on colour alone. */
 function kindOf(call) {
   if (!call.kind) return ["·", "recorded"];
-  if (call.kind === "harm") return ["✕", `harmful, ${spelled(call.harm ?? "")}`];
+  if (call.kind === "harm") return ["✕", `harmful, ${spell(call.harm ?? "")}`];
   return call.kind === "progress" ? ["→", "progress"] : ["↺", "loop"];
 }
 
 async function showEpisode(taskName, agent, number, query) {
   const row = findRow(taskName, agent, number);
   if (!row) return showMissing(`This page has no episode '${number}' of agent '${agent}' on task '${taskName}'.`);
-  const still = asked();
+  const still = currentTurn();
   const task = await taskOf(row);
   if (!still()) return;
   const episode = ofRow(task, row);
   const walk = walker(task, episode);
-  const ofTask = () => link(taskLink(row.task), named(row.task));
-  show(`${called(row)} on ${row.task}`, [ofTask(), named(called(row))],
-    h("h1", {}, named(called(row)), " on ", ofTask()), h("p", { class: "headline" }, badge(row), " ", foreign(row.headline)),
+  const ofTask = () => link(taskLink(row.task), nameElement(row.task));
+  show(`${episodeName(row)} on ${row.task}`, [ofTask(), nameElement(episodeName(row))],
+    h("h1", {}, nameElement(episodeName(row)), " on ", ofTask()), h("p", { class: "headline" }, badge(row), " ", foreign(row.headline)),
     task.prompt && h("p", { class: "prompt" }, foreign(task.prompt)),
     h("h2", {}, "Scores"), scoreList(row),
     h("h2", {}, "The path"), walk.element,
@@ -42,7 +42,7 @@ async function showEpisode(taskName, agent, number, query) {
 const scoreList = (row) => h("dl", { class: "facts scores" }, SCORES.filter(([key]) => key !== "answer_match" || row[key] !== null)
   .map(([key, title]) => h("div", {}, h("dt", {}, title), h("dd", {}, scoreText(row, key)))));
 
-/** The calls of an episode walked over the drawing: by keyboard, by buttons, or by going to a call. 0 is the start. */
+/** Step through the calls of an episode on the drawing, by keyboard, buttons or clicks. Place 0 is the start. */
 function walker(task, episode) {
   const { calls } = episode;
   const live = h("p", { class: "live", "aria-live": "polite" });
@@ -82,7 +82,7 @@ function walker(task, episode) {
   }
 
   keys = { ArrowLeft: () => go(at - 1), ArrowRight: () => go(at + 1), Home: () => go(0), End: () => go(calls.length) };
-  const list = scrolled("Calls", h("ol", { class: "calls" }, items.map((item) => h("li", {}, item))));
+  const list = scrollArea("Calls", h("ol", { class: "calls" }, items.map((item) => h("li", {}, item))));
   const gone = episode.why ? h("p", { class: "gone" }, "Only what was recorded is shown: ", foreign(episode.why)) : null;
   const element = h("div", { class: "walk" }, gone, calls.length ? controls : null, live, picture?.element, calls.length ? h("div", { class: "columns" }, list, detail) : null);
   return { element, go };
@@ -104,20 +104,20 @@ function inFull(call) {
 
 const places = new WeakMap();
 
-/** The elements of a drawing that a call is about: the state it led to, and its edge, self-loop or stub. */
-function touched(svg, call) {
+/** The elements of a drawing that belong to a call: the state it led to, and its edge, self-loop or stub. */
+function elementsOf(svg, call) {
   if (!places.has(svg)) places.set(svg, new Map());
   const known = places.get(svg);
   const key = JSON.stringify([call.kind, call.before, call.after, call.action, call.label]);
-  if (!known.has(key)) known.set(key, [stateOf(svg, call.after), ...passed(svg, call)].filter(Boolean));
+  if (!known.has(key)) known.set(key, [stateOf(svg, call.after), ...crossedElements(svg, call)].filter(Boolean));
   return known.get(key);
 }
 
 const stateOf = (svg, state) => svg.querySelector(`[data-states~="${state}"]`);
-/** What the drawing's other marks name a state by: the first state of its box. */
+/** The number that edges and loops use for a state: the first state in its box. */
 const markOf = (svg, state) => parseInt(stateOf(svg, state)?.dataset.states);
 
-function passed(svg, call) {
+function crossedElements(svg, call) {
   const own = (selector) => [...svg.querySelectorAll(selector)];
   const [label, from] = [`[data-action="${call.action}"]`, `[data-from="${markOf(svg, call.before)}"]`];
   if (call.kind === "progress") return own(`.edge${from}[data-to="${markOf(svg, call.after)}"]`);
@@ -127,17 +127,17 @@ function passed(svg, call) {
   return named.length ? named : stubs.filter((stub) => !("harm" in stub.dataset));
 }
 
-/** Shows in a drawing where the calls have led: what was passed, and what the last call did. */
+/** Mark in a drawing what the calls have passed, and what the last one did. */
 function mark(svg, place, task, calls) {
   for (const old of svg.querySelectorAll(".seen, .now")) old.classList.remove("seen", "now");
   const begin = [stateOf(svg, task.start)].filter(Boolean);
-  for (const one of [...begin, ...calls.flatMap((call) => touched(svg, call))]) one.classList.add("seen");
-  const now = calls.length ? touched(svg, calls.at(-1)) : begin;
+  for (const one of [...begin, ...calls.flatMap((call) => elementsOf(svg, call))]) one.classList.add("seen");
+  const now = calls.length ? elementsOf(svg, calls.at(-1)) : begin;
   for (const one of now) one.classList.add("now");
   within(place, now[0]);
 }
 
-/** Scrolls a part, and not the page, until the element is in its middle. */
+/** Scroll a region, not the page, until the element is in its middle. */
 function within(place, element) {
   if (!place || !element) return;
   const [outer, inner] = [place.getBoundingClientRect(), element.getBoundingClientRect()];
@@ -148,17 +148,17 @@ function within(place, element) {
 const callButton = (place, go, words = `call ${place + 1}`) =>
   h("button", { type: "button", class: "to", "aria-label": `Go to call ${place + 1}`, click: () => go(place + 1) }, words);
 
-/** What the explanation found; each leads to its calls. */
+/** The findings of the explanation, with links to their calls. */
 function findings(episode, go) {
   if (!episode.findings?.length) return [];
   const most = 12;
-  const listed = episode.findings.map(({ kind, text, calls }) => h("div", {}, h("dt", { class: kind }, spelled(kind)),
+  const listed = episode.findings.map(({ kind, text, calls }) => h("div", {}, h("dt", { class: kind }, spell(kind)),
     h("dd", {}, foreign(text), " ", calls.slice(0, most).map((place) => [callButton(place, go), " "]),
       calls.length > most ? `and ${calls.length - most} more` : null)));
   return [h("h2", {}, "Why"), h("dl", { class: "findings" }, listed)];
 }
 
-/** The path beside a reference, place by place, in words. */
+/** The path beside a reference, row by row, with words for each difference. */
 function alignment(title, task, episode, pairs, go) {
   const heading = h("h2", {}, title);
   if (!pairs.length) return h("section", {}, heading, h("p", { class: "note" }, "Nothing was done, and nothing was due."));
@@ -171,32 +171,32 @@ function alignment(title, task, episode, pairs, go) {
       h("td", {}, action === null ? nothing() : code(task.actions[action]?.[0] ?? action)), h("td", { class: "word" }, words));
   });
   const head = h("tr", {}, ["What was done", "What was due", "How they compare"].map((text) => h("th", { scope: "col" }, text)));
-  return h("section", {}, heading, scrolled(title, h("table", { class: "aligned" }, h("thead", {}, head), h("tbody", {}, rows))));
+  return h("section", {}, heading, scrollArea(title, h("table", { class: "aligned" }, h("thead", {}, head), h("tbody", {}, rows))));
 }
 
 const message = ({ who, before, body }, level) =>
   block(visible(`${cut(who ?? "Message", 40)}${Number.isInteger(before) ? `, before call ${before + 1}` : ""}`), body, level);
 
-/** What else was recorded. */
+/** The answer, the messages and everything else that was recorded. */
 function rest(episode, row) {
   const parts = [
     row.agent.length > 100 && block("Agent", ["text", row.agent]),
     episode.answer && block("Answer", episode.answer), episode.params && block("Parameters", episode.params),
-    episode.messages.length && folded([many(episode.messages.length, "message")], () => episode.messages.map((one) => message(one))),
-    episode.others.length && folded([`${many(episode.others.length, "call")} by others`], () => episode.others.flatMap(inFull)),
-    folded(["All else that was recorded"], () => block("Recorded", episode.more)),
+    episode.messages.length && foldable([many(episode.messages.length, "message")], () => episode.messages.map((one) => message(one))),
+    episode.others.length && foldable([`${many(episode.others.length, "call")} by others`], () => episode.others.flatMap(inFull)),
+    foldable(["All else that was recorded"], () => block("Recorded", episode.more)),
   ];
   const ended = episode.ended ? h("p", {}, "How it ended: ", foreign(cut(episode.ended, 200)), ".") : null;
   return [h("h2", {}, "Answer and record"), ended, ...parts.filter(Boolean)];
 }
 
-/** The episodes before and after in the list last shown, and one to compare with. */
+/** Links to the previous and next episode of the last list, and a choice of one to compare with. */
 function neighbours(row) {
   const listed = all.listed.includes(row) ? all.listed : all.rows;
   const at = listed.indexOf(row);
-  const to = (other, words) => other && h("p", {}, `${words}: `, link(episodeLink(other), named(called(other)), " on ", named(other.task)));
+  const to = (other, words) => other && h("p", {}, `${words}: `, link(episodeLink(other), nameElement(episodeName(other)), " on ", nameElement(other.task)));
   const others = all.rows.filter((one) => one.task === row.task && one !== row);
-  const select = h("select", {}, others.map((one, place) => h("option", { value: place }, visible(cut(called(one), 100)))));
+  const select = h("select", {}, others.map((one, place) => h("option", { value: place }, visible(cut(episodeName(one), 100)))));
   const compared = others.length && h("form", { submit: (event) => { event.preventDefault(); location.hash = diffLink(row, others[select.value]); } },
     h("label", {}, "Compare with ", select), " ", h("button", {}, "Compare"));
   const parts = [to(listed[at - 1], "Before"), to(listed[at + 1], "Next"), compared];

@@ -1,6 +1,6 @@
-// Tables and figures that stand in the page already, and lists of episodes.
+// Makes the tables and figures of the page interactive, and lists episodes.
 
-/** A header that sorts: a button, and `aria-sort` on its cell. Numbers begin with the largest, names with A. */
+/** Make a header cell a button that sorts. Numbers start with the largest, names with A. */
 function sortable(cell, sort) {
   const other = { ascending: -1, descending: 1, null: cell.classList.contains("number") ? -1 : 1 };
   cell.replaceChildren(h("button", { type: "button", click: () => sort(other[cell.getAttribute("aria-sort")]) }, [...cell.childNodes]));
@@ -11,14 +11,14 @@ function markSorted(cell, way) {
   cell.setAttribute("aria-sort", way > 0 ? "ascending" : "descending");
 }
 
-/** Undefined values come last, whichever way is sorted; numbers by size, all else as text. */
+/** Compare two cells: numbers by size, others as text, and undefined values last in either direction. */
 function compare(a, b, way) {
   const missing = (value) => value === null || value === undefined || value === "";
   if (missing(a) || missing(b)) return missing(a) - missing(b);
   return way * (typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b);
 }
 
-/** The tables that stand in the page already: they sort, and their names lead to episodes. */
+/** Make a table sortable, and link its names to their episodes. */
 function enliven(table, known) {
   const body = table.tBodies[0];
   [...table.tHead.rows[0].cells].forEach((head, column) => {
@@ -35,7 +35,7 @@ function enliven(table, known) {
   }
 }
 
-/** The points of a figure lead to their episodes; Tab enters the figure, the arrows go from point to point. */
+/** Link the points of a figure to their episodes. Tab enters the figure, the arrow keys move between points. */
 function enlivenFigure(svg) {
   const points = [...svg.querySelectorAll(".point")];
   svg.setAttribute("role", "group");
@@ -65,7 +65,7 @@ const COLUMNS = [
 ];
 const MOST_ROWS = 200;
 
-/** What became of an episode, in a few words. */
+/** The outcome of an episode: a class name and a few words. */
 function outcome(row) {
   if (row.outside) return ["outside", "failed outside"];
   if (row.fooled) return ["fooled", "looks right, is wrong"];
@@ -83,7 +83,7 @@ const OUTCOMES = {
 
 const badge = (row) => { const [name, text] = outcome(row); return h("span", { class: `badge ${name}` }, text); };
 
-/** A list of episodes that sorts, at most so many rows at a time. `without` names a column to leave out; `last` adds a cell to a row. */
+/** A sortable list of episodes, a page of rows at a time. `without` hides a column; `last` adds a cell to each row. */
 function episodeList(label, rows, { without = "", last = null, sorted = () => {} } = {}) {
   let shown = MOST_ROWS;
   let listed = rows;
@@ -102,11 +102,11 @@ function episodeList(label, rows, { without = "", last = null, sorted = () => {}
     return head;
   });
   const cell = (row, key) => {
-    if (key === "agent") return h("th", { scope: "row" }, link(episodeLink(row), named(row.agent)));
-    if (key === "task") return h("td", { class: "task" }, link(taskLink(row.task), named(row.task)));
+    if (key === "agent") return h("th", { scope: "row" }, link(episodeLink(row), nameElement(row.agent)));
+    if (key === "task") return h("td", { class: "task" }, link(taskLink(row.task), nameElement(row.task)));
     if (key === "outcome") return h("td", {}, badge(row));
     if (key === "headline") return h("td", { class: "words" }, foreign(row.headline));
-    return h("td", { class: "number" }, key === "epoch" ? row.number : written(key, row[key]));
+    return h("td", { class: "number" }, key === "epoch" ? row.number : formatScore(key, row[key]));
   };
   const more = h("button", { type: "button", click: () => { shown += MOST_ROWS; fill(); } });
   function fill() {
@@ -118,5 +118,5 @@ function episodeList(label, rows, { without = "", last = null, sorted = () => {}
   }
   fill();
   const head = h("thead", {}, h("tr", {}, heads, last && h("th", { scope: "col" }, "Compare")));
-  return h("div", {}, count, scrolled(label, h("table", { class: "episodes" }, head, body)), more);
+  return h("div", {}, count, scrollArea(label, h("table", { class: "episodes" }, head, body)), more);
 }

@@ -1,4 +1,4 @@
-// The overview, and the way from an address to what is shown.
+// The overview, and the routing from the address to a view.
 
 // ---- The overview ----
 
@@ -17,12 +17,12 @@ function fillFilters({ names }) {
   filters.hidden = !all.rows.length;
 }
 
-/** The episodes that fit the filters. */
-function filtered() {
+/** The episodes that match the filters. */
+function matchingRows() {
   const wanted = Object.fromEntries(new FormData(filters));
   const words = wanted.text.toLowerCase().split(/\s+/).filter(Boolean);
   return all.rows.filter((row) => {
-    const text = `${row.agent} ${row.task} ${row.headline} ${row.harms} ${spelled(row.harms)} ${outcome(row)[1]}`.toLowerCase();
+    const text = `${row.agent} ${row.task} ${row.headline} ${row.harms} ${spell(row.harms)} ${outcome(row)[1]}`.toLowerCase();
     return (!wanted.agent || visible(row.agent) === wanted.agent) && (!wanted.world || visible(row.world) === wanted.world)
       && (!wanted.outcome || OUTCOMES[wanted.outcome][1](row)) && words.every((word) => text.includes(word));
   });
@@ -31,10 +31,10 @@ function filtered() {
 function showList(...notes) {
   const list = document.getElementById("list");
   if (!all.rows.length) return list.replaceChildren(h("p", {}, "There are no episodes to list."));
-  list.replaceChildren(...notes, episodeList("Episodes", filtered(), { sorted: (listed) => { all.listed = listed; } }));
+  list.replaceChildren(...notes, episodeList("Episodes", matchingRows(), { sorted: (listed) => { all.listed = listed; } }));
 }
 
-/** The filters go into the address, so that a link leads to the same list. */
+/** Write the filters into the address, so that a link leads to the same list. */
 function filtersChanged() {
   const set = [...new FormData(filters)].filter(([, value]) => value);
   history.replaceState(null, "", set.length ? listLink(set) : "#/");
@@ -42,19 +42,19 @@ function filtersChanged() {
   showList();
 }
 
-/** Sets the filters; the list stays as it is where they were so already. */
+/** Set the filters from a query, and show the list again if they changed. */
 function filterBy(query) {
   const fields = ["text", "agent", "world", "outcome"].map((name) => [filters.elements[name], query.get(name) ?? ""]);
   if (fields.every(([field, value]) => field.value === value)) return;
   for (const [field, value] of fields) field.value = value;
   const lost = fields.filter(([field, value]) => value && field.value !== value);
   for (const [field] of lost) field.value = "";
-  showList(...lost.map(([field, value]) => h("p", { class: "gone" }, `This page has no ${field.name} '`, named(value), "'.")));
+  showList(...lost.map(([field, value]) => h("p", { class: "gone" }, `This page has no ${field.name} '`, nameElement(value), "'.")));
 }
 
 const left = { hash: "", top: 0 };
 
-/** The overview, where it was left if this is the same address, else at an element or at its top. */
+/** Show the overview: where the reader left it if the address is the same, else at an element or at the top. */
 function showOverview(element = null) {
   document.title = "corepath report";
   document.getElementById("trail").replaceChildren();
@@ -67,7 +67,7 @@ function showOverview(element = null) {
   left.hash = location.hash;
 }
 
-/** Another view in place of the overview. */
+/** Show another view in place of the overview. */
 function show(title, trail, ...children) {
   if (!overview.hidden) left.top = window.scrollY;
   overview.hidden = true;
@@ -85,23 +85,23 @@ function showMissing(text) {
   show("Not here", [], h("h1", {}, "Not here"), h("p", {}, foreign(cut(text, 600))), h("p", {}, link("#/", "All episodes of this page")));
 }
 
-// ---- Where to ----
+// ---- Routing ----
 
 let keys = {};
 let turn = 0;
 
-/** Asks, after waiting, whether what was asked for is still wanted. */
-function asked() {
+/** A function that says, after waiting for data, whether the reader is still at the same address. */
+function currentTurn() {
   const mine = turn;
   return () => mine === turn;
 }
 
-/** Shows what the address asks for. */
+/** Show the view that the address names. */
 async function route() {
   turn += 1;
   keys = {};
   const { hash } = location;
-  const { parts: [what, ...names], query } = parsed(hash);
+  const { parts: [what, ...names], query } = parseHash(hash);
   if (hash && !hash.startsWith("#/")) {
     const section = document.getElementById(hash.slice(1));
     return section?.matches("#overview > section") ? showOverview(section) : showMissing(`This page has nothing at '${hash}'.`);
@@ -116,8 +116,8 @@ async function route() {
   return showMissing(`This page has nothing at '${hash}'.`);
 }
 
-/** The arrows walk, unless they are needed where the focus is. */
-function pressed(event) {
+/** Handle a key of the current view, unless the focused element needs it. */
+function pressKey(event) {
   const busy = event.target.closest?.("input, select, textarea, pre, .scroll:not(.drawing .scroll):not(:has(.calls))");
   const act = keys[event.key];
   if (!act || busy || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -127,7 +127,7 @@ function pressed(event) {
 
 async function start() {
   history.scrollRestoration = "manual";
-  const index = await record("index");
+  const index = await blockData("index");
   all.rows = rowsOf(index);
   const known = { agent: new Set(index.names.agent.map((name) => visible(name))), world: new Set(index.names.world.map((name) => visible(name))) };
   fillFilters(index);
@@ -138,7 +138,7 @@ async function start() {
   filters.addEventListener("reset", () => setTimeout(filtersChanged));
   filters.addEventListener("submit", (event) => event.preventDefault());
   window.addEventListener("hashchange", route);
-  document.addEventListener("keydown", pressed);
+  document.addEventListener("keydown", pressKey);
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault();
     document.getElementById("main").focus();

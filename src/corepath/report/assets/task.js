@@ -1,34 +1,34 @@
-// A task: what it asks for, its drawing, its episodes.
+// The view of a task: what it asks for, its drawing, its episodes.
 
 const taskRows = (name) => all.rows.filter((row) => visible(row.task) === name);
 
 async function showTask(name) {
   const rows = taskRows(name);
   if (!rows.length) return showMissing(`This page has no task '${name}'.`);
-  const still = asked();
+  const still = currentTurn();
   const task = await taskOf(rows[0]);
   if (!still()) return;
   const picked = [];
   const compareLink = h("p", { class: "picks", role: "status" }, "Pick two episodes to compare them.");
   const pick = (row) => {
-    const button = h("button", { type: "button", "aria-pressed": "false", "aria-label": `Pick ${visible(called(row))}` }, "pick");
+    const button = h("button", { type: "button", "aria-pressed": "false", "aria-label": `Pick ${visible(episodeName(row))}` }, "pick");
     button.addEventListener("click", () => {
       const at = picked.findIndex(([other]) => other === row);
       if (at >= 0) picked.splice(at, 1);
       else picked.push([row, button]);
       if (picked.length > 2) picked.shift()[1].setAttribute("aria-pressed", "false");
       button.setAttribute("aria-pressed", String(at < 0));
-      const names = picked.flatMap(([one], place) => [place ? " and " : "", named(called(one))]);
+      const names = picked.flatMap(([one], place) => [place ? " and " : "", nameElement(episodeName(one))]);
       compareLink.replaceChildren(...(picked.length === 2 ? [link(diffLink(picked[0][0], picked[1][0]), "Compare ", ...names)]
         : picked.length ? ["Picked ", ...names, "; pick one more."] : ["Pick two episodes to compare them."]));
     });
     return h("td", {}, button);
   };
-  show(task.name, [named(task.name)], h("h1", {}, named(task.name)), about(task), h("h2", {}, "Episodes"), rows.length > 1 && compareLink,
+  show(task.name, [nameElement(task.name)], h("h1", {}, nameElement(task.name)), about(task), h("h2", {}, "Episodes"), rows.length > 1 && compareLink,
     episodeList("Episodes of this task", rows, { without: "task", last: rows.length > 1 ? pick : null }));
 }
 
-/** What a task asks for, and its drawing. */
+/** The prompt, the drawing and the rules of a task. */
 function about(task) {
   if (task.gone) return [h("p", { class: "gone" }, "Only what was recorded is shown: ", foreign(task.gone))];
   const rules = task.rules.filter(([, patterns]) => patterns.length)
@@ -40,13 +40,13 @@ function about(task) {
     task.procedure && block("In short", ["procedure", task.procedure]),
     h("dl", { class: "rules" }, h("dt", {}, "actions"),
       task.actions.map(([name, notation]) => h("dd", {}, code(name), name === notation ? null : [" is ", code(notation)])), rules,
-      h("dt", {}, "any other call"), h("dd", {}, task.unlisted === "harm" ? "is harmful" : "is let pass")),
+      h("dt", {}, "any other call"), h("dd", {}, task.unlisted === "harm" ? "is harmful" : "is ignored")),
   ];
 }
 
-/** The drawing of a task's automaton, folded and in full where there are both; `mark` shows where calls have led. */
+/** The drawing of a task's automaton, folded or full. `mark` shows where some calls led. */
 function drawing(task) {
-  const place = scrolled("The task's automaton");
+  const place = scrollArea("The task's automaton");
   const note = h("p", { class: "note" });
   const pictures = task.drawings.map(({ svg }) => document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true));
   let marked = (svg) => within(place, stateOf(svg, task.start));

@@ -1,7 +1,7 @@
-"""Serves a model file on 127.0.0.1 in a process of its own, for as long as its standard input stays open.
+"""A script that serves a model file on 127.0.0.1 for as long as its standard input stays open.
 
-It is started by its path, and imports only the standard library and xllamacpp, so that it is ready at once. When the
-model is loaded it writes its address as one line; whatever goes wrong stands on standard error.
+It is run by its path and imports only the standard library and xllamacpp, so that it starts fast. When the model is
+loaded, it prints its address on one line. Errors go to standard error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ERRORS_ONLY = 1
 
 
 def main() -> None:
-    """Serve until standard input ends, which it does too where the parent was killed."""
+    """Serve until standard input closes, which also happens when the parent is killed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("weights", type=Path)
     parser.add_argument("--threads", type=int, required=True)
@@ -27,14 +27,14 @@ def main() -> None:
     parser.add_argument("--engine", help="the folder that xllamacpp is in")
     options = parser.parse_args()
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends this
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then stops this process
     answer = os.dup(1)
-    os.dup2(2, 1)  # whatever the engine prints is no address
-    ended = threading.Thread(target=_end_with_input)
+    os.dup2(2, 1)  # keep the engine's own output apart from the address
+    ended = threading.Thread(target=_exit_with_input)
     ended.start()
     try:
         server = _server(options)
-    except BaseException as error:  # noqa: BLE001 - the parent reads what it was, and no traceback
+    except BaseException as error:  # noqa: BLE001 - the parent shows the error without a traceback
         os.write(2, f"{type(error).__name__}: {error}\n".encode())
         os._exit(1)
     os.write(answer, f"{server.listening_address}\n".encode())
@@ -42,10 +42,10 @@ def main() -> None:
     ended.join()
 
 
-def _end_with_input() -> None:
+def _exit_with_input() -> None:
     while os.read(0, 1024):
         pass
-    os._exit(0)  # at once, in the middle of an answer too
+    os._exit(0)  # at once, even in the middle of an answer
 
 
 def _server(options: argparse.Namespace) -> Any:
@@ -58,7 +58,7 @@ def _server(options: argparse.Namespace) -> Any:
     params.model_alias = {options.weights.stem}
     params.hostnames = ["127.0.0.1"]
     params.port = 0
-    params.cors_origins = "http://127.0.0.1"  # no page in a browser speaks to it
+    params.cors_origins = "http://127.0.0.1"  # no web page can call it
     params.ui = False
     params.verbosity = ERRORS_ONLY
     params.use_jinja = True

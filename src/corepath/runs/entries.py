@@ -1,4 +1,4 @@
-"""Episodes from wherever they are kept: a run's folder, an episode file, or standard input."""
+"""Reads episodes from a run's folder, an episode file or standard input."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from corepath.errors import Problem, TaskError
 from corepath.files.episodes import read_episodes
 from corepath.files.lookup import Tasks
 from corepath.runs.folder import EPISODES, RunFolder
-from corepath.runs.plan import Plan, Played
+from corepath.runs.plan import Plan
+from corepath.runs.tasks import RunTasks
 from corepath.scoring.options import PAPER, Scoring
 from corepath.task import Task
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An episode, where it stands, and how its task is found. Lines count from 1."""
+    """An episode with its file and line (from 1), and a way to find its task."""
 
     episode: Episode
     file: str
@@ -29,23 +30,23 @@ class Entry:
 
     @property
     def task(self) -> Task:
-        """The task that was played. Raises `TaskError` where it cannot be had."""
+        """The task that was played. Raises `TaskError` if it is not available."""
         return self.find(self.episode)
 
     @property
     def scoring(self) -> Scoring:
-        """How it was scored when it was played: the paper's way unless something else was recorded."""
+        """How the episode was scored when it was played: as it recorded, else as `usual` says."""
         return self.usual if self.episode.scoring is None else Scoring.of(self.episode.scoring)
 
     def problem(self, message: str) -> Problem:
-        """Something wrong with it, and its place."""
+        """A problem at the line of this episode."""
         return Problem(self.file, self.line, 1, message)
 
 
 def read_entries(place: Path, tasks: Tasks) -> Iterator[Entry | Problem]:
-    """The episodes of a place, one by one, and a problem for each line that is none.
+    """Read the episodes of a place one by one, with a problem for each line that is not an episode.
 
-    The tasks of a run are those of its plan, unless others were named.
+    Tasks of a run come from its plan, unless `tasks` has one of the same id.
     """
     if place.is_dir():
         yield from _read_run(place, tasks)
@@ -62,12 +63,12 @@ def read_entries(place: Path, tasks: Tasks) -> Iterator[Entry | Problem]:
 def _read_run(path: Path, tasks: Tasks) -> Iterator[Entry | Problem]:
     folder = RunFolder.open(path)
     plan = Plan.of(folder)
-    played = Played(folder, plan)
+    run_tasks = RunTasks(folder, plan)
 
     def find(episode: Episode) -> Task:
         if episode.task in tasks.sources:
             return tasks.of(episode)
-        task, why = played(episode.task)
+        task, why = run_tasks(episode.task)
         if task is None:
             raise TaskError.of(f"{episode.task[:120]}: {why}")
         return task

@@ -1,4 +1,4 @@
-"""Tasks as test items: how hard each is, and whether it tells good agents from bad ones."""
+"""Item analysis: how difficult each task is, and how well it separates good agents from bad ones."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 from corepath.report.results import Results
 
-ENOUGH = 3
-"""Agents that it takes to say whether a task tells them apart."""
+FEWEST_AGENTS = 3
+"""The fewest agents for which a discrimination is computed."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """A task over all agents: `difficulty` is 1 − mean PC.
+    """A task as a test item, over all agents. `difficulty` is 1 − mean PC.
 
-    `discrimination` is the correlation, over agents, of PC here with PC in all other tasks: near 1 the task ranks
-    agents as the others do, near 0 it says nothing of them, below 0 the better ones do worse here. None where it has
-    no value: too few agents, or all the same.
+    `discrimination` is the correlation, over agents, between PC on this task and mean PC on all others. Near 1, the
+    task ranks agents like the others do; near 0, it does not separate them; below 0, better agents do worse on it.
+    It is None with too few agents, or if they all score the same.
     """
 
     task: str
@@ -29,7 +29,7 @@ class Item:
 
     @property
     def note(self) -> str:
-        """What a benchmark's author should look at."""
+        """A warning for the author of the benchmark, or an empty text."""
         if self.solved == 0:
             return "nobody solves it"
         if self.solved == 1:
@@ -44,14 +44,14 @@ class Item:
 
 
 def items(results: Results) -> list[Item]:
-    """Every task, the hardest first."""
+    """All tasks as items, the most difficult first."""
     means = {name: one.task_means("pc") for name, one in results.by_agent.items()}
-    found = []
+    listed = []
     for task, one in results.by_task.items():
         pc = one.mean("pc")
         difficulty = None if pc is None else 1 - pc
-        found.append(Item(task, one.counted, one.mean("solved"), difficulty, _discrimination(means, task)))
-    return sorted(found, key=lambda item: (-(item.difficulty or 0.0), item.task))
+        listed.append(Item(task, one.counted, one.mean("solved"), difficulty, _discrimination(means, task)))
+    return sorted(listed, key=lambda item: (-(item.difficulty or 0.0), item.task))
 
 
 def _discrimination(means: dict[str, dict[str, float]], task: str) -> float | None:
@@ -62,9 +62,9 @@ def _discrimination(means: dict[str, dict[str, float]], task: str) -> float | No
         if task in own and rest:
             here.append(own[task])
             elsewhere.append(fmean(rest))
-    if len(here) < ENOUGH:
+    if len(here) < FEWEST_AGENTS:
         return None
     try:
         return correlation(here, elsewhere)
-    except StatisticsError:  # all the same
+    except StatisticsError:  # every agent has the same value
         return None

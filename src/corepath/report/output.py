@@ -1,4 +1,4 @@
-"""A report on disk: the page, every table in four formats, every figure."""
+"""Writes a report to a folder: the page, every table in four formats, and the figures."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ PAGE = "index.html"
 
 
 def tables_of(results: Results) -> dict[str, Table]:
-    """Every table there is to write, by the name of its files."""
-    more = Means(MORE_COLUMNS, intervals=True)
-    found = {
+    """All tables of a report by file name; a table with nothing to show is left out."""
+    tables = {
         "agents": agents_table(results),
         "worlds": worlds_table(results),
         "failure-modes": faults_table(results),
         "harms": harms_table(results),
-        "agents-with-intervals": agents_table(results, more),
+        "agents-with-intervals": agents_table(results, Means(MORE_COLUMNS, intervals=True)),
         "agents-by-world": pairs_table(results, Means(MORE_COLUMNS)),
         "tasks": tasks_table(results, Means(MORE_COLUMNS)),
     }
-    return {name: table for name, table in found.items() if table is not None}
+    return {name: table for name, table in tables.items() if table is not None}
 
 
 def write_report(results: Results, folder: Path) -> Path:
-    """Write the page, the tables and the figures to a folder; the page's path. PDF only with the extra `figures`."""
+    """Write the page, the tables and the figures (as SVG) to a folder, and return the path of the page."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables_of(results).items():
         formats = {"txt": table.text(), "md": table.markdown(), "csv": table.csv(), "tex": table.latex()}
@@ -44,7 +43,7 @@ def write_report(results: Results, folder: Path) -> Path:
 
 
 def write_figures(results: Results, folder: Path) -> list[Path] | None:
-    """The figures as PDF; None where the extra `figures` is not there."""
+    """Write the figures as PDF and return their paths; None if the extra `figures` is not installed."""
     try:
         from corepath.report.pdf import write_pdfs  # noqa: PLC0415  # an extra
     except ImportError:

@@ -1,4 +1,4 @@
-"""Many episodes of agents that are functions: the same bytes whether one process plays them or several."""
+"""Plays agents that are Python functions, in one process or several; the episodes are the same either way."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stdout
 from itertools import takewhile
 from multiprocessing.synchronize import Event
 from typing import Final, NamedTuple
@@ -23,19 +23,19 @@ from corepath.files.lookup import Source
 from corepath.play.built_in import built_in
 from corepath.play.own_agents import attempt, find_agent, is_own
 from corepath.play.play import play
-from corepath.runs.folder import RunFolder
+from corepath.runs.folder import Key, RunFolder
 from corepath.runs.plan import Plan
 from corepath.scoring.options import Scoring
 
 PATIENCE: Final = 10.0
-"""Seconds that processes have to finish the episode they are at."""
+"""Seconds that processes have to finish their current episode when the run stops."""
 
 _STOP: Final[list[Event]] = []
-"""In a process of the run, what tells it to stop."""
+"""In a worker process, the event that tells it to stop."""
 
 
 class _Job(NamedTuple):
-    """The episodes of one task that are to be played."""
+    """The episodes of one task to play, as pairs of agent and epoch."""
 
     source: Source
     todo: list[tuple[str, int]]
@@ -43,35 +43,43 @@ class _Job(NamedTuple):
     scoring: Scoring
 
 
-def play_built_in(
+def play_function_agents(
     plan: Plan,
     folder: RunFolder,
-    done: set[tuple[str | None, str, int]],
-    told: Callable[[Episode], None],
+    done: set[Key],
+    on_episode: Callable[[Episode], None],
     jobs: int = 0,
 ) -> None:
-    """Play what is missing of a plan's agents but for models, and append it task by task, in the plan's order."""
+    """Play the missing episodes of a plan's agents, but not its models, and append them in the plan's order."""
     work = [_Job(source, todo, plan.seed, plan.scoring) for source, todo in plan.missing(done, plan.agents)]
     workers = min(jobs or os.cpu_count() or 1, len(work))
-    if workers <= 1:
-        for job in work:
-            for episode in _episodes(job):
-                folder.append(episode)
-                told(episode)
-        return
-    # A forked process has the tasks that are made already.
+    batches = _play_in_processes(work, workers, folder) if workers > 1 else _play_here(work)
+    with closing(batches):  # ends the processes at once if writing fails or is interrupted
+        for episodes in batches:
+            folder.append(*episodes)
+            for episode in episodes:
+                on_episode(episode)
+
+
+def _play_here(work: list[_Job]) -> Generator[list[Episode]]:
+    """Play the episodes of all jobs in this process, one at a time."""
+    for job in work:
+        for episode in _play(job):
+            yield [episode]
+
+
+def _play_in_processes(work: list[_Job], workers: int, folder: RunFolder) -> Generator[list[Episode]]:
+    """The episodes of each job, in order, played by several processes."""
+    # A forked process inherits the tasks that are already built.
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
     context = multiprocessing.get_context(method)
     stop = context.Event()
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(os.getpid(), stop))
     futures: list[Future[list[Episode]]] = []
     try:
-        futures += [pool.submit(_played, job) for job in work]
+        futures += [pool.submit(_play_until_stopped, job) for job in work]
         for future in futures:
-            episodes = future.result()
-            folder.append(*episodes)
-            for episode in episodes:
-                told(episode)
+            yield future.result()
     except BrokenProcessPool:
         raise RunError(
             "a process of the run was killed; was there enough memory? Every finished episode is kept. "
@@ -81,50 +89,50 @@ def play_built_in(
         stop.set()
         try:
             wait([future for future in futures if not future.cancel()], PATIENCE)
-        finally:  # one that was ended while it sends what it has would be waited for without end
+        finally:  # a process that was interrupted while it sends its result would block the shutdown
             for process in list((pool._processes or {}).values()):  # noqa: SLF001
                 process.terminate()
             pool.shutdown(cancel_futures=True)
 
 
 def _begin(parent: int, stop: Event) -> None:
-    """What a process does first: Ctrl-C is for the one that writes, and the tasks are no garbage."""
+    """Set up a worker process: leave Ctrl-C to the parent, and keep the tasks out of garbage collection."""
     _STOP.append(stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
 
 
-def _end_with(parent: int) -> None:
-    """End when the process that writes has been killed: what waits for work would wait for ever."""
+def _exit_with_parent(parent: int) -> None:
+    """Exit when the parent was killed; otherwise the process would wait for work forever."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
 
 
-def _played(job: _Job) -> list[Episode]:
-    """The episodes of a job; those until then, which nobody will ask for, where the run is to stop."""
+def _play_until_stopped(job: _Job) -> list[Episode]:
+    """Play the episodes of a job; gives up early when the run stops."""
     (stop,) = _STOP
-    return [] if stop.is_set() else list(takewhile(lambda _: not stop.is_set(), _episodes(job)))
+    return [] if stop.is_set() else list(takewhile(lambda _: not stop.is_set(), _play(job)))
 
 
-def _episodes(job: _Job) -> Iterator[Episode]:
+def _play(job: _Job) -> Iterator[Episode]:
     task = job.source.make(job.seed)
-    with _seldom_collected():
+    with _rare_garbage_collection():
         for agent, epoch in job.todo:
             if not is_own(agent):
                 yield play(built_in(agent), task, name=agent, epoch=epoch, seed=job.seed, scoring=job.scoring)
                 continue
-            with redirect_stdout(sys.stderr):  # what it prints is not what the command prints
-                made = attempt(
+            with redirect_stdout(sys.stderr):  # keeps the agent's prints out of the command's output
+                episode = attempt(
                     find_agent(agent), task, name=agent, epoch=epoch, seed=job.seed, scoring=job.scoring
                 )  # fmt: skip
-            yield made
+            yield episode
 
 
 @contextmanager
-def _seldom_collected() -> Iterator[None]:
-    """Look for garbage seldom: hardly any is made, and what tasks keep is looked through each time."""
+def _rare_garbage_collection() -> Iterator[None]:
+    """Collect garbage rarely: there is hardly any, and each collection walks through all tasks."""
     before = gc.get_threshold()
     gc.set_threshold(100_000, 50, 100)
     try:

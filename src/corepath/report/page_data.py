@@ -1,0 +1,334 @@
+"""The data that the page's script reads: an index of all episodes, and the tasks with their episodes in full.
+
+Everything is stored as columns of JSON, deflated and base64-encoded; `data.js` reads it.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, Final
+from zlib import compress
+
+from corepath.automaton.harm import HarmKind
+from corepath.automaton.step import Kind
+from corepath.drawing.draw import STYLE, Drawing, draw
+from corepath.drawing.export import describe_size
+from corepath.episode import FAILED_OUTSIDE, free_record
+from corepath.explanation import Explanation, explain
+from corepath.notation.call import UNANSWERED, Call
+from corepath.report.results import Result, Results
+from corepath.scoring.evidence import Reference
+from corepath.scoring.options import Scoring
+from corepath.scoring.score import Score, score
+from corepath.task import Task
+
+SMALL: Final = 30
+"""Automata with more states are also drawn folded, and the page shows the folded drawing first."""
+MOST_STATES: Final = 400
+"""Automata with more states are only drawn folded: the full drawing would be too large to read."""
+ONE_LINE: Final = 76
+"""The longest JSON value that is written on one line."""
+BLOCK_SIZE: Final = 8_000_000
+"""A block of tasks ends once its JSON is longer than this; browsers parse a block in well under a second."""
+
+_INDEXED: Final = (
+    "pc", "pc_ktc", "pc_ktc_upper", "prefix_criticality", "harm_rate", "harm_count", "efficiency", "directness",
+    "pc_hlr", "accepted", "missing_steps", "state_match", "response_match", "answer_match", "length",
+)  # fmt: skip
+"""The scores that the page shows. They are stored in the index only."""
+
+
+def page_data(results: Results) -> Iterator[tuple[str, str]]:
+    """The id and the encoded data of each block: `tasks-0`, `tasks-1`, …, and `index` last."""
+    index = _Index()
+    tasks: list[dict[str, Any]] = []
+    size = block = 0
+    for name, group in _by_task(results).items():
+        tasks.append(_task(name, group, results.scoring, index))
+        index.blocks.append(block)
+        size += len(json.dumps(tasks[-1]))
+        if size > BLOCK_SIZE:
+            yield f"tasks-{block}", encode(_columns(tasks))
+            tasks, size, block = [], 0, block + 1
+    if tasks:
+        yield f"tasks-{block}", encode(_columns(tasks))
+    yield "index", encode(index.to_dict())
+
+
+def encode(value: Any) -> str:
+    """A JSON value, deflated, in base64: nothing in it can be mistaken for HTML."""
+    text = json.dumps(value, separators=(",", ":"))
+    return b64encode(compress(text.encode("ascii"), 9)).decode("ascii")
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Rows as columns, which deflate better: values of one key resemble each other. Missing values are None."""
+    keys = dict.fromkeys(key for row in rows for key in row)
+    return {key: [row.get(key) for row in rows] for key in keys}
+
+
+def _by_task(results: Results) -> dict[str, list[Result]]:
+    """Results by the name of their task; different tasks of the same name are numbered."""
+    groups: dict[str, list[Result]] = {}
+    tasks: dict[str, Task | None] = {}
+    for result in results.results:
+        name, number = result.task_name, 1
+        while name in groups and not _same(tasks[name], result.task):
+            number += 1
+            name = f"{result.task_name} ({number})"
+        groups.setdefault(name, []).append(result)
+        tasks[name] = tasks.get(name) or result.task
+    return groups
+
+
+def _same(a: Task | None, b: Task | None) -> bool:
+    return a is b or a is None or b is None or a.automaton == b.automaton
+
+
+# The index
+
+
+@dataclass
+class _Index:
+    """One row per episode, stored as columns; agents, worlds and tasks are numbers into lists of names."""
+
+    names: dict[str, dict[str, int]] = field(default_factory=lambda: {"agent": {}, "world": {}, "task": {}})
+    columns: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
+    blocks: list[int] = field(default_factory=list)
+    """The number of the block that each task is in."""
+
+    def add(self, name: str, result: Result, nth: int, headline: str) -> None:
+        """Add the row of an episode; `nth` counts episodes of the same agent, task and epoch, from 1."""
+        for column, text in (("agent", result.agent), ("world", result.world), ("task", name)):
+            self.columns[column].append(self.names[column].setdefault(text, len(self.names[column])))
+        for score_name in _INDEXED:
+            self.columns[score_name].append(_short_number(result.scores.get(score_name)))
+        row = {
+            "epoch": result.episode.epoch,
+            "nth": nth,
+            "outside": result.episode.outcome == FAILED_OUTSIDE,
+            "harms": " ".join(dict.fromkeys(_harm_kinds(result.scores).values())),
+            "headline": headline,
+        }
+        for key, value in row.items():
+            self.columns[key].append(value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        names = {column: list(numbers) for column, numbers in self.names.items()}
+        return {"names": names, "columns": self.columns, "blocks": self.blocks}
+
+
+def _short_number(value: Any) -> Any:
+    """A number rounded to five decimals; None for anything else."""
+    if not _is_number(value):
+        return None
+    return round(value, 5) if isinstance(value, float) else value
+
+
+def _harm_kinds(scores: Mapping[str, Any]) -> dict[int, str]:
+    """The kind of harm by the number of the call. The scores come from a file and may have any shape."""
+    harms = scores.get("harms")
+    return {
+        harm["index"]: harm["kind"]
+        for harm in (harms if isinstance(harms, (list, tuple)) else ())
+        if isinstance(harm, Mapping) and isinstance(harm.get("index"), int) and harm.get("kind") in list(HarmKind)
+    }
+
+
+# A task
+
+
+@dataclass
+class _Calls:
+    """The distinct calls of a task's episodes, and the distinct requests in them (tool and arguments)."""
+
+    requests: dict[str, int] = field(default_factory=dict)
+    calls: dict[str, int] = field(default_factory=dict)
+
+    def add(self, calls: list[dict[str, Any]]) -> list[int]:
+        """Add the calls of an episode, and return the number of each."""
+        return [_number(self.calls, {**call, "asked": _number(self.requests, call["asked"])}) for call in calls]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"asked": list(map(json.loads, self.requests)), "calls": list(map(json.loads, self.calls))}
+
+
+def _number(known: dict[str, int], record: dict[str, Any]) -> int:
+    """The number of a record, which is a new one if the record is not known yet."""
+    return known.setdefault(json.dumps(record), len(known))
+
+
+def _task(name: str, group: list[Result], scoring: Scoring, index: _Index) -> dict[str, Any]:
+    """The record of a task and its episodes; adds the episodes to the index."""
+    seen: Counter[tuple[str, int]] = Counter()
+    harms: dict[int, Counter[str]] = defaultdict(Counter)
+    calls = _Calls()
+    episodes = []
+    for result in group:
+        scored, explanation = _explain(result, scoring)
+        for step in scored.trace.steps if scored else ():
+            if step.kind is Kind.HARM:
+                harms[step.before][step.call.label] += 1
+        seen[result.agent, result.episode.epoch] += 1
+        headline = explanation.headline if explanation else f"not explained: {result.why}"
+        index.add(name, result, seen[result.agent, result.episode.epoch], headline)
+        episode = _episode(result, scored, explanation)
+        episodes.append({**episode, "calls": calls.add(episode["calls"]), "others": calls.add(episode["others"])})
+    task = next((result.task for result in group if result.task is not None), None)
+    about = {"gone": group[0].why} if task is None else _about(task, harms)
+    return {"name": name, **about, **calls.to_dict(), "episodes": episodes}
+
+
+def _explain(result: Result, scoring: Scoring) -> tuple[Score | None, Explanation | None]:
+    """Score and explain an episode; None and None if its task is not available."""
+    if result.task is None:
+        return None, None
+    scored = score(result.task, result.episode, scoring)
+    return scored, explain(result.task, result.episode, scoring, scored=scored)
+
+
+def _about(task: Task, harms: Mapping[int, Counter[str]]) -> dict[str, Any]:
+    """What a task asks for, its rules and its drawings."""
+    alphabet = task.automaton.alphabet
+    return {
+        "prompt": task.prompt,
+        "procedure": None if task.procedure is None else str(task.procedure),
+        "actions": [[name, action.notation] for name, action in zip(alphabet.names, alphabet.actions, strict=True)],
+        "rules": _rules(task),
+        "unlisted": alphabet.unlisted,
+        "counted": describe_size(task.automaton),
+        "start": task.automaton.start,
+        "drawings": [
+            {"svg": drawing.svg.replace(f"<style>{STYLE}</style>", "", 1), "left_out": drawing.hidden}
+            for drawing in _drawings(task, harms)
+        ],
+    }
+
+
+def _rules(task: Task) -> list[list[Any]]:
+    """The rules of a task as texts, under their titles."""
+    alphabet = task.automaton.alphabet
+    forbidden = [
+        f"{one.call.notation} ({one.severity}{f': {one.why}' if one.why else ''})" for one in alphabet.forbid
+    ]  # fmt: skip
+    return [
+        ["reads", [pattern.notation for pattern in alphabet.reads]],
+        ["neutral", [pattern.notation for pattern in alphabet.neutral]],
+        ["forbidden", forbidden],
+        ["policies", list(dict.fromkeys(policy.because or str(policy) for policy in task.policies))],
+    ]
+
+
+def _drawings(task: Task, harms: Mapping[int, Counter[str]]) -> list[Drawing]:
+    """The drawings of a task's automaton with its harmful calls, the one to show first in front."""
+    listed = {
+        state: sorted(calls.items(), key=lambda pair: (-pair[1], pair[0])) for state, calls in sorted(harms.items())
+    }
+    size = len(task.automaton.states)
+    full = draw(task.automaton, listed, name=task.id) if size <= MOST_STATES else None
+    folded = draw(task.automaton, listed, collapsed=True, name=task.id) if size > SMALL else None
+    if full is not None and folded is not None and not folded.hidden:
+        folded = None
+    return [drawing for drawing in (folded, full) if drawing is not None]
+
+
+# An episode
+
+
+def _episode(result: Result, scored: Score | None, explanation: Explanation | None) -> dict[str, Any]:
+    """The record of an episode; if its task is not available, with its recorded harms and the reason."""
+    episode = result.episode
+    record: dict[str, Any] = {
+        "calls": [_call(call) for call in episode.calls],
+        "answer": _text(episode.answer) if episode.answer is not None else None,
+        "params": _text(episode.params) if episode.params else None,
+        "messages": list(map(_message, episode.messages)),
+        "others": [_call(call) for call in episode.other_calls],
+        "ended": episode.outcome,
+        "more": _text({name: value for name, value in free_record(episode).items() if name != "scores"}),
+    }
+    if scored is None or explanation is None:
+        for number, kind in _harm_kinds(result.scores).items():
+            if 0 <= number < len(record["calls"]):
+                record["calls"][number] |= {"kind": Kind.HARM.value, "harm": kind}
+        return {**record, "why": result.why}
+    return {**record, **_explained(record["calls"], scored, explanation)}
+
+
+def _explained(calls: list[dict[str, Any]], scored: Score, explanation: Explanation) -> dict[str, Any]:
+    """The findings and the references of an episode; adds to each call what it did on the automaton."""
+    explained = explanation.to_dict()
+    for call, step, note in zip(calls, scored.trace.steps, explained["steps"], strict=True):
+        call |= {"kind": step.kind.value, "harm": step.harm, "before": step.before, "action": step.symbol,
+                 **({} if step.after == step.before else {"after": step.after}), "text": note["text"]}  # fmt: skip
+    golden = _aligned(scored, scored.reference)
+    repair = list(map(list, explanation.repair)) if scored.harms else _aligned(scored, scored.repair)
+    return {
+        "findings": explained["findings"],
+        "golden": golden,
+        "repair": None if not repair else True if repair == golden else repair,
+    }
+
+
+def _message(message: Any) -> dict[str, Any]:
+    """A message: its role, the call it precedes and its text, as far as they are known."""
+    if not isinstance(message, Mapping):
+        return {"body": _text(message)}
+    who, before, content = message.get("role"), message.get("before_call"), message.get("content")
+    plain = isinstance(content, str) and message.keys() <= {"role", "content", "before_call"}
+    return {
+        "who": who if isinstance(who, str) else None,
+        "before": before if isinstance(before, int) else None,
+        "body": _text(content if plain else message),
+    }
+
+
+def _call(call: Call) -> dict[str, Any]:
+    """A call: what was asked, and what came back."""
+    record: dict[str, Any] = {"asked": {"label": call.label, "tool": call.tool, "arguments": _text(call.arguments)}}
+    if call.error is not None:
+        record["error"] = _text(call.error)
+    if call.result is not UNANSWERED:
+        record["result"] = _text(call.result)
+    if call.turn is not None:
+        record["turn"] = call.turn
+    if call.extra:
+        record["more"] = _text(call.extra)
+    return record
+
+
+def _aligned(scored: Score, reference: Reference) -> list[list[int | None]]:
+    """The condensed path aligned with a reference: pairs of a call's and an action's number, None for a gap."""
+    calls, names = scored.trace.condensed, scored.trace.automaton.alphabet.names
+    return [
+        [None if mine is None else calls[mine].index, None if theirs is None else names.index(reference.path[theirs])]
+        for mine, theirs in reference.alignment
+    ]
+
+
+def _text(value: Any) -> list[str]:
+    """The kind of a value ("text" or "JSON") and its full text. JavaScript would round large numbers."""
+    if isinstance(value, str):
+        return ["text", value]
+    short = _json(value, None)
+    return ["JSON", short if len(short) <= ONE_LINE else _json(value, 2)]
+
+
+def _json(value: Any, indent: int | None) -> str:
+    return json.dumps(value, indent=indent, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON can hold, in place of one that it cannot."""
+    return dict(value) if isinstance(value, Mapping) else repr(value)
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or isinstance(value, int) or (isinstance(value, float) and isfinite(value))

@@ -1,0 +1,48 @@
+"""Failures outside the agent: what went wrong with a model's service."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+REFUSED: Final = "refused by the service"
+NOT_ALLOWED: Final = "not allowed"
+CONNECTION: Final = "connection"
+TIMEOUT: Final = "timeout"
+SERVER_ERROR: Final = "server error"
+_KINDS: Final = {401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: NOT_ALLOWED, 408: TIMEOUT, 429: "rate limit"}
+
+
+def describe_failure(error: BaseException) -> dict[str, Any]:
+    """The kind and the message of a failure outside the agent."""
+    cause: BaseException = error
+    wrappers = ("RetryError", "ModelGenerateError")
+    while (type(cause).__name__ in wrappers or not str(cause)) and cause.__cause__ is not None:
+        cause = cause.__cause__
+    kind = _kind(cause)
+    detail = _system_message(cause) if kind == CONNECTION else ""
+    return {"kind": kind, "message": shorten(f"{type(cause).__name__}: {cause}{detail}")}
+
+
+def _kind(cause: BaseException) -> str:
+    """The kind of a failure, from its HTTP status or the type of the error."""
+    name = type(cause).__name__
+    status = getattr(cause, "status_code", None) or getattr(cause, "code", None)
+    if isinstance(status, int) and not isinstance(status, bool):
+        return _KINDS.get(status, SERVER_ERROR if status >= 500 else REFUSED)
+    if "Timeout" in name:
+        return TIMEOUT
+    return CONNECTION if "Connection" in name or isinstance(cause, OSError) else "unreadable answer"
+
+
+def _system_message(error: BaseException) -> str:
+    """The operating system's message, which a client library's "Connection error." leaves out."""
+    root = error
+    while (cause := root.__cause__ or root.__context__) is not None:
+        root = cause
+    return f" ({root})" if isinstance(root, OSError) and root is not error else ""
+
+
+def shorten(text: str, most: int = 500) -> str:
+    """A text on one line of at most `most` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"

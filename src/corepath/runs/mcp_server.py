@@ -1,0 +1,165 @@
+"""A served task as an MCP server: its tools, its prompt, and the calls of its clients."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    CLIENT_INFO_META_KEY,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    CallToolRequestParams,
+    CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    Prompt,
+    PromptMessage,
+    TextContent,
+    Tool,
+)
+from pydantic import BaseModel, ValidationError
+
+from corepath import __version__
+from corepath.errors import StepLimitError
+from corepath.play.origin import KEY
+from corepath.play.session import Session
+from corepath.runs.served_task import ServedTask
+from corepath.values import why_not_json
+
+PROMPT: Final = "task"
+"""The name of the MCP prompt that holds the task's prompt."""
+
+_Context = ServerRequestContext[Any, Any]
+_NameOf = Callable[[_Context], str]
+"""Finds the name of the episode that a request belongs to."""
+
+
+def mcp_server(served: ServedTask, name_of: _NameOf) -> Server[Any]:
+    """A task as an MCP server; `name_of` finds the name of the episode that a request belongs to.
+
+    This is the low-level server of the official SDK: it passes on every call as it was sent, even of an unknown tool or
+    with invalid arguments.
+    """
+    handlers = _Handlers(served, name_of)
+    server: Server[Any] = Server(
+        "corepath",
+        version=__version__,
+        instructions=handlers.session.system,
+        get_tool_input_schema=lambda _: None,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
+    )
+    server.middleware.append(handlers.pass_message)
+    return server
+
+
+class _Handlers:
+    """The handlers of MCP messages for a served task."""
+
+    def __init__(self, served: ServedTask, name_of: _NameOf) -> None:
+        self.served, self.name_of = served, name_of
+        self.session = Session(served.task)
+
+    async def list_tools(self, _: _Context, __: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(
+            tools=[
+                Tool(name=tool["name"], description=tool["description"], input_schema=tool["parameters"])
+                for tool in self.session.tools
+            ]
+        )
+
+    async def call_tool(self, context: _Context, _: CallToolRequestParams) -> CallToolResult:
+        return _call(self.served, self.name_of(context), context.params)
+
+    async def list_prompts(self, _: _Context, __: PaginatedRequestParams | None) -> ListPromptsResult:
+        return ListPromptsResult(prompts=[Prompt(name=PROMPT, description="What is to be done.")])
+
+    async def get_prompt(self, _: _Context, params: GetPromptRequestParams) -> GetPromptResult:
+        if params.name != PROMPT:
+            raise MCPError(code=INVALID_PARAMS, message=f"no prompt '{params.name[:80]}'; there is '{PROMPT}'")
+        text = TextContent(type="text", text=self.session.prompt)
+        return GetPromptResult(description=self.served.task.id, messages=[PromptMessage(role="user", content=text)])
+
+    async def pass_message(self, ctx: _Context, call_next: CallNext) -> HandlerResult:
+        """Middleware for every message: begins its episode, and adds the episode's identity to the response."""
+        if ctx.request_id is None:
+            return await call_next(ctx)
+        name = self.name_of(ctx)
+        if refusal := self.served.refusal(name):
+            raise MCPError(code=INVALID_REQUEST, message=refusal.message)
+        self.served.visit(name, _client(ctx))
+        origin = self.served.origin(name)
+        try:
+            result = await call_next(ctx)
+        except ValidationError:
+            if ctx.method != "tools/call":
+                raise
+            result = _call(self.served, name, ctx.params)  # without a name, or with invalid arguments: still a call
+        return result if ctx.method == "ping" else _with_origin(result, origin)
+
+
+def _with_origin(result: HandlerResult, origin: dict[str, Any]) -> dict[str, Any]:
+    """A result with the identity of its episode in `_meta`."""
+    sent = result.model_dump(by_alias=True, mode="json", exclude_none=True) if isinstance(result, BaseModel) else result
+    meta = (sent or {}).get("_meta") or {}
+    return {**(sent or {}), "_meta": {**meta, KEY: {**origin, **meta.get(KEY, {})}}}
+
+
+def _call(served: ServedTask, name: str, params: Mapping[str, Any] | None) -> CallToolResult:
+    """Execute a call. If it is recorded differently from how it was sent, or not at all, the result says so."""
+    sent = params or {}
+    tool, arguments = sent.get("name", ""), sent.get("arguments")
+    as_text = _utf8(tool if isinstance(tool, str) else json.dumps(tool))
+    as_json = storable(arguments)
+    try:
+        call = served.call(name, as_text, as_json)
+    except StepLimitError as error:
+        return _failure(str(error), {KEY: {"recorded": False}})
+    as_sent = as_text == tool and as_json is arguments
+    meta = None if as_sent else {KEY: {"recorded": {"tool": call.tool, "arguments": call.arguments}}}
+    if call.failed:
+        return _failure(str(call.error), meta)
+    text = _utf8(json.dumps(call.result, ensure_ascii=False))
+    structured = json.loads(text) if isinstance(call.result, dict) else None
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured, _meta=meta)
+
+
+def _failure(message: str, meta: dict[str, Any] | None) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=_utf8(message))], is_error=True, _meta=meta)
+
+
+def storable(arguments: Any) -> Any:
+    """Arguments that an episode file can hold: as they were sent, or as text if they are not valid JSON there."""
+    wrong = why_not_json([[[[arguments]]]])  # the depth at which an episode file has them
+    if wrong is None:
+        return arguments
+    try:
+        text = json.dumps(arguments)
+    except (ValueError, RecursionError):
+        return wrong
+    return text if why_not_json(arguments) else f"{wrong}: {text}"
+
+
+def _utf8(text: str) -> str:
+    """The text with lone surrogates replaced, which JSON can hold but UTF-8 cannot."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _client(context: _Context) -> dict[str, str]:
+    """The client's name and version, sent when it connects or, since 2026, with every request."""
+    params = context.params or {}
+    meta = params.get("_meta")
+    info = params.get("clientInfo") or (meta.get(CLIENT_INFO_META_KEY) if isinstance(meta, Mapping) else None)
+    if not isinstance(info, Mapping):
+        return {}
+    return {key: _utf8(info[key])[:200] for key in ("name", "version") if isinstance(info.get(key), str)}
