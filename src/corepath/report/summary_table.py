@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -91,13 +91,18 @@ def _of(one: Summary, key: str, means: Means) -> float | Estimate | None:
 
 def _notes(rows: Sequence[Summary]) -> Iterable[str]:
     """What the means leave out, or count in a way that must be said."""
-    counted = sum(one.counted for one in rows)
-    if undefined := sum(one.undefined for one in rows):
-        rule = "counted as 0" if rows[0].undefined_efficiency == "zero" else "left out"
-        yield f"efficiency undefined in {undefined:,} of {count(counted, 'episode')} ({rule} in the mean)"
+    yield from note_undefined(rows)
     if outside := sum(one.outside for one in rows):
         yield f"{count(outside, 'episode')} failed outside the agent: in no mean"
     if unplanted := sum(one.unplanted for one in rows):
         yield f"in {count(unplanted, 'episode')} an agent's fault had no place: in no mean"
     if unasked := sum(one.unasked for one in rows):
         yield f"in {count(unasked, 'episode')} nothing was asked of the agent: in no mean"
+
+
+def note_undefined(rows: Sequence[Summary]) -> Iterator[str]:
+    """A note on episodes without a defined efficiency, if there are any."""
+    counted = sum(one.counted for one in rows)
+    if undefined := sum(one.undefined for one in rows):
+        rule = "counted as 0" if rows[0].undefined_efficiency == "zero" else "left out"
+        yield f"efficiency undefined in {undefined:,} of {count(counted, 'episode')} ({rule} in the mean)"
