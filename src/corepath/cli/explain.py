@@ -49,16 +49,12 @@ def explain_command(
     if worst is not None:
         chosen = chooser.find_worst(chosen, worst)
     most = None if as_json or worst is not None or numbers else MOST_PRINTED
-    explained = 0
+    found = 0
     for number, entry in chosen:
-        if most is None or explained < most:
+        if most is None or found < most:
             chooser.problems += not _print_explanation(number, entry, as_json=as_json)
-        explained += 1
-    chooser.check_found(explained)
-    if most is not None and explained > most:
-        say(f"{explained - most:,} more; choose with --worst N, --episode N, --agent or --task; --json gives all")
-    if chooser.problems:
-        raise typer.Exit(1)
+        found += 1
+    chooser.finish(found, most)
 
 
 @dataclass
@@ -106,7 +102,15 @@ class _Chooser:
         self.problems += 1
         print_problems([problem])
 
-    def check_found(self, found: int) -> None:
+    def finish(self, found: int, most: int | None) -> None:
+        """Print how many of the found episodes were not explained; exit 1 if some could not be."""
+        self._check_found(found)
+        if most is not None and found > most:
+            say(f"{found - most:,} more; choose with --worst N, --episode N, --agent or --task; --json gives all")
+        if self.problems:
+            raise typer.Exit(1)
+
+    def _check_found(self, found: int) -> None:
         """Exit 2 if no episode is what the user asked for."""
         if self.numbers and max(self.numbers) > self.seen:
             usage_error(f"no episode {max(self.numbers)}: there {'is 1' if self.seen == 1 else f'are {self.seen:,}'}")

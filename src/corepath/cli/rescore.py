@@ -39,19 +39,24 @@ def rescore_command(
     as_json: JsonOption = False,
 ) -> None:
     """Score recorded episodes again with the tasks as they are now, and write the scores; no agent is run."""
-    paths = list({path.resolve(): path for path in places}.values())
+    paths = {path.resolve(): path for path in places}.values()
     known = find_tasks(tasks)
     damaged = [_rescore_file(path, known, profile, dry_run=dry_run) for path in paths if path.is_file()]
     folders = [RunFolder.open(path) for path in paths if path.is_dir()]
-    plans = [read_plan(folder) for folder in folders]
-    if profile is None:
-        refuse_mixed_profiles(plan.scoring.profile for plan in plans)
-    for folder, plan in zip(folders, plans, strict=True):
-        scoring = plan.scoring if profile is None else profile.scoring
-        damaged.append(_rescore_run(folder, replace(plan, scoring=scoring), dry_run=dry_run))
+    plans = _read_plans(folders, profile)
+    damaged += [_rescore_run(folder, plan, dry_run=dry_run) for folder, plan in zip(folders, plans, strict=True)]
     if folders and not dry_run:
         print_runs([RunFolder.open(folder.path) for folder in folders], as_json=as_json)
     raise typer.Exit(int(any(damaged)))
+
+
+def _read_plans(folders: Sequence[RunFolder], profile: Profile | None) -> list[Plan]:
+    """The plans of runs, with the scoring of the profile; exit 1 if theirs differ and none is given."""
+    plans = [read_plan(folder) for folder in folders]
+    if profile is not None:
+        return [replace(plan, scoring=profile.scoring) for plan in plans]
+    refuse_mixed_profiles(plan.scoring.profile for plan in plans)
+    return plans
 
 
 def _rescore_run(folder: RunFolder, plan: Plan, *, dry_run: bool) -> bool:

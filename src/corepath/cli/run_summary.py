@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Final
 
 import typer
@@ -24,7 +26,7 @@ def print_runs(folders: Sequence[RunFolder], *, as_json: bool) -> None:
     """Print the scores of runs in one table by agent, and a table by world for each live model."""
     refuse_mixed_profiles(folder.manifest["profile"] for folder in folders)
     plans = [Plan.of(folder) for folder in folders]
-    episodes = [one for folder, plan in zip(folders, plans, strict=True) for one in _scored_episodes(folder, plan)]
+    episodes = list(chain.from_iterable(map(_read_scored, folders, plans)))
     rule = plans[0].scoring.undefined_efficiency
     by_agent = summaries(episodes, agent_of, rule)
     if as_json:
@@ -32,11 +34,12 @@ def print_runs(folders: Sequence[RunFolder], *, as_json: bool) -> None:
             typer.echo(json.dumps({"agent": one.name, **one.to_dict()}))
         return
     print_scores(summary_table("Scores by agent", "agent", by_agent.values(), _MEANS))
-    for name in sorted({name for plan in plans for name in plan.models}):
-        by_world = summaries([episode for episode in episodes if episode.agent == name], world_of, rule)
-        if by_world and by_agent[name].counted:
+    models = {name for plan in plans for name in plan.models}
+    for name in sorted(models & by_agent.keys()):
+        if by_agent[name].counted:
+            own = summaries((one for one in episodes if one.agent == name), world_of, rule)
             typer.echo()
-            print_scores(summary_table(f"Scores of {name} by world", "world", by_world.values(), _MEANS))
+            print_scores(summary_table(f"Scores of {name} by world", "world", own.values(), _MEANS))
     for folder in folders:
         out.print(f"\nrun: {folder.path} (look at it with: corepath view {folder.path})", markup=False, soft_wrap=True)
 
@@ -49,7 +52,8 @@ def refuse_mixed_profiles(profiles: Iterable[str]) -> None:
              "Score them alike with --profile")  # fmt: skip
 
 
-def _scored_episodes(folder: RunFolder, plan: Plan) -> list[Episode]:
+def _read_scored(folder: RunFolder, plan: Plan) -> list[Episode]:
+    """The episodes of a run; those without scores are scored."""
     return [line.episode for line in Played(folder, plan).lines(plan.scoring) if line.episode is not None]
 
 
@@ -58,16 +62,17 @@ def check_failures(plan: Plan, folder: RunFolder) -> None:
 
     It failed if every episode of an agent did, or any of an agent of the user's own.
     """
-    played: dict[str, list[Episode]] = {}
+    played = Counter[str]()
+    failed: dict[str, list[Episode]] = {}
     for episode in folder.episodes():
-        played.setdefault(agent_of(episode), []).append(episode)
-    failed = {name: [one for one in own if one.outcome == FAILED_OUTSIDE] for name, own in played.items()}
-    failed = {name: own for name, own in failed.items() if own}
+        played[agent_of(episode)] += 1
+        if episode.outcome == FAILED_OUTSIDE:
+            failed.setdefault(agent_of(episode), []).append(episode)
     for name, own in failed.items():
-        say(f"corepath: {_describe_failure(name, own, len(played[name]), plan)}")
+        say(f"corepath: {_describe_failure(name, own, played[name], plan)}")
     others = [name for name in failed if name not in plan.own]
     retry = f"corepath run --resume {folder.path} --retry"
-    if any(len(failed[name]) == len(played[name]) for name in others):
+    if any(len(failed[name]) == played[name] for name in others):
         fail(f"when that is mended, try again with: {retry}")
     if others:
         say(f"corepath: try what failed again with: {retry}")

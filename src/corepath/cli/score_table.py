@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -45,14 +45,19 @@ def print_score_table(scored: Iterable[ScoredEpisode], worst: int | None) -> Non
     rows = [_row(one) for one in pick_worst(totals.add_all(scored), worst)]
     if not rows:
         return
-    if (summary := totals.summary) is not None and summary.episodes > 1:
-        rows.append((f"mean of {summary.counted:,}", *(_mean(summary, column.key) for column in _COLUMNS)))
-    hidden = [key for key in _OPTIONAL if key not in totals.optional]
-    shown = [place for place, column in enumerate(_COLUMNS, start=1) if column.key not in hidden]
-    columns = (Column("episode", "episode"), *(_COLUMNS[place - 1] for place in shown))
-    print_scores(Table("", columns, tuple((row[0], *(row[place] for place in shown)) for row in rows)))
+    if totals.summary is not None and totals.summary.episodes > 1:
+        rows.append(_mean_row(totals.summary))
+    print_scores(_make_table(rows, totals.optional))
     for note in totals.notes():
         say(note)
+
+
+def _make_table(rows: Iterable[tuple[Any, ...]], optional: Container[str]) -> Table:
+    """A table of rows that have a cell for every column, without the optional columns that are not given."""
+    columns = (Column("episode", "episode"), *_COLUMNS)
+    shown = [place for place, one in enumerate(columns) if one.key not in _OPTIONAL or one.key in optional]
+    cells = tuple(tuple(row[place] for place in shown) for row in rows)
+    return Table("", tuple(columns[place] for place in shown), cells)
 
 
 @dataclass
@@ -119,6 +124,11 @@ def _row(one: ScoredEpisode) -> tuple[Any, ...]:
         "accepted": "yes" if score.accepted else f"no (−{score.missing_steps})",
     }
     return (f"{one.number} {one.name}", *cells.values())
+
+
+def _mean_row(summary: Summary) -> tuple[Any, ...]:
+    """The means, under all columns."""
+    return (f"mean of {summary.counted:,}", *(_mean(summary, column.key) for column in _COLUMNS))
 
 
 def _mean(summary: Summary, key: str) -> float | str | None:
