@@ -1,4 +1,4 @@
-"""The `corepath` command as a user meets it."""
+"""The `corepath` command: score, check, show, schema, terminals and pipes."""
 
 from __future__ import annotations
 
@@ -557,6 +557,15 @@ def test_a_narrow_terminal_cuts_no_number():
     shown = in_terminal(40, "score", "-t", TASKS, EPISODES)
     for number in ("0.538", "0.769", "0.133", "0.750", "0.200", "0.429", "no (−5)", "episode"):
         assert number in shown
+
+
+def test_both_commands_wrap_names_alike_in_a_narrow_terminal(corepath, tmp_path):
+    corepath("run", "--task", "farm/threshold", "--agent", "redundant_reads", "--out", tmp_path / "r")
+    for command in ("score", "table"):
+        lines = in_terminal(60, command, tmp_path / "r").splitlines()
+        names = [text for text in lines if text.startswith(("redundant", "1 farm"))]
+        assert names, lines
+        assert all(len(text.split(" ")[0]) <= 9 for text in names)
 
 
 def test_an_error_is_one_line_however_narrow_the_terminal(tmp_path):

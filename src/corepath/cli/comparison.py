@@ -68,7 +68,7 @@ def compare_command(
     tasks_in_common, needed = len(differences[0].by_task), fewest_tasks(len(judged))
     if tasks_in_common < needed:
         usage_error(f"--fail-if-worse cannot tell a difference in {count(len(judged), 'score')} from chance with "
-                    f"{count(tasks_in_common, 'task')}; it takes {needed}, or fewer scores (--scores pc)")  # fmt: skip
+                    f"{count(tasks_in_common, 'task')}; it needs {needed}, or fewer scores (--scores pc)")  # fmt: skip
     if lost:
         raise typer.Exit(1)
 
@@ -124,10 +124,10 @@ def _explain_no_pairs(ours: Results, theirs: Results) -> str:
     """Why there is nothing to compare."""
     for name, results in (("A", ours), ("B", theirs)):
         if not any(one.counted for one in results.by_agent.values()):
-            return f"no episode of {name} counts: all of them failed outside the agent, or had no place for a fault"
+            return f"no episode of {name} counts: all of them failed outside the agent, or the fault could not be planted"
     seeds = {one.episode.seed or 0 for results in (ours, theirs) for one in results.results}
-    other = "; they were run with other seeds, so their tasks are other variants" if len(seeds) > 1 else ""
-    return f"they have no task in common; a comparison is paired by task{other}"
+    other = "; they were run with different seeds, so their tasks are different variants" if len(seeds) > 1 else ""
+    return f"they have no task in common; a comparison pairs episodes by task{other}"
 
 
 def _print_comparison(ours: Results, theirs: Results, differences: list[Difference]) -> None:
@@ -178,7 +178,7 @@ def sensitivity_command(
     if not results.by_agent:
         fail(f"no episodes in {', '.join(map(str, runs))}")
     if len(results.by_agent) == 1:
-        fail("a ranking takes two agents or more; there is one")
+        fail("a ranking needs two agents or more; there is one")
     no_task = sum(result.task is None for result in results.results)
     if no_task == len(results.results):
         fail(f"no episode can be scored in other ways: {results.results[0].why}")
@@ -187,7 +187,7 @@ def sensitivity_command(
     if not any(shift.pairs for shift in shifts):
         fail("fewer than two agents have an episode that counts")
     if no_task:
-        say(f"{no_task:,} of {count(len(results.results), 'episode')} have no say: their task cannot be had")
+        say(f"{no_task:,} of {count(len(results.results), 'episode')} are left out: their task cannot be found")
     if as_json:
         for shift in shifts:
             typer.echo(json.dumps(shift.to_dict()))

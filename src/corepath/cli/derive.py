@@ -96,7 +96,7 @@ class Derivation:
             usage_error(f"--from: {error}")
         place = self.tools_file or own_tools(source)
         if place is None:
-            usage_error(f"of {file} it is not known which tools only read; say it in a tool file, with --tools")
+            usage_error(f"{file} does not say which tools only read; give a tool file with --tools")
         if place not in self._by_tools:
             self._by_tools[place] = (load_tools(place), [])
         self.problems += [one for one in found if isinstance(one, Problem)]
@@ -109,7 +109,7 @@ class Derivation:
         try:
             first = self._expected.setdefault(expected.id, expected)
             if first != expected:
-                raise TaskError.of(f"of task '{expected.id[:120]}' other calls are expected before")
+                raise TaskError.of(f"task '{expected.id[:120]}' appears again with other expected calls")
             if first is expected:
                 used_for.append(expected)
                 self.made.append(

@@ -120,7 +120,7 @@ class _Chooser:
             usage_error(f"no episode of agent '{self.agent}'{nearest(self.agent, self.agents)}")
         if self.task is not None and self.task not in self.tasks:
             usage_error(f"no episode of task '{self.task}'{nearest(self.task, self.tasks)}")
-        usage_error("no episode is of all that was named")
+        usage_error("no episode matches all of these options")
 
 
 def _print_explanation(number: int, entry: Entry, *, as_json: bool) -> bool:

@@ -81,12 +81,12 @@ def _complete_task(incomplete: str) -> list[str]:
 
 EpisodesArgument = Annotated[
     list[Path],
-    typer.Argument(metavar="EPISODES...", help="Episode files (JSON lines) or run folders; - reads standard input.",
+    typer.Argument(metavar="EPISODES", help="Episode files (JSON lines) or run folders; - reads standard input.",
                    callback=require_episodes),
 ]  # fmt: skip
 RunsArgument = Annotated[
     list[Path],
-    typer.Argument(metavar="RUNS...", help="Run folders or episode files (JSON lines).", callback=require_episodes),
+    typer.Argument(metavar="RUNS", help="Run folders or episode files (JSON lines).", callback=require_episodes),
 ]
 TasksOption = Annotated[
     list[str] | None,
@@ -95,7 +95,7 @@ TasksOption = Annotated[
 ]  # fmt: skip
 TaskArguments = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[TASKS]...", help=f"{TASK_NAMES}. Default: all installed worlds.",
+    typer.Argument(metavar="TASKS", help=f"{TASK_NAMES}. Default: all installed worlds.",
                    autocompletion=_complete_task),
 ]  # fmt: skip
 JsonOption = Annotated[

@@ -45,7 +45,8 @@ def print_table(made: Table) -> None:
 
 def print_scores(made: ScoreTable) -> None:
     """Print a table of scores; names wrap where they do not fit the terminal."""
-    typer.echo(made.text(out.width if out.is_terminal else None))
+    sys.stdout.write(made.text(out.width if out.is_terminal else None) + "\n")
+    sys.stdout.flush()
 
 
 def safe(text: str) -> Text:

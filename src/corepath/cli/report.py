@@ -64,7 +64,7 @@ def report_command(
 
     results = load(runs, tasks, profile)
     if results.problems and not results.results:
-        fail("nothing here could be used, so no report was written")
+        fail("no episode could be read, so no report was written")
     folder = out_folder or _default_folder(runs[0])
     if folder.exists() and not folder.is_dir():
         usage_error(f"{folder} is a file; give a folder with --out")
@@ -86,7 +86,7 @@ def view_command(runs: RunsArgument, tasks: TasksOption = None, profile: Profile
 
     results = load(runs, tasks, profile)
     if results.problems and not results.results:
-        fail("nothing here could be used, so there is no page")
+        fail("no episode could be read, so there is no page")
     path = Path(tempfile.mkdtemp(prefix="corepath-")) / "report.html"
     with show_status("writing the page"):
         path.write_text(page(results), encoding="utf-8")
@@ -118,7 +118,7 @@ def table_command(
     _print_tables(tables, As.JSON if as_json else form)
     if not tables:
         say("there were no harmful calls" if by is By.HARM else
-            "a table of failure modes takes the agent 'oracle' and agents that fail on purpose")  # fmt: skip
+            "a table of failure modes needs the agent 'oracle' and agents that fail on purpose")  # fmt: skip
     finish(results)
 
 

@@ -38,7 +38,7 @@ def rescore_command(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would change, and write nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Score recorded episodes again with the tasks as they are now, and write the scores; no agent is run."""
+    """Score recorded episodes again with the current tasks, and write the scores. Runs no agent."""
     paths = {path.resolve(): path for path in places}.values()
     known = find_tasks(tasks)
     damaged = [_rescore_file(path, known, profile, dry_run=dry_run) for path in paths if path.is_file()]

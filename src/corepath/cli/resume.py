@@ -44,7 +44,7 @@ def read_plan(folder: RunFolder) -> Plan:
     """The plan of a run; exit 2 if a file of its tasks is gone."""
     plan = Plan.of(folder)
     if gone := next((source.where for source in plan.sources if source.gone), None):
-        usage_error(f"{folder.path}: no such file: {gone}, of which this run is; run this where the run was begun")
+        usage_error(f"{folder.path}: no such file: {gone}, which has tasks of this run; run this in the folder where the run began")
     return plan
 
 
@@ -55,16 +55,16 @@ def _check_own_agents(plan: Plan, *, finished: bool) -> None:
             continue
         if not before:
             usage_error(
-                f"agent '{name}' of this run is a Python function, given to corepath.run; begin a new run there"
+                f"agent '{name}' of this run is a Python function, so the run cannot be resumed here; start a new one with corepath.run"
             )
         try:
             with redirect_stdout(sys.stderr):
                 find_agent(name)
         except (OptionError, TaskError) as error:
-            usage_error(f"{error}; it is an agent of this run; run this where the run was begun")
+            usage_error(f"{error}; it is an agent of this run, so run this in the folder where the run began")
         if digest(name) != before:
             fail(f"the file of agent '{name}' changed since this run began, and episodes of different agents "
-                 "cannot be mixed. Begin a new run")  # fmt: skip
+                 "cannot be mixed. Start a new run")  # fmt: skip
 
 
 def _check_profile(plan: Plan, episodes: Sequence[Episode], path: Path) -> None:
@@ -72,19 +72,19 @@ def _check_profile(plan: Plan, episodes: Sequence[Episode], path: Path) -> None:
     recorded = [episode.scores.get("profile") for episode in episodes]
     others = [name for name in ("custom", "paper", "recommended") if name in recorded and name != plan.scoring.profile]
     if others:
-        fail(f"episodes of this run were scored as {', '.join(others)}, and it is to be scored as "
+        fail(f"episodes of this run were scored as {', '.join(others)}, but the run is scored as "
              f"{plan.scoring.profile}. Score them alike with: corepath rescore {path}")  # fmt: skip
 
 
 def _check_tasks(folder: RunFolder, plan: Plan) -> None:
     """Check that the tasks did not change."""
-    with show_status("looking whether the tasks are still the same"):
+    with show_status("checking that the tasks are still the same"):
         try:
             different = changed(folder, plan)
         except TaskError as error:
-            fail(f"{folder.path / MANIFEST}: a task of this run cannot be made any more: {error}")
+            fail(f"{folder.path / MANIFEST}: a task of this run cannot be built any more: {error}")
     if different:
         listed = ", ".join(different[:5]) + (f" and {len(different) - 5} more" if len(different) > 5 else "")
-        rescore = f"Score those that are there again with: corepath rescore {folder.path}"
+        rescore = f"Score the finished ones again with: corepath rescore {folder.path}"
         fail(f"{folder.path}: {listed} changed since this run began, and episodes of different tasks cannot be mixed. "
-             f"{'Begin a new run' if plan.redact else rescore}")  # fmt: skip
+             f"{'Start a new run' if plan.redact else rescore}")  # fmt: skip

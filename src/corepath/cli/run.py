@@ -100,7 +100,7 @@ def _refuse_new_options(context: typer.Context) -> None:
         is_given = source is not None and source.name == "COMMANDLINE" and value not in (None, [], ())
         if name not in _WITH_RESUME and is_given:
             what = "a task" if name == "targets" else _option_name(context, name)
-            usage_error(f"{what} is for a new run; --resume goes on with the options that the run was begun with")
+            usage_error(f"{what} is for a new run; --resume keeps the options of the run")
 
 
 def _option_name(context: typer.Context, name: str) -> str:
@@ -130,7 +130,7 @@ def _make_plan(empty: Plan, agents: list[str], models: list[str], targets: list[
     floor = FLOOR if models and not agents else ()
     who = tuple(dict.fromkeys(agents)) or floor or BUILT_IN
     if both := set(who) & set(models):
-        usage_error(f"'{min(both)}' is a built-in agent and a model; run them apart, so that they can be told apart")
+        usage_error(f"'{min(both)}' is a built-in agent and a model; run them separately, so that the results are not mixed")
     return replace(
         empty,
         sources=tuple(sources if limit is None else _limit_worlds(sources, limit)),
@@ -192,7 +192,7 @@ def _explain_interruptions(folder: RunFolder) -> Iterator[None]:
         fail(str(error))
     except OSError as error:
         fail(f"{error.strerror or error}; every finished episode is kept. "
-             f"When that is mended, go on with: corepath run --resume {folder.path}")  # fmt: skip
+             f"When that is fixed, go on with: corepath run --resume {folder.path}")  # fmt: skip
 
 
 def _play(plan: Plan, folder: RunFolder, jobs: int) -> None:

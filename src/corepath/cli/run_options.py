@@ -28,17 +28,17 @@ Tasks = Annotated[
     typer.Option("--task", help="Task to run, such as farm/dry_plants, or a task file that names a world."),
 ]
 Epochs = Annotated[int, typer.Option(min=1, help="How often each agent plays each task.")]
-Limit = Annotated[int | None, typer.Option(min=1, help="Run only the first tasks of each world, up to this many.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Run at most this many tasks of each world.")]
 Seed = Annotated[
     int, typer.Option(help="Seed of tasks and agents: 0 plays the tasks as written, others play variants.")
 ]
 Folder = Annotated[Path | None, typer.Option("--out", help="Folder to write the run to. Default: runs/DATE-TIME.")]
 Resume = Annotated[Path | None, typer.Option("--resume", help="Continue the run in this folder.", callback=require_run)]
 Retry = Annotated[
-    bool, typer.Option("--retry", help="With --resume: play episodes again that failed outside the agent.")
+    bool, typer.Option("--retry", help="With --resume: replay the episodes that failed outside the agent.")
 ]
 Redact = Annotated[
-    str | None, typer.Option("--redact", metavar="FIELDS", help="Never write the values of these fields: email,phone.")
+    str | None, typer.Option("--redact", metavar="FIELDS", help="Fields whose values are never written, such as email,phone.")
 ]
 ScoringProfile = Annotated[Profile, typer.Option(help="Scoring profile.")]
 Connections = Annotated[

@@ -48,7 +48,7 @@ def refuse_mixed_profiles(profiles: Iterable[str]) -> None:
     """Exit 1 if runs were scored with different profiles: their means cannot be compared."""
     names = sorted(set(profiles))
     if len(names) > 1:
-        fail(f"these runs were scored in different ways ({', '.join(names)}), and are not put into one table. "
+        fail(f"these runs were scored in different ways ({', '.join(names)}), and cannot be in one table. "
              "Score them alike with --profile")  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def check_failures(plan: Plan, folder: RunFolder) -> None:
     others = [name for name in failed if name not in plan.own]
     retry = f"corepath run --resume {folder.path} --retry"
     if any(len(failed[name]) == played[name] for name in others):
-        fail(f"when that is mended, try again with: {retry}")
+        fail(f"when that is fixed, try again with: {retry}")
     if others:
         say(f"corepath: try what failed again with: {retry}")
     if len(others) < len(failed):

@@ -25,7 +25,7 @@ def add_commands(app: typer.Typer) -> None:
 
 def serve_command(
     task: Annotated[str, typer.Argument(metavar="TASK", help="Task: world/task, FILE.yaml::id, or FILE.py::task.")],
-    http: Annotated[bool, typer.Option("--http", help="Serve over HTTP. Default: over standard input.")] = False,
+    http: Annotated[bool, typer.Option("--http", help="Serve over HTTP instead of stdio.")] = False,
     host: Annotated[str | None, typer.Option(help=f"Address to listen on. Default: {_HOST}.")] = None,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help=f"Port to listen on; 0 takes a free one. Default: {_PORT}.")

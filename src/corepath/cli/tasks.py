@@ -56,7 +56,7 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def check_command(
-    targets: Annotated[list[str], typer.Argument(metavar="TASKS...", help=f"{TASK_NAMES}.")],
+    targets: Annotated[list[str], typer.Argument(metavar="TASKS", help=f"{TASK_NAMES}.")],
     as_json: JsonOption = False,
 ) -> None:
     """Check tasks, and count their states, actions and golden paths."""

@@ -45,13 +45,13 @@ def verify_command(
         bool, typer.Option("--mutants", help="Test the scores on mutated golden paths instead.")
     ] = False,
     seeds: Annotated[int, typer.Option(min=1, help="Variants of each task to execute.")] = 5,
-    nodes: Annotated[int, typer.Option(min=0, help="Pairs of states to search for unknown ways to the goal.")] = 10_000,
+    nodes: Annotated[int, typer.Option(min=0, help="How many pairs of states to search for other ways to the goal.")] = 10_000,
     thorough: Annotated[
         bool, typer.Option("--thorough", help="Search every variant, not only the canonical task.")
     ] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes. Default: one per core.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Number of processes. Default: one per core.")] = None,
 ) -> None:
-    """Verify tasks in their worlds: execute golden paths and decoys, and search for ways that were forgotten."""
+    """Verify tasks in their worlds: execute golden paths and decoys, and search for other ways to the goal."""
     work = [_Job(source, seeds, nodes, mutants, thorough) for source in find_sources(targets, playable=True)]
     workers = min(jobs or os.cpu_count() or 1, len(work))
     try:
@@ -73,7 +73,7 @@ def verify_command(
 
 def worlds_command(
     named: Annotated[
-        str | None, typer.Argument(metavar="[WORLD]", help="World whose rules, tools and tasks to show.")
+        str | None, typer.Argument(metavar="WORLD", help="World whose rules, tools and tasks to show.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
