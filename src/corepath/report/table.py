@@ -104,7 +104,7 @@ class Table:
 
     def _wrap(self, cells: Sequence[str], widths: Sequence[int]) -> list[str]:
         """A row as lines: the name may take several, the other cells stand in the first."""
-        name, *rest = [cells[0]] if cell_len(cells[0]) <= widths[0] else wrap(cells[0], widths[0]) or [""]
+        name, *rest = [cells[0]] if cell_len(cells[0]) <= widths[0] else _fold(cells[0], widths[0])
         return [self._line([name, *cells[1:]], widths), *rest]
 
     def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -190,6 +190,12 @@ class Table:
 
 def _lines(text: str) -> str:
     return "\n".join(map(visible, text.split("\n")))
+
+
+def _fold(text: str, width: int) -> list[str]:
+    """Text in lines of at most `width` characters; words break only if they are longer."""
+    lines = wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+    return [line[start : start + width] for line in lines for start in range(0, max(len(line), 1), width)]
 
 
 def _spread(value: Any, is_wide: bool) -> list[Any]:  # noqa: FBT001
