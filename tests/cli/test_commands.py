@@ -561,8 +561,8 @@ def test_a_narrow_terminal_cuts_no_number():
 
 def test_both_commands_wrap_names_alike_in_a_narrow_terminal(corepath, tmp_path):
     corepath("run", "--task", "farm/threshold", "--agent", "redundant_reads", "--out", tmp_path / "r")
-    for command in ("score", "table"):
-        lines = in_terminal(60, command, tmp_path / "r").splitlines()
+    for command in (["score"], ["table", "--by", "agent"]):
+        lines = in_terminal(60, *command, tmp_path / "r").splitlines()
         assert not any("redundant_reads" in text for text in lines)
         assert sum(text.startswith("redundant") or text.endswith("redundant") for text in lines) == 1
         assert any(text.count("1.000") > 1 for text in lines)

@@ -44,7 +44,9 @@ def read_plan(folder: RunFolder) -> Plan:
     """The plan of a run; exit 2 if a file of its tasks is gone."""
     plan = Plan.of(folder)
     if gone := next((source.where for source in plan.sources if source.gone), None):
-        usage_error(f"{folder.path}: no such file: {gone}, which has tasks of this run; run this in the folder where the run began")
+        usage_error(
+            f"{folder.path}: no such file: {gone}, which has tasks of this run; run this in the folder where the run began"
+        )
     return plan
 
 

@@ -130,7 +130,9 @@ def _make_plan(empty: Plan, agents: list[str], models: list[str], targets: list[
     floor = FLOOR if models and not agents else ()
     who = tuple(dict.fromkeys(agents)) or floor or BUILT_IN
     if both := set(who) & set(models):
-        usage_error(f"'{min(both)}' is a built-in agent and a model; run them separately, so that the results are not mixed")
+        usage_error(
+            f"'{min(both)}' is a built-in agent and a model; run them separately, so that the results are not mixed"
+        )
     return replace(
         empty,
         sources=tuple(sources if limit is None else _limit_worlds(sources, limit)),

@@ -38,7 +38,8 @@ Retry = Annotated[
     bool, typer.Option("--retry", help="With --resume: replay the episodes that failed outside the agent.")
 ]
 Redact = Annotated[
-    str | None, typer.Option("--redact", metavar="FIELDS", help="Fields whose values are never written, such as email,phone.")
+    str | None,
+    typer.Option("--redact", metavar="FIELDS", help="Fields whose values are never written, such as email,phone."),
 ]
 ScoringProfile = Annotated[Profile, typer.Option(help="Scoring profile.")]
 Connections = Annotated[

@@ -45,7 +45,9 @@ def verify_command(
         bool, typer.Option("--mutants", help="Test the scores on mutated golden paths instead.")
     ] = False,
     seeds: Annotated[int, typer.Option(min=1, help="Variants of each task to execute.")] = 5,
-    nodes: Annotated[int, typer.Option(min=0, help="How many pairs of states to search for other ways to the goal.")] = 10_000,
+    nodes: Annotated[
+        int, typer.Option(min=0, help="How many pairs of states to search for other ways to the goal.")
+    ] = 10_000,
     thorough: Annotated[
         bool, typer.Option("--thorough", help="Search every variant, not only the canonical task.")
     ] = False,
