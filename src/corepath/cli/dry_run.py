@@ -46,5 +46,5 @@ def _print_new_run(plan: Plan, *, as_json: bool) -> None:
         tokens_in = times * sum(row.input_tokens for _, row in rows)
         tokens_out = times * sum(row.output_tokens for _, row in rows)
         out.print(
-            f"about {tokens_in:,} tokens in and {tokens_out:,} out, if every episode takes a shortest path; nothing was run"
+            f"about {tokens_in:,} tokens in and {tokens_out:,} out, if every path is a shortest one; nothing was run"
         )

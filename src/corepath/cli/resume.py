@@ -45,7 +45,7 @@ def read_plan(folder: RunFolder) -> Plan:
     plan = Plan.of(folder)
     if gone := next((source.where for source in plan.sources if source.gone), None):
         usage_error(
-            f"{folder.path}: no such file: {gone}, which has tasks of this run; run this in the folder where the run began"
+            f"{folder.path}: no such file: {gone}, a task file of this run; run this in the folder where it began"
         )
     return plan
 
@@ -56,14 +56,12 @@ def _check_own_agents(plan: Plan, *, finished: bool) -> None:
         if not before and finished:
             continue
         if not before:
-            usage_error(
-                f"agent '{name}' of this run is a Python function, so the run cannot be resumed here; start a new one with corepath.run"
-            )
+            usage_error(f"agent '{name}' of this run is a Python function; start a new run with corepath.run")
         try:
             with redirect_stdout(sys.stderr):
                 find_agent(name)
         except (OptionError, TaskError) as error:
-            usage_error(f"{error}; it is an agent of this run, so run this in the folder where the run began")
+            usage_error(f"{error}; it is an agent of this run; run this in the folder where it began")
         if digest(name) != before:
             fail(f"the file of agent '{name}' changed since this run began, and episodes of different agents "
                  "cannot be mixed. Start a new run")  # fmt: skip
