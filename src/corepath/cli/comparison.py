@@ -22,7 +22,7 @@ from corepath.report.table import Column, Table
 from corepath.scoring.summary import MEANS, VECTOR
 
 MOST_TASKS: Final = 10
-"""Tasks that are listed with their differences."""
+"""How many tasks a comparison lists."""
 
 
 def add_commands(app: typer.Typer) -> None:

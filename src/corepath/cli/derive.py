@@ -129,7 +129,7 @@ class Derivation:
 
 
 def write_tasks(derivation: Derivation, files: list[Path], out_file: Path | None) -> bool:
-    """Write the tasks of files, and print how many. Returns whether there are some and nothing was wrong."""
+    """Write the tasks of files and print how many. Returns whether there are tasks and no problems."""
     for file in files:
         derivation.add(file)
     _write(derivation.made, out_file)
@@ -149,7 +149,7 @@ def _write(made: list[Derived], out_file: Path | None) -> None:
 
 
 def _count_tasks(made: list[Derived], out_file: Path | None) -> str:
-    """How many tasks there are, and how many of them ask for no change or for nothing."""
+    """Count the tasks, and those that ask for no change or for nothing."""
     unasked = sum(NO_AGENT_ACTIONS in one.task.tags for one in made)
     unchanging = sum(not one.task.actions and NO_AGENT_ACTIONS not in one.task.tags for one in made)
     parts = [count(len(made), "task") + (f" in {out_file}" if out_file else "")]

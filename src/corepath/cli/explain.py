@@ -20,7 +20,7 @@ from corepath.scoring.score import score
 from corepath.values import visible
 
 MOST_PRINTED: Final = 20
-"""Episodes that are explained if the user chose none."""
+"""How many episodes are explained if the user chose none."""
 
 _Numbered = tuple[int, Entry]
 
@@ -111,7 +111,7 @@ class _Chooser:
             raise typer.Exit(1)
 
     def _check_found(self, found: int) -> None:
-        """Exit 2 if no episode is what the user asked for."""
+        """Exit 2 if no episode matches the options."""
         if self.numbers and max(self.numbers) > self.seen:
             usage_error(f"no episode {max(self.numbers)}: there {'is 1' if self.seen == 1 else f'are {self.seen:,}'}")
         if found or not self.seen:

@@ -27,9 +27,9 @@ from corepath.importers.routing import Routing, read_table
 from corepath.runs.reading import read_entries
 
 MOST_PRINTED: Final = 20
-"""Problems that are printed one by one; the rest are only counted."""
+"""How many problems are printed; the rest are only counted."""
 MOST_NAMED: Final = 5
-"""Calls that one problem names."""
+"""How many calls one message lists."""
 
 FilesArgument = Annotated[
     list[Path], typer.Argument(help="Files of traces; - reads standard input.", callback=require_paths)
@@ -97,7 +97,7 @@ def import_command(
 
 
 def _make_routing(task: str | None, task_by: str | None, table: Path | None) -> Routing:
-    """How traces find their tasks, as the options say."""
+    """Make the rule that assigns tasks to traces, from the options."""
     if task == "":
         usage_error("--task is empty; give the id of a task")
     if task is not None and task_by is not None:

@@ -80,12 +80,12 @@ def say(text: str) -> None:
 
 
 def usage_error(message: str) -> NoReturn:
-    """End the command with exit code 2: it was called in a wrong way."""
+    """Print a usage error and exit with code 2."""
     say(f"corepath: {_LINE_BREAK.sub('; ', message.strip())}")
     raise typer.Exit(2)
 
 
 def fail(message: str) -> NoReturn:
-    """End the command with exit code 1."""
+    """Print an error and exit with code 1."""
     say(f"corepath: {message}")
     raise typer.Exit(1)

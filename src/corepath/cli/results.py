@@ -17,7 +17,7 @@ from corepath.errors import CorepathError, InputError, count
 from corepath.report.results import Results, load_results
 
 MOST_PRINTED: Final = 20
-"""Problems that are printed one by one; the rest are only counted."""
+"""How many problems are printed; the rest are only counted."""
 
 
 def load(places: list[Path], tasks: list[str] | None, profile: Profile | None) -> Results:

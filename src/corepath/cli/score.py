@@ -114,7 +114,7 @@ def _number_or_text(text: str | None) -> float | str | None:
 
 
 def _check_junit(file: Path, gate: Gate) -> None:
-    """Check, before anything is scored, that the XML file can be written and has something to say."""
+    """Check, before scoring, that there is a gate and that the XML file can be written."""
     if not gate.is_set:
         usage_error("--junit writes what a gate finds; set its limits with --fail-under or --max-harm")
     if file.is_dir():

@@ -40,7 +40,7 @@ _SHARES: Final = (*_BASELINES, "answer_match", "accepted")
 
 
 def print_score_table(scored: Iterable[ScoredEpisode], worst: int | None) -> None:
-    """Print a row for each episode, or for the `worst` ones, then the means of all episodes and notes."""
+    """Print a row for each episode, or for the N `worst`, then the means of all episodes and notes."""
     totals = Totals()
     rows = [_row(one) for one in pick_worst(totals.add_all(scored), worst)]
     if not rows:
@@ -53,7 +53,7 @@ def print_score_table(scored: Iterable[ScoredEpisode], worst: int | None) -> Non
 
 
 def _make_table(rows: Iterable[tuple[Any, ...]], optional: Container[str]) -> Table:
-    """A table of rows that have a cell for every column, without the optional columns that are not given."""
+    """Make a table from rows of all columns, without the optional columns that are not in `optional`."""
     columns = (Column("episode", "episode"), *_COLUMNS)
     shown = [place for place, one in enumerate(columns) if one.key not in _OPTIONAL or one.key in optional]
     cells = tuple(tuple(row[place] for place in shown) for row in rows)
@@ -65,7 +65,7 @@ class Totals:
     """Means and counts over all scored episodes."""
 
     summaries: dict[Scoring, Summary] = field(default_factory=dict)
-    """A summary for each way of scoring: means over different ones would mean nothing."""
+    """One summary per scoring, as scores of different scorings cannot be averaged."""
     optional: set[str] = field(default_factory=set)
     """The optional columns for which some episode has a value."""
     short_paths: bool = False

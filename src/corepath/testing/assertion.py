@@ -27,7 +27,7 @@ _ROUNDING: Final = 1e-12
 
 
 class Limits(TypedDict, total=False):
-    """The limits of `assert_path`, which says what applies to those that are not given."""
+    """The limits of `assert_path`; its docstring has the defaults."""
 
     min_pc: float
     min_pc_ktc: float
@@ -114,7 +114,7 @@ def _find_broken(found: Score, limits: dict[str, Any]) -> list[str]:
 
 
 def _add_defaults(limits: dict[str, Any]) -> dict[str, Any]:
-    """The limits of a perfect path, as far as the given ones do not relax them, and the given ones."""
+    """Add the limits of a perfect path, unless the given limits relax them."""
     relaxed = limits.get("max_harm", 0) > 0 or not limits.get("accepted", True)
     perfect = {"accepted": True, "max_harm": 0} if limits.get("min_pc", 1) == 1 else {}
     return {**perfect, **({} if relaxed else {"min_pc": 1.0}), **limits}

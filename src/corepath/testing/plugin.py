@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Calls = Episode | Loop | Iterable[Call | str]
 
 MOST_EXPLAINED: Final = 5
-"""Episodes of a failed test that are explained."""
+"""How many episodes of a failed test are explained."""
 
 _PROPERTIES: Final = (
     "pc", "pc_ktc", "prefix_criticality", "harm_count", "harm_rate", "efficiency", "directness", "pc_hlr", "accepted",
@@ -99,7 +99,7 @@ class Seen:
             collected.add(self.item.nodeid, task, episode, found)
 
     def explain(self, printed: str) -> str:
-        """The explanations of the episodes, without those that the `printed` text already has."""
+        """Explain the episodes, except those that the `printed` text already explains."""
         from corepath.explanation import explain  # noqa: PLC0415  # only a failure needs it
 
         texts: list[str] = []
