@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from corepath.authoring.derive import Derived, Expected, derive, likely_mistakes
+from corepath.authoring.derive import Derived, Expected, derive
+from corepath.authoring.unused_entries import unused_entries
 from corepath.cli.options import OutFileOption, require_path, require_paths
 from corepath.cli.printing import print_problems, say, usage_error
 from corepath.episode import NO_AGENT_ACTIONS
@@ -124,7 +125,7 @@ class Derivation:
         return [
             warning
             for place, (tools, used_for) in self._by_tools.items()
-            for warning in (*tools.warnings, *(f"{place}: {one}" for one in likely_mistakes(tools, used_for)))
+            for warning in (*tools.warnings, *(f"{place}: {one}" for one in unused_entries(tools, used_for)))
         ]
 
 

@@ -43,7 +43,7 @@ def resume_run(path: Path, *, retry: bool, dry_run: bool) -> tuple[RunFolder, Pl
 def read_plan(folder: RunFolder) -> Plan:
     """The plan of a run; exit 2 if a file of its tasks is gone."""
     plan = Plan.of(folder)
-    if gone := next((source.where for source in plan.sources if source.gone), None):
+    if gone := next((source.where for source in plan.sources if source.is_missing), None):
         usage_error(
             f"{folder.path}: no such file: {gone}, a task file of this run; run this in the folder where it began"
         )
