@@ -16,7 +16,8 @@ from corepath.cli.printing import print_problems, say, usage_error
 from corepath.episode import NO_AGENT_ACTIONS
 from corepath.errors import InputError, Problem, TaskError, count
 from corepath.files.tool_file import Tools, load_tools
-from corepath.importers.expecting import SOURCES, expected_in, own_tools, source_of
+from corepath.importers.expected_calls import read_expected_calls, source_of
+from corepath.importers.registry import SOURCES
 
 
 class Writes(StrEnum):
@@ -89,13 +90,13 @@ class Derivation:
         """Derive the tasks of a file."""
         try:
             source = source_of(file, self.source)
-            found = list(expected_in(file, source))
+            found = list(read_expected_calls(file, source.name))
         except InputError as error:
             self.problems += error.problems
             return
         except TaskError as error:
             usage_error(f"--from: {error}")
-        place = self.tools_file or own_tools(source)
+        place = self.tools_file or source.tool_file
         if place is None:
             usage_error(f"{file} does not say which tools only read; give a tool file with --tools")
         if place not in self._by_tools:

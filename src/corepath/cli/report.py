@@ -20,7 +20,7 @@ from corepath.report.results import Results
 from corepath.report.summary_table import MORE_COLUMNS, PAPER_COLUMNS, Means
 from corepath.report.table import Table
 from corepath.report.tables import BY, faults_table, harms_table
-from corepath.scoring.summary import checked_weights
+from corepath.scoring.summary import check_weights
 
 
 class By(StrEnum):
@@ -135,7 +135,7 @@ def _parse_weights(text: str | None) -> dict[str, float] | None:
         except ValueError:
             usage_error(f"--weights: '{part.strip()}' must be NAME=NUMBER, such as pc=2,harm_free=1")
     try:
-        return checked_weights(found)
+        return check_weights(found)
     except TaskError as error:
         usage_error(f"--weights: {error}")
 

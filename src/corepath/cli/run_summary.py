@@ -17,7 +17,7 @@ from corepath.play.own_agents import RAISED
 from corepath.report.summary_table import MORE_COLUMNS, Means, summary_table
 from corepath.runs.folder import RunFolder
 from corepath.runs.plan import Plan, Played
-from corepath.scoring.summary import summaries
+from corepath.scoring.summary import summarise
 
 _MEANS: Final = Means(MORE_COLUMNS)
 
@@ -28,7 +28,7 @@ def print_runs(folders: Sequence[RunFolder], *, as_json: bool) -> None:
     plans = [Plan.of(folder) for folder in folders]
     episodes = list(chain.from_iterable(map(_read_scored, folders, plans)))
     rule = plans[0].scoring.undefined_efficiency
-    by_agent = summaries(episodes, agent_of, rule)
+    by_agent = summarise(episodes, agent_of, rule)
     if as_json:
         for one in by_agent.values():
             typer.echo(json.dumps({"agent": one.name, **one.to_dict()}))
@@ -37,7 +37,7 @@ def print_runs(folders: Sequence[RunFolder], *, as_json: bool) -> None:
     models = {name for plan in plans for name in plan.models}
     for name in sorted(models & by_agent.keys()):
         if by_agent[name].counted:
-            own = summaries((one for one in episodes if one.agent == name), world_of, rule)
+            own = summarise((one for one in episodes if one.agent == name), world_of, rule)
             typer.echo()
             print_scores(summary_table(f"Scores of {name} by world", "world", own.values(), _MEANS))
     for folder in folders:

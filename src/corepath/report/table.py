@@ -103,7 +103,7 @@ class Table:
         return "\n".join([*title, *(text for line in lines for text in self._wrap(line, widths)), *self.notes])
 
     def _wrap(self, cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-        """A row as lines: the name may take several, the other cells stand in the first."""
+        """Lines of a row: a long name takes several, all other cells are in the first."""
         name, *rest = [cells[0]] if cell_len(cells[0]) <= widths[0] else _fold(cells[0], widths[0])
         return [self._line([name, *cells[1:]], widths), *rest]
 
