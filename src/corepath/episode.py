@@ -93,10 +93,10 @@ def free_record(episode: Episode) -> dict[str, Any]:
 
 EXCLUSIONS: Final = {
     "outside": "failed outside the agent",
-    "unplanted": "have no place for the agent's fault",
-    "unasked": "ask nothing of the agent",
+    "unplanted": "the fault could not be planted",
+    "unasked": "nothing was asked of the agent",
 }
-"""Why episodes count in no mean, in words."""
+"""Why the means leave an episode out."""
 
 
 def exclusion(episode: Episode) -> str | None:

@@ -1,4 +1,4 @@
-"""Agents on tasks, from Python: what `corepath run` does, with functions at hand.
+"""Run agents on tasks from Python, as `corepath run` does.
 
 results = corepath.run(my_agent, ["farm", "legal/approve"])
 """
@@ -26,7 +26,10 @@ from corepath.world.discovery import world_task
 from corepath.world.exploring import simulator_of
 
 IN_PYTHON: Final = ""
-"""In place of the hash of an agent's file, where the agent is a function that was given in Python."""
+"""Recorded in place of the hash of an agent's file, if the agent is a Python function."""
+
+Made = dict[str, tuple[Task, Source | None]]
+"""Tasks by id, each with its source if it was given by name."""
 
 
 def run(
@@ -40,19 +43,19 @@ def run(
 ) -> Results:
     """Run agents on tasks and score them; with `out`, a run folder is written.
 
-    An agent is a function that is given a `Session` and returns its final answer, or a name as on the command line;
-    several are a list, or a mapping from the names they are to have. A task is a `Task` or a name as on the command
-    line: `farm`, `farm/water_plant`, a file. `seed` says which variants of a world's tasks are played; of a `Task`
-    that was made already, it is only recorded.
+    An agent is a function that takes a `Session` and returns its final answer, or a name as on the command line; give
+    several as a list, or as a mapping from names to agents. A task is a `Task` or a name as on the command line:
+    `farm`, `farm/water_plant`, a file. `seed` chooses the variants of a world's tasks; for a `Task` that is already
+    made, it is only recorded.
 
-    What an agent raises does not end the run: the episode is recorded as failed outside, and there is a warning.
-    Raises `RunError` where every episode of an agent raised.
+    An exception in an agent does not end the run: the episode is recorded as failed outside, with a warning. Raises
+    `RunError` if every episode of an agent raised.
     """
     if epochs < 1:
         raise OptionError(f"epochs are 1 or more, not {epochs}")
-    given = _by_name(agent)
-    agents = _agents(given)
-    made = _tasks([tasks] if isinstance(tasks, (str, Path, Task)) else tasks, seed)
+    given = _name_agents(agent)
+    agents = _find_agents(given)
+    made = _make_tasks([tasks] if isinstance(tasks, (str, Path, Task)) else tasks, seed)
     played = (
         attempt(one, task, name=name, epoch=epoch, seed=seed, scoring=scoring)
         for task, _ in made.values() for name, one in agents.items() for epoch in range(epochs)
@@ -60,14 +63,18 @@ def run(
     if out is None:
         results = Results(tuple(Result(one, lambda id_: (made[id_][0], None)) for one in played), scoring)
     else:
-        sources = tuple(_source(task, source, seed) for task, source in made.values())
-        own = {name: digest(name) if one == name else IN_PYTHON for name, one in given if one != name or is_own(name)}
-        plan = Plan(sources, tuple(agents), epochs=epochs, seed=seed, scoring=scoring, own=own)
+        sources = tuple(_find_source(task, source, seed) for task, source in made.values())
+        plan = Plan(sources, tuple(agents), epochs=epochs, seed=seed, scoring=scoring, own=_hash_agents(given))
         _write(RunFolder.create(Path(out), plan.manifest()), played)
         results = load_results(out)
     for name in agents:
-        _say_what_raised(name, [episode for episode in results.episodes if episode.agent == name])
+        _warn_of_exceptions(name, [episode for episode in results.episodes if episode.agent == name])
     return results
+
+
+def _hash_agents(given: list[tuple[str, Any]]) -> dict[str, str]:
+    """The hashes of the files of the user's own agents, by name."""
+    return {name: digest(name) if one == name else IN_PYTHON for name, one in given if one != name or is_own(name)}
 
 
 def _write(folder: RunFolder, episodes: Iterator[Episode]) -> None:
@@ -76,15 +83,16 @@ def _write(folder: RunFolder, episodes: Iterator[Episode]) -> None:
             folder.append(episode)
 
 
-def _by_name(given: Any) -> list[tuple[str, Any]]:
-    """What was given as agents, with the names that they have in the results."""
+def _name_agents(given: Any) -> list[tuple[str, Any]]:
+    """The given agents with their names in the results."""
     if isinstance(given, Mapping):
         return list(given.items())
     listed = [given] if isinstance(given, str) or callable(given) or not isinstance(given, Iterable) else given
     return [(one if isinstance(one, str) else getattr(one, "__name__", type(one).__name__), one) for one in listed]
 
 
-def _agents(given: list[tuple[str, Any]]) -> dict[str, Agent]:
+def _find_agents(given: list[tuple[str, Any]]) -> dict[str, Agent]:
+    """The agents as functions, by name; raises `OptionError` for one that cannot be run."""
     if not given:
         raise OptionError("there is no agent")
     found: dict[str, Agent] = {}
@@ -105,12 +113,12 @@ def _agents(given: list[tuple[str, Any]]) -> dict[str, Agent]:
     return found
 
 
-def _tasks(given: Iterable[str | Path | Task], seed: int) -> dict[str, tuple[Task, Source | None]]:
-    """The tasks by id, and where those come from that were given by name."""
-    found: dict[str, tuple[Task, Source | None]] = {}
+def _make_tasks(given: Iterable[str | Path | Task], seed: int) -> Made:
+    """Make the tasks that were given by name; raises `OptionError` if two have the same id."""
+    found: Made = {}
     for one in given:
         if isinstance(one, Task):
-            simulator_of(one)  # raises where there is none
+            simulator_of(one)  # raises if there is none
             pairs: list[tuple[Task, Source | None]] = [(one, None)]
         else:
             pairs = [(source.make(seed), source) for source in all_sources([str(one)], playable=True)]
@@ -123,8 +131,8 @@ def _tasks(given: Iterable[str | Path | Task], seed: int) -> dict[str, tuple[Tas
     return found
 
 
-def _source(task: Task, source: Source | None, seed: int) -> Source:
-    """Where a task comes from, by which a run folder names it."""
+def _find_source(task: Task, source: Source | None, seed: int) -> Source:
+    """The source of a task, by which a run folder names it."""
     if source is not None:
         return source
     try:
@@ -137,7 +145,8 @@ def _source(task: Task, source: Source | None, seed: int) -> Source:
     )
 
 
-def _say_what_raised(name: str, episodes: list[Episode]) -> None:
+def _warn_of_exceptions(name: str, episodes: list[Episode]) -> None:
+    """Warn of episodes in which an agent raised; raises `RunError` if it raised in all of them."""
     raised = [one.failure for one in episodes if one.failure.get("kind") == RAISED]
     if not raised:
         return

@@ -1,4 +1,4 @@
-"""The `corepath` command as a user meets it."""
+"""The `corepath` command: score, check, show, schema, terminals and pipes."""
 
 from __future__ import annotations
 
@@ -557,6 +557,15 @@ def test_a_narrow_terminal_cuts_no_number():
     shown = in_terminal(40, "score", "-t", TASKS, EPISODES)
     for number in ("0.538", "0.769", "0.133", "0.750", "0.200", "0.429", "no (−5)", "episode"):
         assert number in shown
+
+
+def test_both_commands_wrap_names_alike_in_a_narrow_terminal(corepath, tmp_path):
+    corepath("run", "--task", "farm/threshold", "--agent", "redundant_reads", "--out", tmp_path / "r")
+    for command in (["score"], ["table", "--by", "agent"]):
+        lines = in_terminal(60, *command, tmp_path / "r").splitlines()
+        assert not any("redundant_reads" in text for text in lines)
+        assert sum(text.startswith("redundant") or text.endswith("redundant") for text in lines) == 1
+        assert any(text.count("1.000") > 1 for text in lines)
 
 
 def test_an_error_is_one_line_however_narrow_the_terminal(tmp_path):

@@ -1,4 +1,4 @@
-"""The commands about worlds as a user meets them: verify, worlds, tasks, new; scoring episodes in a world."""
+"""The commands about worlds: verify, worlds, tasks, new; scoring episodes in a world."""
 
 from __future__ import annotations
 

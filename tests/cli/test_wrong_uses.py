@@ -1,4 +1,4 @@
-"""Two hundred wrong uses: each ends with the right exit code and a line that says what would be right."""
+"""Two hundred wrong uses: each has the right exit code, and a message that says what would be right."""
 
 from __future__ import annotations
 
@@ -314,12 +314,12 @@ def uses(text: str) -> list[str]:
 
 
 def files(place: Path) -> list[Path]:
-    """Everything in a folder but what Python keeps of the files that it ran."""
+    """All files in a folder, without the bytecode caches of Python."""
     return sorted(path for path in place.rglob("*") if "__pycache__" not in path.parts)
 
 
 def ends(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, line: str) -> tuple[int, str]:
-    """The exit code of the command, and all that it said."""
+    """The exit code and the output of a command."""
     monkeypatch.setattr(sys, "argv", ["corepath", *shlex.split(line)])
     try:
         main()

@@ -354,4 +354,4 @@ def test_an_episode_that_asks_nothing_of_the_agent_is_in_no_mean_and_in_no_gate(
     done = corepath("score", "--tasks", tmp_path / "t.yaml", tmp_path / "e.jsonl", "--fail-under", "pc=1")
     assert done.returncode == 0, done.stderr
     assert "mean of 1" in done.stdout
-    assert "1 of 2 episodes ask nothing of the agent: in no mean" in done.stderr
+    assert "1 episode left out of the means: nothing was asked of the agent" in done.stderr

@@ -1,4 +1,4 @@
-"""The command line."""
+"""The `corepath` command."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from corepath import __version__
-from corepath.cli import derive, explain, importing, run, score, serve, tasks, worlds
+from corepath.cli import comparison, derive, explain, importing, rescore, run, score, serve, tasks, worlds
 from corepath.cli import report as reports
-from corepath.cli.parser_check import refuse_a_parser_that_misreads
-from corepath.cli.printing import report, say
+from corepath.cli.parser_check import refuse_broken_parser
+from corepath.cli.printing import print_problems, say
 from corepath.errors import InputError
 
 app = typer.Typer(
@@ -21,22 +21,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for commands in (score, explain, reports, run, tasks, worlds, importing, derive, serve):
+for commands in (score, explain, reports, comparison, run, rescore, tasks, worlds, importing, derive, serve):
     commands.add_commands(app)
 
 
 def main() -> None:
-    """What the `corepath` command runs."""
+    """Run the command; the entry point of the package."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    refuse_a_parser_that_misreads()
+    refuse_broken_parser()
     try:
         app()
     except InputError as error:
-        report(error.problems)
+        print_problems(error.problems)
         sys.exit(1)
-    except OSError as error:  # nobody reads on, or the disk is full; what is still held back cannot be written either
+    except OSError as error:  # a closed pipe or a full disk: buffered output cannot be written either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             say(f"corepath: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
@@ -45,7 +45,7 @@ def main() -> None:
 
 @app.callback(invoke_without_command=True)
 def _root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
 ) -> None:
     if version:
         typer.echo(f"corepath {__version__}")

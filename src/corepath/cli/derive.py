@@ -1,7 +1,8 @@
-"""The command that makes tasks of expected calls: derive."""
+"""The command that makes tasks from expected calls: derive."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,8 +11,8 @@ import typer
 
 from corepath.authoring.derive import Derived, Expected, derive
 from corepath.authoring.unused_entries import unused_entries
-from corepath.cli.options import present, present_path
-from corepath.cli.printing import report, say, wrong_use
+from corepath.cli.options import OutFileOption, require_path, require_paths
+from corepath.cli.printing import print_problems, say, usage_error
 from corepath.episode import NO_AGENT_ACTIONS
 from corepath.errors import InputError, Problem, TaskError, count
 from corepath.files.tool_file import Tools, load_tools
@@ -20,14 +21,14 @@ from corepath.importers.registry import SOURCES
 
 
 class Writes(StrEnum):
-    """How the expected writes follow each other."""
+    """The order in which the expected writes must happen."""
 
     SEQUENCE = "sequence"
     ANY_ORDER = "any_order"
 
 
 class GoldenReads(StrEnum):
-    """What the expected reads are."""
+    """What an expected read becomes: a self-loop, or a step of the golden path."""
 
     LOOPS = "loops"
     PROGRESS = "progress"
@@ -37,83 +38,108 @@ ToolsOption = Annotated[
     Path | None,
     typer.Option(
         "--tools",
-        help="The tool file: which tools only read, which are neutral, and how to compare. "
-        "Default: for τ-bench and τ²-bench the one that comes with corepath.",
-        callback=present_path,
+        help="Tool file: which tools only read, which are neutral, and how to compare arguments. "
+        "Default for τ-bench and τ²-bench: the one that comes with corepath.",
+        callback=require_path,
     ),
 ]
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Give the command line the commands of this file."""
+    """Add the commands of this file."""
     app.command("derive")(derive_command)
 
 
 def derive_command(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Files that say which calls are expected: a benchmark's, or your own.", callback=present),
+        typer.Argument(help="Files with the expected calls: a benchmark's, or your own.", callback=require_paths),
     ],
     tools_file: ToolsOption = None,
     source: Annotated[
-        str, typer.Option("--from", metavar="SOURCE", help=f"auto, or one of: {', '.join(SOURCES)}.")
+        str, typer.Option("--from", metavar="SOURCE", help=f"Kind of file: auto, {', '.join(SOURCES)}.")
     ] = "auto",
     writes: Annotated[
-        Writes, typer.Option(help="The expected writes in this sequence, or in any order.")
+        Writes, typer.Option(help="Whether the expected writes come in this sequence or in any order.")
     ] = Writes.SEQUENCE,
     golden_reads: Annotated[
-        GoldenReads, typer.Option(help="Expected reads as loops, or as progress: steps that must be done.")
+        GoldenReads, typer.Option(help="Whether expected reads are loops, or progress: steps that must be done.")
     ] = GoldenReads.LOOPS,
-    out_file: Annotated[Path | None, typer.Option("--out", help="Where to write. Default: standard output.")] = None,
+    out_file: OutFileOption = None,
 ) -> None:
-    """Make tasks of the calls that a benchmark expects, as a task file that you can edit."""
-    if not write_tasks(files, source, tools_file, out_file, writes, golden_reads):
+    """Make tasks from the calls that a benchmark expects, as a task file that you can edit."""
+    if not write_tasks(Derivation(source, tools_file, writes, golden_reads), files, out_file):
         raise typer.Exit(1)
 
 
-def write_tasks(
-    files: list[Path],
-    source: str,
-    tools_file: Path | None,
-    out_file: Path | None,
-    writes: Writes = Writes.SEQUENCE,
-    golden_reads: GoldenReads = GoldenReads.LOOPS,
-) -> bool:
-    """Write the tasks that files give, and say how many; whether there are some, and nothing was wrong."""
-    expected: dict[str, Expected] = {}
-    made: list[Derived] = []
-    problems: list[Problem] = []
-    used: dict[Path, tuple[Tools, list[Expected]]] = {}
-    for file in files:
+@dataclass
+class Derivation:
+    """Derives tasks from files, and collects the problems."""
+
+    source: str = "auto"
+    tools_file: Path | None = None
+    writes: Writes = Writes.SEQUENCE
+    golden_reads: GoldenReads = GoldenReads.LOOPS
+    made: list[Derived] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    _expected: dict[str, Expected] = field(default_factory=dict)
+    _by_tools: dict[Path, tuple[Tools, list[Expected]]] = field(default_factory=dict)
+    """The tool files in use, and what each was used for."""
+
+    def add(self, file: Path) -> None:
+        """Derive the tasks of a file."""
         try:
-            found = source_of(file, source)
-            all_of_it = list(read_expected_calls(file, found.name))
+            source = source_of(file, self.source)
+            found = list(read_expected_calls(file, source.name))
         except InputError as error:
-            problems += error.problems
-            continue
+            self.problems += error.problems
+            return
         except TaskError as error:
-            wrong_use(f"--from: {error}")
-        place = tools_file or found.tool_file
+            usage_error(f"--from: {error}")
+        place = self.tools_file or source.tool_file
         if place is None:
-            wrong_use(f"of {file} it is not known which tools only read; say it in a tool file, with --tools")
-        tools, asked = used[place] = used.get(place) or (load_tools(place), [])
-        problems += [one for one in all_of_it if isinstance(one, Problem)]
-        for one in (one for one in all_of_it if isinstance(one, Expected)):
-            try:
-                if expected.setdefault(one.id, one) != one:
-                    raise TaskError.of(f"of task '{one.id[:120]}' other calls are expected before")
-                if expected[one.id] is one:
-                    asked.append(one)
-                    made.append(derive(one, tools, writes=writes.value, golden_reads=golden_reads.value))
-            except TaskError as error:
-                problems.append(Problem(str(file), 1, 1, str(error)))
-    _write(made, out_file)
-    report(problems)
-    for place, (tools, asked) in used.items():
-        for warning in (*tools.warnings, *(f"{place}: {one}" for one in unused_entries(tools, asked))):
-            say(f"warning: {warning}")
-    say(_counts(made, out_file))
-    return bool(made) and not problems
+            usage_error(f"{file} does not say which tools only read; give a tool file with --tools")
+        if place not in self._by_tools:
+            self._by_tools[place] = (load_tools(place), [])
+        self.problems += [one for one in found if isinstance(one, Problem)]
+        for one in found:
+            if isinstance(one, Expected):
+                self._derive(one, file, *self._by_tools[place])
+
+    def _derive(self, expected: Expected, file: Path, tools: Tools, used_for: list[Expected]) -> None:
+        """Derive one task, unless the same one was derived before."""
+        try:
+            first = self._expected.setdefault(expected.id, expected)
+            if first != expected:
+                raise TaskError.of(f"task '{expected.id[:120]}' appears again with other expected calls")
+            if first is expected:
+                used_for.append(expected)
+                self.made.append(
+                    derive(expected, tools, writes=self.writes.value, golden_reads=self.golden_reads.value)
+                )
+        except TaskError as error:
+            self.problems.append(Problem(str(file), 1, 1, str(error)))
+
+    @property
+    def warnings(self) -> list[str]:
+        """Likely mistakes in the tool files."""
+        return [
+            warning
+            for place, (tools, used_for) in self._by_tools.items()
+            for warning in (*tools.warnings, *(f"{place}: {one}" for one in unused_entries(tools, used_for)))
+        ]
+
+
+def write_tasks(derivation: Derivation, files: list[Path], out_file: Path | None) -> bool:
+    """Write the tasks of files and print how many. Returns whether there are tasks and no problems."""
+    for file in files:
+        derivation.add(file)
+    _write(derivation.made, out_file)
+    print_problems(derivation.problems)
+    for warning in derivation.warnings:
+        say(f"warning: {warning}")
+    say(_count_tasks(derivation.made, out_file))
+    return bool(derivation.made) and not derivation.problems
 
 
 def _write(made: list[Derived], out_file: Path | None) -> None:
@@ -124,12 +150,13 @@ def _write(made: list[Derived], out_file: Path | None) -> None:
         out_file.write_text(text, encoding="utf-8")
 
 
-def _counts(made: list[Derived], out_file: Path | None) -> str:
-    still = sum(not one.task.actions and NO_AGENT_ACTIONS not in one.task.tags for one in made)
+def _count_tasks(made: list[Derived], out_file: Path | None) -> str:
+    """Count the tasks, and those that ask for no change or for nothing."""
     unasked = sum(NO_AGENT_ACTIONS in one.task.tags for one in made)
+    unchanging = sum(not one.task.actions and NO_AGENT_ACTIONS not in one.task.tags for one in made)
     parts = [count(len(made), "task") + (f" in {out_file}" if out_file else "")]
-    parts += [f"{still:,} of them {'asks' if still == 1 else 'ask'} that nothing be changed"] * bool(still)
-    parts += [f"{unasked:,} {'asks' if unasked == 1 else 'ask'} nothing of the agent ({NO_AGENT_ACTIONS})"] * bool(
-        unasked
-    )
+    if unchanging:
+        parts.append(f"{unchanging:,} of them {'asks' if unchanging == 1 else 'ask'} that nothing be changed")
+    if unasked:
+        parts.append(f"{unasked:,} {'asks' if unasked == 1 else 'ask'} nothing of the agent ({NO_AGENT_ACTIONS})")
     return "; ".join(parts)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from heapq import nsmallest
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Annotated, Final
 
 import typer
 
-from corepath.cli.options import EpisodesArgument, JsonOption, TasksOption, find_tasks
-from corepath.cli.printing import report, say, wrong_use
-from corepath.cli.progress import Count
-from corepath.cli.score import badness
+from corepath.cli.options import EpisodesArgument, JsonOption, TasksOption, WorstOption, find_tasks
+from corepath.cli.printing import print_problems, say, usage_error
+from corepath.cli.progress import Counter
+from corepath.cli.scored import ScoredEpisode, pick_worst
 from corepath.errors import CorepathError, Problem, nearest
 from corepath.explanation import explain
 from corepath.runs.entries import Entry, read_entries
@@ -20,13 +20,13 @@ from corepath.scoring.score import score
 from corepath.values import visible
 
 MOST_PRINTED: Final = 20
-"""Episodes that are explained where none is named."""
+"""How many episodes are explained if the user chose none."""
 
 _Numbered = tuple[int, Entry]
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Give the command line the commands of this file."""
+    """Add the commands of this file."""
     app.command("explain")(explain_command)
 
 
@@ -35,48 +35,45 @@ def explain_command(
     tasks: TasksOption = None,
     numbers: Annotated[
         list[int] | None,
-        typer.Option("--episode", min=1, metavar="N", help="Only the episode of this number, from 1; may be repeated."),
+        typer.Option("--episode", min=1, metavar="N", help="Only the episode with this number; may be repeated."),
     ] = None,
-    worst: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Only the N worst: lowest PC, then most harm.")
-    ] = None,
+    worst: WorstOption = None,
     agent: Annotated[str | None, typer.Option(help="Only episodes of this agent.")] = None,
     task: Annotated[str | None, typer.Option(help="Only episodes of this task.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say why episodes score as they do: the cause, each call, and what would have been right."""
-    reader = _Reader(agent, task, frozenset(numbers or ()))
+    """Explain the scores of episodes: the cause, every call, and what would have been right."""
+    chooser = _Chooser(agent, task, frozenset(numbers or ()))
     known = find_tasks(tasks)
-    chosen = reader.choose(line for place in episodes for line in read_entries(place, known))
+    chosen = chooser.choose(line for place in episodes for line in read_entries(place, known))
     if worst is not None:
-        chosen = iter(reader.find_worst(chosen, worst))
-    told = 0
+        chosen = chooser.find_worst(chosen, worst)
+    most = None if as_json or worst is not None or numbers else MOST_PRINTED
+    found = 0
     for number, entry in chosen:
-        if as_json or worst is not None or numbers or told < MOST_PRINTED:
-            reader.problems += not _print(number, entry, as_json=as_json)
-        told += 1
-    reader.check_found(told)
-    if not (as_json or worst or numbers) and told > MOST_PRINTED:
-        say(f"{told - MOST_PRINTED:,} more; choose with --worst N, --episode N, --agent or --task; --json gives all")
-    if reader.problems:
-        raise typer.Exit(1)
+        if most is None or found < most:
+            chooser.problems += not _print_explanation(number, entry, as_json=as_json)
+        found += 1
+    chooser.finish(found, most)
 
 
-class _Reader:
-    """The episodes that a user asks for, and what was met on the way."""
+@dataclass
+class _Chooser:
+    """Chooses the episodes that the user asks for, and remembers what it read."""
 
-    def __init__(self, agent: str | None, task: str | None, numbers: frozenset[int]) -> None:
-        self.agent, self.task, self.numbers = agent, task, numbers
-        self.seen = self.problems = 0
-        self.agents: set[str] = set()
-        self.tasks: set[str] = set()
+    agent: str | None
+    task: str | None
+    numbers: frozenset[int]
+    seen: int = 0
+    problems: int = 0
+    agents: set[str] = field(default_factory=set)
+    tasks: set[str] = field(default_factory=set)
 
-    def choose(self, lines: Iterator[Entry | Problem]) -> Iterator[_Numbered]:
-        """Those of the agent, the task and the numbers that were named."""
+    def choose(self, lines: Iterable[Entry | Problem]) -> Iterator[_Numbered]:
+        """The episodes of the given agent, task and numbers; problems are printed."""
         for line in lines:
             if isinstance(line, Problem):
-                self.problems += 1
-                report([line])
+                self._add_problem(line)
                 continue
             self.seen += 1
             episode = line.episode
@@ -88,50 +85,58 @@ class _Reader:
             if self.numbers and self.seen >= max(self.numbers):
                 return
 
-    def find_worst(self, chosen: Iterator[_Numbered], most: int) -> list[_Numbered]:
-        """The worst of them, the very worst first."""
-        with Count("episodes scored").shown() as progress:
-            rated = []
+    def find_worst(self, chosen: Iterable[_Numbered], most: int) -> Iterator[_Numbered]:
+        """The worst of the chosen episodes, the worst first."""
+        return ((one.number, one.entry) for one in pick_worst(self._score(chosen), most))
+
+    def _score(self, chosen: Iterable[_Numbered]) -> Iterator[ScoredEpisode]:
+        with Counter("episodes scored").show() as progress:
             for number, entry in chosen:
                 progress.add()
                 try:
-                    rated.append((badness(number, score(entry.task, entry.episode, entry.scoring)), number, entry))
+                    yield ScoredEpisode(number, entry, score(entry.task, entry.episode, entry.scoring))
                 except CorepathError as error:
-                    self.problems += 1
-                    report([entry.problem(str(error))])
-                rated = nsmallest(most, rated, key=lambda one: one[0])
-        return [(number, entry) for _, number, entry in rated]
+                    self._add_problem(entry.problem(str(error)))
 
-    def check_found(self, told: int) -> None:
-        """End the command where nothing is what was asked for."""
+    def _add_problem(self, problem: Problem) -> None:
+        self.problems += 1
+        print_problems([problem])
+
+    def finish(self, found: int, most: int | None) -> None:
+        """Print how many of the found episodes were not explained; exit 1 if some could not be."""
+        self._check_found(found)
+        if most is not None and found > most:
+            say(f"{found - most:,} more; choose with --worst N, --episode N, --agent or --task; --json gives all")
+        if self.problems:
+            raise typer.Exit(1)
+
+    def _check_found(self, found: int) -> None:
+        """Exit 2 if no episode matches the options."""
         if self.numbers and max(self.numbers) > self.seen:
-            wrong_use(f"no episode {max(self.numbers)}: there {'is 1' if self.seen == 1 else f'are {self.seen:,}'}")
-        if told or not self.seen:
+            usage_error(f"no episode {max(self.numbers)}: there {'is 1' if self.seen == 1 else f'are {self.seen:,}'}")
+        if found or not self.seen:
             return
         if self.agent is not None and self.agent not in self.agents:
-            wrong_use(f"no episode of agent '{self.agent}'{nearest(self.agent, self.agents)}")
+            usage_error(f"no episode of agent '{self.agent}'{nearest(self.agent, self.agents)}")
         if self.task is not None and self.task not in self.tasks:
-            wrong_use(f"no episode of task '{self.task}'{nearest(self.task, self.tasks)}")
-        wrong_use("no episode is of all that was named")
+            usage_error(f"no episode of task '{self.task}'{nearest(self.task, self.tasks)}")
+        usage_error("no episode matches all of these options")
 
 
-def _print(number: int, entry: Entry, *, as_json: bool) -> bool:
-    """Explain an episode; whether that could be done."""
+def _print_explanation(number: int, entry: Entry, *, as_json: bool) -> bool:
+    """Print the explanation of an episode. Returns whether there is one."""
     episode = entry.episode
     try:
         found = explain(entry.task, episode, entry.scoring)
     except CorepathError as error:
-        report([entry.problem(str(error))])
+        print_problems([entry.problem(str(error))])
         return False
     if as_json:
         place = {"episode": number, "file": entry.file, "line": entry.line}
         named = {**place, "task": episode.task, "agent": episode.agent, "epoch": episode.epoch}
         typer.echo(json.dumps({**named, **found.to_dict()}))
-        return True
-    of = [
-        episode.task,
-        *([episode.agent] if episode.agent else []),
-        *([f"epoch {episode.epoch}"] * bool(episode.epoch)),
-    ]
-    typer.echo(f"{visible(f'episode {number}: ' + ', '.join(part[:120] for part in of))}\n{found}\n")
+    else:
+        epoch = f"epoch {episode.epoch}" if episode.epoch else None
+        name = ", ".join(part[:120] for part in (episode.task, episode.agent, epoch) if part)
+        typer.echo(f"{visible(f'episode {number}: {name}')}\n{found}\n")
     return True

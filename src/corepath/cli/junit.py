@@ -1,4 +1,4 @@
-"""What a gate found as JUnit XML, which CI systems show test by test."""
+"""JUnit XML of a gate, which CI systems show test by test."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from corepath.cli.printing import wrong_use
+from corepath.cli.printing import usage_error
 from corepath.values import visible
 
 
 @dataclass(frozen=True)
 class Case:
-    """One episode: what it failed, or why it could not be scored."""
+    """One episode: the limits it failed, or why it could not be scored."""
 
     name: str
     file: str
@@ -22,7 +22,7 @@ class Case:
 
 
 def write_junit(path: Path, cases: Sequence[Case]) -> None:
-    """Write the cases as one suite."""
+    """Write the cases as one test suite."""
     counts = {
         "tests": len(cases),
         "failures": sum(bool(case.failures) for case in cases),
@@ -41,4 +41,4 @@ def write_junit(path: Path, cases: Sequence[Case]) -> None:
     try:
         path.write_bytes(ET.tostring(root, "utf-8", xml_declaration=True) + b"\n")
     except OSError as error:
-        wrong_use(f"--junit {path}: {error.strerror}")
+        usage_error(f"--junit {path}: {error.strerror}")

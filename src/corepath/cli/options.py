@@ -1,4 +1,4 @@
-"""What several commands take alike: tasks by name, episodes and runs by place, `--json`, `--profile`."""
+"""Arguments and options that several commands share: tasks, episodes, runs, `--json`, `--profile`."""
 
 from __future__ import annotations
 
@@ -8,69 +8,69 @@ from typing import Annotated
 
 import typer
 
-from corepath.cli.printing import wrong_use
+from corepath.cli.printing import usage_error
 from corepath.cli.profile import Profile
 from corepath.errors import TaskError, no_such_file
 from corepath.files.lookup import Source, Tasks, all_sources
 from corepath.runs.folder import MANIFEST, is_run
 
 MISSING_EXTRA = 3
-"""The exit code where packages, or a model, cannot be had."""
+"""Exit code when an optional package or a model is missing."""
 
-NAMES = "world/task, FILE.yaml::id, FILE.py::task, a whole world or file, or a folder of them"
-"""How tasks are named, in every command."""
+TASK_NAMES = "world/task, FILE.yaml::id, FILE.py::task, a whole world or file, or a folder of them"
+"""How to name tasks, for help texts."""
 
 
-def present(paths: Iterable[Path]) -> list[Path]:
-    """The paths of a command; it ends where one of them is not there. `-` is standard input."""
+def require_paths(paths: Iterable[Path]) -> list[Path]:
+    """Check that paths exist; `-` is standard input."""
     listed = list(paths)
     for path in listed:
         if str(path) != "-" and not path.exists():
-            wrong_use(no_such_file(path))
+            usage_error(no_such_file(path))
     return listed
 
 
-def present_path(path: Path | None) -> Path | None:
-    """The same for the one path of an option."""
-    return None if path is None else present([path])[0]
+def require_path(path: Path | None) -> Path | None:
+    """Check that the path of an option exists."""
+    return None if path is None else require_paths([path])[0]
 
 
-def present_run(path: Path | None) -> Path | None:
-    """The same for the folder of a run."""
-    if path is not None and not is_run(present([path])[0]):
-        wrong_use(f"{path} holds no run, as it has no {MANIFEST}")
+def require_run(path: Path | None) -> Path | None:
+    """Check that a path is a run folder."""
+    if path is not None and not is_run(require_paths([path])[0]):
+        usage_error(f"{path} holds no run, as it has no {MANIFEST}")
     return path
 
 
-def present_episodes(paths: Iterable[Path]) -> list[Path]:
-    """The same for episode files and run folders: any other folder holds no episodes."""
-    listed = present(paths)
+def require_episodes(paths: Iterable[Path]) -> list[Path]:
+    """Check that paths are episode files or run folders."""
+    listed = require_paths(paths)
     for path in listed:
         if path.suffix in (".yaml", ".yml", ".py"):
-            wrong_use(f"{path} holds tasks, not episodes; name it with --tasks {path}")
+            usage_error(f"{path} holds tasks, not episodes; name it with --tasks {path}")
         if path.is_dir() and not is_run(path):
-            wrong_use(f"{path} holds no run, as it has no {MANIFEST}; name the files of episodes in it")
+            usage_error(f"{path} holds no run, as it has no {MANIFEST}; name the files of episodes in it")
     return listed
 
 
 def find_sources(targets: Iterable[str] | None, *, playable: bool = False) -> list[Source]:
-    """The tasks that a user named; the command ends where there are none of that name."""
+    """Find the tasks that the user named; exit 2 if there are none of that name."""
     try:
         return all_sources(targets or [], playable=playable)
     except TaskError as error:
-        wrong_use(str(error))
+        usage_error(str(error))
 
 
 def find_tasks(targets: list[str] | None) -> Tasks:
-    """Where the tasks of episodes are looked up: those that a user named, else those of installed worlds."""
+    """Find the tasks given with `--tasks`; without them, episodes are looked up in the installed worlds."""
     try:
         return Tasks(targets or [])
     except TaskError as error:
-        wrong_use(f"--tasks: {error}")
+        usage_error(f"--tasks: {error}")
 
 
 def _complete_task(incomplete: str) -> list[str]:
-    """For shells: the worlds, or the tasks of a world that is written already."""
+    """Shell completion: world names, and after the slash the tasks of a world."""
     from corepath.world.discovery import installed_worlds, world  # noqa: PLC0415
 
     name, slash, _ = incomplete.partition("/")
@@ -81,26 +81,31 @@ def _complete_task(incomplete: str) -> list[str]:
 
 EpisodesArgument = Annotated[
     list[Path],
-    typer.Argument(metavar="EPISODES...", help="Episode files (JSON lines) or folders of runs; - reads stdin.",
-                   callback=present_episodes),
+    typer.Argument(metavar="EPISODES", help="Episode files (JSON lines) or run folders; - reads standard input.",
+                   callback=require_episodes),
 ]  # fmt: skip
 RunsArgument = Annotated[
     list[Path],
-    typer.Argument(metavar="RUNS...", help="Folders of runs, or episode files (JSON lines).",
-                   callback=present_episodes),
-]  # fmt: skip
+    typer.Argument(metavar="RUNS", help="Run folders or episode files (JSON lines).", callback=require_episodes),
+]
 TasksOption = Annotated[
     list[str] | None,
-    typer.Option("--tasks", "-t", help=f"Tasks: {NAMES}. Default: those of the run, or of installed worlds.",
+    typer.Option("--tasks", "-t", help=f"Tasks: {TASK_NAMES}. Default: the run's own, or the installed worlds.",
                  autocompletion=_complete_task),
 ]  # fmt: skip
 TaskArguments = Annotated[
-    list[str] | None, typer.Argument(metavar="[TASKS]...", help=f"{NAMES}. Default: all installed worlds.",
-                                     autocompletion=_complete_task)
+    list[str] | None,
+    typer.Argument(metavar="TASKS", help=f"{TASK_NAMES}. Default: all installed worlds.",
+                   autocompletion=_complete_task),
 ]  # fmt: skip
 JsonOption = Annotated[
-    bool, typer.Option("--json", help="One JSON object a line on standard output, and nothing else there.")
+    bool, typer.Option("--json", help="Print one JSON object per line, and nothing else, on standard output.")
 ]
 ProfileOption = Annotated[
-    Profile | None, typer.Option(help="Score anew in this way; what was scored keeps its scores unless given.")
+    Profile | None, typer.Option(help="Score again with this profile. Default: keep the recorded scores.")
+]
+SeedOption = Annotated[int, typer.Option(help="Variant of the task: 0 is the canonical task.")]
+OutFileOption = Annotated[Path | None, typer.Option("--out", help="File to write. Default: standard output.")]
+WorstOption = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Show only the N worst: lowest PC, then most harmful calls.")
 ]

@@ -1,4 +1,4 @@
-"""A check of the parser itself, before it reads anything that matters."""
+"""A check that the installed typer parses options correctly."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typer
 from corepath.cli.printing import say
 
 
-def refuse_a_parser_that_misreads() -> None:
-    """Exit 2 where typer does not read a flag, a number and a list as they are given: a gate would pass unseen."""
+def refuse_broken_parser() -> None:
+    """Exit 2 if typer misreads a flag, a number or a list: a gate could pass unnoticed."""
     app = typer.Typer(add_completion=False)
 
     @app.command()
@@ -24,7 +24,7 @@ def refuse_a_parser_that_misreads() -> None:
 
     try:
         found = app(["--number", "0", "--name", "a=1"], prog_name="check", standalone_mode=False)
-    except Exception as error:  # noqa: BLE001  # whatever a broken parser raises
+    except Exception as error:  # noqa: BLE001  # a broken parser may raise anything
         found = error
     if found != (False, 0, ["a=1"]):
         say("corepath: this typer misreads options; install one that does not: pip install --upgrade 'typer>=0.26'")

@@ -13,20 +13,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from corepath.errors import Problem
+from corepath.errors import Problem, count
 from corepath.files.episodes import EpisodeLine
+from corepath.report.table import Table as ScoreTable
 from corepath.values import visible
 
 out = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
 err = Console(highlight=False, stderr=True)
 
-_LINES = re.compile(r"[ \t]*\r?\n\s*")
-_LEFT = ("task", "episode", "accepted", "lengths", "warnings", "world", "tags", "mode", "metrics", "about", "agent")
-_WRAPPED = ("task", "episode", "tags", "metrics", "about", "agent")
+_LINE_BREAK = re.compile(r"[ \t]*\r?\n\s*")
+_LEFT = ("task", "lengths", "warnings", "world", "tags", "mode", "metrics", "about")
+_WRAPPED = ("task", "tags", "metrics", "about")
 
 
 def table(*columns: str) -> Table:
-    """A plain table; names stand left, numbers right, and only names are folded where it is too wide."""
+    """A table without lines: text left-aligned, numbers right-aligned; only text columns wrap."""
     made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
         justify: Literal["left", "right"] = "left" if column in _LEFT else "right"
@@ -35,44 +36,56 @@ def table(*columns: str) -> Table:
 
 
 def print_table(made: Table) -> None:
-    """Print a table; where the terminal is too narrow for its numbers it runs over rather than cut them."""
+    """Print a table; on a terminal too narrow for its numbers, lines overflow rather than lose digits."""
     widths = [max(cell_len(str(text)) for text in (column.header, *column.cells)) + 1 for column in made.columns[1:]]
-    least = 9 if out.is_terminal else 15  # of the column with the names
-    out.width = max(out.width, least + sum(widths))
+    narrowest_name = 9 if out.is_terminal else 15
+    out.width = max(out.width, narrowest_name + sum(widths))
     out.print(made)
 
 
+def print_scores(made: ScoreTable) -> None:
+    """Print a table of scores; names wrap where they do not fit the terminal."""
+    sys.stdout.write(made.text(out.width if out.is_terminal else None) + "\n")
+    sys.stdout.flush()
+
+
 def safe(text: str) -> Text:
-    """An agent's or author's text as it may be printed: no control signs, no markup, not too long."""
+    """Text from an agent or an author, made safe to print: no control characters, no markup, not too long."""
     return Text(visible(text if len(text) <= 120 else text[:119] + "…"))
 
 
 def safe_lines(text: str) -> str:
-    """Lines of it, each safe."""
+    """Text of several lines without control characters."""
     return "\n".join(map(visible, text.split("\n")))
 
 
-def report(problems: Iterable[Problem]) -> None:
-    """Tell every problem."""
+def print_problems(problems: Iterable[Problem]) -> None:
+    """Print each problem on a line of standard error."""
     for problem in problems:
         say(str(problem))
 
 
-def tell_damage(lines: Iterable[EpisodeLine], what: str) -> set[int]:
-    """The damaged lines of a run, each told, and what becomes of them."""
+def print_damage(lines: Iterable[EpisodeLine], what: str) -> set[int]:
+    """Print the damaged lines of a run, and `what` happens to them. Returns their line numbers."""
     problems = [line.problem for line in lines if line.problem is not None]
-    report(problems)
+    print_problems(problems)
     if problems:
-        say(f"{len(problems):,} damaged {'line' if len(problems) == 1 else 'lines'} {what}")
+        say(f"{count(len(problems), 'damaged line')} {what}")
     return {problem.line for problem in problems}
 
 
 def say(text: str) -> None:
-    """Tell the user something that is no result, on one line."""
-    err.print(Text(visible(_LINES.sub(" ", text.strip()))), soft_wrap=True)
+    """Print a message to the user, on one line of standard error."""
+    err.print(Text(visible(_LINE_BREAK.sub(" ", text.strip()))), soft_wrap=True)
 
 
-def wrong_use(message: str) -> NoReturn:
-    """End the command: it was not called as it must be."""
-    say(f"corepath: {_LINES.sub('; ', message.strip())}")
+def usage_error(message: str) -> NoReturn:
+    """Print a usage error and exit with code 2."""
+    say(f"corepath: {_LINE_BREAK.sub('; ', message.strip())}")
     raise typer.Exit(2)
+
+
+def fail(message: str) -> NoReturn:
+    """Print an error and exit with code 1."""
+    say(f"corepath: {message}")
+    raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""The two named ways to score."""
+"""The scoring profiles that options name."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from corepath.scoring.options import PAPER, RECOMMENDED, Scoring
 
 
 class Profile(StrEnum):
-    """Which options scoring starts from."""
+    """A named set of scoring options."""
 
     PAPER = "paper"
     RECOMMENDED = "recommended"
 
     @property
     def scoring(self) -> Scoring:
-        """The options."""
+        """The options of this profile."""
         return PAPER if self is Profile.PAPER else RECOMMENDED

@@ -1,4 +1,4 @@
-"""How a run is watched: a live line on a terminal, plain lines elsewhere."""
+"""Progress of long commands: a live line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from corepath.scoring.summary import Summary
 from corepath.values import visible
 
 EVERY_SECONDS: Final = 10.0
-"""Between two plain lines."""
+"""Time between two plain lines."""
 
 
 @dataclass
-class Watch:
-    """What a run has come to so far."""
+class RunProgress:
+    """Progress of a run: episodes done, mean scores so far, time left."""
 
     total: int
     before: int = 0
-    """Episodes that were done when it began."""
+    """Episodes that were already done when the run was resumed."""
     summary: Summary = field(default_factory=lambda: Summary("so far"))
 
     def __post_init__(self) -> None:
@@ -41,25 +41,25 @@ class Watch:
         self._live: Live | None = None
         self._agent = ""
 
-    def told(self, episode: Episode) -> None:
-        """An episode is finished and written."""
+    def add(self, episode: Episode) -> None:
+        """Count an episode that is finished and written."""
         self.summary.add(episode)
         self._agent = episode.agent or ""
         now = time.monotonic()
         if self._live is not None:
-            self._live.update(self._shown())
+            self._live.update(self._grid())
         elif now - self._last >= EVERY_SECONDS:
             self._last = now
             err.print(Text(self.line), soft_wrap=True)
 
     @property
     def line(self) -> str:
-        """All of it in words."""
+        """The progress in one line, with pace and time left."""
         return self._words(*self._pace())
 
     @property
     def last_line(self) -> str:
-        """All of it in words when the run is over, finished or not."""
+        """The progress in one line when the run has ended, complete or not."""
         return self._words()
 
     def _pace(self) -> list[str]:
@@ -78,7 +78,8 @@ class Watch:
             parts.append(f"{self.summary.outside} failed outside")
         return "; ".join(parts)
 
-    def _shown(self) -> Table:
+    def _grid(self) -> Table:
+        """The live display: a bar, the line, and the agent that played last."""
         made = Table.grid(padding=(0, 1))
         done = self.before + self.summary.episodes
         made.add_row(ProgressBar(self.total, done, width=24), Text(self.line))
@@ -86,35 +87,35 @@ class Watch:
         return made
 
     @contextmanager
-    def shown(self) -> Iterator[Watch]:
-        """Show it while the run lasts."""
+    def show(self) -> Iterator[RunProgress]:
+        """Show the progress on a terminal while the run lasts."""
         if not err.is_terminal:
             yield self
             return
-        with Live(self._shown(), console=err, refresh_per_second=8, transient=True) as self._live:
+        with Live(self._grid(), console=err, refresh_per_second=8, transient=True) as self._live:
             yield self
         self._live = None
 
 
 @dataclass
-class Count:
-    """Counts what is done: a live line on a terminal, a plain one every ten seconds elsewhere."""
+class Counter:
+    """Counts finished items: a live line on a terminal, a plain one every ten seconds elsewhere."""
 
     what: str
     total: int = 0
-    """How many there will be; 0 where nobody knows."""
+    """How many items there will be; 0 if unknown."""
     done: int = 0
 
     def __post_init__(self) -> None:
         self._began = self._last = time.monotonic()
         self._status: Status | None = None
-        self._patience = 1.0 if err.is_terminal else EVERY_SECONDS  # what is done at once needs no line
+        self._patience = 1.0 if err.is_terminal else EVERY_SECONDS  # short work shows no line
 
     def add(self) -> None:
-        """One more is done."""
+        """Count one more item."""
         self.done += 1
         if self.done % 64:
-            return  # to look at the clock costs more than to count
+            return  # reading the clock costs more than counting
         now = time.monotonic()
         if now - self._last < (self._patience if self._status is None else 0.1):
             return
@@ -129,15 +130,15 @@ class Count:
 
     @property
     def line(self) -> str:
-        """What is done and what is left, in words."""
+        """The count in one line, with pace and time left."""
         rate = self.done / max(time.monotonic() - self._began, 1e-9)
         left = f", {_time((self.total - self.done) / rate)} left" if self.done < self.total else ""
         of = f" of {self.total:,}" if self.total else ""
         return f"{self.done:,}{of} {self.what}; {rate:,.0f}/s{left}"
 
     @contextmanager
-    def shown(self) -> Iterator[Count]:
-        """Show it while the work lasts."""
+    def show(self) -> Iterator[Counter]:
+        """Show the count while the work lasts."""
         try:
             yield self
         finally:
@@ -146,7 +147,7 @@ class Count:
 
 
 def count_lines(path: Path) -> int:
-    """The lines of a file; 0 for standard input, and where it cannot be read."""
+    """The number of lines in a file; 0 for standard input, and for a file that cannot be read."""
     if not path.is_file():
         return 0
     try:
@@ -157,15 +158,15 @@ def count_lines(path: Path) -> int:
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """Say on a terminal what takes a while."""
+def show_status(what: str) -> Iterator[None]:
+    """Show on a terminal what the command is busy with."""
     with err.status(what) if err.is_terminal else nullcontext():
         yield
 
 
 @contextmanager
-def fetching() -> Iterator[Callable[[str, int, int | None], None]]:
-    """Show what is fetched: give what it is, the bytes that are here, and all that there will be."""
+def show_downloads() -> Iterator[Callable[[str, int, int | None], None]]:
+    """Show downloads. Call the function with a name, the bytes received, and the total if known."""
     if not err.is_terminal:
         said: set[str] = set()
 
@@ -178,12 +179,12 @@ def fetching() -> Iterator[Callable[[str, int, int | None], None]]:
         return
     columns = ("{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True) as progress:
-        shown: dict[str, TaskID] = {}
+        bars: dict[str, TaskID] = {}
 
         def show(what: str, done: int, total: int | None) -> None:
-            if what not in shown:
-                shown[what] = progress.add_task(f"fetching {what}", total=total)
-            progress.update(shown[what], completed=done, total=total)
+            if what not in bars:
+                bars[what] = progress.add_task(f"fetching {what}", total=total)
+            progress.update(bars[what], completed=done, total=total)
 
         yield show
 

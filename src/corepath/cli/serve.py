@@ -1,15 +1,15 @@
-"""The command that offers a task's world to MCP clients: serve."""
+"""The command that serves a task's world to MCP clients: serve."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from corepath.cli.options import MISSING_EXTRA, find_sources
-from corepath.cli.printing import say, tell_damage, wrong_use
+from corepath.cli.options import MISSING_EXTRA, SeedOption, find_sources
+from corepath.cli.printing import print_damage, say, usage_error
 from corepath.errors import install
 from corepath.files.lookup import Source
 from corepath.runs.folder import SET_ASIDE, new_folder
@@ -20,56 +20,65 @@ _HOST, _PORT, _IDLE = "127.0.0.1", 8765, 600.0
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Give the command line the commands of this file."""
+    """Add the commands of this file."""
     app.command("serve")(serve_command)
 
 
 def serve_command(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="A task: world/task, FILE.yaml::id, FILE.py::task.")],
-    http: Annotated[bool, typer.Option("--http", help="Serve over HTTP, an episode a name; else over stdio.")] = False,
-    host: Annotated[str | None, typer.Option(help=f"The address to listen on; {_HOST} unless given.")] = None,
+    task: Annotated[str, typer.Argument(metavar="TASK", help="Task: world/task, FILE.yaml::id, or FILE.py::task.")],
+    http: Annotated[bool, typer.Option("--http", help="Serve over HTTP instead of stdio.")] = False,
+    host: Annotated[str | None, typer.Option(help=f"Address to listen on. Default: {_HOST}.")] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help=f"The port; {_PORT} unless given, 0 takes a free one.")
+        int | None, typer.Option(min=0, max=65535, help=f"Port to listen on; 0 takes a free one. Default: {_PORT}.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The run's folder; runs/serve-DATE-TIME unless given.")] = None,
-    seed: Annotated[int, typer.Option(help="0 is the canonical task, any other number a variant of it.")] = 0,
-    agent: Annotated[str | None, typer.Option(help="Who plays; what the client calls itself unless given.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to record to. Default: runs/serve-DATE-TIME.")] = None,
+    seed: SeedOption = 0,
+    agent: Annotated[str | None, typer.Option(help="Name of the agent. Default: the client's name.")] = None,
     idle: Annotated[
-        float | None, typer.Option(min=0.1, help=f"Seconds without a request that end an episode; {_IDLE:g}.")
+        float | None, typer.Option(min=0.1, help=f"Seconds without a request that end an episode. Default: {_IDLE:g}.")
     ] = None,
 ) -> None:
-    """Offer a task's world to MCP clients; every episode is recorded and scored."""
-    if not http and any(given is not None for given in (host, port, idle)):
-        wrong_use("--host, --port and --idle are for serving over HTTP; add --http")
-    source = _source(task, seed)
-    try:
-        from corepath.runs import transport  # noqa: PLC0415  # needs the extra
-    except ImportError as error:
-        say(f"corepath: serving needs more packages ({error}): {install('mcp')}")
-        raise typer.Exit(MISSING_EXTRA) from None
-    listener = None
-    if http:
-        host, port = host or _HOST, _PORT if port is None else port
-        try:
-            listener = transport.listen(host, port)
-        except OSError as error:
-            wrong_use(f"cannot listen on {host}, port {port}: {error.strerror}; --port 0 takes a free one")
+    """Serve a task's world to MCP clients; every episode is recorded and scored."""
+    if not http and any(value is not None for value in (host, port, idle)):
+        usage_error("--host, --port and --idle are for serving over HTTP; add --http")
+    source = _find_source(task, seed)
+    transport = _import_transport()
+    host = host or _HOST
+    listener = _listen(transport, host, _PORT if port is None else port) if http else None
     folder = open_folder(out or new_folder("serve-"), source, seed)
     with folder.writing():
-        folder.set_aside(tell_damage(folder.lines(), f"set aside in {folder.path / SET_ASIDE}"))
+        folder.set_aside(print_damage(folder.lines(), f"set aside in {folder.path / SET_ASIDE}"))
         tell = (lambda text: typer.echo(visible(text))) if http else say
         served = ServedTask(source.make(seed), folder, tell, seed, agent, _IDLE if idle is None else idle)
         say(f"episodes are kept in {folder.path}")
         if listener is not None:
-            transport.serve_http(served, str(host), listener)
+            transport.serve_http(served, host, listener)
             return
         if sys.stdin.isatty():
             say("waiting for an MCP client on standard input; --http serves over HTTP")
         transport.serve_stdio(served)
 
 
-def _source(named: str, seed: int) -> Source:
-    """The one task that a user named."""
+def _import_transport() -> Any:
+    """The module that serves over HTTP and stdio; exit 3 if its packages are not installed."""
+    try:
+        from corepath.runs import transport  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        say(f"corepath: serving needs more packages ({error}): {install('mcp')}")
+        raise typer.Exit(MISSING_EXTRA) from None
+    return transport
+
+
+def _listen(transport: Any, host: str, port: int) -> Any:
+    """A listening socket; exit 2 if the port is taken."""
+    try:
+        return transport.listen(host, port)
+    except OSError as error:
+        usage_error(f"cannot listen on {host}, port {port}: {error.strerror}; --port 0 takes a free one")
+
+
+def _find_source(named: str, seed: int) -> Source:
+    """The task that the user named; exit 2 if the name is of several tasks."""
     found = find_sources([named], playable=True)
     if len(found) != 1:
         place = found[0].where.rstrip("/")
@@ -78,7 +87,7 @@ def _source(named: str, seed: int) -> Source:
             if found[0].where.endswith((".py", ".yaml", ".yml", ".json", "/"))
             else found[0].id
         )
-        wrong_use(f"{named} has {len(found)} tasks; give one of them, such as {one}")
+        usage_error(f"{named} has {len(found)} tasks; give one of them, such as {one}")
     if found[0].in_file and seed:
-        wrong_use(f"{named} is of a task file; only the tasks of worlds have variants by --seed")
+        usage_error(f"{named} is of a task file; only the tasks of worlds have variants by --seed")
     return found[0]

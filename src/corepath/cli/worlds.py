@@ -14,7 +14,7 @@ import typer
 
 from corepath.authoring.templates import TASK_STARTER, WORLD_STARTER
 from corepath.cli.options import JsonOption, TaskArguments, find_sources
-from corepath.cli.printing import out, print_table, safe, say, table, wrong_use
+from corepath.cli.printing import out, print_table, safe, say, table, usage_error
 from corepath.drawing.export import count_text, span
 from corepath.errors import CorepathError, count
 from corepath.files.lookup import Source
@@ -25,14 +25,14 @@ from corepath.world.discovery import installed_worlds, world
 
 
 class Kind(StrEnum):
-    """What `new` writes."""
+    """The files that `new` writes."""
 
     WORLD = "world"
     TASK = "task"
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Give the command line the commands of this file."""
+    """Add the commands of this file."""
     app.command("verify")(verify_command)
     app.command("worlds")(worlds_command)
     app.command("new")(new_command)
@@ -41,15 +41,19 @@ def add_commands(app: typer.Typer) -> None:
 def verify_command(
     targets: TaskArguments = None,
     as_json: JsonOption = False,
-    mutants: Annotated[bool, typer.Option("--mutants", help="Test the evaluator on faulty and valid paths.")] = False,
-    seeds: Annotated[int, typer.Option(min=1, help="Variants of each task that are executed.")] = 5,
-    nodes: Annotated[int, typer.Option(min=0, help="Pairs that are searched for unknown ways to the goal.")] = 10_000,
-    thorough: Annotated[
-        bool, typer.Option("--thorough", help="Search every variant, not the canonical one only.")
+    mutants: Annotated[
+        bool, typer.Option("--mutants", help="Test the scores on mutated golden paths instead.")
     ] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; as many as there are cores unless given.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Variants of each task to execute.")] = 5,
+    nodes: Annotated[
+        int, typer.Option(min=0, help="How many pairs of states to search for other ways to the goal.")
+    ] = 10_000,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Search every variant, not only the canonical task.")
+    ] = False,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Number of processes. Default: one per core.")] = None,
 ) -> None:
-    """Prove tasks against their worlds: execute every golden path, every decoy, and search for what was forgotten."""
+    """Verify tasks in their worlds: execute golden paths and decoys, and search for other ways to the goal."""
     work = [_Job(source, seeds, nodes, mutants, thorough) for source in find_sources(targets, playable=True)]
     workers = min(jobs or os.cpu_count() or 1, len(work))
     try:
@@ -58,7 +62,7 @@ def verify_command(
         else:
             with ProcessPoolExecutor(workers) as pool:
                 found = list(pool.map(_work, work))
-    except CorepathError as error:  # a task that cannot be made has no mutants
+    except CorepathError as error:  # a task that cannot be built
         say(str(error))
         raise typer.Exit(1) from None
     if mutants:
@@ -71,11 +75,11 @@ def verify_command(
 
 def worlds_command(
     named: Annotated[
-        str | None, typer.Argument(metavar="[WORLD]", help="Show the rules, the tools and the tasks of this one.")
+        str | None, typer.Argument(metavar="WORLD", help="World whose rules, tools and tasks to show.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the installed worlds; or show one: what an agent is told in it, and its tasks."""
+    """List the installed worlds, or show one: its rules, tools and tasks."""
     if named is not None:
         _show_world(find_sources([named], playable=True), as_json=as_json)
         return
@@ -96,7 +100,7 @@ def worlds_command(
 
 
 def _show_world(sources: list[Source], *, as_json: bool) -> None:
-    """What an agent is told in the worlds of these tasks."""
+    """Print the rules, tools and tasks of the worlds of these tasks."""
     for found in {id(one): one for one in (source.world() for source in sources)}.values():
         tools = [tool.schema | {"writes": tool.writes} for tool in found.tools.values()]
         if as_json:
@@ -113,7 +117,7 @@ def _show_world(sources: list[Source], *, as_json: bool) -> None:
 
 
 def _parameters(schema: dict[str, Any]) -> str:
-    """The parameters of a tool as they are written in a call, each with its type."""
+    """The parameters of a tool with their types, as in a signature."""
     shown = []
     for name, of in schema["parameters"]["properties"].items():
         kind = " | ".join(map(json.dumps, of["enum"])) if "enum" in of else of.get("type")
@@ -124,25 +128,24 @@ def _parameters(schema: dict[str, Any]) -> str:
 
 
 def new_command(
-    kind: Annotated[Kind, typer.Argument(help="world or task.")],
-    name: Annotated[str, typer.Argument(help="Its name: letters, digits and _.")],
+    kind: Annotated[Kind, typer.Argument(help="What to write.")],
+    name: Annotated[str, typer.Argument(help="Name of the world or task: letters, digits and _.")],
 ) -> None:
-    """Write a file to start from, here: a world in Python or a task in YAML."""
+    """Write a starter file into this folder: a world in Python or a task in YAML."""
     if not name.isidentifier() or iskeyword(name):
-        wrong_use(f"'{name}' is no name: use letters, digits and _, and begin with a letter")
+        usage_error(f"'{name}' is no name: use letters, digits and _, and begin with a letter")
     path = Path(f"{name}.py" if kind is Kind.WORLD else f"{name}.yaml")
     if path.exists():
-        wrong_use(f"{path} is already there; nothing was written")
+        usage_error(f"{path} is already there; nothing was written")
     path.write_text((WORLD_STARTER if kind is Kind.WORLD else TASK_STARTER).replace("NAME", name))
-    then = f"corepath verify {path}"
-    typer.echo(f"wrote {path}; now run: {then}")
+    typer.echo(f"wrote {path}; now run: corepath verify {path}")
 
 
-# What is verified
+# Verifying
 
 
 class _Job(NamedTuple):
-    """One task to be verified, and how."""
+    """A task to verify, and how."""
 
     source: Source
     seeds: int
@@ -152,7 +155,7 @@ class _Job(NamedTuple):
 
 
 def _work(job: _Job) -> Any:
-    """Verify one task; runs in a process of its own, so it finds the world itself."""
+    """Verify one task. It runs in another process, so it looks up the world itself."""
     source, world = job.source, job.source.world()
     if job.mutants:
         return mutate(source.make(), world)
@@ -161,48 +164,47 @@ def _work(job: _Job) -> Any:
     return verify_seeds(world, source.name, job.seeds, job.nodes, thorough=job.thorough)
 
 
-# How it is told
+# Printing
 
 
 def _print_verdicts(found: list[Verdict], *, as_json: bool) -> bool:
+    """Print what was verified. Returns whether all tasks are proven."""
     if as_json:
         for verdict in found:
             typer.echo(json.dumps(verdict.to_dict()))
     else:
-        made = table(
-            "task", "golden paths", "lengths", "pairs", "searched", "depth", "decoys", "fool both", "aliases", "proven"
-        )
-        for one in found:
-            fooled = str(list(one.decoys.values()).count("both"))
-            depth = "all" if one.exhausted else "–" if one.depth is None else str(one.depth)
-            paths = count_text(one.golden_paths)
-            lengths = span(list(one.lengths)) if one.lengths else "–"
-            proven = "yes" if one.ok else "no"
-            made.add_row(safe(one.task), paths, lengths, f"{one.pairs:,}", f"{one.nodes:,}", depth,
-                         str(len(one.decoys)), fooled, str(len(one.says)), proven)  # fmt: skip
-        print_table(made)
-        for one in found:
-            for failure in one.failures:
-                say(f"{one.task}: {failure}")
-        failed = sum(not one.ok for one in found)
-        out.print(f"{count(len(found), 'task')}, {failed} with failures")
+        _print_verdict_table(found)
     return all(one.ok for one in found)
 
 
+def _print_verdict_table(found: list[Verdict]) -> None:
+    made = table(
+        "task", "golden paths", "lengths", "pairs", "searched", "depth", "decoys", "fool both", "aliases", "proven"
+    )
+    for one in found:
+        fooled = str(list(one.decoys.values()).count("both"))
+        depth = "all" if one.exhausted else "–" if one.depth is None else str(one.depth)
+        lengths = span(list(one.lengths)) if one.lengths else "–"
+        made.add_row(safe(one.task), count_text(one.golden_paths), lengths, f"{one.pairs:,}", f"{one.nodes:,}", depth,
+                     str(len(one.decoys)), fooled, str(len(one.says)), "yes" if one.ok else "no")  # fmt: skip
+    print_table(made)
+    for one in found:
+        for failure in one.failures:
+            say(f"{one.task}: {failure}")
+    failed = sum(not one.ok for one in found)
+    out.print(f"{count(len(found), 'task')}, {failed} with failures")
+
+
 def _print_mutants(tallies: list[Tally], *, as_json: bool) -> bool:
+    """Print the mutants that were killed. Returns whether all were, and no valid path was punished."""
     made = table("mode", "metrics", "mutants", "killed", "BFCL state", "BFCL response", "valid", "punished")
     for one in tallies:
         if as_json:
             typer.echo(json.dumps(vars(one)))
             continue
         numbers = (
-            one.mutants,
-            one.killed,
-            one.state_killed,
-            one.response_killed,
-            one.valid_variants,
-            one.valid_punished,
-        )
+            one.mutants, one.killed, one.state_killed, one.response_killed, one.valid_variants, one.valid_punished,
+        )  # fmt: skip
         made.add_row(one.mode, ", ".join(one.metrics), *map(str, numbers))
     if not as_json:
         print_table(made)

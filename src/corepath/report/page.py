@@ -18,7 +18,7 @@ from corepath.errors import Problem, count
 from corepath.report.figures import Scatter, core_versus_bfcl, heat_map, pareto_view
 from corepath.report.page_data import page_data
 from corepath.report.results import Results
-from corepath.report.summary_table import MORE_COLUMNS, Means, left_out
+from corepath.report.summary_table import MORE_COLUMNS, Means, note_exclusions
 from corepath.report.table import Table
 from corepath.report.tables import agents_table, faults_table, harms_table, worlds_table
 from corepath.values import visible
@@ -96,7 +96,7 @@ def _sentences(results: Results) -> Iterator[str]:
     if results.results and outside == len(results.results):
         yield "All of them failed outside the agents, so there are no means."
     else:
-        yield from (f"{note}." for note in left_out(results.by_agent.values()))
+        yield from (f"{note}." for note in note_exclusions(results.by_agent.values()))
     if missing := len({result.task_name for result in results.results if result.task is None}):
         yield f"Only what was recorded is shown for {count(missing, 'task')}: the task is not available."
     yield from (f"{_text(note)}." for note in results.notes)

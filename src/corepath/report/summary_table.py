@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from corepath.episode import EXCLUSIONS
 from corepath.errors import count
 from corepath.report.table import Column, Estimate, Table
 from corepath.scoring.summary import Summary
@@ -39,12 +40,6 @@ MORE_COLUMNS: Final = (
 )
 """The columns of the paper's tables, and our own."""
 _COUNTS: Final = ("episodes", "outside", "unplanted", "harmful")
-_LEFT_OUT: Final = {
-    "outside": "failed outside the agent",
-    "unplanted": "the fault could not be planted",
-    "unasked": "nothing was asked of the agent",
-}
-"""Why the means leave episodes out, by the field of `Summary` that counts them."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +94,8 @@ def _cell(one: Summary, key: str, means: Means) -> float | Estimate | None:
 
 def _notes(rows: Sequence[Summary], means: Means) -> Iterator[str]:
     """The notes below a table: how the means are computed, and what they leave out."""
-    if undefined := sum(one.undefined for one in rows):
-        counted = sum(one.counted for one in rows)
-        rule = "counted as 0" if rows[0].undefined_efficiency == "zero" else "left out"
-        yield f"efficiency undefined in {undefined:,} of {count(counted, 'episode')} ({rule} in the mean)"
-    yield from left_out(rows)
+    yield from note_undefined(rows)
+    yield from note_exclusions(rows)
     if means.weights is not None:
         weights = ", ".join(f"{name} {weight:g}" for name, weight in means.weights.items())
         yield f"weighted: a mean with the weights {weights}"
@@ -111,9 +103,17 @@ def _notes(rows: Sequence[Summary], means: Means) -> Iterator[str]:
         yield "in brackets: 95 % bootstrap intervals that draw tasks anew, from a fixed seed"
 
 
-def left_out(rows: Iterable[Summary]) -> Iterator[str]:
+def note_undefined(rows: Sequence[Summary]) -> Iterator[str]:
+    """A note on episodes without a defined efficiency, if there are any."""
+    if undefined := sum(one.undefined for one in rows):
+        counted = sum(one.counted for one in rows)
+        rule = "counted as 0" if rows[0].undefined_efficiency == "zero" else "left out"
+        yield f"efficiency undefined in {undefined:,} of {count(counted, 'episode')} ({rule} in the mean)"
+
+
+def note_exclusions(rows: Iterable[Summary]) -> Iterator[str]:
     """How many episodes the means leave out, and why: one note per reason."""
     summaries = list(rows)
-    for name, reason in _LEFT_OUT.items():
+    for name, reason in EXCLUSIONS.items():
         if episodes := sum(getattr(one, name) for one in summaries):
             yield f"{count(episodes, 'episode')} left out of the means: {reason}"

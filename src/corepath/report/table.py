@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 LONGEST_NAME: Final = 120
 """Longer names are shortened; CSV, JSON and data frames have them in full."""
+NARROWEST_NAME: Final = 9
+"""The first column is never narrower than this, however narrow the terminal."""
 
 
 @dataclass(frozen=True)
@@ -86,14 +89,23 @@ class Table:
             [column.cell(value) for column, value in zip(self.columns, row, strict=True)] for row in self.rows
         ]  # fmt: skip
 
-    def text(self) -> str:
-        """As plain text for a terminal."""
+    def text(self, width: int | None = None) -> str:
+        """As plain text for a terminal; names in the first column wrap if the table is wider than `width`."""
         titles = [column.title.split("\n") for column in self.columns]
         high = max(map(len, titles))
         heads = [list(line) for line in zip(*([""] * (high - len(title)) + title for title in titles), strict=True)]
         lines = [*heads, *self.cells]
         widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join([self.title, *(self._line(line, widths) for line in lines), *self.notes])
+        if width is not None:
+            too_wide = max(0, sum(widths) + len(widths) - 1 - width)
+            widths[0] = max(min(widths[0], NARROWEST_NAME), widths[0] - too_wide)
+        title = [self.title] if self.title else []
+        return "\n".join([*title, *(text for line in lines for text in self._wrap(line, widths)), *self.notes])
+
+    def _wrap(self, cells: Sequence[str], widths: Sequence[int]) -> list[str]:
+        """Lines of a row: a long name takes several, all other cells are in the first."""
+        name, *rest = [cells[0]] if cell_len(cells[0]) <= widths[0] else _fold(cells[0], widths[0])
+        return [self._line([name, *cells[1:]], widths), *rest]
 
     def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
         padded = []
@@ -178,6 +190,12 @@ class Table:
 
 def _lines(text: str) -> str:
     return "\n".join(map(visible, text.split("\n")))
+
+
+def _fold(text: str, width: int) -> list[str]:
+    """Text in lines of at most `width` characters; words break only if they are longer."""
+    lines = wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+    return [line[start : start + width] for line in lines for start in range(0, max(len(line), 1), width)]
 
 
 def _spread(value: Any, is_wide: bool) -> list[Any]:  # noqa: FBT001

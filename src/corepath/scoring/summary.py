@@ -46,6 +46,8 @@ class Summary:
 
     name: str
     undefined_efficiency: str = "zero"
+    scores: tuple[str, ...] = MEANS
+    """The scores to average."""
     episodes: int = 0
     outside: int = 0
     unplanted: int = 0
@@ -67,8 +69,8 @@ class Summary:
         self.harmful += scores["harm_count"]
         self.harms.update((harm["kind"], harm["effected"]) for harm in scores["harms"])
         self.undefined += scores["efficiency"] is None
-        own = self._by_task.setdefault(variant_of(episode), {name: [] for name in MEANS})
-        for name in MEANS:
+        own = self._by_task.setdefault(variant_of(episode), {name: [] for name in self.scores})
+        for name in self.scores:
             value = _value(scores, name)
             if value is None and name == "efficiency" and self.undefined_efficiency == "zero":
                 value = 0.0

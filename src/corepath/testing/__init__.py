@@ -1,1 +1,1 @@
-"""Path assertions in tests, and the pytest plugin."""
+"""Path assertions for tests, and the pytest plugin."""

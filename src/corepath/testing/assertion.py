@@ -1,4 +1,4 @@
-"""Asserting that a path is right, in a test or anywhere else.
+"""Assert that a path is right, in a test or anywhere else.
 
 assert_path("farm/threshold", calls)
 assert_path(task, calls, min_pc=0.9, max_harm=1)
@@ -6,7 +6,7 @@ assert_path(task, calls, min_pc=0.9, max_harm=1)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final, TypedDict, Unpack
@@ -21,13 +21,13 @@ from corepath.scoring.score import Score, score
 from corepath.task import Task
 
 MOST_LINES: Final = 100
-"""Lines of an explanation that a failure prints."""
+"""A failure prints at most this many lines of explanation."""
 
 _ROUNDING: Final = 1e-12
 
 
 class Limits(TypedDict, total=False):
-    """What a path must keep; what is not named here is asked for as `assert_path` says."""
+    """The limits of `assert_path`; its docstring has the defaults."""
 
     min_pc: float
     min_pc_ktc: float
@@ -37,10 +37,10 @@ class Limits(TypedDict, total=False):
     min_directness: float
     min_pc_hlr: float
     max_harm: int
-    """How many calls may be harmful; 0 unless this or a lower `min_pc` is given."""
+    """How many calls may be harmful: 0 by default, any number if `min_pc` is below 1."""
     max_calls: int
     accepted: bool
-    """Whether the task must be completed; it must unless this is False, or a lower `min_pc` is given."""
+    """Whether the task must be completed: True by default, False if `min_pc` is below 1."""
     state_match: bool
     response_match: bool
     answer_match: bool
@@ -52,49 +52,48 @@ def assert_path(
     scoring: Scoring | None = None,
     **limits: Unpack[Limits],
 ) -> Score:
-    """Raise `AssertionError` with the explanation unless the path is perfect: accepted, no harm, and PC 1. Its score.
+    """Score a path, and raise `AssertionError` with an explanation unless it is perfect: accepted, no harm, and PC 1.
 
-    `max_harm=1` allows a harmful call, and `accepted=False` a path that stops early; as neither can have PC 1, that is
-    then asked for only with `min_pc`. A `min_pc` below 1 allows both, as far as it goes. Every other limit is asked for
-    besides. An undefined score is below any limit. An episode that was played is scored as it was then, all others the
-    paper's way, unless `scoring` says how.
+    `max_harm=1` allows one harmful call, `accepted=False` a path that stops early; neither can have PC 1, so both drop
+    that limit. A `min_pc` below 1 allows harm and early stops as far as PC does. All other limits are checked in
+    addition. An undefined score is below any limit. An episode that was played with `corepath.episode` is scored with
+    its own scoring, anything else with the paper's, unless `scoring` is given.
     """
     __tracebackhide__ = True
-    wanted = _checked(dict(limits))
-    meant, episode, found = judged(task, calls, scoring)
-    tell(meant, episode, found)
-    broken = _broken(found, wanted)
+    _check_limits(limits)
+    found_task, episode, found = judge(task, calls, scoring)
+    tell(found_task, episode, found)
+    broken = _find_broken(found, dict(limits))
     if broken:
-        told = episode if isinstance(calls, (Episode, Loop)) else episode.calls  # of calls alone no answer is known
-        raise AssertionError(_failure(meant, told, found, broken))
+        path = episode if isinstance(calls, (Episode, Loop)) else episode.calls  # plain calls have no final answer
+        raise AssertionError(_describe_failure(found_task, path, found, broken))
     return found
 
 
-def judged(
+def judge(
     task: Task | str | Path, calls: Episode | Loop | Iterable[Call | str], scoring: Scoring | None = None
 ) -> tuple[Task, Episode, Score]:
-    """The task and the episode that are meant, and the score."""
-    meant = _task(task, calls)
-    episode = _episode(meant, calls)
-    return meant, episode, score(meant, episode, scoring or (calls.scoring if isinstance(calls, Loop) else PAPER))
+    """Score a path. Returns the task, the episode and the score."""
+    found = _find_task(task, calls)
+    episode = _make_episode(found, calls)
+    return found, episode, score(found, episode, scoring or (calls.scoring if isinstance(calls, Loop) else PAPER))
 
 
-def _task(task: Task | str | Path, calls: Episode | Loop | Iterable[Call | str]) -> Task:
-    """The task that is meant, in the variant that an episode is of."""
+def _find_task(task: Task | str | Path, calls: Episode | Loop | Iterable[Call | str]) -> Task:
+    """Find the task by name, in the variant that the episode was played on."""
     if isinstance(calls, Loop) and task in (calls.task.id, calls.task):
         return calls.task
     if not isinstance(calls, (Episode, Loop)):
         return task_of(task)
     episode = calls.episode if isinstance(calls, Loop) else calls
-    seed = episode.seed or 0
-    meant = task_of(task, seed)
-    if episode.task and meant.id and episode.task != meant.id:
-        raise ValueError(f"the episode is of task '{episode.task[:120]}', not of '{meant.id}'")
-    return meant
+    found = task_of(task, episode.seed or 0)
+    if episode.task and found.id and episode.task != found.id:
+        raise ValueError(f"the episode is of task '{episode.task[:120]}', not of '{found.id}'")
+    return found
 
 
-def _episode(task: Task, calls: Episode | Loop | Iterable[Call | str]) -> Episode:
-    """The episode that is meant: itself, that of a loop, or one of these calls."""
+def _make_episode(task: Task, calls: Episode | Loop | Iterable[Call | str]) -> Episode:
+    """The episode of a recorder, the episode itself, or a new one from calls."""
     if isinstance(calls, Loop):
         return calls.episode
     if isinstance(calls, Episode):
@@ -108,47 +107,55 @@ def _episode(task: Task, calls: Episode | Loop | Iterable[Call | str]) -> Episod
     return Episode(task.id, made)
 
 
-def _broken(found: Score, wanted: dict[str, Any]) -> list[str]:
-    """Each limit that a score does not keep, in words."""
-    relaxed = wanted.get("max_harm", 0) > 0 or not wanted.get("accepted", True)
-    perfect = {"accepted": True, "max_harm": 0} if wanted.get("min_pc", 1) == 1 else {}
-    full = {**perfect, **({} if relaxed else {"min_pc": 1.0}), **wanted}
-    broken: list[str] = []
-    for name, limit in full.items():
-        what = name.removeprefix("min_").removeprefix("max_")
-        if name == "accepted":
-            if limit and not found.accepted:
-                broken.append(f"the task is not completed (missing steps: {found.missing_steps})")
-        elif name in ("max_harm", "max_calls"):
-            value = found.harm_count if name == "max_harm" else found.length
-            if value > limit:
-                calls = "harmful calls" if name == "max_harm" else "calls"
-                broken.append(f"{calls}: {value}, wanted at most {limit} ({name})")
-        elif name.startswith("min_"):
-            value = getattr(found, what)
-            if value is None or value < limit - _ROUNDING:
-                is_now = "undefined" if value is None else f"{value:.3f}"
-                broken.append(f"{what} is {is_now}, wanted at least {limit:g} ({name})")
-        elif getattr(found, name) is not limit:
-            value = getattr(found, name)
-            broken.append(f"{name} is {'undefined' if value is None else value}, wanted {limit}")
-    return broken
+def _find_broken(found: Score, limits: dict[str, Any]) -> list[str]:
+    """A message for each limit that a score breaks."""
+    messages = (_check_limit(found, name, limit) for name, limit in _add_defaults(limits).items())
+    return [message for message in messages if message is not None]
 
 
-def _failure(task: Task, told: Episode | tuple[Call, ...], found: Score, broken: list[str]) -> str:
-    """The cause and the steps; where the path itself is right, the limits that it breaks come first."""
-    from corepath.explanation import explain  # noqa: PLC0415  # a path that is right needs no explanation
+def _add_defaults(limits: dict[str, Any]) -> dict[str, Any]:
+    """Add the limits of a perfect path, unless the given limits relax them."""
+    relaxed = limits.get("max_harm", 0) > 0 or not limits.get("accepted", True)
+    perfect = {"accepted": True, "max_harm": 0} if limits.get("min_pc", 1) == 1 else {}
+    return {**perfect, **({} if relaxed else {"min_pc": 1.0}), **limits}
+
+
+def _check_limit(found: Score, name: str, limit: Any) -> str | None:
+    """The message for a limit that a score breaks; None if it keeps the limit."""
+    if name == "accepted":
+        missing = f"the task is not completed (missing steps: {found.missing_steps})"
+        return missing if limit and not found.accepted else None
+    if name.startswith("max_"):
+        what, number = ("harmful calls", found.harm_count) if name == "max_harm" else ("calls", found.length)
+        return f"{what}: {number}, wanted at most {limit} ({name})" if number > limit else None
+    if name.startswith("min_"):
+        return _check_minimum(found, name, limit)
+    value = getattr(found, name)
+    return None if value is limit else f"{name} is {'undefined' if value is None else value}, wanted {limit}"
+
+
+def _check_minimum(found: Score, name: str, limit: float) -> str | None:
+    key = name.removeprefix("min_")
+    value = getattr(found, key)
+    if value is not None and value >= limit - _ROUNDING:
+        return None
+    return f"{key} is {'undefined' if value is None else f'{value:.3f}'}, wanted at least {limit:g} ({name})"
+
+
+def _describe_failure(task: Task, path: Episode | tuple[Call, ...], found: Score, broken: list[str]) -> str:
+    """The explanation and the broken limits; the limits come first if the path itself is right."""
+    from corepath.explanation import explain  # noqa: PLC0415  # only a failure needs it
 
     limits = "; ".join(broken)
-    text = shortened(str(explain(task, told, scored=found)))
+    text = shorten(str(explain(task, path, scored=found)))
     name = f"{task.id}: " if task.id else ""
     if found.accepted and not found.harm_count:
         return f"{name}{limits}\n{text}"
     return f"{name}{text}\n\n{limits}"
 
 
-def shortened(text: str) -> str:
-    """Text of many lines without its middle; how much is left out is said."""
+def shorten(text: str) -> str:
+    """Cut the middle out of a long text, and say how many lines are missing."""
     lines = text.split("\n")
     if len(lines) <= MOST_LINES:
         return text
@@ -157,7 +164,8 @@ def shortened(text: str) -> str:
     return "\n".join([*lines[:first], f"  … {count(dropped, 'line')} left out …", *lines[-last:]])
 
 
-def _checked(limits: dict[str, Any]) -> dict[str, Any]:
+def _check_limits(limits: Mapping[str, Any]) -> None:
+    """Check the names and values of limits."""
     known = Limits.__annotations__
     for name, value in limits.items():
         if name not in known:
@@ -170,7 +178,6 @@ def _checked(limits: dict[str, Any]) -> dict[str, Any]:
             ok, wanted = isinstance(value, bool), "True or False"
         if not ok:
             raise ValueError(f"assert_path: {name} must be {wanted}, not {value!r}")
-    return limits
 
 
 def _is_number(value: Any) -> bool:

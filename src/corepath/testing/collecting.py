@@ -1,6 +1,6 @@
-"""Episodes of tests on their way into a report: written down as they end, also by several processes, and put together.
+"""Collects the episodes of tests, from one or several processes, and writes the report.
 
-Each process writes to a file of its own, so that what a killed one has seen is not lost.
+Each process appends to its own file, so that nothing is lost if it is killed.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, field, replace
-from functools import partial
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,12 +33,12 @@ _PIECES: Final = ".episodes-*.jsonl"
 _NO_NAME: Final = "agent"
 
 Found = tuple[Task | None, str | None]
-"""A task, or why there is none."""
+"""A task, or why it cannot be found."""
 
 
 @dataclass
 class Collected:
-    """The episodes that tests end with; `worker` is the name of a process that only collects."""
+    """The episodes of a test session. `worker` is the name of a process that only collects, and writes no report."""
 
     folder: Path
     worker: str | None
@@ -51,11 +50,11 @@ class Collected:
 
     def __post_init__(self) -> None:
         if self.worker is None:
-            for piece in self.folder.glob(_PIECES):  # of tests that were killed
+            for piece in self.folder.glob(_PIECES):  # left by a session that was killed
                 piece.unlink()
 
     def add(self, test: str, task: Task, episode: Episode, found: Score) -> None:
-        """Write down an episode of a test, scored the paper's way."""
+        """Record an episode of a test, with the paper's scores."""
         text = as_json(task)
         self._tasks[text] = (task, None)
         scored = found if found.scoring == PAPER else score(task, episode)
@@ -77,7 +76,7 @@ class Collected:
             piece.write(json.dumps(line) + "\n")
 
     def finish(self) -> None:
-        """Put together what all processes wrote, and write the report."""
+        """Merge the episodes of all processes, and write the report."""
         if self.worker is not None:
             return
         pieces = sorted(self.folder.glob(_PIECES))
@@ -94,7 +93,7 @@ class Collected:
         self.summary = f"report of {count(len(self._episodes), 'episode')}: {page}{lost}"
 
     def _read(self, piece: Path) -> None:
-        """The lines of one process; the last one may be cut short where it was killed."""
+        """Read the file of one process; its last line is incomplete if the process was killed."""
         for line in piece.read_text(encoding="utf-8").splitlines(keepends=True):
             if not line.endswith("\n"):
                 self._problems.append(Problem(piece.name, 1, 1, "the last episode of a process that was killed"))
@@ -112,30 +111,26 @@ class Collected:
 
     def _result(self, text: str, episode: Episode) -> Result:
         if text not in self._tasks:
-            self._tasks[text] = _task(text, episode)
-        task = self._tasks[text][0]
-        if task is not None and task.simulator is None:  # the automaton of a task whose world another process had
+            self._tasks[text] = _restore_task(text, episode)
+        found = self._tasks[text]
+        task = found[0]
+        if task is not None and task.simulator is None:  # restored without its world, so with another fingerprint
             episode = replace(episode, fingerprint=None)
-        return Result(episode, partial(_found, self._tasks[text]))
+        return Result(episode, lambda _: found)
 
 
-def _found(found: Found, _: str) -> Found:
-    return found
-
-
-def _task(text: str, episode: Episode) -> Found:
-    """A task that another process had: that of an installed world where it is the same, else its automaton."""
-    seed = episode.seed or 0
+def _restore_task(text: str, episode: Episode) -> Found:
+    """The task of another process: an installed world's if it is the same, else one made from its automaton."""
     try:
-        known = world_task(episode.task, seed)
+        known = world_task(episode.task, episode.seed or 0)
     except CorepathError:
         known = None
     if known is not None and as_json(known) == text:
         return known, None
-    outright = {name: value for name, value in json.loads(text).items() if name != "world"}
+    without_world = {name: value for name, value in json.loads(text).items() if name != "world"}
     with TemporaryDirectory() as place:
         file = Path(place) / "task.json"
-        file.write_text(json.dumps({**outright, "id": episode.task}), encoding="utf-8")
+        file.write_text(json.dumps({**without_world, "id": episode.task}), encoding="utf-8")
         try:
             return load_task(file), None
         except CorepathError as error:

@@ -1,4 +1,4 @@
-"""The pytest plugin: a fixture that plays and judges, scores in junit XML, and a page of every episode.
+"""The pytest plugin: a fixture to play and judge episodes, scores in JUnit XML, and a report of all episodes.
 
 def test_my_agent(corepath):
     with corepath.episode("farm/threshold") as ep:
@@ -21,7 +21,7 @@ from corepath.notation.call import Call
 from corepath.play.recorder import Loop, episode, task_of, watched
 from corepath.scoring.score import Score
 from corepath.task import Task
-from corepath.testing.assertion import Limits, assert_path, judged, shortened
+from corepath.testing.assertion import Limits, assert_path, judge, shorten
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -30,29 +30,29 @@ if TYPE_CHECKING:
 
 Calls = Episode | Loop | Iterable[Call | str]
 
-MOST_TOLD: Final = 5
-"""Episodes of one failed test that are explained."""
+MOST_EXPLAINED: Final = 5
+"""How many episodes of a failed test are explained."""
 
 _PROPERTIES: Final = (
     "pc", "pc_ktc", "prefix_criticality", "harm_count", "harm_rate", "efficiency", "directness", "pc_hlr", "accepted",
     "missing_steps", "state_match", "response_match", "answer_match", "length",
 )  # fmt: skip
-"""The scores that junit XML has of each episode."""
+"""The scores of each episode that go into JUnit XML."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option for the report."""
+    """Add the option `--corepath-report`."""
     parser.getgroup("corepath").addoption(
         "--corepath-report",
         metavar="DIR",
-        help="Write a page that explains every episode of the tests, the tables, and the episodes to this folder.",
+        help="Folder for a report on all episodes of the tests: a page that explains them, tables, and the episodes.",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known, and the folder of the report ready."""
+    """Register the marker, and prepare the folder of the report."""
     config.addinivalue_line(
-        "markers", "corepath(task): the task of the fixture `corepath`: a Task, a world's such as 'farm/x', or a file."
+        "markers", "corepath(task): the task of the `corepath` fixture: a Task, a name such as 'farm/x', or a file."
     )
     folder = config.getoption("corepath_report")
     if folder is None:
@@ -60,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
     place = config.invocation_params.dir / folder
     if place.exists() and not place.is_dir():
         raise pytest.UsageError(f"--corepath-report: {place} is a file; name a folder")
-    config.option.corepath_report = str(place)  # so that workers find the same one, wherever they run
+    config.option.corepath_report = str(place)  # workers may run in another folder
 
     from corepath.runs.folder import MANIFEST  # noqa: PLC0415  # only a report needs these
     from corepath.testing.collecting import Collected  # noqa: PLC0415
@@ -80,13 +80,13 @@ _MARKED: Final[pytest.StashKey[Task]] = pytest.StashKey()
 
 @dataclass
 class Seen:
-    """The episodes of one test, each once, however often it was looked at."""
+    """The episodes of one test, each only once."""
 
     item: pytest.Item
     episodes: list[tuple[Task, Episode, Score]] = field(default_factory=list)
 
     def add(self, task: Task, episode: Episode, found: Score) -> None:
-        """One more episode: its scores go into junit XML, and all of it into the report."""
+        """Add an episode to JUnit XML and to the report."""
         if any(known is episode for _, known, _ in self.episodes):
             return
         self.episodes.append((task, episode, found))
@@ -98,29 +98,29 @@ class Seen:
         if collected is not None:
             collected.add(self.item.nodeid, task, episode, found)
 
-    def explained(self, but: str) -> str:
-        """Why each scores as it does, but for those of which that is said already."""
+    def explain(self, printed: str) -> str:
+        """Explain the episodes, except those that the `printed` text already explains."""
         from corepath.explanation import explain  # noqa: PLC0415  # only a failure needs it
 
         texts: list[str] = []
-        for task, one, found in self.episodes[:MOST_TOLD]:
-            told = explain(task, one, found.scoring, scored=found)
-            if told.headline not in but:
-                texts.append(f"{task.id}: {shortened(str(told))}")
-        rest = len(self.episodes) - MOST_TOLD
+        for task, one, found in self.episodes[:MOST_EXPLAINED]:
+            explanation = explain(task, one, found.scoring, scored=found)
+            if explanation.headline not in printed:
+                texts.append(f"{task.id}: {shorten(str(explanation))}")
+        rest = len(self.episodes) - MOST_EXPLAINED
         return "\n\n".join([*texts, *([f"and {count(rest, 'more episode')}"] if rest > 0 else [])])
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """See every episode that ends, and every path that is asserted, while a test runs."""
+    """Collect every episode that is played or asserted while a test runs."""
     seen = item.stash[_SEEN] = Seen(item)
     with watched(seen.add):
         return (yield)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Find the task that a marker names, also where the test does not ask for it: a typing mistake is told at once."""
+    """Find the task of the marker even if the test does not use it, so that a typo fails at once."""
     marker = item.get_closest_marker("corepath")
     if marker is None:
         return
@@ -128,7 +128,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if len(given) != 1 or marker.kwargs.keys() - {"task"}:
         pytest.fail("the marker has one argument, the task: @pytest.mark.corepath(task=...)", pytrace=False)
     try:
-        item.stash[_MARKED] = task_of(_found(item, given[0]))
+        item.stash[_MARKED] = task_of(_locate(item, given[0]))
     except CorepathError as error:
         pytest.fail(f"@pytest.mark.corepath: {error}", pytrace=False)
 
@@ -137,18 +137,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let a failed test tell what its episodes were like."""
+    """Add the explanations of its episodes to a failed test."""
     report = yield
     seen = item.stash.get(_SEEN, None)
     if report.failed and call.when == "call" and seen is not None:
-        text = seen.explained(but=str(call.excinfo.value) if call.excinfo else "")
+        text = seen.explain(printed=str(call.excinfo.value) if call.excinfo else "")
         if text:
             report.sections.append(("corepath", text))
     return report
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the report, once, where the tests were started."""
+    """Write the report, in the main process only."""
     collected = session.config.stash.get(_COLLECTED, None)
     if collected is None or session.config.option.collectonly:
         return
@@ -160,7 +160,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say where the report is."""
+    """Print where the report is."""
     collected = config.stash.get(_COLLECTED, None)
     if collected is not None and collected.summary:
         terminalreporter.write_sep("-", "corepath")
@@ -169,7 +169,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @dataclass(frozen=True)
 class Corepath:
-    """What a test has of corepath; every episode of it stands in the report. Its own task is the marker's."""
+    """The `corepath` fixture of a test: plays and judges episodes, and adds them to the report."""
 
     seen: Seen
 
@@ -178,40 +178,40 @@ class Corepath:
 
     @property
     def task(self) -> Task:
-        """The task that `@pytest.mark.corepath(task=...)` names."""
+        """The task of `@pytest.mark.corepath(task=...)`."""
         marked = self.seen.item.stash.get(_MARKED, None)
         if marked is None:
             pytest.fail("no task: name it in the call, or with @pytest.mark.corepath(task=...)", pytrace=False)
         return marked
 
     def episode(self, task: Task | str | Path | None = None, **options: Any) -> Loop:
-        """An episode for a loop of your own, as `corepath.episode`; it is of the marker's task unless one is given."""
+        """Record an episode of your own agent, like `corepath.episode`. Default: the marker's task."""
         with watched(self.seen.add):
-            return episode(self.task if task is None else _found(self.seen.item, task), **options)
+            return episode(self.task if task is None else _locate(self.seen.item, task), **options)
 
     def assert_path(self, *task_and_calls: Any, **limits: Unpack[Limits]) -> Score:
-        """As `corepath.assert_path`: of a task and calls, or of calls alone, which are of the marker's task."""
+        """Like `corepath.assert_path`, with a task and calls, or with calls alone for the marker's task."""
         __tracebackhide__ = True
-        task, calls = self._both(task_and_calls)
+        task, calls = self._task_and_calls(task_and_calls)
         with watched(self.seen.add):
             return assert_path(task, calls, **limits)
 
     def score(self, *task_and_calls: Any) -> Score:
-        """The score of calls: of a task and calls, or of calls alone, which are of the marker's task."""
-        task, made, found = judged(*self._both(task_and_calls))
+        """Score calls, given a task and calls, or calls alone for the marker's task."""
+        task, made, found = judge(*self._task_and_calls(task_and_calls))
         self.seen.add(task, made, found)
         return found
 
-    def _both(self, given: tuple[Any, ...]) -> tuple[Task | str | Path, Calls]:
+    def _task_and_calls(self, given: tuple[Any, ...]) -> tuple[Task | str | Path, Calls]:
         if not 1 <= len(given) <= 2:
             raise TypeError("give a task and calls, or calls alone where the marker names the task")
         if len(given) == 1 and isinstance(given[0], Loop):
             return given[0].task, given[0]
-        return self.task if len(given) == 1 else _found(self.seen.item, given[0]), given[-1]
+        return self.task if len(given) == 1 else _locate(self.seen.item, given[0]), given[-1]
 
 
-def _found(item: pytest.Item, task: Task | str | Path) -> Task | str | Path:
-    """What names a task: of a file, where it is, beside the test or in the root of the tests."""
+def _locate(item: pytest.Item, task: Task | str | Path) -> Task | str | Path:
+    """Complete the path of a task file that is beside the test or in the root folder of the tests."""
     if isinstance(task, Task):
         return task
     file, mark, id_ = str(task).partition("::")
@@ -223,5 +223,5 @@ def _found(item: pytest.Item, task: Task | str | Path) -> Task | str | Path:
 
 @pytest.fixture
 def corepath(request: pytest.FixtureRequest) -> Corepath:
-    """Plays and judges episodes: `corepath.episode`, `corepath.assert_path`, `corepath.score`, `corepath.task`."""
+    """Play and judge episodes: `corepath.episode`, `corepath.assert_path`, `corepath.score`, `corepath.task`."""
     return Corepath(request.node.stash[_SEEN])

@@ -1,0 +1,35 @@
+"""Live models, which need optional packages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from corepath.cli.options import MISSING_EXTRA
+from corepath.cli.printing import say, usage_error
+from corepath.cli.progress import show_downloads
+from corepath.errors import CorepathError, OptionError, install
+from corepath.runs.plan import Plan
+
+
+def check_models(plan: Plan) -> None:
+    """Check that the models of a plan can run, and download what a local one lacks; exit 3 if they cannot."""
+    with show_downloads() as show:
+        try:
+            model_runner().ready(plan.models, plan.options, show)
+        except OptionError as error:
+            usage_error(str(error))
+        except CorepathError as error:
+            say(f"corepath: {error}")
+            raise typer.Exit(MISSING_EXTRA) from None
+
+
+def model_runner() -> Any:
+    """The module that runs models; exit 3 if its packages are not installed."""
+    try:
+        from corepath.runs import models  # noqa: PLC0415
+    except ImportError as error:
+        say(f"corepath: running models needs more packages ({error}): {install('run')}")
+        raise typer.Exit(MISSING_EXTRA) from None
+    return models

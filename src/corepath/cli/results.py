@@ -1,0 +1,54 @@
+"""Reading the results of runs, for the commands that show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import typer
+
+from corepath.cli.options import find_tasks, require_episodes
+from corepath.cli.printing import fail, print_problems, say
+from corepath.cli.profile import Profile
+from corepath.cli.progress import show_status
+from corepath.errors import CorepathError, InputError, count
+from corepath.report.results import Results, load_results
+
+MOST_PRINTED: Final = 20
+"""How many problems are printed; the rest are only counted."""
+
+
+def load(places: list[Path], tasks: list[str] | None, profile: Profile | None) -> Results:
+    """Read the episodes of runs and files, and print the problems."""
+    require_episodes(places)
+    find_tasks(tasks)
+    with _explain_errors(), show_status("reading episodes"):
+        results = load_results(*places, tasks=tasks or [], scoring=profile.scoring if profile else None)
+    print_problems(results.problems[:MOST_PRINTED])
+    if len(results.problems) > MOST_PRINTED:
+        say(f"and {len(results.problems) - MOST_PRINTED:,} more")
+    return results
+
+
+@contextmanager
+def _explain_errors() -> Iterator[None]:
+    """Turn an error into a message and exit code 1."""
+    try:
+        yield
+    except InputError:
+        raise
+    except CorepathError as error:
+        fail(str(error))
+
+
+def finish(results: Results, line: str | None = None) -> None:
+    """Print the last line of a command, and notes; exit 1 if some input could not be used."""
+    if line:
+        typer.echo(line)
+    for note in results.notes:
+        say(note)
+    if results.problems:
+        say(f"{count(len(results.problems), 'bad line')} left out")
+        raise typer.Exit(1)

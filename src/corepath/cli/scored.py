@@ -1,0 +1,77 @@
+"""Episodes and their scores, one at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from heapq import nsmallest
+from pathlib import Path
+from typing import Final
+
+from corepath.cli.progress import Counter, count_lines
+from corepath.episode import NO_AGENT_ACTIONS, free_record
+from corepath.errors import CorepathError, Problem
+from corepath.files.lookup import Tasks
+from corepath.runs.entries import Entry, read_entries
+from corepath.runs.folder import EPISODES
+from corepath.scoring.options import Scoring
+from corepath.scoring.score import Score, score
+
+_RECORDED: Final = ("reward", NO_AGENT_ACTIONS)
+"""Keys of an episode's record that its line of JSON repeats."""
+
+
+@dataclass(frozen=True)
+class ScoredEpisode:
+    """An episode and its score. `number` counts from 1 over all files of the command."""
+
+    number: int
+    entry: Entry
+    score: Score
+
+    @property
+    def name(self) -> str:
+        """The task, the agent, and the epoch if it is not 0."""
+        episode = self.entry.episode
+        agent = f" {episode.agent}" if episode.agent else ""
+        epoch = f" #{episode.epoch}" if episode.epoch else ""
+        return f"{episode.task}{agent}{epoch}"
+
+    @property
+    def badness(self) -> tuple[float, int, int]:
+        """Sort key that puts the worst first: lowest PC, then most harmful calls, then file order."""
+        return self.score.pc, -self.score.harm_count, self.number
+
+    def to_json(self) -> str:
+        """The line that `corepath score --json` prints."""
+        episode = self.entry.episode
+        place = {"episode": self.number, "file": self.entry.file, "line": self.entry.line}
+        variant = {"seed": episode.seed} if episode.seed else {}
+        row = {**place, "task": episode.task, **variant, "agent": episode.agent, "epoch": episode.epoch}
+        record = free_record(episode)
+        recorded = {name: record[name] for name in _RECORDED if name in record}
+        return json.dumps({**row, **self.score.to_dict(), **recorded})
+
+
+def score_episodes(places: Iterable[Path], tasks: Tasks, scoring: Scoring | None) -> Iterator[ScoredEpisode | Problem]:
+    """Score every episode, or yield the problem with its line. Without `scoring`, each is scored as recorded."""
+    listed = list(places)
+    total = sum(count_lines(place / EPISODES if place.is_dir() else place) for place in listed)
+    number = 0
+    with Counter("episodes scored", total).show() as progress:
+        for line in (line for place in listed for line in read_entries(place, tasks)):
+            progress.add()
+            if isinstance(line, Problem):
+                yield line
+                continue
+            number += 1
+            try:
+                yield ScoredEpisode(number, line, score(line.task, line.episode, scoring or line.scoring))
+            except CorepathError as error:
+                yield line.problem(str(error))
+
+
+def pick_worst(scored: Iterable[ScoredEpisode], most: int | None) -> Iterable[ScoredEpisode]:
+    """The `most` worst episodes, the worst first; all of them, in their order, if `most` is None."""
+    return scored if most is None else nsmallest(most, scored, key=lambda one: one.badness)
