@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+REGISTRY = "corepath.importers.registry"
 GRAPH = grimp.build_graph("corepath", exclude_type_checking_imports=True)
 
 
@@ -27,8 +28,14 @@ def levels() -> list[list[str]]:
 
 def walks() -> dict[str, list[str]]:
     """The modules of each walk, by its title."""
-    found = re.findall(r"^### (.+)\n(.*?)(?=^### |\Z)", section("Four walks"), re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^### ([^\n]+)\n(.*?)(?=^### |\Z)", section("Four walks"), re.MULTILINE | re.DOTALL)
     return {title: re.findall(r"^\d+\. `([\w.]+)`", text, re.MULTILINE) for title, text in found}
+
+
+def imports(module: str) -> set[str]:
+    """The modules that a module imports; the registry loads the formats of traces by name."""
+    by_name = {one for one in GRAPH.modules if one.startswith("corepath.importers.formats.")}
+    return GRAPH.find_modules_directly_imported_by(module) | (by_name if module == REGISTRY else set())
 
 
 def test_the_page_has_every_room_on_its_level() -> None:
@@ -59,5 +66,5 @@ def test_each_module_of_a_walk_is_called_from_one_before_it(title: str) -> None:
     modules = [f"corepath.{name}" for name in walks()[title]]
     for place, module in enumerate(modules):
         assert module in GRAPH.modules, f"no module {module}"
-        imported = {one for earlier in modules[:place] for one in GRAPH.find_modules_directly_imported_by(earlier)}
+        imported = {one for earlier in modules[:place] for one in imports(earlier)}
         assert place == 0 or module in imported, f"{module} is imported by none of {modules[:place]}"
