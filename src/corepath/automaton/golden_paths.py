@@ -244,8 +244,8 @@ def minimise(
     return GoldenGraph(graph, ends), {node: last - number for node, number in class_of.items()}
 
 
-def topological_order(edges: Sequence[Edges], start: int) -> list[int]:
-    """The nodes that `start` reaches in an acyclic graph, each before its successors."""
+def topological_order(edges: Sequence[Sequence[tuple[int, int]]], start: int) -> list[int]:
+    """The nodes that `start` reaches, each before its successors; an edge that closes a cycle is ignored."""
     order: list[int] = []
     seen = {start}
     stack = [(start, iter(edges[start]))]

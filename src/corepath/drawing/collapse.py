@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from corepath.automaton.automaton import Automaton
-from corepath.automaton.golden_paths import lengths_of
+from corepath.automaton.golden_paths import lengths_of, topological_order
 from corepath.drawing.export import count_text, span
 
 LONGEST_CHAIN: Final = 12
@@ -36,7 +36,7 @@ def collapse(automaton: Automaton) -> tuple[Group, ...]:
     A single state between two unavoidable ones is kept. A long chain keeps its first and its last step.
     """
     progress = _progress(automaton)
-    order = _topological_order(progress, automaton.start)
+    order = topological_order(progress, automaton.start)
     unavoidable, owner = _unavoidable_states(progress, order, automaton.accepting)
     regions: dict[int, list[int]] = defaultdict(list)
     for state in order:
@@ -65,23 +65,6 @@ def _progress(automaton: Automaton) -> Progress:
         [(symbol, target) for symbol, target in edges.items() if target != state]
         for state, edges in enumerate(automaton.delta)
     ]
-
-
-def _topological_order(progress: Progress, start: int) -> list[int]:
-    """The states in topological order, ignoring edges that close a cycle."""
-    seen, finished = {start}, []
-    path = [(start, iter(progress[start]))]
-    while path:
-        state, rest = path[-1]
-        for _, target in rest:
-            if target not in seen:
-                seen.add(target)
-                path.append((target, iter(progress[target])))
-                break
-        else:
-            path.pop()
-            finished.append(state)
-    return finished[::-1]
 
 
 def _unavoidable_states(
