@@ -17,7 +17,7 @@ from tests.runs.bad_server import BadServer, echo_oracle
 from benchmarks.claims import Claim
 from corepath.files.lookup import Source, all_sources
 from corepath.play.built_in import BUILT_IN
-from corepath.play.mistakes import golden_runs
+from corepath.play.golden_run import golden_runs
 from corepath.runs.folder import RunFolder
 from corepath.runs.function_agents import play_function_agents
 from corepath.runs.plan import Plan

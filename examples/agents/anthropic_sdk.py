@@ -14,7 +14,7 @@ from anthropic import Anthropic
 import corepath
 
 
-def play(ep: corepath.Loop, model: str) -> None:
+def play(ep: corepath.Recorder, model: str) -> None:
     """Let the model call tools until it answers without a call."""
     client = Anthropic()
     tools: Any = ep.tools("anthropic")

@@ -16,7 +16,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 import corepath
 
 
-def play(ep: corepath.Loop, model: str) -> None:
+def play(ep: corepath.Recorder, model: str) -> None:
     """Run the graph until the model answers without a call."""
     chat = ChatOpenAI(model=model).bind_tools(ep.tools("openai"))
 

@@ -14,7 +14,7 @@ from openai import OpenAI
 import corepath
 
 
-def play(ep: corepath.Loop, model: str) -> None:
+def play(ep: corepath.Recorder, model: str) -> None:
     """Let the model call tools until it answers without a call."""
     client = OpenAI()
     messages: list[Any] = [{"role": "system", "content": ep.system}, {"role": "user", "content": ep.prompt}]

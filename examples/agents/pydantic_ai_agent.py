@@ -15,7 +15,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 import corepath
 
 
-async def play(ep: corepath.Loop, model: str) -> None:
+async def play(ep: corepath.Recorder, model: str) -> None:
     """Run the agent until the model answers without a call."""
     replies: dict[str | None, str] = {}
 

@@ -1,4 +1,4 @@
-"""corepath judges tool-using agents by their whole path, not by the final state alone.
+"""corepath scores tool-using agents on their whole path of calls, not only on the final state.
 
 >>> from corepath import Task, score, seq, tool
 >>> check, approve = tool("check"), tool("approve")
@@ -38,7 +38,7 @@ from corepath.notation.patterns import (
 )
 from corepath.notation.procedure import Procedure, any_order, choice, one_by_one, optional, repeat, seq
 from corepath.play.play import play
-from corepath.play.recorder import Loop, episode
+from corepath.play.recorder import Recorder, episode
 from corepath.play.session import Agent, Session
 from corepath.rules.policy import Policy, after, before, needed, never
 from corepath.scoring.evidence import Harm, Reference
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_LATER = {
+_LAZY = {
     "assert_path": "corepath.testing.assertion",
     "run": "corepath.evaluation",
     **dict.fromkeys(("Explanation", "Finding", "FindingKind", "Note", "explain"), "corepath.explanation"),
@@ -71,11 +71,11 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    """What reads and writes files is imported when it is first used: the packages it needs are half of the time."""
-    if name in _LATER:
+    """Import names that need slow packages on first use; they would double the import time."""
+    if name in _LAZY:
         from importlib import import_module  # noqa: PLC0415
 
-        return getattr(import_module(_LATER[name]), name)
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'corepath' has no attribute '{name}'")
 
 
@@ -103,7 +103,6 @@ __all__ = [
     "HarmKind",
     "InputError",
     "Kind",
-    "Loop",
     "Matcher",
     "NotationError",
     "Note",
@@ -112,6 +111,7 @@ __all__ = [
     "Position",
     "Problem",
     "Procedure",
+    "Recorder",
     "Reference",
     "Replay",
     "Results",

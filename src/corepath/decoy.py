@@ -1,4 +1,4 @@
-"""A decoy: a wrong path that tempts, which a task declares so that it can be proven to be flagged."""
+"""Decoys: tempting wrong paths that a task declares, so that verification can prove that they score badly."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from corepath.notation.action import Action
 from corepath.notation.call import Call
 
 FOOLED: Final = ("both", "state", "response", "none")
-"""Which of the two final-state baselines a decoy passes."""
+"""The final-state baselines that a decoy may pass."""
 
 
 @dataclass(frozen=True)
 class Decoy:
-    """A wrong path that tempts: it runs without a tool error, and its harm is of the declared kind.
+    """A tempting wrong path: it runs without a tool error, and its harm is of the declared kind.
 
-    `fools` says which of the two final-state baselines it passes all the same: both, unless said otherwise. Where
-    the harm is None, nothing that is done is wrong and something is left out.
+    If `harm` is None, no call is wrong but a step is missing. `fools` names the final-state baselines that the decoy
+    passes although it is wrong; by default both.
     """
 
     calls: Sequence[Action | Call | str]

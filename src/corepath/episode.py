@@ -1,4 +1,4 @@
-"""An episode: what one agent did on one task, once."""
+"""Episodes: the recorded calls of one agent on one task."""
 
 from __future__ import annotations
 
@@ -9,31 +9,34 @@ from typing import Any, Final
 from corepath.notation.call import Call
 
 NO_AGENT_ACTIONS: Final = "no_agent_actions"
-"""Marks a task that asks nothing of the agent, only of a simulated user, and its episodes."""
+"""Tag of a task that needs no action of the agent, only of a simulated user; also a key in its episodes."""
 ANSWERED: Final = "answered"
+"""Outcome: the agent finished."""
 STEP_LIMIT: Final = "step limit"
+"""Outcome: the agent reached the task's limit of calls."""
 TURN_LIMIT: Final = "turn limit"
+"""Outcome: the model reached the limit of turns."""
 CONTEXT_LIMIT: Final = "context limit"
-"""How an episode ends: the agent was finished, or had no calls, turns or room for words left; all of these count."""
+"""Outcome: the conversation no longer fitted into the model's context."""
 FAILED_OUTSIDE: Final = "failed outside"
-"""What `ended` says of an episode that something else than the agent made fail."""
+"""Outcome: something other than the agent failed. The episode is left out of all means."""
 IMPOSSIBLE: Final = "impossible"
-"""What `fault` says of an episode whose fault had no place in the task."""
+"""`mistake` of an episode whose mistake could not be planted. The episode is left out of all means."""
 
 
 Variant = tuple[str, int]
-"""A task and the seed of its variant."""
+"""A task id and the seed of its variant."""
 
 
 @dataclass(frozen=True)
 class Episode:
-    """One agent on one task, once.
+    """One run of an agent on a task.
 
-    `seed` is the variant of the task that was played, `fingerprint` identifies the exact task, and `scoring` is how it
-    was scored: a profile's name, or every option. `outcome` says how the episode ended, `failure` why it failed outside
-    the agent, `reward` what its source gave it, and `mistake` whether a built-in agent's planted mistake is in it. A
-    field is None or empty if nobody recorded it. `unasked` marks an episode that asks nothing of the agent. `extra`
-    keeps everything else in the record.
+    `seed` is the seed of the task's variant and `fingerprint` identifies the exact task. `scoring` is the name of the
+    scoring profile, or all its options. `outcome` says how the episode ended and `failure` why it failed outside the
+    agent. `reward` is the score that its source gave it. `mistake` says whether a built-in agent's mistake was planted.
+    `unasked` marks an episode whose task needs no action of the agent. `extra` holds everything else in the record. A
+    field that was not recorded is None or empty.
     """
 
     task: str
@@ -64,13 +67,13 @@ _RECORDED: Final[Mapping[str, tuple[str, type | tuple[type, ...]]]] = {
     NO_AGENT_ACTIONS: ("unasked", bool),
     "scores": ("scores", dict),
 }
-"""The keys of a record that are fields of an episode under another name, or of a type that must be checked."""
+"""Keys of a record that are fields of `Episode`, each with the field's name and its type in the record."""
 
 
 def typed_fields(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments of `Episode` from the free part of a record: typed fields, and the rest as `extra`.
+    """Keyword arguments for `Episode` from the free part of a record: typed fields, and the rest as `extra`.
 
-    A value of an unexpected type is not understood, so it stays in `extra`.
+    A value of an unexpected type stays in `extra`.
     """
     fields: dict[str, Any] = {}
     extra: dict[str, Any] = {}
@@ -84,7 +87,7 @@ def typed_fields(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def free_record(episode: Episode) -> dict[str, Any]:
-    """The inverse of `typed_fields`: what a record of the episode holds beside the fields that the format defines."""
+    """The inverse of `typed_fields`: the free part of an episode's record."""
     typed = {key: getattr(episode, name) for key, (name, _) in _RECORDED.items()}
     record = {key: value for key, value in typed.items() if value is not None and value is not False and value != {}}
     scores = {"scores": record.pop("scores")} if "scores" in record else {}
@@ -96,11 +99,11 @@ EXCLUSIONS: Final = {
     "unplanted": "the fault could not be planted",
     "unasked": "nothing was asked of the agent",
 }
-"""Why the means leave an episode out."""
+"""Reasons to leave episodes out of the means, in words."""
 
 
 def exclusion(episode: Episode) -> str | None:
-    """Which of these reasons an episode has."""
+    """The reason to leave an episode out of the means, as a key of `EXCLUSIONS`; None if it counts."""
     if episode.outcome == FAILED_OUTSIDE:
         return "outside"
     if episode.mistake == IMPOSSIBLE:
@@ -109,20 +112,20 @@ def exclusion(episode: Episode) -> str | None:
 
 
 def agent_of(episode: Episode) -> str:
-    """Who acted."""
+    """The agent's name, or `?` if unknown."""
     return episode.agent or "?"
 
 
 def variant_of(episode: Episode) -> Variant:
-    """Which task, and which variant of it."""
+    """The task id and seed of an episode."""
     return episode.task, episode.seed or 0
 
 
 def variant_name(task: str, seed: int) -> str:
-    """The task's id, and the seed of its variant where that is not 0."""
+    """The name of a variant in messages: the task id, and the seed unless it is 0."""
     return f"{task} (seed {seed})" if seed else task
 
 
 def world_of(episode: Episode) -> str:
-    """Where: the first part of the task's id."""
+    """The name of the world: the first part of the task id."""
     return episode.task.partition("/")[0]

@@ -15,7 +15,7 @@ from corepath.errors import CorepathError, OptionError, RunError
 from corepath.files.fingerprint import fingerprint
 from corepath.files.lookup import Source, all_sources
 from corepath.play.built_in import BUILT_IN
-from corepath.play.own_agents import RAISED, attempt, check_agent, digest, find_agent, is_own
+from corepath.play.own_agents import RAISED, check_agent, digest, find_agent, is_own, play_safely
 from corepath.play.session import Agent
 from corepath.report.results import Result, Results, load_results
 from corepath.runs.folder import RunFolder
@@ -57,7 +57,7 @@ def run(
     agents = _find_agents(given)
     made = _make_tasks([tasks] if isinstance(tasks, (str, Path, Task)) else tasks, seed)
     played = (
-        attempt(one, task, name=name, epoch=epoch, seed=seed, scoring=scoring)
+        play_safely(one, task, name=name, epoch=epoch, seed=seed, scoring=scoring)
         for task, _ in made.values() for name, one in agents.items() for epoch in range(epochs)
     )  # fmt: skip
     if out is None:

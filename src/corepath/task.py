@@ -1,4 +1,4 @@
-"""A task: a prompt, and the automaton of what may be done."""
+"""Tasks: a prompt, and the automaton of the allowed calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from corepath.notation.procedure import Procedure
 from corepath.rules.policy import Policy
 
 _UNMADE: Final = Automaton(Alphabet((), frozenset()), ("q0",), ({},), 0, frozenset({0}))
-"""Stands for an automaton that is still to be compiled from the task's procedure."""
+"""Placeholder for an automaton that is yet to be compiled from the task's procedure."""
 
 
 class SimulatedTool(Protocol):
@@ -28,7 +28,7 @@ class SimulatedTool(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name that agents call it by."""
 
     @property
     def writes(self) -> bool:
@@ -36,51 +36,52 @@ class SimulatedTool(Protocol):
 
     @property
     def inputs(self) -> Mapping[str, Parameter]:
-        """Its parameters by name."""
+        """The parameters by name."""
 
     @property
     def description(self) -> str:
-        """What it does, in words for the agent."""
+        """The description for the agent."""
 
     @property
     def schema(self) -> dict[str, Any]:
-        """Name, description, and JSON Schema of the parameters, as models get them."""
+        """The description for models: name, description, and JSON Schema of the parameters."""
 
 
 class Simulator(Protocol):
-    """Executes calls. States are values: a call returns the next state and does not change the one before."""
+    """Executes calls. States are values: a call returns the next state and leaves the previous one unchanged."""
 
     name: str
     rules: str
-    """What holds in every task, in words for the agent."""
+    """The rules for every task, in words for the agent."""
 
     @property
     def tools(self) -> Mapping[str, SimulatedTool]:
         """The tools by name."""
 
     def answer(self, state: Any, call: Call) -> tuple[Call, Any]:
-        """The call with its result or its error, and the state after it."""
+        """Execute a call: returns it with its result or error, and the next state."""
 
     def public(self, state: Any) -> Any:
-        """The state as JSON, without what is private."""
+        """The state as JSON, without private fields."""
 
     def key(self, state: Any) -> str:
-        """The whole state as text: the same for equal states."""
+        """The whole state as text; equal states give equal texts."""
 
     def same_public(self, one: Any, other: Any) -> bool:
-        """Whether two states differ in private fields at most."""
+        """Whether two states are equal except in private fields."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Task:
-    """A prompt and the automaton of what may be done, from a procedure or outright. A wrong task fails when it is made.
+    """A prompt and the automaton of the allowed calls. A wrong task raises `TaskError` when it is made.
 
-    `reads`, `neutral` and `forbid` speak of calls that are no steps; `tools`, where given, are all the tools there are,
-    with the defaults of their parameters. They belong to a procedure: an automaton brings its own.
+    Give either a `procedure`, which is compiled, or an `automaton`. `reads`, `neutral` and `forbid` describe calls that
+    are not steps, and `tools` lists all tools with the defaults of their parameters. These four belong to a procedure;
+    an automaton has its own.
 
-    A task of a world also has the state it starts in, the `goal`, a question about the state at the end, the `policies`
-    that say why a way to the goal is a wrong one, `decoys`, and `says`: what words of the prompt mean where a
-    value is not in it literally. `most_calls` ends an episode: unless given, four times the longest golden path and 8.
+    A task of a world also has a `start` state, a `goal`, which is a condition on the final state, `policies`, which say
+    why some ways to the goal are wrong, `decoys`, and `says`, which maps phrases of the prompt to the values that they
+    stand for. `most_calls` is the step limit; by default, four times the longest golden path plus 8.
     """
 
     id: str = ""
@@ -119,14 +120,14 @@ class Task:
 
     @property
     def listing(self) -> Listing:
-        """What the task says about calls that are not steps."""
+        """The task's rules for calls that are not steps."""
         forbid = tuple(one if isinstance(one, Forbidden) else Forbidden(one) for one in self.forbid)
         tools = None if self.tools is None else {tool.name: tool for tool in self.tools}
         return Listing(tuple(self.reads), tuple(self.neutral), forbid, self.unlisted, tools)
 
     @cached_property
     def step_limit(self) -> int:
-        """Calls that an agent may make."""
+        """The most calls that an agent may make."""
         return 4 * self.automaton.golden.longest + 8 if self.most_calls is None else self.most_calls
 
     @cached_property

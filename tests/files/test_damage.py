@@ -22,7 +22,7 @@ from corepath.cli import main
 from corepath.cli.options import MISSING_EXTRA
 from corepath.episode import FAILED_OUTSIDE
 from corepath.files.lookup import Source
-from corepath.play.play import recorded
+from corepath.play.play import record_episode
 from corepath.play.session import Session
 from corepath.runs.episode_check import scores_error
 from corepath.runs.folder import EPISODES, MANIFEST, RunFolder
@@ -113,7 +113,7 @@ def _run_with_failure(folder: Path) -> None:
             session.say("I begin.")
             ended, also = (FAILED_OUTSIDE, failure) if number else ("answered", {})
             end: Any = {"epoch": 0, "seed": 0, "answer": "Done.", "ended": ended, "scoring": plan.scoring}
-            made.append(recorded(session, MODEL, **end, more={**more, **also}))
+            made.append(record_episode(session, MODEL, **end, more={**more, **also}))
     assert run("run", "--resume", folder, "--jobs", 1).code == 0
 
 

@@ -1,7 +1,7 @@
-"""The examples of agents: each runs as it stands, with the vendor's own SDK, against a fake of the provider's server.
+"""The example agents, each run with the vendor's own SDK against a fake server of the provider.
 
-Three tasks are played in one process: a golden path; a turn with a call to no tool and one with bad arguments; and one
-where the model never stops.
+Each plays three tasks in one process: a golden path, a turn with an unknown tool and bad arguments, and a model that
+never stops.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "agents"
 GOLDEN, ODD, ENDLESS = TASKS = ("legal/settle_case", "farm/threshold", "legal/approve_if_adheres")
 PROMPTS = {package.task(name).prompt: name for name in TASKS}
 PATH = [(call.tool, call.arguments) for call in package.play(oracle, package.task(GOLDEN)).calls]
-SETTINGS = ("OPENAI_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "LOGFIRE_")  # of whoever runs the tests: not for these
+# The developer's own settings, kept from the examples.
+SETTINGS = ("OPENAI_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "LOGFIRE_")
 CUT_SHORT = '{"plant": '
 
 
 def plan(prompt: str, turn: int, *, bad: Any) -> Sequence[tuple[str, Any]]:
-    """The calls of a turn."""
+    """The calls that the fake model makes in a turn."""
     turns: dict[str, list[list[tuple[str, Any]]]] = {
         GOLDEN: [[one] for one in PATH],
         ODD: [[("read_sensor", bad), ("teleport", {"to": "B"})], [("read_sensor", {"plant": "B"})]],
@@ -45,7 +46,7 @@ def plan(prompt: str, turn: int, *, bad: Any) -> Sequence[tuple[str, Any]]:
 
 
 def chat(request: Request) -> Reply:
-    """What OpenAI's chat completions would say: an error where the request is none."""
+    """Answer like OpenAI's chat completions, with an error for a malformed request."""
     if wrong := why_refused(request.body):
         return status(400, wrong)
     made = plan(request.user, request.number, bad=CUT_SHORT)
@@ -53,10 +54,10 @@ def chat(request: Request) -> Reply:
 
 
 def why_refused(body: Mapping[str, Any]) -> str:
-    """What OpenAI's own server would say against a request, or nothing."""
+    """The error that OpenAI's server would return for a request; empty if the request is fine."""
     for tool in body["tools"]:
         if tool["type"] != "function" or tool["function"]["parameters"]["type"] != "object":
-            return f"{tool} is no tool"
+            return f"{tool} is not a tool"
         Draft202012Validator.check_schema(tool["function"]["parameters"])
     waiting: set[str] = set()
     for message in body["messages"]:
@@ -72,7 +73,7 @@ def why_refused(body: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Played:
-    """What an example recorded of each task, and what its server was sent."""
+    """The episodes that an example recorded, and the requests that it sent."""
 
     example: str
     episodes: Mapping[str, package.Episode]
@@ -117,32 +118,32 @@ def test_a_golden_path_is_recorded_and_scored_as_one(played: Played) -> None:
     package.assert_path(GOLDEN, episode, state_match=True)
 
 
-def test_the_model_is_told_what_the_world_answered(played: Played) -> None:
-    """Every result of the golden path stands in the last request of its conversation, in its order."""
+def test_the_model_reads_the_results_of_its_calls(played: Played) -> None:
+    """The last request of the conversation has every result of the golden path, in order."""
     prompt = package.task(GOLDEN).prompt
     last = [body for body in played.requests if prompt in json.dumps(body, ensure_ascii=False)][-1]
-    told: list[str] = []
+    contents: list[str] = []
     for message in last["messages"]:
         if message["role"] == "tool":
-            told.append(message["content"])
+            contents.append(message["content"])
         elif message["role"] == "user" and isinstance(message["content"], list):
-            told += [block["content"] for block in message["content"] if block["type"] == "tool_result"]
+            contents += [block["content"] for block in message["content"] if block["type"] == "tool_result"]
     results = [call.result for call in played.episodes[GOLDEN].calls]
-    assert told == [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in results]
+    assert contents == [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in results]
 
 
-def test_a_call_to_no_tool_and_bad_arguments_are_part_of_the_path(played: Played) -> None:
+def test_calls_with_an_unknown_tool_or_bad_arguments_are_recorded(played: Played) -> None:
     episode = played.episodes[ODD]
     bad: Any = {"plnt": "B"} if played.example == "anthropic_sdk" else CUT_SHORT
     sent = [(call.tool, call.arguments, call.failed, call.turn) for call in episode.calls]
     first = [("read_sensor", bad, True, 1), ("teleport", {"to": "B"}, True, 1)]
     if played.example == "langgraph_agent":
-        first.reverse()  # LangChain puts calls that it cannot read after the others
+        first.reverse()  # LangChain puts calls that it cannot parse after the others
     assert sent == [*first, ("read_sensor", {"plant": "B"}, False, 2)]
     kinds = {harm["kind"] for harm in episode.scores["harms"]}
     assert "unknown_tool" in kinds
 
 
-def test_a_model_that_never_stops_is_stopped_by_the_step_limit(played: Played) -> None:
+def test_the_step_limit_stops_a_model_that_never_stops(played: Played) -> None:
     episode = played.episodes[ENDLESS]
     assert (len(episode.calls), episode.outcome) == (package.task(ENDLESS).step_limit, "step limit")

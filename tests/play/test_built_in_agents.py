@@ -1,7 +1,8 @@
-"""The built-in agents: what each does, that chance is seeded, and that faults are where they are said to be."""
+"""The built-in agents: their scores, their seeds, and whether mistakes are planted; and sessions."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,15 +11,15 @@ import corepath
 from corepath import Session, StepLimitError, TaskError, play
 from corepath.files.episodes import episode_json
 from corepath.files.lookup import all_sources
-from corepath.play.built_in import BUILT_IN, about, built_in
+from corepath.play.built_in import BUILT_IN, built_in
 from corepath.scoring.summary import Summary
 
 SOME = ("farm/dry_plants", "transactions/pay_day", "legal/settle_case", "computations/invoice", "files/check_backup")
-"""Many ways, values read, writes, and one that only reads."""
+"""Tasks with many golden paths, with values that must be read, with writes, and one that only reads."""
 
 
 def made(id_):
-    """A task, made once."""
+    """A task by id; its source caches it."""
     return all_sources([id_])[0].make()
 
 
@@ -49,7 +50,7 @@ def test_the_oracle_is_perfect_on_every_task(every_task):
         }, task.id
 
 
-def test_the_oracle_takes_different_golden_paths_by_chance():
+def test_the_oracle_plays_random_golden_paths():
     task = made("legal/three_statements")
     paths = {tuple(map(str, play(built_in("oracle"), task, epoch=epoch).calls)) for epoch in range(20)}
     assert len(paths) > 5
@@ -58,13 +59,13 @@ def test_the_oracle_takes_different_golden_paths_by_chance():
 @pytest.mark.parametrize(
     "name", [name for name in BUILT_IN if name not in ("oracle", "do_nothing", "reads_only", "random")]
 )
-def test_each_fault_is_planted_in_at_least_nine_of_ten_tasks(name, every_task):
+def test_each_mistake_is_planted_in_at_least_nine_of_ten_tasks(name, every_task):
     episodes = [play(built_in(name), task, name=name) for task in every_task]
     planted = sum(episode.mistake == "planted" for episode in episodes)
     assert planted >= 0.9 * len(every_task)
 
 
-def test_every_way_of_failing_shows_in_the_scores_that_claim_it():
+def test_every_mistake_lowers_the_scores_that_should_detect_it():
     found = {name: summary(name) for name in BUILT_IN}
     perfect = found["oracle"]
     for name in ("left_out", "swapped", "wrong_argument", "wrong_tool", "early_stop"):
@@ -80,14 +81,14 @@ def test_every_way_of_failing_shows_in_the_scores_that_claim_it():
     assert found["do_nothing"].mean("prefix_criticality") == found["reads_only"].mean("prefix_criticality") == 1.0
 
 
-def test_a_rate_says_how_many_episodes_fail():
+def test_the_rate_is_the_share_of_episodes_with_a_mistake():
     task = made("farm/dry_plants")
-    told = [play(built_in("left_out:0.3"), task, name="x", epoch=epoch).mistake for epoch in range(200)]
-    assert set(told) == {"planted", "spared"}
-    assert 35 <= told.count("planted") <= 85
+    mistakes = [play(built_in("left_out:0.3"), task, name="x", epoch=epoch).mistake for epoch in range(200)]
+    assert set(mistakes) == {"planted", "spared"}
+    assert 35 <= mistakes.count("planted") <= 85
 
 
-def test_a_fault_without_a_place_is_marked_and_counts_for_nothing():
+def test_an_impossible_mistake_is_marked_and_left_out_of_the_means():
     episode = play(built_in("swapped"), made("farm/threshold"), name="swapped")
     assert episode.mistake == "impossible"
     found = Summary("x")
@@ -96,7 +97,7 @@ def test_a_fault_without_a_place_is_marked_and_counts_for_nothing():
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_the_same_seed_gives_the_same_bytes_and_another_another(name):
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_other_calls(name):
     task = made("transactions/pay_day")
 
     def played(seed):
@@ -109,7 +110,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_another(name):
     ]
 
 
-def test_an_unknown_agent_and_a_wrong_rate_are_told():
+def test_an_unknown_agent_or_a_wrong_rate_is_an_error():
     with pytest.raises(TaskError, match="no agent 'orcale'; did you mean"):
         built_in("orcale")
     with pytest.raises(TaskError, match=r"no number from 0 to 1; write it as swapped:0\.3"):
@@ -118,14 +119,10 @@ def test_an_unknown_agent_and_a_wrong_rate_are_told():
         built_in("oracle:0.5")
 
 
-def test_every_built_in_agent_says_what_it_does():
-    assert all(about(name).endswith(".") and len(about(name)) > 10 for name in BUILT_IN)
-
-
 # A session
 
 
-def test_an_agent_of_ones_own_is_a_function_of_a_session():
+def test_an_agent_is_a_function_of_a_session():
     def hasty(session):
         assert session.prompt.startswith("Read the sensors")
         assert "move_to" in [tool["name"] for tool in session.tools]
@@ -137,6 +134,20 @@ def test_an_agent_of_ones_own_is_a_function_of_a_session():
     assert (episode.agent, episode.answer, len(episode.calls)) == ("hasty", "I am stuck.", 2)
     assert episode.outcome == "answered"
     assert episode.scores["length"] == 2
+
+
+def test_a_reply_is_the_result_or_the_error_as_text():
+    def model(session):
+        seen = session.reply("read_sensor", '{"plant": "B"}', id="c1", turn=2)
+        assert json.loads(seen) == session.calls[0].result
+        return session.reply("fly", {"to": "moon"})
+
+    episode = play(model, made("farm/dry_plants"))
+    assert [(call.tool, call.id, call.turn, call.failed) for call in episode.calls] == [
+        ("read_sensor", "c1", 2, False),
+        ("fly", None, None, True),
+    ]
+    assert episode.answer == f"Error: {episode.calls[1].error}"
 
 
 def test_calls_are_recorded_as_they_were_sent():
@@ -162,7 +173,7 @@ def test_calls_are_recorded_as_they_were_sent():
     assert all(call.failed for call in session.calls)
 
 
-def test_the_step_limit_ends_an_episode_and_what_was_done_counts():
+def test_the_step_limit_ends_an_episode_and_the_calls_before_it_count():
     task = made("farm/threshold")
 
     def restless(session):
@@ -180,12 +191,12 @@ def test_the_step_limit_ends_an_episode_and_what_was_done_counts():
     assert session.state == before
 
 
-def test_what_a_model_is_told_has_the_rules_and_nothing_of_the_solution(every_task):
+def test_the_system_prompt_has_the_rules_and_no_hint_of_the_solution(every_task):
     for task in every_task:
         session = Session(task)
         world = corepath.world(str(task.world))
         assert world.rules.strip() in session.system
-        told = session.system + session.prompt
-        assert not [decoy for decoy in task.decoys if decoy in told]
-        assert "golden" not in told
+        text = session.system + session.prompt
+        assert not [decoy for decoy in task.decoys if decoy in text]
+        assert "golden" not in text
         assert [tool["name"] for tool in session.tools] == list(world.tools)

@@ -1,4 +1,4 @@
-"""Agents of one's own, on the command line and in Python."""
+"""Users' own agents, on the command line and in Python."""
 
 from __future__ import annotations
 
@@ -73,19 +73,19 @@ def rows(run: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (run / "episodes.jsonl").read_text().splitlines()]
 
 
-def test_an_agent_in_a_file_or_a_module_runs_beside_built_in_ones_in_one_process_and_in_several(corepath, folder):
+def test_an_agent_from_a_file_or_module_runs_beside_built_in_ones_in_one_or_several_processes(corepath, folder):
     agents = ("--agent", "mine.py:act", "--agent", "mine:act", "--agent", "swapped:0.3", "--world", "farm")
     one = corepath("run", *agents, "--jobs", 1, "--out", "one", "--json", cwd=folder)
     two = corepath("run", *agents, "--jobs", 2, "--out", "two", cwd=folder)
     assert (one.returncode, two.returncode) == (0, 0), one.stderr + two.stderr
     assert [json.loads(line)["agent"] for line in one.stdout.splitlines()] == ["mine.py:act", "mine:act", "swapped:0.3"]
-    assert "I am at work" in one.stderr, "what it prints is not what the command prints"
+    assert "I am at work" in one.stderr, "the agent's output goes to stderr"
     assert rows(folder / "one") == rows(folder / "two")
     assert len(rows(folder / "one")) == 33
     assert all(row["answer"] == "Done." for row in rows(folder / "one") if row["agent"] == "mine.py:act")
 
 
-def test_what_an_agent_raises_is_recorded_with_its_place_and_fails_the_run(corepath, folder):
+def test_an_exception_of_an_agent_is_recorded_with_its_line_and_fails_the_run(corepath, folder):
     run = corepath("run", "--agent", "mine.py:fails_at_times", "--world", "farm", "--out", "run", cwd=folder)
     found = rows(folder / "run")
     failed = [row for row in found if row["ended"] == "failed outside"]
@@ -98,7 +98,7 @@ def test_what_an_agent_raises_is_recorded_with_its_place_and_fails_the_run(corep
     assert f"{len(failed)} failed outside" in run.stderr
 
 
-def test_an_agent_that_always_raises_ends_with_1_and_no_mean(corepath, folder):
+def test_a_run_whose_agents_always_raise_exits_with_1(corepath, folder):
     agents = ("--agent", "mine.py:fails", "--agent", "mine.py:object_as_answer", "--task", "farm/threshold")
     run = corepath("run", *agents, "--out", "run", cwd=folder)
     assert run.returncode == 1
@@ -110,7 +110,7 @@ def test_an_agent_that_always_raises_ends_with_1_and_no_mean(corepath, folder):
     assert "--retry" not in run.stderr
 
 
-def test_a_run_of_an_own_agent_goes_on_unless_its_file_changed_or_is_gone(corepath, folder):
+def test_a_run_can_be_resumed_unless_the_agents_file_changed_or_is_gone(corepath, folder):
     run, options = folder / "run", ("run", "--resume", "run")
     assert corepath("run", "--agent", "mine.py:act", "--world", "farm", "--out", "run", cwd=folder).returncode == 0
     whole = (run / "episodes.jsonl").read_text()
@@ -148,20 +148,20 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_an_agent_that_is_none_is_told_why(folder, monkeypatch, name):
+def test_a_wrong_agent_is_an_error_that_says_why(folder, monkeypatch, name):
     monkeypatch.chdir(folder)
     with pytest.raises(CorepathError, match=re.escape(WRONG[name])):
         find_agent(name)
 
 
 @pytest.mark.parametrize(("name", "code"), [("nowhere.py:act", 2), ("mine.py:akt", 2), ("raises.py:act", 1)])
-def test_a_wrong_agent_on_the_command_line_is_wrong_use_and_a_wrong_file_bad_input(corepath, folder, name, code):
+def test_a_wrong_agent_exits_with_2_and_a_broken_file_with_1(corepath, folder, name, code):
     done = corepath("run", "--agent", name, "--world", "farm", "--out", "run", cwd=folder)
     assert (done.returncode, done.stderr.strip().removeprefix("corepath: ")) == (code, WRONG[name])
     assert not (folder / "run").exists()
 
 
-def test_an_object_that_can_be_called_is_an_agent(folder, monkeypatch):
+def test_a_callable_object_is_an_agent(folder, monkeypatch):
     monkeypatch.chdir(folder)
     assert find_agent("mine.py:made")(Session(package.task("farm/threshold"))) is None
 
@@ -180,7 +180,7 @@ def faulty(session: Session) -> str:
     return careful(session)
 
 
-def test_run_takes_a_function_and_names_of_tasks():
+def test_run_takes_a_function_and_task_names():
     results = package.run(careful, ["farm", "farm/threshold"], epochs=2)
     assert list(results.by_agent) == ["careful"]
     assert len(results.episodes) == 2 * len(package.world("farm").makers)
@@ -189,7 +189,7 @@ def test_run_takes_a_function_and_names_of_tasks():
     assert played in results.episodes
 
 
-def test_run_takes_several_agents_and_tasks_that_are_made(tmp_path):
+def test_run_takes_several_agents_and_task_objects(tmp_path):
     task = package.task("farm/threshold", 3)
     by_name = package.run({"mine": careful, "best": "oracle"}, task, seed=3, scoring=package.RECOMMENDED)
     assert (list(by_name.by_agent), by_name.scoring) == (["mine", "best"], package.RECOMMENDED)
@@ -200,7 +200,7 @@ def test_run_takes_several_agents_and_tasks_that_are_made(tmp_path):
     assert {one.seed for one in written.episodes} == {3}
 
 
-def test_what_an_agent_raises_in_python_is_warned_of_and_where_it_always_does_it_is_an_error():
+def test_an_exception_in_some_episodes_is_a_warning_and_in_all_episodes_an_error():
     with pytest.warns(
         UserWarning, match=r"faulty raised in 1 of 11 episodes, first at .*test_own_agents.py:\d+: ValueErr"
     ):
@@ -210,7 +210,7 @@ def test_what_an_agent_raises_in_python_is_warned_of_and_where_it_always_does_it
         package.run([faulty, careful], "farm/threshold")
 
 
-def test_wrong_agents_and_tasks_in_python_are_told_why(tmp_path):
+def test_wrong_agents_and_tasks_in_python_are_errors_that_say_why(tmp_path):
     wrong: list[tuple[Any, Any, str]] = [
         ([careful, careful], "farm", "two agents are called 'careful'; give them names"),
         ({"oracle": careful}, "farm", "'oracle' is a built-in agent; give yours another name"),
@@ -229,7 +229,7 @@ def test_wrong_agents_and_tasks_in_python_are_told_why(tmp_path):
         package.run(careful, package.task("farm/threshold", 1), out=tmp_path / "run")
 
 
-def test_a_run_that_was_written_in_python_is_not_gone_on_with_elsewhere(corepath, tmp_path):
+def test_a_run_written_in_python_cannot_be_resumed_on_the_command_line(corepath, tmp_path):
     package.run([careful, "oracle"], "farm/threshold", out=tmp_path / "run")
     assert corepath("run", "--resume", tmp_path / "run").returncode == 0, "there is nothing left to run"
     (tmp_path / "run" / "episodes.jsonl").write_text("")

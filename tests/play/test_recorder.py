@@ -1,4 +1,4 @@
-"""A loop of your own around an episode, and asserting what its path was."""
+"""The recorder for your own agent loop, and `assert_path`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from corepath import (
     Call,
     CorepathError,
     Episode,
-    Loop,
+    Recorder,
     StepLimitError,
     Task,
     TaskError,
@@ -37,7 +37,7 @@ from corepath import (
     tool,
 )
 from corepath.play.built_in import oracle
-from corepath.play.recorder import LONGEST_REPLY, told
+from corepath.play.session import LONGEST_REPLY, describe_result
 from corepath.testing.assertion import MOST_LINES
 
 READ = ("read_sensor", {"plant": "B"})
@@ -51,10 +51,10 @@ class Counter:
     total: int = 0
 
 
-# The loop
+# The recorder
 
 
-def test_what_was_recorded_stays_as_it_was() -> None:
+def test_changing_a_returned_call_does_not_change_the_record() -> None:
     sent = {"plant": "B"}
     with episode("farm/threshold") as ep:
         answered = ep.call(name="read_sensor", arguments=sent)
@@ -68,19 +68,19 @@ def test_what_was_recorded_stays_as_it_was() -> None:
 
 
 WRONG: list[tuple[Any, dict[str, Any], Any, str]] = [
-    (None, {}, "openai", "a task is a Task, that of a world such as 'farm/threshold', or a file, not None"),
+    (None, {}, "openai", "a task is a Task, an id such as 'farm/threshold', or a file, not None"),
     ("farm/threshold", {"seed": "x"}, "openai", "a seed is a whole number, not 'x'"),
     ("farm/threshold", {}, ["x"], r"no form of tools '\['x'\]'"),
 ]
 
 
 @pytest.mark.parametrize(("of", "options", "form", "said"), WRONG)
-def test_what_is_no_task_no_seed_and_no_form_is_told(of: Any, options: dict[str, Any], form: Any, said: str) -> None:
+def test_a_wrong_task_seed_or_form_is_an_error(of: Any, options: dict[str, Any], form: Any, said: str) -> None:
     with pytest.raises(CorepathError, match=said):
         episode(of, **options).tools(form)
 
 
-def test_a_loop_plays_as_an_agent_does() -> None:
+def test_a_recorder_records_the_same_episode_as_play() -> None:
     played = play(oracle, task("legal/settle_case"), name="agent")
     with episode("legal/settle_case") as ep:
         for call in played.calls:
@@ -91,7 +91,7 @@ def test_a_loop_plays_as_an_agent_does() -> None:
     assert ep.state == played.extra["state"]
 
 
-def test_an_episode_can_be_of_a_task_of_a_variant_and_of_a_file(tmp_path: Path) -> None:
+def test_an_episode_takes_a_task_a_variant_or_a_file(tmp_path: Path) -> None:
     file = tmp_path / "task.yaml"
     file.write_text("version: 1\nid: mine/read\nworld: farm\nprocedure: 'read_sensor(plant=\"A\")'\n")
     for given in (file, str(file)):
@@ -106,7 +106,7 @@ def test_an_episode_can_be_of_a_task_of_a_variant_and_of_a_file(tmp_path: Path) 
     assert (ep.episode.seed, ep.episode.agent, ep.episode.epoch) == (seed, "me", 2)
 
 
-def test_a_task_that_is_not_there_or_has_no_world_is_said() -> None:
+def test_a_task_that_does_not_exist_or_has_no_world_is_an_error() -> None:
     with pytest.raises(TaskError, match="no task 'thresold' in world 'farm'; did you mean 'threshold'"):
         episode("farm/thresold")
     with pytest.raises(TaskError, match="'legal/own' has no world in which its calls could be executed"):
@@ -117,7 +117,7 @@ NAMES = {"openai": "parameters", "anthropic": "input_schema", "mcp": "inputSchem
 
 
 @pytest.mark.parametrize("form", NAMES)
-def test_tools_have_the_form_that_a_provider_wants(form: Any) -> None:
+def test_tools_have_the_schema_format_of_the_provider(form: Any) -> None:
     for world in installed_worlds():
         with episode(next(iter(_tasks_of(world)))) as ep:
             plain = {one["name"]: one for one in ep.tools("schema")}
@@ -144,12 +144,12 @@ def test_tools_are_a_copy_that_may_be_changed() -> None:
         assert any(one["parameters"]["properties"] for one in ep.tools())
 
 
-def test_a_wrong_form_says_the_right_ones() -> None:
+def test_a_misspelt_form_gets_a_suggestion() -> None:
     with episode("farm/threshold") as ep, pytest.raises(CorepathError, match="did you mean 'openai'"):
         ep.tools("open_ai")  # type: ignore[arg-type]
 
 
-def test_a_reply_is_what_a_model_reads() -> None:
+def test_a_reply_is_the_text_that_a_model_reads() -> None:
     with episode("farm/threshold") as ep:
         assert json.loads(ep.reply(*READ)) == ep.calls[0].result
         assert ep.reply("teleport", {}) == f"Error: {ep.calls[1].error}"
@@ -160,10 +160,11 @@ def test_a_reply_is_what_a_model_reads() -> None:
 
 
 def test_a_long_result_is_cut_for_the_model() -> None:
-    assert told(Call("read", result="x" * LONGEST_REPLY)) == "x" * LONGEST_REPLY
-    assert told(Call("read", result="x" * LONGEST_REPLY + "y")) == f"{'x' * LONGEST_REPLY}… (100001 characters)"
-    assert told(Call("read", result="é")) == "é"
-    assert told(Call("read", result=["é", None])) == '["é", null]'
+    longest = "x" * LONGEST_REPLY
+    assert describe_result(Call("read", result=longest)) == longest
+    assert describe_result(Call("read", result=f"{longest}y")) == f"{longest}… (100001 characters)"
+    assert describe_result(Call("read", result="é")) == "é"
+    assert describe_result(Call("read", result=["é", None])) == '["é", null]'
 
 
 def test_what_is_said_and_answered_is_recorded() -> None:
@@ -175,12 +176,12 @@ def test_what_is_said_and_answered_is_recorded() -> None:
     assert ep.episode.answer == "It is 30 percent."
 
 
-def test_an_answer_that_is_no_json_is_refused() -> None:
+def test_an_answer_must_be_json() -> None:
     with episode("farm/threshold") as ep, pytest.raises(CorepathError, match="an answer is text or other JSON"):
         ep.answer(object())
 
 
-def test_a_score_can_be_had_while_the_episode_lasts() -> None:
+def test_the_score_is_available_during_the_episode() -> None:
     with episode("farm/threshold") as ep:
         assert (ep.score.accepted, ep.score.pc) == (False, 0.0)
         ep.call(*READ)
@@ -188,13 +189,13 @@ def test_a_score_can_be_had_while_the_episode_lasts() -> None:
         assert ep.score is ep.score
 
 
-def test_the_scoring_can_be_chosen() -> None:
+def test_the_scoring_is_an_option() -> None:
     with episode("farm/threshold", scoring=RECOMMENDED) as ep:
         ep.call(*READ)
     assert (ep.score.pc_ktc, ep.episode.scores["profile"]) == (1.0, "recommended")
 
 
-def test_what_is_raised_goes_on_and_leaves_what_was_recorded() -> None:
+def test_an_exception_propagates_and_the_calls_before_it_are_kept() -> None:
     with pytest.raises(ConnectionError), episode("farm/threshold") as ep:  # noqa: PT012  # a loop has many steps
         ep.call(*READ)
         raise ConnectionError("the model is away")
@@ -205,7 +206,7 @@ def test_what_is_raised_goes_on_and_leaves_what_was_recorded() -> None:
 
 
 @pytest.mark.parametrize("after", [AssertionError, ValueError])
-def test_what_is_raised_about_a_finished_episode_is_no_failure_of_it(after: type[Exception]) -> None:
+def test_an_exception_after_the_episode_is_finished_is_not_a_failure(after: type[Exception]) -> None:
     with pytest.raises(after), episode("farm/threshold") as ep:  # noqa: PT012  # a loop has many steps
         ep.call(*READ)
         if after is ValueError:
@@ -222,7 +223,7 @@ def test_the_step_limit_is_raised_and_recorded() -> None:
     assert (len(ep.calls), ep.episode.outcome) == (ep.task.step_limit, "step limit")
 
 
-def test_a_loop_that_asks_whether_it_is_over_meets_no_limit() -> None:
+def test_a_loop_that_checks_over_never_exceeds_the_limit() -> None:
     with episode("farm/threshold") as ep:
         while not ep.over:
             ep.call("rover_status")
@@ -230,7 +231,7 @@ def test_a_loop_that_asks_whether_it_is_over_meets_no_limit() -> None:
 
 
 @pytest.mark.parametrize("late", [lambda ep: ep.call(*READ), lambda ep: ep.say(""), lambda ep: ep.answer("")])
-def test_nothing_can_be_added_to_an_episode_that_has_ended(late: Callable[[Loop], object]) -> None:
+def test_nothing_can_be_added_to_an_episode_that_has_ended(late: Callable[[Recorder], object]) -> None:
     with episode("farm/threshold") as ep:
         pass
     with pytest.raises(CorepathError, match="'farm/threshold' has ended with its `with`"):
@@ -240,15 +241,15 @@ def test_nothing_can_be_added_to_an_episode_that_has_ended(late: Callable[[Loop]
     assert ep.calls == ()
 
 
-def test_calls_from_many_threads_are_taken_one_by_one() -> None:
-    """LangGraph and others run the calls of one turn in threads; none may overwrite what another did."""
+def test_calls_from_many_threads_are_executed_one_by_one() -> None:
+    """LangGraph and others run the calls of one turn in threads; no call may overwrite another's change."""
     world = World("counter", Counter)
 
     @world.write
     def add(counter: Counter) -> int:
         """Add one."""
         before = counter.total
-        time.sleep(0.0001)  # others may run
+        time.sleep(0.0001)  # let other threads run
         counter.total = before + 1
         return counter.total
 
@@ -271,7 +272,7 @@ def test_a_recorded_episode_can_be_written_and_read_again(tmp_path: Path) -> Non
 # Asserting a path
 
 
-def test_a_perfect_path_gives_its_score() -> None:
+def test_assert_path_returns_the_score() -> None:
     assert assert_path(LEGAL, ['check(policy="P1")', 'approve(policy="P1")']).pc == 1.0
     assert assert_path("farm/threshold", [Call(*READ)]).accepted
     assert assert_path(LEGAL, iter([Call("check", {"policy": "P1"}), Call("approve", {"policy": "P1"})])).length == 2
@@ -282,12 +283,12 @@ def test_a_perfect_path_gives_its_score() -> None:
     [[], ['check(policy="P1")'], ['approve(policy="P1")'], ['approve(policy="P1")', 'check(policy="P1")'],
      ['check(policy="P1")', "dance()", 'approve(policy="P1")']],
 )  # fmt: skip
-def test_whatever_is_not_perfect_fails(calls: list[str]) -> None:
+def test_any_imperfect_path_fails_by_default(calls: list[str]) -> None:
     with pytest.raises(AssertionError):
         assert_path(LEGAL, calls)
 
 
-def test_harmless_looks_are_perfect_unless_efficiency_is_asked_for() -> None:
+def test_extra_reads_are_allowed_unless_efficiency_or_calls_are_limited() -> None:
     calls = ["look()", "look()", 'send(to="Bob")']
     assert_path(SEND, calls)
     with pytest.raises(AssertionError, match=r"efficiency is 0.333, wanted at least 0.5 \(min_efficiency\)"):
@@ -296,7 +297,7 @@ def test_harmless_looks_are_perfect_unless_efficiency_is_asked_for() -> None:
         assert_path(SEND, calls, max_calls=2)
 
 
-def test_a_failure_tells_the_cause_and_the_steps() -> None:
+def test_a_failure_shows_the_cause_and_the_steps() -> None:
     with pytest.raises(AssertionError) as failure:
         assert_path(LEGAL, ['approve(policy="P1")'])
     text = str(failure.value)
@@ -311,7 +312,7 @@ def test_a_failure_tells_the_cause_and_the_steps() -> None:
 ONE_HARM = ['check(policy="P1")', "dance()", 'approve(policy="P1")']
 
 
-def test_limits_relax_only_what_they_name() -> None:
+def test_a_limit_relaxes_only_the_score_it_names() -> None:
     found = assert_path(LEGAL, ONE_HARM, max_harm=1)
     assert_path(LEGAL, ONE_HARM, max_harm=1, min_pc=found.pc, min_pc_ktc=found.pc_ktc, min_pc_hlr=found.pc_hlr)
     with pytest.raises(AssertionError, match="harmful calls: 1"):
@@ -327,7 +328,7 @@ def test_limits_relax_only_what_they_name() -> None:
         assert_path(LEGAL, ["dance()"], accepted=False)
 
 
-def test_a_lower_pc_allows_what_lowers_it_and_what_is_named_besides_stays() -> None:
+def test_a_lower_min_pc_relaxes_the_other_defaults_but_not_explicit_limits() -> None:
     found = assert_path(LEGAL, ONE_HARM, min_pc=0.5)
     assert found.harm_count == 1
     assert_path(LEGAL, ['check(policy="P1")'], min_pc=0.5)
@@ -345,7 +346,7 @@ def test_an_undefined_score_is_below_any_limit() -> None:
         assert_path(LEGAL, ['check(policy="P1")', 'approve(policy="P1")'], state_match=True)
 
 
-def test_the_state_and_the_answer_can_be_asked_for() -> None:
+def test_the_state_and_the_answer_can_be_required() -> None:
     asked = Task("legal/asked", procedure=seq(CHECK), answer="yes")
     calls = (Call("check", {"policy": "P1"}),)
     assert_path(asked, Episode("legal/asked", calls, answer="yes"), answer_match=True)
@@ -354,14 +355,14 @@ def test_the_state_and_the_answer_can_be_asked_for() -> None:
     assert_path("farm/threshold", [Call(*READ)], state_match=True)
 
 
-def test_a_loop_is_asserted_as_its_episode() -> None:
+def test_assert_path_takes_a_recorder() -> None:
     with episode("farm/threshold") as ep:
         ep.call(*READ)
         assert_path(ep.task, ep)
     assert assert_path(ep.task, ep) == assert_path(ep.task, ep.episode) == ep.score
 
 
-def test_an_episode_is_asserted_in_the_variant_that_it_is_of_and_scored_as_it_was() -> None:
+def test_assert_path_uses_the_variant_and_the_scoring_of_the_episode() -> None:
     variant = task("farm/dry_plants", 7)
     with episode("farm/dry_plants", seed=7, scoring=RECOMMENDED) as ep:
         for call in play(oracle, variant, name="agent").calls:
@@ -372,7 +373,7 @@ def test_an_episode_is_asserted_in_the_variant_that_it_is_of_and_scored_as_it_wa
     assert assert_path(ep.task, ep.calls, scoring=RECOMMENDED, min_pc_ktc=1).scoring == RECOMMENDED
 
 
-def test_an_episode_of_another_task_is_told() -> None:
+def test_an_episode_of_another_task_is_an_error() -> None:
     with episode("farm/threshold") as ep:
         ep.call(*READ)
     for calls in (ep, ep.episode):
@@ -381,12 +382,12 @@ def test_an_episode_of_another_task_is_told() -> None:
 
 
 @pytest.mark.parametrize("call", [{"tool": "check", "arguments": {}}, ("check", {}), None])
-def test_what_is_no_call_is_told(call: Any) -> None:
+def test_anything_but_a_call_or_text_is_an_error(call: Any) -> None:
     with pytest.raises(TypeError, match=r"a call is a Call, or text such as 'pay\(amount=5\)', not "):
         assert_path(LEGAL, [call])
 
 
-def test_a_task_of_a_file_is_named_with_its_id(tmp_path: Path) -> None:
+def test_a_task_in_a_file_is_named_by_its_id(tmp_path: Path) -> None:
     file = tmp_path / "tasks.yaml"
     file.write_text("id: a/one\nprocedure: look()\n---\nid: a/two\nprocedure: go()\n")
     assert_path(f"{file}::a/two", ["go()"])
@@ -396,7 +397,7 @@ def test_a_task_of_a_file_is_named_with_its_id(tmp_path: Path) -> None:
         assert_path(f"{file}::a/tow", ["go()"])
 
 
-def test_a_wrong_limit_says_the_right_ones() -> None:
+def test_an_unknown_limit_lists_the_known_ones() -> None:
     with pytest.raises(TypeError, match=r"no limit 'pc'; it has min_pc, min_pc_ktc, .*, max_harm, .*, answer_match$"):
         assert_path(LEGAL, [], pc=1)  # type: ignore[call-arg]
 
@@ -408,12 +409,12 @@ def test_a_wrong_limit_says_the_right_ones() -> None:
      ({"max_harm": -1}, "a whole number of 0 or more"), ({"max_harm": 0.5}, "a whole number of 0 or more"),
      ({"accepted": 1}, "True or False, not 1"), ({"accepted": None}, "True or False")],
 )  # fmt: skip
-def test_a_limit_of_a_wrong_value_says_what_it_must_be(limits: dict[str, Any], wanted: str) -> None:
+def test_a_limit_with_a_wrong_value_says_what_it_must_be(limits: dict[str, Any], wanted: str) -> None:
     with pytest.raises(ValueError, match=wanted):
         assert_path(LEGAL, [], **limits)
 
 
-def test_one_text_is_not_a_list_of_calls() -> None:
+def test_a_single_text_is_not_a_list_of_calls() -> None:
     with pytest.raises(TypeError, match=r"calls are a list, such as \['check\(\)'\]"):
         assert_path(LEGAL, "check()")
 

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 from corepath import Call, Episode, Problem, Task, call, play, seq, task, tool
 from corepath.episode import FAILED_OUTSIDE
 from corepath.play.built_in import built_in
-from corepath.play.play import rescored
+from corepath.play.play import rescore
 from corepath.report.page import page
 from corepath.report.page_data import encode
 from corepath.report.results import Result, Results
@@ -38,7 +38,7 @@ def of(*episodes: Episode, known: dict[str, Task] | None = None, why: str = "it 
     def find(id_: str) -> tuple[Task | None, str | None]:
         return (tasks[id_], None) if id_ in tasks else (None, why)
 
-    made = (rescored(tasks[one.task], one, PAPER) if one.task in tasks else one for one in episodes)
+    made = (rescore(tasks[one.task], one, PAPER) if one.task in tasks else one for one in episodes)
     return Results(tuple(Result(one, find) for one in made), PAPER, **more)
 
 
@@ -575,7 +575,7 @@ def hostile() -> Results:
 
 
 def play_nothing() -> dict[str, Any]:
-    empty = rescored(Task("a/b", procedure=seq(tool("c")())), Episode("a/b", ()), PAPER)
+    empty = rescore(Task("a/b", procedure=seq(tool("c")())), Episode("a/b", ()), PAPER)
     return dict(empty.scores)
 
 

@@ -14,7 +14,7 @@ import pytest
 from corepath import RECOMMENDED, Episode, Task, installed_worlds, load_episodes, score, task
 from corepath.files.fingerprint import fingerprint
 from corepath.importers import import_trace
-from corepath.play.mistakes import golden_runs
+from corepath.play.golden_run import golden_runs
 from corepath.world.world import World
 from tests.conftest import PATIENCE
 from tests.runs.bad_server import BadServer, Reply, Request, calls, echo_oracle, odd_replies, says, status

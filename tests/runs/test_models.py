@@ -20,7 +20,7 @@ import corepath as package
 from corepath.episode import Episode
 from corepath.files.episodes import episode_json, read_episodes
 from corepath.files.lookup import all_sources
-from corepath.play.mistakes import golden_runs
+from corepath.play.golden_run import golden_runs
 from corepath.runs import models
 from corepath.runs.folder import EPISODES
 from corepath.runs.plan import Plan

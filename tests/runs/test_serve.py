@@ -32,7 +32,7 @@ from corepath.cli import main
 from corepath.files.episodes import episode_json
 from corepath.files.lookup import Source
 from corepath.importers import import_trace
-from corepath.play.mistakes import golden_runs
+from corepath.play.golden_run import golden_runs
 from corepath.play.session import Session
 from corepath.runs import served_task
 from corepath.runs.folder import RunFolder

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from corepath import installed_worlds, task, world
-from corepath.play.mistakes import golden_runs
+from corepath.play.golden_run import golden_runs
 from corepath.verification.mutation import MODES, mutate
 
 TASKS = [f"{name}/{short}" for name in sorted(installed_worlds()) for short in world(name).makers]

@@ -1,4 +1,4 @@
-"""Worlds: tools over a state, tasks as functions of their values, and what every episode may rely on."""
+"""Worlds: tools and their checks, tasks and their variants, self-loops, traits, discovery and exploring."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def till() -> tuple[World[Till], dict[str, Any]]:
 
     @world.read
     def total(till: Till) -> int:
-        """What is in the till."""
+        """The money in the till."""
         return till.money
 
     @world.write
@@ -64,7 +64,7 @@ def till() -> tuple[World[Till], dict[str, Any]]:
 
     @world.write
     def half(till: Till) -> str:
-        """Changes the state, and then fails."""
+        """Change the state, then fail."""
         till.money = 99
         raise ToolError("not today")
 
@@ -86,7 +86,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("arguments", "message"), WRONG.values(), ids=WRONG)
-def test_a_wrong_argument_is_an_error_that_the_agent_can_read_and_changes_nothing(arguments: Any, message: str) -> None:
+def test_a_wrong_argument_is_an_error_for_the_agent_and_changes_nothing(arguments: Any, message: str) -> None:
     world, _ = till()
     start = Till()
     answered, after = world.answer(start, Call("put", arguments))
@@ -95,13 +95,13 @@ def test_a_wrong_argument_is_an_error_that_the_agent_can_read_and_changes_nothin
     assert world.key(after) == world.key(Till())
 
 
-def test_a_tool_that_does_not_exist_is_an_error_too() -> None:
+def test_an_unknown_tool_is_an_error_for_the_agent() -> None:
     world, _ = till()
     answered, _ = world.answer(Till(), Call("putt", {}))
     assert answered.error == "no tool 'putt'; did you mean 'put'?"
 
 
-def test_a_number_may_be_written_either_way_and_defaults_are_filled_in() -> None:
+def test_whole_numbers_and_floats_are_converted_and_defaults_filled_in() -> None:
     world, _ = till()
     answered, after = world.answer(Till(), Call("put", {"amount": 25.0}))
     assert after.money == 25
@@ -112,21 +112,21 @@ def test_a_number_may_be_written_either_way_and_defaults_are_filled_in() -> None
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), 10**400])
-def test_a_number_that_no_json_reader_keeps_is_refused(number: float) -> None:
+def test_numbers_that_json_cannot_hold_are_refused(number: float) -> None:
     world, _ = till()
     answered, _ = world.answer(Till(), Call("price", {"name": "tea", "cents": number}))
     assert "must be a number" in answered.error
 
 
 @pytest.mark.parametrize("value", [10**19, -(10**19), 10**5000], ids=["long", "negative", "endless"])
-def test_a_whole_number_too_long_to_be_worked_with_is_refused(value: int) -> None:
+def test_very_large_whole_numbers_are_refused(value: int) -> None:
     world, _ = till()
     answered, _ = world.answer(Till(), Call("put", {"amount": value}))
     assert "argument 'amount' must be a whole number" in answered.error
     assert "crashed" not in answered.extra
 
 
-def test_a_write_with_a_variable_is_no_self_loop_because_one_value_changes_nothing() -> None:
+def test_a_write_with_a_variable_is_a_self_loop_only_if_no_value_changes_anything() -> None:
     world = World("shelf", Till)
 
     @world.read
@@ -149,11 +149,11 @@ def test_a_write_with_a_variable_is_no_self_loop_because_one_value_changes_nothi
     amount = corepath.var("amount")
     steps = seq(look(amount), set_open(True), fix(amount))
     task = world.complete(Task("shelf/t", procedure=steps, start=Till(money=1), goal=lambda _: True))
-    taken = score(task, ["look(amount=5)", "fix(amount=5)"]).trace.steps
-    assert taken[1].kind is Kind.HARM
+    steps_made = score(task, ["look(amount=5)", "fix(amount=5)"]).trace.steps
+    assert steps_made[1].kind is Kind.HARM
 
 
-def test_a_call_leaves_the_state_before_it_as_it_was_and_a_failed_one_changes_nothing() -> None:
+def test_a_call_never_changes_the_previous_state_and_a_failed_call_changes_nothing() -> None:
     world, _ = till()
     start = Till()
     before = world.key(start)
@@ -164,12 +164,12 @@ def test_a_call_leaves_the_state_before_it_as_it_was_and_a_failed_one_changes_no
     assert world.key(after) == before
 
 
-def test_a_mistake_in_a_world_is_an_error_and_no_crash() -> None:
+def test_an_exception_in_a_tool_is_an_error_for_the_agent() -> None:
     world, _ = till()
 
     @world.write
     def divide(till: Till, by: int) -> float:
-        """Divide what is there."""
+        """Divide the money."""
         return till.money / by
 
     answered, _ = world.answer(Till(), Call("divide", {"by": 0}))
@@ -189,7 +189,7 @@ def test_the_public_state_is_json_without_private_fields() -> None:
     assert "tip" in world.key(after)
 
 
-def test_the_signature_and_the_docstring_are_what_models_see() -> None:
+def test_the_schema_comes_from_the_signature_and_the_docstring() -> None:
     world = World("w", Till)
 
     @world.write
@@ -215,7 +215,7 @@ def test_the_signature_and_the_docstring_are_what_models_see() -> None:
     }
 
 
-def test_a_tool_called_outside_a_run_is_an_action() -> None:
+def test_calling_a_tool_in_a_task_definition_makes_an_action() -> None:
     _, tools = till()
     put: WorldTool[Any] = tools["put"]
     assert put(5).notation == "put(amount=5)"
@@ -235,7 +235,7 @@ BAD_TOOLS = {
 
 
 @pytest.mark.parametrize(("source", "message"), BAD_TOOLS.values(), ids=BAD_TOOLS)
-def test_a_tool_that_cannot_be_right_fails_when_it_is_made(source: str, message: str) -> None:
+def test_a_wrong_tool_definition_fails_at_once(source: str, message: str) -> None:
     world, _ = till()
     names: dict[str, Any] = {"Till": Till}
     exec(source, names)
@@ -258,7 +258,7 @@ def task_of(world: World[Till], tools: dict[str, Any], **changes: Any) -> Task:
     return world.make("fill")
 
 
-def test_seed_0_is_canonical_and_other_seeds_are_variants_that_stay_the_same() -> None:
+def test_seed_0_is_canonical_and_other_seeds_are_reproducible_variants() -> None:
     world, tools = till()
     task_of(world, tools)
     amounts = {seed: world.make("fill", seed).prompt for seed in range(30)}
@@ -267,7 +267,7 @@ def test_seed_0_is_canonical_and_other_seeds_are_variants_that_stay_the_same() -
     assert amounts == {seed: world.make("fill", seed).prompt for seed in range(30)}
 
 
-def test_some_picks_different_values_and_canonically_the_first() -> None:
+def test_some_picks_different_values_and_with_seed_0_the_first() -> None:
     assert Pick("t", 0).some(2, "a", "b", "c") == ["a", "b"]
     picked = [tuple(Pick("t", seed).some(2, "a", "b", "c")) for seed in range(1, 40)]
     assert all(one != other for one, other in picked)
@@ -286,7 +286,7 @@ def test_a_write_that_changes_nothing_is_a_self_loop_and_one_that_raises_is_not(
     assert twice.kind is Kind.HARM
 
 
-def test_a_write_must_preserve_every_world_state_that_a_state_stands_for() -> None:
+def test_a_self_loop_preserves_every_world_state_of_its_automaton_state() -> None:
     world, tools = till()
     opens = tools["set_open"](True)
     task = task_of(world, tools, procedure=corepath.any_order(opens, tools["put"](20)), start=Till(open=False))
@@ -298,7 +298,7 @@ def test_a_write_must_preserve_every_world_state_that_a_state_stands_for() -> No
     assert task.automaton.accepting <= set(done)
 
 
-def test_every_read_is_a_read_and_a_tool_of_another_name_is_unknown() -> None:
+def test_reads_are_loops_and_an_unknown_tool_is_a_harm() -> None:
     world, tools = till()
     task = task_of(world, tools)
     run = replay(task, ["total()", "set_open(on=true)", "total()", "put(amount=20)", "tip(amount=1)"])
@@ -313,7 +313,7 @@ def test_traits_are_found_by_executing() -> None:
     assert traits(task) == ("changes nothing",)
 
 
-def test_a_task_that_fails_says_which_and_under_which_seed() -> None:
+def test_an_error_in_a_task_names_the_task_and_the_seed() -> None:
     world, tools = till()
     with pytest.raises(TaskError, match=r"task 'till/fill', seed 0: 'put\(note=\"x\"\)' lacks the argument 'amount'"):
         task_of(world, tools, procedure=tools["put"](note="x"))
@@ -323,7 +323,7 @@ def test_a_task_that_fails_says_which_and_under_which_seed() -> None:
 
 def test_an_installed_world_is_found_by_name_and_a_task_by_its_id() -> None:
     assert corepath.task("farm/rover_example").world == "farm"
-    assert corepath.task("farm/water_plant").id == "farm/water_plant"  # which a tool is called too
+    assert corepath.task("farm/water_plant").id == "farm/water_plant"  # a tool has the same name
     with pytest.raises(TaskError, match="no world or file 'fram/x'; did you mean 'farm'"):
         corepath.task("fram/x")
 
@@ -341,7 +341,7 @@ def test_a_world_of_another_package_is_found_by_its_entry_point(tmp_path: Path) 
     assert done.stdout == "Switch the lamp on. True\n"
 
 
-def test_exploring_finds_every_pair_and_every_variant_of_the_arguments() -> None:
+def test_exploring_finds_every_pair_of_states_with_each_variant() -> None:
     world, tools = till()
     task = task_of(
         world,

@@ -20,7 +20,7 @@ from corepath.errors import CorepathError, Problem, count
 from corepath.files.episodes import episode_json
 from corepath.files.fingerprint import fingerprint
 from corepath.files.lookup import Tasks
-from corepath.play.play import rescored
+from corepath.play.play import rescore
 from corepath.runs.entries import read_entries
 from corepath.runs.folder import SET_ASIDE, RunFolder, replace_file
 from corepath.runs.plan import Plan, rescored_manifest
@@ -82,7 +82,7 @@ def _score_run(folder: RunFolder, episodes: Sequence[Episode], plan: Plan) -> tu
     sources = {source.id: source for source in plan.sources}
     try:
         pairs = [(sources[episode.task].make(plan.seed), episode) for episode in episodes]
-        scored = [rescored(task, replace(one, fingerprint=fingerprint(task)), plan.scoring) for task, one in pairs]
+        scored = [rescore(task, replace(one, fingerprint=fingerprint(task)), plan.scoring) for task, one in pairs]
         return scored, rescored_manifest(folder, plan)
     except CorepathError as error:
         fail(f"{folder.path}: {error}")
@@ -101,7 +101,7 @@ def _rescore_file(path: Path, tasks: Tasks, profile: Profile | None, *, dry_run:
         try:
             task = entry.task
             scoring = entry.scoring if profile is None else profile.scoring
-            after = rescored(task, replace(entry.episode, fingerprint=fingerprint(task)), scoring)
+            after = rescore(task, replace(entry.episode, fingerprint=fingerprint(task)), scoring)
         except CorepathError as error:
             problems.append(entry.problem(str(error)))
             continue

@@ -113,12 +113,12 @@ class TaskBuilder:
         setup = self.file.setup or {}
         for name, value in setup.items():
             try:
-                world.starting({name: value})
+                world.start_state({name: value})
             except TaskError as error:
                 self.faults.append(Fault(str(error), ("setup", name)))
         if self.faults:
             raise TaskError(self.faults)
-        return world.starting(setup)
+        return world.start_state(setup)
 
     def _policy(self, place: int, entry: PolicyEntry) -> Policy | None:
         kinds: dict[str, Any] = {"before": before, "after": after, "needed": needed, "never": never}

@@ -1,4 +1,4 @@
-"""What a tool of a world takes: its parameters by name, type and default, and what models are told of them."""
+"""Parameters of a world's tools: name, type, default and JSON Schema."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corepath.notation.call import REQUIRED
 from corepath.values import equal, to_notation
 
 LARGEST: Final = 10**18
-"""Whole numbers beyond it are refused: what a tool makes of them might not be written any more."""
+"""The largest whole number that is accepted; results computed from larger ones might not fit into JSON."""
 _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
 _SCHEMAS = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 _SAMPLES: dict[Any, tuple[Any, ...]] = {
@@ -36,41 +36,41 @@ class Parameter:
     default: Any = REQUIRED
     description: str = ""
 
-    def taken(self, value: Any) -> Any:
-        """The value as the tool gets it. Raises `ToolError` where it is of another type."""
+    def convert(self, value: Any) -> Any:
+        """Convert a value to the parameter's type. Raises `ToolError` if it is of another type."""
         try:
-            return _taken(self.type, value)
+            return _convert(self.type, value)
         except ValueError:
             try:
                 shown = to_notation(value)
             except (ValueError, RecursionError):
                 shown = f"this {type(value).__name__}"
             cut = shown if len(shown) <= 80 else f"{shown[:79]}…"
-            raise ToolError(f"argument '{self.name}' must be {_described(self.type)}, not {cut}") from None
+            raise ToolError(f"argument '{self.name}' must be {_describe_type(self.type)}, not {cut}") from None
 
     def admits(self, value: Any) -> bool:
-        """Whether the value is of its type."""
+        """Whether the value is of the parameter's type."""
         try:
-            _taken(self.type, value)
+            _convert(self.type, value)
         except ValueError:
             return False
         return True
 
     @property
     def samples(self) -> tuple[Any, ...]:
-        """Values of its type."""
+        """Example values of the parameter's type."""
         return _samples(self.type)
 
     @property
     def options(self) -> tuple[Any, ...] | None:
-        """All values of its type, where they are few enough to list."""
+        """All possible values, if the type is a `Literal` or `bool`; else None."""
         if get_origin(self.type) is Literal:
             return get_args(self.type)
         return (True, False) if self.type is bool else None
 
     @property
     def schema(self) -> dict[str, Any]:
-        """Its JSON Schema."""
+        """The JSON Schema of the parameter."""
         schema = _schema(self.type)
         if self.description:
             schema["description"] = self.description
@@ -80,7 +80,7 @@ class Parameter:
 
 
 def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
-    """The parameters of a tool's function, without the state that it gets first."""
+    """The parameters of a tool's function, without the first, which is the state."""
     hints = typing.get_type_hints(function, include_extras=True)
     listed = list(inspect.signature(function).parameters.values())
     if not listed:
@@ -101,8 +101,8 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
     return found
 
 
-def taken(tool: str, parameters: Mapping[str, Parameter], arguments: Any) -> dict[str, Any]:
-    """The arguments as the function gets them, defaults included. Raises `ToolError` where any is wrong."""
+def check_arguments(tool: str, parameters: Mapping[str, Parameter], arguments: Any) -> dict[str, Any]:
+    """Check and convert the arguments of a call, and fill in defaults. Raises `ToolError` if an argument is wrong."""
     if not isinstance(arguments, Mapping):
         raise ToolError(f"the arguments of '{tool}' must be a JSON object")
     for name in arguments:
@@ -113,9 +113,9 @@ def taken(tool: str, parameters: Mapping[str, Parameter], arguments: Any) -> dic
     found: dict[str, Any] = {}
     for name, parameter in parameters.items():
         if name in arguments:
-            found[name] = parameter.taken(arguments[name])
+            found[name] = parameter.convert(arguments[name])
         elif parameter.default is REQUIRED:
-            raise ToolError(f"'{tool}' needs the argument '{name}', {_described(parameter.type)}")
+            raise ToolError(f"'{tool}' needs the argument '{name}', {_describe_type(parameter.type)}")
         else:
             found[name] = parameter.default
     return found
@@ -134,8 +134,8 @@ def _known(kind: Any) -> bool:
     return all(map(_known, options)) if len(options) > 1 else kind in _NAMES
 
 
-def _taken(kind: Any, value: Any) -> Any:
-    """The value as that type; raises ValueError where it is of another. A whole number may be written 25.0."""
+def _convert(kind: Any, value: Any) -> Any:
+    """Convert a value to a type, or raise `ValueError`. A whole number may be written 25.0."""
     if type(value) is kind and (kind is str or kind is bool):
         return value
     origin = get_origin(kind)
@@ -144,12 +144,12 @@ def _taken(kind: Any, value: Any) -> Any:
     if origin is list:
         if not isinstance(value, (list, tuple)):
             raise ValueError
-        return [_taken(get_args(kind)[0], item) for item in value]
+        return [_convert(get_args(kind)[0], item) for item in value]
     options = _options(kind)
     if len(options) > 1:
         for option in options:
             try:
-                return _taken(option, value)
+                return _convert(option, value)
             except ValueError:
                 continue
         raise ValueError
@@ -181,12 +181,14 @@ def _option(kind: Any, value: Any) -> Any:
     raise ValueError
 
 
-def _described(kind: Any) -> str:
+def _describe_type(kind: Any) -> str:
+    """A type in words, for error messages: `a whole number or null`."""
     if get_origin(kind) is Literal:
         return f"one of {', '.join(map(to_notation, get_args(kind)))}"
     if get_origin(kind) is list:
-        return f"a list, each item {_described(get_args(kind)[0])}"
-    return " or ".join(_described(option) if len(_options(kind)) > 1 else _NAMES[option] for option in _options(kind))
+        return f"a list, each item {_describe_type(get_args(kind)[0])}"
+    options = _options(kind)
+    return " or ".join(map(_describe_type, options)) if len(options) > 1 else _NAMES[kind]
 
 
 def _schema(kind: Any) -> dict[str, Any]:

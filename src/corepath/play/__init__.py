@@ -1,1 +1,1 @@
-"""Agents on tasks: sessions, recording, built-in agents and their planted mistakes."""
+"""Playing episodes: sessions, recorders, built-in agents and the mistakes planted in them."""

@@ -1,6 +1,7 @@
-"""Agents that need no model: the oracle, the floor, and one for each way of failing.
+"""Built-in agents, which need no model: the oracle, the floor, and one for each kind of mistake.
 
-An agent is a function of a `Session`. These draw only from the session's chance: the same seed, the same calls.
+An agent is a function of a `Session`. These agents use only the session's random numbers, so that the same seed gives
+the same calls.
 """
 
 from __future__ import annotations
@@ -14,22 +15,24 @@ from corepath.errors import TaskError, nearest
 from corepath.notation.call import Call
 from corepath.notation.matchers import Scope
 from corepath.play import mistakes
-from corepath.play.mistakes import Fault, GoldenRun, Strays
+from corepath.play.golden_run import GoldenRun, random_golden_run
+from corepath.play.mistakes import Mistake
 from corepath.play.session import Agent, Session
-from corepath.task import Simulator
+from corepath.play.strays import find_strays
 from corepath.world.exploring import simulator_of
 
 PLANTED: Final = "planted"
+"""The mistake is in the episode; see also `episode.IMPOSSIBLE`."""
 SPARED: Final = "spared"
-"""What became of an episode's fault: it is there, or chance left it out; see also `aggregate.IMPOSSIBLE`."""
+"""The agent's rate left the mistake out of this episode."""
 
-MOST_FAULTY: Final = 40
-"""Faulty paths of one golden path among which chance decides."""
+MOST_FAULTY_PATHS: Final = 40
+"""The most faulty paths to choose from at random."""
 
 
 def oracle(session: Session) -> Any:
-    """Plays a golden path, any of them."""
-    _make(session, _golden(session).calls)
+    """Plays a random golden path."""
+    _make_calls(session, _golden_run(session).calls)
     return _answer(session)
 
 
@@ -39,46 +42,46 @@ def do_nothing(session: Session) -> Any:  # noqa: ARG001
 
 
 def reads_only(session: Session) -> Any:
-    """Looks at everything and changes nothing."""
-    strays = _strays(session)
+    """Makes a few reads with every reading tool, and no writes."""
+    strays = find_strays(session.task)
     tools = [tool.name for tool in strays.world.tools.values() if not tool.writes]
     session.random.shuffle(tools)
-    _make(session, [call for tool in tools for call in strays.calls[tool][:2]])
+    _make_calls(session, [call for tool in tools for call in strays.calls[tool][:2]])
     return "I have looked at everything."
 
 
 def random(session: Session) -> Any:
-    """Makes calls by chance, with values from the prompt and the world."""
-    strays = _strays(session)
+    """Makes random calls, with values from the prompt and the world."""
+    strays = find_strays(session.task)
     tools = [tool for tool, calls in strays.calls.items() if calls]
     for _ in range(session.random.randint(1, session.task.automaton.golden.longest + 2)):
-        _make(session, [session.random.choice(strays.calls[session.random.choice(tools)])])
+        _make_calls(session, [session.random.choice(strays.calls[session.random.choice(tools)])])
     return "Done."
 
 
-def failing(*ways: Fault, rate: float = 1.0) -> Agent:
-    """Plays a golden path with a fault in it, in that share of its episodes; else the golden path as it is.
+def failing(*kinds: Mistake, rate: float = 1.0) -> Agent:
+    """An agent that plays golden paths and plants a mistake in a share of its episodes, given by `rate`.
 
-    Of several ways the first that has a place is taken. `notes["fault"]` says what became of it; where there was no
-    place for the fault, the episode counts for nothing.
+    It plants the first of the mistakes that is possible in the path. `notes["fault"]` records whether the mistake was
+    planted; episodes in which it was impossible are left out of all means.
     """
 
     def agent(session: Session) -> Any:
-        run = _golden(session)
+        run = _golden_run(session)
         path = run.calls
         if session.random.random() >= rate:
             session.notes["fault"] = SPARED
         else:
-            faulty = next((found for way in ways if (found := list(islice(way(run), MOST_FAULTY)))), None)
+            faulty = next((found for kind in kinds if (found := list(islice(kind(run), MOST_FAULTY_PATHS)))), None)
             session.notes["fault"] = PLANTED if faulty else IMPOSSIBLE
             path = tuple(session.random.choice(faulty)) if faulty else path
-        _make(session, path)
+        _make_calls(session, path)
         return _answer(session)
 
     return agent
 
 
-_FAILING: Final[dict[str, tuple[Fault, ...]]] = {
+_FAILING: Final[dict[str, tuple[Mistake, ...]]] = {
     "left_out": (mistakes.left_out,),
     "swapped": (mistakes.swapped,),
     "wrong_argument": (mistakes.wrong_argument,),
@@ -101,17 +104,11 @@ _PLAIN: Final[dict[str, Agent]] = {
 BUILT_IN: Final = (*_PLAIN, *_FAILING)
 """The names of the built-in agents."""
 FLOOR: Final = ("do_nothing", "reads_only")
-"""Those that do no harm because they do nothing: every table of live models has them beside."""
-
-
-def about(name: str) -> str:
-    """What a built-in agent does, in a sentence."""
-    text = (_PLAIN[name] if name in _PLAIN else _FAILING[name][0]).__doc__ or ""
-    return " ".join(text.split()).partition(". ")[0].rstrip(".") + "."
+"""The agents that only read or do nothing: the floor that live models are compared with in tables."""
 
 
 def built_in(name: str) -> Agent:
-    """A built-in agent: `oracle`, or `swapped:0.3` for one that fails in that share of its episodes."""
+    """A built-in agent by name: `oracle`, or `swapped:0.3` for a mistake in 30 % of the episodes."""
     plain, _, share = name.partition(":")
     if plain not in BUILT_IN:
         raise TaskError.of(f"no agent '{plain}'{nearest(plain, BUILT_IN)}")
@@ -128,25 +125,17 @@ def built_in(name: str) -> Agent:
     return failing(*_FAILING[plain], rate=rate)
 
 
-def _golden(session: Session) -> GoldenRun:
-    return mistakes.golden_run(session.task, _world(session), session.random)
+def _golden_run(session: Session) -> GoldenRun:
+    return random_golden_run(session.task, simulator_of(session.task), session.random)
 
 
-def _strays(session: Session) -> Strays:
-    return mistakes.strays_of(session.task)
-
-
-def _world(session: Session) -> Simulator:
-    return simulator_of(session.task)
-
-
-def _make(session: Session, calls: Iterable[Call]) -> None:
+def _make_calls(session: Session, calls: Iterable[Call]) -> None:
     for call in calls:
         session.call(call.tool, call.arguments)
 
 
 def _answer(session: Session) -> Any:
-    """What the task wants to hear, where it wants something."""
-    wanted = session.task.answer_matcher
-    fitting = (text for text in wanted.examples() if wanted.matches(text, Scope())) if wanted else iter(())
-    return next(fitting, "Done.")
+    """An answer that the task accepts."""
+    matcher = session.task.answer_matcher
+    accepted = (text for text in matcher.examples() if matcher.matches(text, Scope())) if matcher else iter(())
+    return next(accepted, "Done.")

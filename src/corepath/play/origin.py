@@ -19,6 +19,7 @@ from corepath.scoring.options import Scoring
 from corepath.task import Task
 
 KEY: Final = "corepath"
+"""The key of corepath's data in a file of another format."""
 EPISODE: Final = "episode"
 """The key under `KEY` where an Inspect log has the whole episode. It is text, because Inspect drops null values."""
 

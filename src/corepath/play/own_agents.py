@@ -1,4 +1,4 @@
-"""Agents of one's own: a function of a `Session`, named as `FILE.py:FUNCTION` or `MODULE:FUNCTION`."""
+"""Users' own agents: functions of a `Session`, named `FILE.py:FUNCTION` or `MODULE:FUNCTION`."""
 
 from __future__ import annotations
 
@@ -18,63 +18,64 @@ from typing import Any, Final
 from corepath.episode import ANSWERED, FAILED_OUTSIDE, STEP_LIMIT, Episode
 from corepath.errors import InputError, OptionError, Problem, StepLimitError, nearest
 from corepath.play.built_in import BUILT_IN, built_in
-from corepath.play.play import recorded, seed_of
+from corepath.play.play import episode_seed, record_episode
 from corepath.play.session import Agent, Session
 from corepath.scoring.options import Scoring
 from corepath.task import Task
 from corepath.values import why_not_json
 
 RAISED: Final = "raised in the agent"
-"""The kind of failure of an episode in which the agent itself raised."""
+"""The kind of failure if the agent raised an exception."""
 LONGEST_MESSAGE: Final = 500
+"""The most characters of an exception's message that are recorded."""
 
 
 def is_own(name: str) -> bool:
-    """Whether an agent is named as one's own, and not as a built-in one with its rate: `swapped:0.3`."""
+    """Whether a name refers to a user's own agent, not to a built-in one with a rate such as `swapped:0.3`."""
     where, _, function = name.rpartition(":")
     return bool(where) and where not in BUILT_IN and function.isidentifier()
 
 
 def find_agent(name: str) -> Agent:
-    """The agent of that name, built-in or one's own. Raises `OptionError` or `TaskError` where there is none.
+    """A built-in agent or a user's own one, by name. Raises `OptionError` or `TaskError` if it does not exist.
 
-    A file that cannot be imported raises `InputError` with its place.
+    If a file cannot be imported, the error is an `InputError` with file and line.
     """
     if is_own(name):
         where, _, function = name.rpartition(":")
-        return _function(where, function)
+        return _load_function(where, function)
     if name.partition(":")[0].endswith(".py"):
         raise OptionError(f"which function of {name.partition(':')[0]} is the agent? Write it as FILE.py:FUNCTION")
     return built_in(name)
 
 
 def digest(name: str) -> str:
-    """A hash of the file that an agent of one's own stands in; what that file imports is not looked at."""
-    file = _module(name.rpartition(":")[0]).__file__
+    """A hash of the file that defines a user's own agent; files that it imports are not included."""
+    file = _load_module(name.rpartition(":")[0]).__file__
     return hashlib.sha256(Path(file).read_bytes() if file else b"").hexdigest()[:16]
 
 
-def check_agent(agent: Any, called: str) -> None:
-    """Raise `OptionError` unless it can be called with a session, and nothing else."""
+def check_agent(agent: Any, label: str) -> None:
+    """Raise `OptionError` unless the agent can be called with a session alone; `label` names it in the message."""
     if not callable(agent):
-        raise OptionError(f"{called} is {_a(type(agent).__name__)}, and an agent is a function of a session")
+        raise OptionError(f"{label} is {_with_article(type(agent).__name__)}, and an agent is a function of a session")
     if inspect.isclass(agent):
-        raise OptionError(f"{called} is a class, and an agent is a function of a session; make an object of it first")
+        raise OptionError(f"{label} is a class, and an agent is a function of a session; make an object of it first")
     if inspect.iscoroutinefunction(agent) or inspect.iscoroutinefunction(getattr(agent, "__call__", None)):  # noqa: B004
-        raise OptionError(f"{called} is async; write a function around it: return asyncio.run(...)")
+        raise OptionError(f"{label} is async; write a function around it: return asyncio.run(...)")
     try:
         signature = inspect.signature(agent)
-    except (TypeError, ValueError):  # one that is written in C has none
+    except (TypeError, ValueError):  # a function written in C may have none
         return
     try:
         signature.bind(None)
     except TypeError:
-        raise OptionError(f"{called} takes {signature}, and an agent takes one argument, the session") from None
+        raise OptionError(f"{label} takes {signature}, and an agent takes one argument, the session") from None
 
 
-def attempt(agent: Agent, task: Task, *, name: str, epoch: int, seed: int, scoring: Scoring) -> Episode:
-    """The agent on the task, as `play` does it, but what the agent raises is recorded in place of its answer."""
-    session = Session(task, seed_of(seed, name, task.id, epoch))
+def play_safely(agent: Agent, task: Task, *, name: str, epoch: int, seed: int, scoring: Scoring) -> Episode:
+    """Play one episode like `play`, but record an exception of the agent as a failure instead of raising it."""
+    session = Session(task, episode_seed(seed, name, task.id, epoch))
     answer, ended, failure = None, ANSWERED, {}
     try:
         answer = agent(session)
@@ -82,20 +83,20 @@ def attempt(agent: Agent, task: Task, *, name: str, epoch: int, seed: int, scori
             raise TypeError(f"what an agent answers, says and notes is text or other JSON: {wrong}")  # noqa: TRY301
     except StepLimitError:
         ended = STEP_LIMIT
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever it is, the run goes on
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # the run goes on whatever the agent raises
         ended, answer = FAILED_OUTSIDE, None
         message = f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
-        failure = {"failure": {"kind": RAISED, "message": message, "at": _place_in(agent, error)}}
+        failure = {"failure": {"kind": RAISED, "message": message, "at": _locate_in_agent(agent, error)}}
         if why_not_json([session.notes, session.messages]):
             session.notes.clear()
             session.messages.clear()
-    return recorded(
+    return record_episode(
         session, name, epoch=epoch, seed=seed, answer=answer, ended=ended, scoring=scoring, more=failure
     )  # fmt: skip
 
 
-def _function(where: str, function: str) -> Agent:
-    module = _module(where)
+def _load_function(where: str, function: str) -> Agent:
+    module = _load_module(where)
     if not hasattr(module, function):
         own = [name for name, value in vars(module).items()
                if inspect.isfunction(value) and value.__module__ == module.__name__]  # fmt: skip
@@ -105,70 +106,71 @@ def _function(where: str, function: str) -> Agent:
     return found
 
 
-def _module(where: str) -> ModuleType:
+def _load_module(where: str) -> ModuleType:
     is_file = where.endswith(".py") or os.sep in where
     if is_file and not Path(where).is_file():
         raise OptionError(f"no such file or folder: {where}")
-    return _loaded(where, str(Path(where).resolve()) if is_file else "")
+    return _import(where, str(Path(where).resolve()) if is_file else "")
 
 
 @lru_cache(maxsize=64)
-def _loaded(where: str, path: str) -> ModuleType:
-    """The file or module, run as an import does; it may import what stands beside it."""
-    beside = str(Path(path).parent) if path else os.getcwd()  # noqa: PTH109
-    if beside not in sys.path:
-        sys.path.insert(0, beside)
+def _import(where: str, path: str) -> ModuleType:
+    """Import a file or module; it may import modules from the file's folder or the current one."""
+    folder = str(Path(path).parent) if path else os.getcwd()  # noqa: PTH109
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
     try:
         return _run_file(path) if path else import_module(where)
     except ModuleNotFoundError as error:
         if not path and error.name is not None and f"{where}.".startswith(f"{error.name}."):
             raise OptionError(f"no module '{error.name}'; an agent is a built-in one, FILE.py:FUNCTION or "
                               "MODULE:FUNCTION") from None  # fmt: skip
-        raise _not_imported(where, path, error) from error
+        raise _import_error(where, path, error) from error
     except (Exception, SystemExit) as error:
-        raise _not_imported(where, path, error) from error
+        raise _import_error(where, path, error) from error
 
 
 def _run_file(path: str) -> ModuleType:
     name = f"corepath_agent_{hashlib.sha256(path.encode()).hexdigest()[:12]}"
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ImportError("it is no Python file")
+        raise ImportError("it is not a Python file")
     module = sys.modules[name] = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def _not_imported(where: str, path: str, error: BaseException) -> InputError:
+def _import_error(where: str, path: str, error: BaseException) -> InputError:
     if isinstance(error, SyntaxError) and error.filename:
-        message, place = error.msg, f"{_shown(error.filename)}:{error.lineno}"
+        message, place = error.msg, f"{_relative_path(error.filename)}:{error.lineno}"
     else:
-        message, place = str(error), _place(error, lambda file: file == path if path else "importlib" not in file)
+        message, place = str(error), _locate(error, lambda file: file == path if path else "importlib" not in file)
     file, _, line = (place or f"{where}:1").rpartition(":")
     what = "" if file == where else f"{where} "
     return InputError([Problem(file, int(line), 1, f"{what}cannot be imported: {type(error).__name__}: {message}")])
 
 
-def _place_in(agent: Agent, error: BaseException) -> str:
-    """Where in the agent's own file it raised; where that is not known, where anything did."""
+def _locate_in_agent(agent: Agent, error: BaseException) -> str:
+    """`FILE:LINE` in the agent's own file where the exception was raised; in any file if the agent's is unknown."""
     plain = inspect.unwrap(agent)
     code = getattr(plain, "__code__", None) or getattr(getattr(plain, "__call__", None), "__code__", None)  # noqa: B004
     if code is None:
-        return _place(error, lambda _: True)
-    return _place(error, lambda file: file == code.co_filename) or f"{_shown(code.co_filename)}:{code.co_firstlineno}"
+        return _locate(error, lambda _: True)
+    file, first = code.co_filename, code.co_firstlineno
+    return _locate(error, lambda other: other == file) or f"{_relative_path(file)}:{first}"
 
 
-def _place(error: BaseException, wanted: Callable[[str], bool]) -> str:
-    """`FILE:LINE` of the innermost wanted file that the error came through."""
+def _locate(error: BaseException, wanted: Callable[[str], bool]) -> str:
+    """`FILE:LINE` of the innermost frame whose file is wanted; empty if there is none."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if wanted(frame.filename)]
-    return f"{_shown(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    return f"{_relative_path(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
 
 
-def _shown(file: str) -> str:
-    """A file as seen from here."""
+def _relative_path(file: str) -> str:
+    """The path relative to the current folder, if the file is inside it."""
     path, here = Path(file), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else file
 
 
-def _a(noun: str) -> str:
+def _with_article(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

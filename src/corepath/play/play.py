@@ -1,4 +1,4 @@
-"""One agent on one task, once."""
+"""Play one episode: an agent on a task, recorded and scored."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ def play(
     seed: int = 0,
     scoring: Scoring = PAPER,
 ) -> Episode:
-    """The agent on the task, recorded and scored; see its `scores`.
+    """Play one episode of a task. The returned episode has its `scores`.
 
-    An agent is a function that is given a `Session` and returns its final answer. What it raises is not caught.
+    An agent is a function that takes a `Session` and returns its final answer. Exceptions of the agent are not caught.
     """
-    known_as = name or str(getattr(agent, "__name__", "agent"))
-    session = Session(task, seed_of(seed, known_as, task.id, epoch))
+    agent_name = name or str(getattr(agent, "__name__", "agent"))
+    session = Session(task, episode_seed(seed, agent_name, task.id, epoch))
     ended, answer = ANSWERED, None
     try:
         answer = agent(session)
     except StepLimitError:
         ended = STEP_LIMIT
-    return recorded(session, known_as, epoch=epoch, seed=seed, answer=answer, ended=ended, scoring=scoring)
+    return record_episode(session, agent_name, epoch=epoch, seed=seed, answer=answer, ended=ended, scoring=scoring)
 
 
-def seed_of(seed: int, agent: str, task: str, epoch: int) -> str:
-    """What an episode's chance is seeded with."""
+def episode_seed(seed: int, agent: str, task: str, epoch: int) -> str:
+    """The seed of an episode's random numbers."""
     return f"{seed}:{agent}:{task}:{epoch}"
 
 
-def recorded(
+def record_episode(
     session: Session,
     agent: str,
     *,
@@ -55,22 +55,18 @@ def recorded(
     scoring: Scoring,
     more: Mapping[str, Any] | None = None,
 ) -> Episode:
-    """The episode of a session that is over, scored."""
-    extra = {**(more or {}), **session.notes, "state": session.state}
+    """Turn a session into a scored episode; `more` holds further entries of its record."""
+    record = {"ended": ended, **(more or {}), **session.notes, "state": session.state}
     if session.clock is not None:
-        extra["seconds"] = session.seconds
-    return rescored(
-        session.task,
-        Episode(
-            session.task.id, tuple(session.calls), agent, epoch, answer=answer, messages=tuple(session.messages),
-            seed=seed, fingerprint=fingerprint(session.task), **typed_fields({"ended": ended, **extra}),
-        ),
-        scoring,
-        session.replayed,
+        record["seconds"] = session.seconds
+    episode = Episode(
+        session.task.id, tuple(session.calls), agent, epoch, answer=answer, messages=tuple(session.messages),
+        seed=seed, fingerprint=fingerprint(session.task), **typed_fields(record),
     )  # fmt: skip
+    return rescore(session.task, episode, scoring, session.replayed)
 
 
-def rescored(task: Task, episode: Episode, scoring: Scoring, replayed: Replay | None = None) -> Episode:
-    """The episode with the scores that it has now. One that was played on another task is refused by `score`."""
+def rescore(task: Task, episode: Episode, scoring: Scoring, replayed: Replay | None = None) -> Episode:
+    """The episode with new scores. Raises `TaskError` if it was played on another task."""
     found = score(task, episode, scoring, replayed=replayed)
     return replace(episode, scoring=scoring.recorded, scores=found.to_dict())

@@ -1,4 +1,4 @@
-"""An agent's own loop around an episode: the prompt and the tools go out, its calls come in.
+"""A recorder: an episode that your own agent loop drives.
 
 with corepath.episode("farm/threshold") as ep:
     my_agent(ep.system, ep.prompt, ep.tools("openai"), ep.reply)
@@ -7,7 +7,6 @@ ep.score.pc
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
@@ -20,7 +19,7 @@ from corepath.episode import ANSWERED, FAILED_OUTSIDE, STEP_LIMIT, Episode
 from corepath.errors import CorepathError, StepLimitError, nearest
 from corepath.files.lookup import task as named_task
 from corepath.notation.call import Call
-from corepath.play.play import recorded, seed_of
+from corepath.play.play import episode_seed, record_episode
 from corepath.play.session import Session
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.score import Score, score
@@ -28,84 +27,85 @@ from corepath.task import Task
 from corepath.values import why_not_json
 
 Form = Literal["openai", "anthropic", "mcp", "schema"]
-"""Whose way of telling a model about tools; `schema` is the bare name, description and parameters."""
+"""The tool schema format of a provider; `schema` is just the name, description and parameters."""
 
-LONGEST_REPLY: Final = 100_000
-"""Characters of a result that a model is told; all of it is recorded."""
 LONGEST_FAILURE: Final = 500
+"""The most characters of an exception's message that are recorded."""
 
 
 def episode(
     task: Task | str | Path, *, agent: str = "agent", epoch: int = 0, seed: int = 0, scoring: Scoring = PAPER
-) -> Loop:
-    """An episode for a loop of your own, in a `with`. The task is one, a world's such as `farm/threshold`, or a file's.
+) -> Recorder:
+    """Start an episode for your own agent loop; use it in a `with` statement.
 
-    `seed` says which variant of a world's task it is; of a task that was made already, it is only recorded.
+    The task is a `Task`, the id of a world's task such as `farm/threshold`, or a task file. `seed` selects the variant
+    of a world's task; for a `Task` it is only recorded.
     """
     if not isinstance(seed, int):
         raise CorepathError(f"a seed is a whole number, not {seed!r}")
-    return Loop(task_of(task, seed), agent, epoch, seed, scoring)
+    return Recorder(resolve_task(task, seed), agent, epoch, seed, scoring)
 
 
-def task_of(task: Task | str | Path, seed: int = 0) -> Task:
-    """The task that is meant: itself, or one by its name, as in `corepath.task`."""
+def resolve_task(task: Task | str | Path, seed: int = 0) -> Task:
+    """The task itself, or the task that a name or file stands for, as in `corepath.task`."""
     if isinstance(task, Task):
         return task
     if not isinstance(task, (str, Path)):
-        raise CorepathError(f"a task is a Task, that of a world such as 'farm/threshold', or a file, not {task!r}")
+        raise CorepathError(f"a task is a Task, an id such as 'farm/threshold', or a file, not {task!r}")
     return named_task(task, seed)
 
 
-class Loop:
-    """An episode that somebody else's loop plays. It may be called from several threads; calls are taken one by one.
+class Recorder:
+    """Records an episode that your own agent loop drives. Several threads may use it; calls are executed one by one.
 
-    What is raised in the `with` goes on to be raised, and what was done until then is recorded all the same. Unless it
-    is about a finished episode, it makes the episode one that failed outside the agent, which no mean counts.
+    An exception in the `with` block propagates, and the calls before it stay recorded. The episode then counts as
+    failed outside the agent, and is left out of all means, unless the agent had already answered or the exception is
+    an `AssertionError` or a `StepLimitError`.
     """
 
     def __init__(self, task: Task, agent: str, epoch: int, seed: int, scoring: Scoring) -> None:
         self.task = task
-        self._who: dict[str, Any] = {"agent": agent, "epoch": epoch, "seed": seed}
         self.scoring = scoring
-        self._session = Session(task, seed_of(seed, agent, task.id, epoch))
+        self._labels: dict[str, Any] = {"agent": agent, "epoch": epoch, "seed": seed}
+        self._session = Session(task, episode_seed(seed, agent, task.id, epoch))
         self._lock = RLock()
         self._ended = ANSWERED
         self._answer: tuple[Any, ...] = ()
         self._failure: dict[str, Any] = {}
         self._closed = False
-        self._last: tuple[Any, Episode, Score] | None = None
-        self._watch = _WATCHES[-1] if _WATCHES else None
+        self._latest: tuple[Any, Episode, Score] | None = None
+        self._watcher = _WATCHERS[-1] if _WATCHERS else None
 
     def __repr__(self) -> str:
-        return f"<Loop: {self.task.id}, calls {len(self._session.calls)}>"
+        return f"<Recorder: {self.task.id}, calls {len(self._session.calls)}>"
 
     @property
     def prompt(self) -> str:
-        """What the user asks."""
+        """The user's request."""
         return self._session.prompt
 
     @property
     def system(self) -> str:
-        """What a model is told before the prompt: the rules of the world, and how to go about it."""
+        """The system prompt for a model: the rules of the world and how to work in it."""
         return self._session.system
 
     @property
     def over(self) -> bool:
-        """Whether no more calls are taken."""
+        """Whether no more calls are accepted."""
         return self._closed or self._session.over
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """The calls until now, each with its answer."""
+        """The calls so far, each with its result or error."""
         return tuple(self._session.calls)
 
     @property
     def state(self) -> Any:
-        """The world's state as JSON, without what is private."""
+        """The world's current state as JSON, without private fields."""
         return self._session.state
 
     def tools(self, form: Form = "schema") -> list[dict[str, Any]]:
-        """The tools in the way that a provider wants to be told of them."""
+        """The tools in the schema format of a provider."""
         if not isinstance(form, str) or form not in _FORMS:
             raise CorepathError(f"no form of tools '{form}'{nearest(str(form), _FORMS)}")
         return [_FORMS[form](deepcopy(tool)) for tool in self._session.tools]
@@ -114,51 +114,45 @@ class Loop:
         self, name: str, arguments: Mapping[str, Any] | str | None = None, *, id: str | None = None,  # noqa: A002
         turn: int | None = None,
     ) -> Call:  # fmt: skip
-        """Execute a call and record it; the answer has a result or an error. Arguments may be JSON text.
+        """Execute and record a call, and return it with its result or error. Arguments may be JSON text.
 
-        Calls that the agent sent at once have the same `turn`. Raises `StepLimitError` where no more are allowed.
+        Give calls that the agent sent together the same `turn`. Raises `StepLimitError` if the step limit is reached.
         """
-        with self._lock:
-            self._open()
-            try:
-                return self._session.call(name, arguments, id=id, turn=turn)
-            except StepLimitError:
-                self._ended = STEP_LIMIT
-                raise
+        with self._recording() as session:
+            return session.call(name, arguments, id=id, turn=turn)
 
     def reply(
         self, name: str, arguments: Mapping[str, Any] | str | None = None, *, id: str | None = None,  # noqa: A002
         turn: int | None = None,
     ) -> str:  # fmt: skip
-        """Execute a call as `call` does; what a model is told of it: its result as text or JSON, or its error."""
-        return told(self.call(name, arguments, id=id, turn=turn))
+        """Execute and record a call like `call`, and return the text to send back to the model."""
+        with self._recording() as session:
+            return session.reply(name, arguments, id=id, turn=turn)
 
     def say(self, text: str) -> None:
-        """Record what the agent said before its next call."""
-        with self._lock:
-            self._open()
-            self._session.say(text)
+        """Record what the agent says before its next call."""
+        with self._recording() as session:
+            session.say(text)
 
     def answer(self, answer: Any) -> None:
         """Record the agent's final answer."""
-        with self._lock:
-            self._open()
+        with self._recording():
             if wrong := why_not_json([answer]):
                 raise CorepathError(f"an answer is text or other JSON: {wrong}")
             self._answer = (answer,)
 
     @property
     def score(self) -> Score:
-        """What the calls until now come to."""
-        return self._found()[1]
+        """The score of the calls so far."""
+        return self._result()[1]
 
     @property
     def episode(self) -> Episode:
-        """What was recorded until now, with its scores."""
-        return self._found()[0]
+        """The episode so far, with its scores."""
+        return self._result()[0]
 
     def __enter__(self) -> Self:
-        self._open()
+        self._check_open()
         return self
 
     def __exit__(
@@ -170,68 +164,68 @@ class Loop:
                 message = f"{type(error).__name__}: {error}"[:LONGEST_FAILURE]
                 self._failure = {"failure": {"kind": "raised in the loop", "message": message}}
             self._closed = True
-        if self._watch is not None:
-            self._watch(self.task, *self._found())
+        if self._watcher is not None:
+            self._watcher(self.task, *self._result())
 
-    def _found(self) -> tuple[Episode, Score]:
-        """What was recorded until now, and its score; the same objects as long as nothing new is recorded."""
-        session = self._session
+    @contextmanager
+    def _recording(self) -> Iterator[Session]:
+        """The session, for one thread at a time. Raises `CorepathError` if the episode has ended."""
         with self._lock:
-            so_far = (len(session.calls), len(session.messages), self._answer, self._ended)
-            if self._last is None or self._last[0] != so_far:
-                made = recorded(
-                    session, **self._who, answer=self._answer[0] if self._answer else None, ended=self._ended,
-                    scoring=self.scoring, more=self._failure,
-                )  # fmt: skip
-                self._last = so_far, made, score(self.task, made, self.scoring, replayed=session.replayed)
-            return self._last[1:]
+            self._check_open()
+            try:
+                yield self._session
+            except StepLimitError:
+                self._ended = STEP_LIMIT
+                raise
 
-    def _open(self) -> None:
+    def _check_open(self) -> None:
         if self._closed:
             raise CorepathError(f"this episode of '{self.task.id}' has ended with its `with`; begin another one")
+
+    def _result(self) -> tuple[Episode, Score]:
+        """The episode so far and its score; cached until something new is recorded."""
+        session = self._session
+        with self._lock:
+            version = (len(session.calls), len(session.messages), self._answer, self._ended)
+            if self._latest is None or self._latest[0] != version:
+                made = record_episode(
+                    session, **self._labels, answer=self._answer[0] if self._answer else None, ended=self._ended,
+                    scoring=self.scoring, more=self._failure,
+                )  # fmt: skip
+                self._latest = version, made, score(self.task, made, self.scoring, replayed=session.replayed)
+            return self._latest[1:]
 
 
 _FORMS: Final[Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]]] = {
     "openai": lambda tool: {"type": "function", "function": tool},
-    "anthropic": lambda tool: _with_schema(tool, "input_schema"),
-    "mcp": lambda tool: _with_schema(tool, "inputSchema"),
+    "anthropic": lambda tool: _rename_parameters(tool, "input_schema"),
+    "mcp": lambda tool: _rename_parameters(tool, "inputSchema"),
     "schema": lambda tool: tool,
 }
 
 
-def _with_schema(tool: dict[str, Any], name: str) -> dict[str, Any]:
+def _rename_parameters(tool: dict[str, Any], name: str) -> dict[str, Any]:
     return {"name": tool["name"], "description": tool["description"], name: tool["parameters"]}
 
 
-def told(call: Call) -> str:
-    """What a model is told of an executed call: its result as text or JSON, or its error."""
-    if call.failed:
-        text = f"Error: {call.error}"
-    else:
-        text = call.result if isinstance(call.result, str) else json.dumps(call.result, ensure_ascii=False)
-    return text if len(text) <= LONGEST_REPLY else f"{text[:LONGEST_REPLY]}… ({len(text)} characters)"
+Watcher = Callable[[Task, Episode, Score], None]
+"""A function that is called with every episode that ends."""
 
-
-# Who is told of episodes
-
-Watch = Callable[[Task, Episode, Score], None]
-"""What is told of every episode that has ended."""
-
-_WATCHES: Final[list[Watch]] = []
-"""Who watches now, the last one alone; in every thread, since tests start threads."""
+_WATCHERS: Final[list[Watcher]] = []
+"""The active watchers, of which only the last is called. Shared by all threads, since tests start threads."""
 
 
 @contextmanager
-def watched(watch: Watch) -> Iterator[None]:
-    """Tell `watch` of each episode that begins in the `with`, once it has ended."""
-    _WATCHES.append(watch)
+def watch_episodes(watcher: Watcher) -> Iterator[None]:
+    """Call `watcher` with each episode that begins in the `with` block, once the episode has ended."""
+    _WATCHERS.append(watcher)
     try:
         yield
     finally:
-        _WATCHES.remove(watch)
+        _WATCHERS.remove(watcher)
 
 
-def tell(task: Task, episode: Episode, found: Score) -> None:
-    """Tell who watches of an episode that was played elsewhere."""
-    if _WATCHES:
-        _WATCHES[-1](task, episode, found)
+def notify_watcher(task: Task, episode: Episode, found: Score) -> None:
+    """Report an episode without a recorder to the active watcher."""
+    if _WATCHERS:
+        _WATCHERS[-1](task, episode, found)

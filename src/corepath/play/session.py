@@ -1,12 +1,13 @@
-"""An episode while it lasts: a fresh copy of the task's world, and every call that was tried in it."""
+"""A session: one agent in a fresh copy of a task's world, with every call recorded."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 from corepath.errors import StepLimitError, count
 from corepath.notation.call import Call
@@ -17,15 +18,18 @@ from corepath.world.prompt import system_prompt
 from corepath.world.state import copy_state
 
 Agent = Callable[["Session"], Any]
-"""Who acts: it makes calls through the session and returns its final answer, or None."""
+"""A function that makes calls through a session and returns its final answer, or None."""
+
+LONGEST_REPLY: Final = 100_000
+"""The most characters of a result in a reply; the recorded result is not cut."""
 
 
 @dataclass
 class Session:
-    """What an agent has of an episode: the prompt, the tools, and `call`, which executes and records.
+    """An agent's view of an episode: the prompt, the tools, and `call` and `reply`, which execute and record calls.
 
-    Every attempt is recorded as it was sent, those too that name no tool or are no JSON. `random` is seeded, so that an
-    agent that draws from it can be run again.
+    Every call is recorded as it was sent, even if the tool does not exist or the arguments are not JSON. `random` is
+    seeded, so agents that use it are reproducible.
     """
 
     task: Task
@@ -37,23 +41,23 @@ class Session:
 
     def __post_init__(self) -> None:
         self._simulator = simulator_of(self.task)
-        self._taken: list[Call] = []
+        self._executed: list[Call] = []
         self._state = self.task.start
         self._began = self.clock() if self.clock else 0.0
 
     @property
     def prompt(self) -> str:
-        """What the user asks."""
+        """The user's request."""
         return self.task.prompt
 
     @property
     def system(self) -> str:
-        """What a model is told before the prompt: the rules of the world, and how to go about it."""
+        """The system prompt for a model: the rules of the world and how to work in it."""
         return system_prompt(self._simulator)
 
     @property
     def tools(self) -> list[dict[str, Any]]:
-        """The tools as models are told of them: name, description, and JSON Schema of the parameters."""
+        """The tools, each with its name, description and JSON Schema of its parameters."""
         return [tool.schema for tool in self._simulator.tools.values()]
 
     @property
@@ -63,50 +67,65 @@ class Session:
 
     @cached_property
     def random(self) -> Random:
-        """Chance, the same for the same seed."""
+        """A random number generator seeded with the session's seed."""
         return Random(self.seed)  # noqa: S311  # for agents, not for secrets
 
     @property
     def state(self) -> Any:
-        """The world's state as JSON, without what is private."""
+        """The world's current state as JSON, without private fields."""
         return self._simulator.public(self._state)
 
     def call(
         self, tool: str, arguments: Mapping[str, Any] | str | None = None, *, id: str | None = None,  # noqa: A002
         turn: int | None = None,
     ) -> Call:  # fmt: skip
-        """Execute a call and record it; the answer has a result or an error. Arguments may be JSON text.
+        """Execute and record a call, and return it with its result or error. Arguments may be JSON text.
 
-        Raises `StepLimitError` where no more calls are allowed: then nothing is executed.
+        Raises `StepLimitError` if the step limit is reached; the call is then not executed.
         """
         if self.over:
             raise StepLimitError(
                 f"the step limit of {count(self.task.step_limit, 'call')} is reached; the episode is over"
             )
-        sent = Call(tool, copy_state(arguments_of(arguments)), id=id, turn=turn, extra=self._at())
+        sent = Call(tool, copy_state(arguments_of(arguments)), id=id, turn=turn, extra=self._timestamp())
         answered, self._state = self._simulator.answer(self._state, sent)
-        self._taken.append(answered)
+        self._executed.append(answered)
         if answered.arguments is not sent.arguments:
-            answered = replace(answered, arguments=sent.arguments)  # as they were sent, not as the tool took them
+            answered = replace(answered, arguments=sent.arguments)  # as sent, without the tool's defaults
         self.calls.append(answered)
         result = answered.result if answered.failed else copy_state(answered.result)
-        return replace(
-            answered, arguments=copy_state(sent.arguments), result=result
-        )  # the agent may do with it as it likes
+        return replace(answered, arguments=copy_state(sent.arguments), result=result)  # a copy the agent may change
+
+    def reply(
+        self, tool: str, arguments: Mapping[str, Any] | str | None = None, *, id: str | None = None,  # noqa: A002
+        turn: int | None = None,
+    ) -> str:  # fmt: skip
+        """Execute and record a call like `call`, and return the text to send back to the model."""
+        return describe_result(self.call(tool, arguments, id=id, turn=turn))
 
     @property
     def replayed(self) -> Replay:
-        """The calls as the world took them, and the states before the first and after the last."""
-        return Replay(tuple(self._taken), (self.task.start, self._state))
+        """The calls with the arguments that the tools received, and the first and the last state."""
+        return Replay(tuple(self._executed), (self.task.start, self._state))
 
     def say(self, text: str) -> None:
-        """Record what the agent said before its next call."""
+        """Record what the agent says before its next call."""
         self.messages.append({"role": "assistant", "content": text, "before_call": len(self.calls)})
 
     @property
     def seconds(self) -> float:
-        """Since the session began; 0 without a clock."""
+        """Seconds since the session began; 0 without a clock."""
         return round(self.clock() - self._began, 6) if self.clock else 0.0
 
-    def _at(self) -> dict[str, Any]:
+    def _timestamp(self) -> dict[str, Any]:
+        """The time of a call, as an entry of its `extra`; empty without a clock."""
         return {"at": self.seconds} if self.clock else {}
+
+
+def describe_result(call: Call) -> str:
+    """The text that a model reads after a call: the result as text or JSON, or the error."""
+    if call.failed:
+        text = f"Error: {call.error}"
+    else:
+        text = call.result if isinstance(call.result, str) else json.dumps(call.result, ensure_ascii=False)
+    return text if len(text) <= LONGEST_REPLY else f"{text[:LONGEST_REPLY]}… ({len(text)} characters)"

@@ -13,7 +13,7 @@ from corepath.errors import CorepathError, Problem, count, install
 from corepath.files.episodes import read_episodes
 from corepath.files.lookup import Tasks
 from corepath.play.built_in import BUILT_IN
-from corepath.play.play import rescored
+from corepath.play.play import rescore
 from corepath.report.summary_table import AGENTS, summary_table
 from corepath.runs.episode_check import scores_error
 from corepath.runs.folder import RunFolder, is_run
@@ -275,7 +275,7 @@ def _score(episode: Episode, tasks: Tasks, scoring: Scoring) -> Result:
         if scores_error(episode.scores, scoring) is None:
             return Result(episode, _always((None, str(error))))
         raise
-    return Result(rescored(task, episode, scoring), _always((task, None)))
+    return Result(rescore(task, episode, scoring), _always((task, None)))
 
 
 def _always(found: FoundTask) -> Callable[[str], FoundTask]:

@@ -21,7 +21,7 @@ from corepath.episode import Episode
 from corepath.errors import RunError
 from corepath.files.lookup import Source
 from corepath.play.built_in import built_in
-from corepath.play.own_agents import attempt, find_agent, is_own
+from corepath.play.own_agents import find_agent, is_own, play_safely
 from corepath.play.play import play
 from corepath.runs.folder import Key, RunFolder
 from corepath.runs.plan import Plan
@@ -124,7 +124,7 @@ def _play(job: _Job) -> Iterator[Episode]:
                 yield play(built_in(agent), task, name=agent, epoch=epoch, seed=job.seed, scoring=job.scoring)
                 continue
             with redirect_stdout(sys.stderr):  # keeps the agent's prints out of the command's output
-                episode = attempt(
+                episode = play_safely(
                     find_agent(agent), task, name=agent, epoch=epoch, seed=job.seed, scoring=job.scoring
                 )  # fmt: skip
             yield episode

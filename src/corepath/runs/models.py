@@ -19,7 +19,7 @@ from rich.text import Text
 from corepath.episode import Episode
 from corepath.errors import OptionError, RunError, nearest
 from corepath.files.lookup import Source
-from corepath.play.play import recorded, seed_of
+from corepath.play.play import episode_seed, record_episode
 from corepath.play.session import Session
 from corepath.runs.conversation import Ending, converse, keep_responses
 from corepath.runs.failure import CONNECTION, NOT_ALLOWED, SERVER_ERROR, TIMEOUT, describe_failure
@@ -56,9 +56,9 @@ class Harness:
     async def play(self, source: Source, epoch: int, plan: Plan) -> Episode:
         """Play one episode."""
         task = source.make(plan.seed)
-        session = Session(task, seed_of(plan.seed, self.name, task.id, epoch), time.monotonic)
+        session = Session(task, episode_seed(plan.seed, self.name, task.id, epoch), time.monotonic)
         ending: Ending = await converse(session, self.model, self.config, self.most_turns)
-        return recorded(
+        return record_episode(
             session, self.name, epoch=epoch, seed=plan.seed, answer=ending.answer, ended=ending.ended,
             scoring=plan.scoring, more=ending.to_dict(),
         )  # fmt: skip

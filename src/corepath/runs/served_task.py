@@ -16,7 +16,7 @@ from corepath.errors import InputError, Problem, StepLimitError, count
 from corepath.files.lookup import Source
 from corepath.notation.call import Call
 from corepath.play.origin import identity
-from corepath.play.play import recorded
+from corepath.play.play import record_episode
 from corepath.play.session import Session
 from corepath.runs.folder import RunFolder, is_run
 from corepath.runs.journal import read_journal, replay, write_journal
@@ -164,7 +164,7 @@ class ServedTask:
         self, name: str, session: Session, client: Any, agent: str, ended: str, answer: Any = None, **more: Any
     ) -> Episode:
         known = {"client": client} if client else {}
-        episode = recorded(
+        episode = record_episode(
             session, agent, epoch=self._epochs[agent], seed=self.seed, answer=answer, ended=ended,
             scoring=self._scoring,
             more={"episode": name, **known, **more},

@@ -11,7 +11,7 @@ from corepath.errors import CorepathError, Problem
 from corepath.files.episodes import EpisodeLine
 from corepath.files.fingerprint import fingerprint
 from corepath.files.lookup import Source
-from corepath.play.play import rescored
+from corepath.play.play import rescore
 from corepath.runs.episode_check import scores_error
 from corepath.runs.folder import EPISODES, RunFolder
 from corepath.runs.plan import Plan
@@ -57,7 +57,7 @@ class RunTasks:
         task, why = self(episode.task)
         try:
             if task is not None:
-                return replace(line, episode=rescored(task, episode, scoring))
+                return replace(line, episode=rescore(task, episode, scoring))
         except CorepathError as error:
             why = str(error)
         message = f"{wrong}, and it cannot be scored again: {why}"

@@ -15,7 +15,7 @@ from corepath.episode import Episode
 from corepath.errors import count
 from corepath.notation import parser
 from corepath.notation.call import Call
-from corepath.play.recorder import Loop, task_of, tell
+from corepath.play.recorder import Recorder, notify_watcher, resolve_task
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.score import Score, score
 from corepath.task import Task
@@ -48,7 +48,7 @@ class Limits(TypedDict, total=False):
 
 def assert_path(
     task: Task | str | Path,
-    calls: Episode | Loop | Iterable[Call | str],
+    calls: Episode | Recorder | Iterable[Call | str],
     scoring: Scoring | None = None,
     **limits: Unpack[Limits],
 ) -> Score:
@@ -62,39 +62,39 @@ def assert_path(
     __tracebackhide__ = True
     _check_limits(limits)
     found_task, episode, found = judge(task, calls, scoring)
-    tell(found_task, episode, found)
+    notify_watcher(found_task, episode, found)
     broken = _find_broken(found, dict(limits))
     if broken:
-        path = episode if isinstance(calls, (Episode, Loop)) else episode.calls  # plain calls have no final answer
+        path = episode if isinstance(calls, (Episode, Recorder)) else episode.calls  # plain calls have no final answer
         raise AssertionError(_describe_failure(found_task, path, found, broken))
     return found
 
 
 def judge(
-    task: Task | str | Path, calls: Episode | Loop | Iterable[Call | str], scoring: Scoring | None = None
+    task: Task | str | Path, calls: Episode | Recorder | Iterable[Call | str], scoring: Scoring | None = None
 ) -> tuple[Task, Episode, Score]:
     """Score a path. Returns the task, the episode and the score."""
     found = _find_task(task, calls)
     episode = _make_episode(found, calls)
-    return found, episode, score(found, episode, scoring or (calls.scoring if isinstance(calls, Loop) else PAPER))
+    return found, episode, score(found, episode, scoring or (calls.scoring if isinstance(calls, Recorder) else PAPER))
 
 
-def _find_task(task: Task | str | Path, calls: Episode | Loop | Iterable[Call | str]) -> Task:
+def _find_task(task: Task | str | Path, calls: Episode | Recorder | Iterable[Call | str]) -> Task:
     """Find the task by name, in the variant that the episode was played on."""
-    if isinstance(calls, Loop) and task in (calls.task.id, calls.task):
+    if isinstance(calls, Recorder) and task in (calls.task.id, calls.task):
         return calls.task
-    if not isinstance(calls, (Episode, Loop)):
-        return task_of(task)
-    episode = calls.episode if isinstance(calls, Loop) else calls
-    found = task_of(task, episode.seed or 0)
+    if not isinstance(calls, (Episode, Recorder)):
+        return resolve_task(task)
+    episode = calls.episode if isinstance(calls, Recorder) else calls
+    found = resolve_task(task, episode.seed or 0)
     if episode.task and found.id and episode.task != found.id:
         raise ValueError(f"the episode is of task '{episode.task[:120]}', not of '{found.id}'")
     return found
 
 
-def _make_episode(task: Task, calls: Episode | Loop | Iterable[Call | str]) -> Episode:
+def _make_episode(task: Task, calls: Episode | Recorder | Iterable[Call | str]) -> Episode:
     """The episode of a recorder, the episode itself, or a new one from calls."""
-    if isinstance(calls, Loop):
+    if isinstance(calls, Recorder):
         return calls.episode
     if isinstance(calls, Episode):
         return calls

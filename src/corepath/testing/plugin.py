@@ -18,7 +18,7 @@ import pytest
 from corepath.episode import Episode
 from corepath.errors import CorepathError, count
 from corepath.notation.call import Call
-from corepath.play.recorder import Loop, episode, task_of, watched
+from corepath.play.recorder import Recorder, episode, resolve_task, watch_episodes
 from corepath.scoring.score import Score
 from corepath.task import Task
 from corepath.testing.assertion import Limits, assert_path, judge, shorten
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from corepath.testing.collecting import Collected
 
-Calls = Episode | Loop | Iterable[Call | str]
+Calls = Episode | Recorder | Iterable[Call | str]
 
 MOST_EXPLAINED: Final = 5
 """How many episodes of a failed test are explained."""
@@ -115,7 +115,7 @@ class Seen:
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     """Collect every episode that is played or asserted while a test runs."""
     seen = item.stash[_SEEN] = Seen(item)
-    with watched(seen.add):
+    with watch_episodes(seen.add):
         return (yield)
 
 
@@ -128,7 +128,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if len(given) != 1 or marker.kwargs.keys() - {"task"}:
         pytest.fail("the marker has one argument, the task: @pytest.mark.corepath(task=...)", pytrace=False)
     try:
-        item.stash[_MARKED] = task_of(_locate(item, given[0]))
+        item.stash[_MARKED] = resolve_task(_locate(item, given[0]))
     except CorepathError as error:
         pytest.fail(f"@pytest.mark.corepath: {error}", pytrace=False)
 
@@ -184,16 +184,16 @@ class Corepath:
             pytest.fail("no task: name it in the call, or with @pytest.mark.corepath(task=...)", pytrace=False)
         return marked
 
-    def episode(self, task: Task | str | Path | None = None, **options: Any) -> Loop:
+    def episode(self, task: Task | str | Path | None = None, **options: Any) -> Recorder:
         """Record an episode of your own agent, like `corepath.episode`. Default: the marker's task."""
-        with watched(self.seen.add):
+        with watch_episodes(self.seen.add):
             return episode(self.task if task is None else _locate(self.seen.item, task), **options)
 
     def assert_path(self, *task_and_calls: Any, **limits: Unpack[Limits]) -> Score:
         """Like `corepath.assert_path`, with a task and calls, or with calls alone for the marker's task."""
         __tracebackhide__ = True
         task, calls = self._task_and_calls(task_and_calls)
-        with watched(self.seen.add):
+        with watch_episodes(self.seen.add):
             return assert_path(task, calls, **limits)
 
     def score(self, *task_and_calls: Any) -> Score:
@@ -205,7 +205,7 @@ class Corepath:
     def _task_and_calls(self, given: tuple[Any, ...]) -> tuple[Task | str | Path, Calls]:
         if not 1 <= len(given) <= 2:
             raise TypeError("give a task and calls, or calls alone where the marker names the task")
-        if len(given) == 1 and isinstance(given[0], Loop):
+        if len(given) == 1 and isinstance(given[0], Recorder):
             return given[0].task, given[0]
         return self.task if len(given) == 1 else _locate(self.seen.item, given[0]), given[-1]
 

@@ -9,7 +9,7 @@ from typing import Any
 from corepath.automaton.alphabet import Alphabet, Role
 from corepath.notation.call import Call
 from corepath.verification.subject import Subject
-from corepath.world.candidates import Pool
+from corepath.world.candidates import Candidates
 from corepath.world.examples import arguments_at
 from corepath.world.exploring import Edge, Node, path_text, simulator_of
 from corepath.world.world import World
@@ -24,7 +24,7 @@ def check_reads_and_writes(subject: Subject) -> Iterator[str]:
         if failure is not None:
             reported.add(edge.call.tool)
             yield failure
-    pool, states = Pool(task, world), {world.key(node.state): node.state for node in subject.rounds[0].nodes}
+    pool, states = Candidates(task, world), {world.key(node.state): node.state for node in subject.rounds[0].nodes}
     for tool in world.tools.values():
         if not tool.writes and tool.name not in reported:
             yield from islice(_impure_reads(world, pool.calls(tool.name), list(states.values())), 1)
@@ -77,7 +77,7 @@ def _check_loops_at(subject: Subject, node: Node, number: int) -> Iterator[str]:
 def check_ignored_writes(subject: Subject) -> Iterator[str]:
     """Check that writes the task ignores, as reads or as neutral, leave the state alone on every golden path."""
     task, world = subject.task, subject.world
-    pool = Pool(task, world)
+    pool = Candidates(task, world)
     for tool in world.tools.values():
         for call in _ignored_calls(task.automaton.alphabet, pool, tool.name) if tool.writes else ():
             for node in subject.rounds[0].nodes:
@@ -86,7 +86,7 @@ def check_ignored_writes(subject: Subject) -> Iterator[str]:
                     break
 
 
-def _ignored_calls(alphabet: Alphabet, pool: Pool, tool: str) -> Iterator[Call]:
+def _ignored_calls(alphabet: Alphabet, pool: Candidates, tool: str) -> Iterator[Call]:
     """Calls of a tool that the task ignores."""
     patterns = [pattern for pattern in (*alphabet.reads, *alphabet.neutral) if pattern.fits_tool(tool)]
     if not patterns:

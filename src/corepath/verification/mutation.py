@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from corepath.notation.call import Call
 from corepath.play import mistakes
-from corepath.play.mistakes import Fault, GoldenRun, golden_runs
+from corepath.play.golden_run import GoldenRun, golden_runs
+from corepath.play.mistakes import Mistake
 from corepath.scoring.score import Score, score
 from corepath.task import Task
 from corepath.world.exploring import replay
@@ -24,7 +25,7 @@ class Mode:
     """A failure mode and the metrics that claim to show it."""
 
     name: str
-    fault: Fault
+    fault: Mistake
     metrics: tuple[str, ...]
     shows: Callable[[GoldenRun, Score, Score, Sequence[Call]], bool]
     """Whether the metrics show the failure, given the golden run, its score, the mutant's score and its path."""

@@ -12,11 +12,11 @@ from typing import Any, Final, get_args, get_type_hints
 from corepath.automaton.step import Kind, Position, begin, step
 from corepath.errors import ToolError
 from corepath.notation.call import Call
-from corepath.notation.parameters import taken
+from corepath.notation.parameters import check_arguments
 from corepath.rules.policy import breaks, concerns, describe, owes
 from corepath.task import Task
 from corepath.values import canonical
-from corepath.world.candidates import Pool
+from corepath.world.candidates import Candidates
 from corepath.world.examples import arguments_at
 from corepath.world.exploring import Node, as_call, path_text, replay
 from corepath.world.state import copy_state
@@ -71,7 +71,7 @@ def _nests_dataclasses(kind: Any) -> bool:
 
 def _candidates(task: Task, world: World[Any]) -> Iterable[Call]:
     """Distinct calls to try at every node: likely calls of each writing tool, and the calls of the decoys."""
-    pool = Pool(task, world)
+    pool = Candidates(task, world)
     writes = [tool.name for tool in world.tools.values() if tool.writes]
     share = max(MOST_CALLS // max(len(writes), 1), 3)
     calls = [call for tool in writes for call in pool.calls(tool)[:share]]
@@ -121,7 +121,7 @@ class Search:
             tool = self.world.tools.get(call.tool)
             if tool is not None and tool.writes:
                 try:
-                    arguments = taken(tool.name, tool.inputs, call.arguments)
+                    arguments = check_arguments(tool.name, tool.inputs, call.arguments)
                 except ToolError:
                     continue
                 nested = any(isinstance(value, list) for value in arguments.values())

@@ -21,7 +21,7 @@ from corepath.verification.subject import Subject, execute
 from corepath.verification.values import check_values_are_known, check_values_are_tried
 from corepath.verification.verdict import Verdict
 from corepath.verification.wording import check_wording
-from corepath.world.world import World, raised
+from corepath.world.world import World, describe_exception
 
 CHECKS: Final[tuple[Callable[[Subject], Iterator[str]], ...]] = (
     check_wording,
@@ -66,7 +66,7 @@ def verify_task(task: Task, world: World[Any], seed: int = 0, nodes: int = 0) ->
     try:
         return _verify(task, world, seed, nodes)
     except Exception as error:  # noqa: BLE001  # a goal, a condition or a tool may raise anything
-        message = str(error) if isinstance(error, CorepathError) else f"cannot be verified: {raised(error)}"
+        message = str(error) if isinstance(error, CorepathError) else f"cannot be verified: {describe_exception(error)}"
         return Verdict(task.id, world.name, seed, (message,))
 
 

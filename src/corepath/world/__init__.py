@@ -1,1 +1,1 @@
-"""Simulated worlds: state, tools, tasks, and exploring them."""
+"""Simulated worlds: their state, tools and tasks, and how tasks are explored."""

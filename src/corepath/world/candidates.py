@@ -1,9 +1,9 @@
-"""Calls that an agent might think of: every tool of a world, with values from the prompt and from the state."""
+"""Candidates: plausible calls of every tool, with values from the prompt and the state."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from functools import cache
 from itertools import islice, product
@@ -16,14 +16,14 @@ from corepath.task import Simulator, Task
 from corepath.values import canonical, equal, is_number
 from corepath.world.exploring import as_call
 
-MOST_CALLS_A_TOOL: Final = 40
-"""Ways to call one tool that are thought of."""
+MOST_CALLS_PER_TOOL: Final = 40
+"""The most candidate calls of one tool."""
 MOST_VALUES: Final = 8
-"""Values of one argument that are thought of."""
+"""The most values tried for one argument."""
 
 
-class Pool:
-    """Calls that an agent might think of: every tool, with values from the prompt and the state's identifiers."""
+class Candidates:
+    """Plausible calls in a task, with values from the prompt, the state's identifiers, the steps and the decoys."""
 
     def __init__(self, task: Task, world: Simulator) -> None:
         self.task, self.world = task, world
@@ -31,39 +31,45 @@ class Pool:
         quoted = re.findall(r"'([^']{1,80})'|\"([^\"]{1,80})\"", prompt)
         names = list(dict.fromkeys(_names(task.start)))
         aliases = list(task.says.values())
-        texts = [*(one or other for one, other in quoted), *(one for one in aliases if isinstance(one, str))]
-        texts += [one for one in (*_step_texts(task), *names) if in_prompt(one, prompt)]
+        texts = [*(one or other for one, other in quoted), *(value for value in aliases if isinstance(value, str))]
+        texts += [text for text in (*_step_texts(task), *names) if in_prompt(text, prompt)]
         self.texts = list(dict.fromkeys([*texts, *names]))
-        self.numbers = list(dict.fromkeys([*numbers_in(prompt), *(one for one in aliases if is_number(one))]))
+        self.numbers = list(dict.fromkeys([*numbers_in(prompt), *(value for value in aliases if is_number(value))]))
         self._used = _values_used(task)
         self._families = list(_families(task.start))
 
     def calls(self, tool: str) -> list[Call]:
-        """The ways to call a tool, the likeliest first, up to a limit."""
+        """Calls of a tool, the most plausible first."""
         inputs = self.world.tools[tool].inputs
         columns = [self._values(parameter) for parameter in inputs.values()]
-        ranked = sorted(
-            islice(product(*(range(len(column)) for column in columns)), 10 * MOST_CALLS_A_TOOL**2), key=sum
-        )
-        rows = [[column[rank] for column, rank in zip(columns, row, strict=True)] for row in ranked[:MOST_CALLS_A_TOOL]]
+        ranks = product(*(range(len(column)) for column in columns))
+        best = sorted(islice(ranks, 10 * MOST_CALLS_PER_TOOL**2), key=sum)[:MOST_CALLS_PER_TOOL]
+        rows = [[column[rank] for column, rank in zip(columns, row, strict=True)] for row in best]
         return [Call(tool, dict(zip(inputs, row, strict=True))) for row in rows]
 
     def _values(self, parameter: Parameter) -> list[Any]:
-        """What an argument might be, the likeliest first: as steps and decoys have it, its kind, any value."""
+        """Values of an argument: its default first, then all its options or the most plausible values."""
         values = [] if parameter.default is REQUIRED else [parameter.default]
         if parameter.options is not None:
             values += parameter.options
         else:
-            used = [value for value in self._used.get(parameter.name, ()) if parameter.admits(value)]
-            kin = [one for family in self._families for value in used if value in family for one in family]
-            fitting = [value for value in (*self.texts, *self.numbers) if parameter.admits(value)]
-            likely = {canonical(value): value for value in (*used, *kin, *fitting)}
-            values += list(likely.values())[:MOST_VALUES] or parameter.samples
-        return list({canonical(value): value for value in values}.values())
+            values += _distinct(self._plausible_values(parameter))[:MOST_VALUES] or parameter.samples
+        return _distinct(values)
+
+    def _plausible_values(self, parameter: Parameter) -> list[Any]:
+        """Values from steps and decoys, then identifiers of the same kind, then any value of the right type."""
+        used = [value for value in self._used.get(parameter.name, ()) if parameter.admits(value)]
+        related = [name for family in self._families for value in used if value in family for name in family]
+        return [*used, *related, *(value for value in (*self.texts, *self.numbers) if parameter.admits(value))]
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    """The values without duplicates; the last of equal values is kept, at the place of the first."""
+    return list({canonical(value): value for value in values}.values())
 
 
 def _values_used(task: Task) -> dict[str, list[Any]]:
-    """For each name of an argument the values that the task's steps and decoys give it."""
+    """By argument name, the values in the task's steps and decoys."""
     found: dict[str, list[Any]] = {}
     calls = [as_call(call) for decoy in task.decoys.values() for call in decoy.calls]
     pairs = [pair for call in calls if isinstance(call.arguments, Mapping) for pair in call.arguments.items()]
@@ -78,7 +84,7 @@ def _values_used(task: Task) -> dict[str, list[Any]]:
 
 
 def _families(value: Any) -> Iterator[list[str]]:
-    """Identifiers of the same kind: the keys of one mapping, the texts of one list."""
+    """Groups of identifiers of the same kind in a state: the keys of each mapping, the strings of each list."""
     if is_dataclass(value):
         for item in vars(value).values():
             yield from _families(item)
@@ -95,7 +101,7 @@ def _families(value: Any) -> Iterator[list[str]]:
 
 
 def _step_texts(task: Task) -> Iterator[str]:
-    """The texts that the steps of the procedure are called with."""
+    """The literal string arguments of the task's steps."""
     alphabet = task.automaton.alphabet
     for number in sorted(alphabet.steps):
         for _, pattern in alphabet.actions[number].arguments.fields:
@@ -104,7 +110,7 @@ def _step_texts(task: Task) -> Iterator[str]:
 
 
 def _names(value: Any) -> Iterator[str]:
-    """The identifiers in a state: keys and short texts, not the names of its fields."""
+    """The identifiers in a state: keys of mappings and short strings, but not field names."""
     if is_dataclass(value):
         for name, item in vars(value).items():
             if not name.startswith("_"):
@@ -121,7 +127,7 @@ def _names(value: Any) -> Iterator[str]:
 
 
 def in_prompt(value: Any, prompt: str) -> bool:
-    """Whether a prompt says the value literally: a text as whole words, a number as a number."""
+    """Whether a prompt contains the value literally: a string as whole words, a number as a number."""
     if isinstance(value, str):
         return bool(value) and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", prompt) is not None
     return is_number(value) and any(equal(number, value) for number in numbers_in(prompt))
@@ -129,6 +135,6 @@ def in_prompt(value: Any, prompt: str) -> bool:
 
 @cache
 def numbers_in(text: str) -> tuple[float, ...]:
-    """The numbers that stand in a text."""
+    """The numbers in a text."""
     found = re.findall(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?", text)
-    return tuple(dict.fromkeys(float(one.replace(",", "")) for one in found))
+    return tuple(dict.fromkeys(float(number.replace(",", "")) for number in found))

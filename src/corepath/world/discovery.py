@@ -1,4 +1,4 @@
-"""Finding worlds: installed ones by name, and those of a Python file."""
+"""Find worlds: installed ones by name, and those in a Python file."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP: Final = "corepath.worlds"
-"""The group of entry points that name worlds: `farm = "corepath.worlds.farm:world"`."""
+"""The entry point group of worlds: `farm = "corepath.worlds.farm:world"`."""
 
 
 def installed_worlds() -> dict[str, EntryPoint]:
-    """The installed worlds by name, those of other packages included. None of them is imported."""
-    from importlib.metadata import entry_points  # noqa: PLC0415  # takes longer than all the rest of the package
+    """The installed worlds by name, including those of other packages. No world is imported."""
+    from importlib.metadata import entry_points  # noqa: PLC0415  # slower than importing the rest of the package
 
     found = {entry.name: entry for entry in entry_points(group=GROUP)}
     return dict(sorted(found.items()))
 
 
 def world(name: str) -> World[Any]:
-    """An installed world: `world("farm")`."""
+    """An installed world by name: `world("farm")`."""
     known = installed_worlds()
     if name not in known:
         raise TaskError.of(f"no world '{name}'{nearest(name, known)}")
     found = known[name].load()
     if not isinstance(found, World):
-        raise TaskError.of(f"the entry point '{name}' names {known[name].value}, which is no World")
+        raise TaskError.of(f"the entry point '{name}' names {known[name].value}, which is not a World")
     return found
 
 
@@ -44,21 +44,21 @@ def world_task(id: str, seed: int = 0) -> Task:  # noqa: A002
 
 
 def load_worlds(path: str) -> list[World[Any]]:
-    """The worlds in a Python file. The file is run, as by an import."""
-    module = _run(path)
-    found = list({id(one): one for one in vars(module).values() if isinstance(one, World)}.values())
+    """The worlds in a Python file. The file is executed, as in an import."""
+    module = _import_file(path)
+    found = list({id(value): value for value in vars(module).values() if isinstance(value, World)}.values())
     if not found:
         raise TaskError.of('no World in it; write one as world = World("name", State)')
     names = [one.name for one in found]
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise TaskError.of(f"two worlds have the name '{min(twice)}'; give one of them another")
+    if duplicates := {name for name in names if names.count(name) > 1}:
+        raise TaskError.of(f"two worlds have the name '{min(duplicates)}'; give one of them another")
     for one in found:
         if not one.makers:
             raise TaskError.of(f"world '{one.name}' has no tasks; write one with @world.task")
     return found
 
 
-def _run(path: str) -> ModuleType:
+def _import_file(path: str) -> ModuleType:
     from importlib.util import module_from_spec, spec_from_file_location  # noqa: PLC0415
 
     name = f"corepath_world_{hashlib.sha256(path.encode()).hexdigest()[:12]}"

@@ -1,8 +1,8 @@
-"""Argument values that the steps of a task are tried with."""
+"""Example arguments with which the steps of a task are executed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import lcm
 from typing import Any, Final
@@ -29,23 +29,23 @@ from corepath.values import canonical
 from corepath.world.exploring import Choose, simulator_of
 
 MOST_VARIANTS: Final = 50
-"""The most rounds in which the values of matchers are tried."""
+"""The most variants of a task's arguments that are tried."""
 
 
 def variant(task: Task, number: int) -> Choose:
-    """Choose the example of this number for every step: 0 is the plainest, others go through the boundaries."""
+    """Choose the example with this number for every step: 0 is the plainest, others include boundary values."""
     return lambda position, symbol: arguments_at(task, position, symbol, number)
 
 
 def count_variants(task: Task) -> int:
-    """The number of variants needed to take every example of every step about once."""
+    """The number of variants that together use every example of every step at least once, up to a limit."""
     alphabet = task.automaton.alphabet
     names = ((number, name) for number in alphabet.steps for name, _ in alphabet.patterns[number].arguments.fields)
     return min(MOST_VARIANTS, max((len(sample_values(task, number, name)) for number, name in names), default=1))
 
 
 def count_distinct_variants(task: Task, symbol: int) -> int | None:
-    """The number of variants of a step that differ; None if that depends on earlier steps."""
+    """The number of distinct variants of a step; None if it depends on earlier steps."""
     arguments = task.automaton.alphabet.patterns[symbol].arguments
     settled = [_settled_values(task, symbol, name) for name, _ in arguments.fields]
     if arguments.open or None in settled:
@@ -54,7 +54,7 @@ def count_distinct_variants(task: Task, symbol: int) -> int | None:
 
 
 def sample_values(task: Task, symbol: int, name: str) -> list[Any]:
-    """The values that a step's argument is tried with, before any step is taken."""
+    """The example values of a step's argument at the start of an episode."""
     settled = _settled_values(task, symbol, name)
     if settled is not None:
         return settled
@@ -70,9 +70,9 @@ def _settled_values(task: Task, symbol: int, name: str) -> list[Any] | None:
 
 @dataclass(frozen=True)
 class _Step:
-    """The arguments of a step: each with its pattern, and its values unless they depend on earlier steps.
+    """A step's arguments, each with its name, its pattern, and its values, or None if they depend on earlier steps.
 
-    `known` keeps the arguments of every number, if they all have their values.
+    `settled` is True if no argument depends on earlier steps; then `known` caches the arguments of each variant.
     """
 
     arguments: tuple[tuple[str, Matcher, list[Any] | None], ...]
@@ -84,6 +84,7 @@ _STEPS: Final[WeakKeyDictionary[Task, dict[int, _Step]]] = WeakKeyDictionary()
 
 
 def _step(task: Task, symbol: int) -> _Step:
+    """The arguments of a step, cached by task."""
     steps = _STEPS.setdefault(task, {})
     if symbol not in steps:
         action, world = task.automaton.alphabet.patterns[symbol], simulator_of(task)
@@ -96,9 +97,9 @@ def _step(task: Task, symbol: int) -> _Step:
 
 
 def arguments_at(task: Task, position: Position, symbol: int, number: int = 0) -> dict[str, Any] | None:
-    """The arguments of a step at a position: for each argument its example of this number, in turn.
+    """The arguments of a step at a position: the example with this number for each argument, modulo their count.
 
-    None if some argument has no example there.
+    None if an argument has no example there.
     """
     step = _step(task, symbol)
     if not step.settled:
@@ -129,7 +130,7 @@ def _arguments(task: Task, position: Position, symbol: int, number: int) -> dict
 
 
 def _values(pattern: Matcher, scope: Scope, world: Simulator, tool: str, name: str) -> list[Any]:
-    """The values that match an argument's pattern and have the type that the tool takes."""
+    """Values that match an argument's pattern and have the type of the tool's parameter."""
     if isinstance(pattern, Anything) or (isinstance(pattern, Variable) and pattern.name not in scope.variables):
         return list(world.tools[tool].inputs[name].samples)
     fitting = [value for value in _instances(pattern, scope) if world.tools[tool].inputs[name].admits(value)]
@@ -137,7 +138,7 @@ def _values(pattern: Matcher, scope: Scope, world: Simulator, tool: str, name: s
 
 
 def _instances(pattern: Matcher, scope: Scope) -> Iterator[Any]:
-    """Values that match, with variables and results replaced by what they are bound to."""
+    """Values that match a pattern, with variables and earlier results replaced by their values."""
     match pattern:
         case Variable(name):
             yield scope.variables.get(name, name)
@@ -149,19 +150,23 @@ def _instances(pattern: Matcher, scope: Scope) -> Iterator[Any]:
         case Contains(ResultOf() as part):
             yield from (value for value in part.values(scope) if isinstance(value, str))
         case Items(items) | Unordered(items) if depends_on_calls(pattern):
-            columns = [list(_instances(item, scope)) for item in items]
-            if all(columns):
-                yield [column[0] for column in columns]
+            yield from _first_instances(items, scope)
         case Fields(fields) if depends_on_calls(pattern):
-            columns = [list(_instances(inner, scope)) for _, inner in fields]
-            if all(columns):
-                yield {name: column[0] for (name, _), column in zip(fields, columns, strict=True)}
+            names, patterns = zip(*fields, strict=True)
+            yield from (dict(zip(names, values, strict=True)) for values in _first_instances(patterns, scope))
         case _:
             yield from pattern.examples()
 
 
+def _first_instances(patterns: Sequence[Matcher], scope: Scope) -> Iterator[list[Any]]:
+    """One list with the first instance of each pattern; nothing if a pattern has none."""
+    columns = [list(_instances(pattern, scope)) for pattern in patterns]
+    if all(columns):
+        yield [column[0] for column in columns]
+
+
 def may_match(action: Action, arguments: Any) -> bool:
-    """Whether the arguments match the action for some values of variables and results."""
+    """Whether the arguments match the action for some values of its variables and earlier results."""
     return settled_part(action).matches(arguments, Scope())
 
 

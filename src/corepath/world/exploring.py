@@ -1,4 +1,4 @@
-"""Executing a task: calls in its world, and every pair of automaton state and world state that golden paths reach."""
+"""Execute calls in a task's world, and explore every pair of automaton state and world state on golden paths."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from corepath.task import Simulator, Task
 from corepath.values import canonical
 
 MOST_PAIRS: Final = 20_000
-"""The most pairs that are looked at; if there are more, answers that need all of them are unknown."""
+"""The most pairs that are explored; beyond that, answers that need all pairs are unknown."""
 
 _encode: Final = json.JSONEncoder(sort_keys=True, check_circular=False).encode
 
 Place = tuple[int, str, str]
-"""What identifies a pair of states: see `place`."""
+"""The key of a pair of states; see `place`."""
 Choose = Callable[[Position, int], Mapping[str, Any] | None]
-"""The arguments with which a step is done at a position, or None where it cannot be."""
+"""Chooses the arguments of a step at a position; None if the step cannot be executed there."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """Calls as a world answered them, and the states around them: `states[0]` is the start."""
+    """Executed calls with their answers, and the states before and after them: `states[0]` is the start state."""
 
     calls: tuple[Call, ...]
     states: tuple[Any, ...]
@@ -41,7 +41,7 @@ class Replay:
 
 
 def replay(task: Task, calls: Iterable[Action | Call | str]) -> Replay:
-    """The calls, executed one after the other in a fresh copy of the task's world."""
+    """Execute calls one after the other in a fresh copy of the task's world."""
     world = simulator_of(task)
     states = [task.start]
     answered: list[Call] = []
@@ -53,14 +53,14 @@ def replay(task: Task, calls: Iterable[Action | Call | str]) -> Replay:
 
 
 def simulator_of(task: Task) -> Simulator:
-    """What executes the task's calls."""
+    """The task's simulator. Raises `TaskError` if it has none."""
     if task.simulator is None:
         raise TaskError.of(f"task '{task.id}' has no world in which its calls could be executed")
     return task.simulator
 
 
 def as_call(call: Action | Call | str) -> Call:
-    """A call that was given as one, in the call notation, or as an action without choice."""
+    """Convert to a call: from call notation, or from an action whose arguments are all literal values."""
     if isinstance(call, str):
         return parser.call(call)
     if isinstance(call, Call):
@@ -72,7 +72,7 @@ def as_call(call: Action | Call | str) -> Call:
 
 @dataclass(frozen=True)
 class Node:
-    """A pair of automaton state and world state, and how it was reached first."""
+    """A pair of automaton state and world state; `came` is the node and call before it on the first path to it."""
 
     position: Position
     state: Any
@@ -80,7 +80,7 @@ class Node:
 
     @property
     def calls(self) -> list[Call]:
-        """The calls that lead here."""
+        """The calls from the start to this node."""
         path: list[Call] = []
         node = self
         while node.came is not None:
@@ -90,13 +90,13 @@ class Node:
 
 
 def path_text(calls: Sequence[Call]) -> str:
-    """Calls as a person reads them."""
+    """A path for messages: its calls joined by arrows."""
     return " → ".join(map(str, calls)) if calls else "nothing"
 
 
 @dataclass(frozen=True)
 class Edge:
-    """One step between two pairs, done."""
+    """An executed step from one node to another."""
 
     node: Node
     symbol: int
@@ -106,7 +106,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Snag:
-    """A step that is due and did not work."""
+    """A step that is due but could not be executed."""
 
     node: Node
     symbol: int
@@ -116,7 +116,7 @@ class Snag:
 
 @dataclass(frozen=True)
 class Explored:
-    """All pairs reached over progress edges, with their places; `whole` says that there are no more."""
+    """All nodes reached by progress steps, with their keys in `places`; `whole` is False if the limit was reached."""
 
     nodes: tuple[Node, ...]
     places: tuple[Place, ...]
@@ -125,8 +125,8 @@ class Explored:
     whole: bool
 
 
-Taken = dict[tuple[Place, int, str], tuple["Edge | Snag", "Place | None"]]
-"""Steps that were taken before: from which place, which step, with which arguments; and where they led."""
+StepMemo = dict[tuple[Place, int, str], tuple["Edge | Snag", "Place | None"]]
+"""Executed steps by place, step and arguments, each with the place that it leads to."""
 
 
 def explore(
@@ -135,12 +135,12 @@ def explore(
     most: int = MOST_PAIRS,
     also: Callable[[Node], Hashable] | None = None,
     params: Mapping[str, Any] | None = None,
-    taken: Taken | None = None,
+    memo: StepMemo | None = None,
 ) -> Explored:
-    """Every pair that golden paths reach when each step is taken with the arguments chosen for it.
+    """Explore every pair of states on golden paths, executing each step with the arguments that `choose` returns.
 
-    `also` distinguishes pairs that were reached in different ways. With `taken`, steps are remembered from one
-    exploration of the task to the next.
+    `also` computes a further part of a node's key, to distinguish nodes with the same states. `memo` keeps executed
+    steps from one exploration of the task to the next.
     """
     first = Node(begin(task.automaton, params), task.start)
     start = (place(task, first), None if also is None else also(first))
@@ -151,7 +151,7 @@ def explore(
     while waiting:
         here, node = waiting.popleft()
         for symbol in task.automaton.due(node.position.state):
-            done, there = _attempt_once(task, here, node, symbol, choose, taken)
+            done, there = _attempt_once(task, here, node, symbol, choose, memo)
             if isinstance(done, Snag) or there is None:
                 snags += [done] if isinstance(done, Snag) else []
                 continue
@@ -167,16 +167,16 @@ def explore(
 
 
 def _attempt_once(
-    task: Task, here: Place, node: Node, symbol: int, choose: Choose, taken: Taken | None
+    task: Task, here: Place, node: Node, symbol: int, choose: Choose, memo: StepMemo | None
 ) -> tuple[Edge | Snag, Place | None]:
-    """Attempt a step, or recall it; with the place that it leads to."""
-    if taken is None:
+    """Attempt a step, or look it up in the memo; with the place that it leads to."""
+    if memo is None:
         done = attempt(task, node, symbol, choose)
         return done, None if isinstance(done, Snag) else place(task, done.after)
     key = (here, symbol, canonical(choose(node.position, symbol)))
-    if key not in taken:
-        taken[key] = _attempt_once(task, here, node, symbol, choose, None)
-    return taken[key]
+    if key not in memo:
+        memo[key] = _attempt_once(task, here, node, symbol, choose, None)
+    return memo[key]
 
 
 def _explored(
@@ -186,7 +186,7 @@ def _explored(
 
 
 def attempt(task: Task, node: Node, symbol: int, choose: Choose) -> Edge | Snag:
-    """One step from a pair, with the arguments chosen for it."""
+    """Execute one step from a node, with the arguments that `choose` returns."""
     name = task.automaton.alphabet.names[symbol]
     arguments = choose(node.position, symbol)
     if arguments is None:
@@ -195,17 +195,18 @@ def attempt(task: Task, node: Node, symbol: int, choose: Choose) -> Edge | Snag:
     answered, state = simulator_of(task).answer(node.state, call)
     if answered.failed:
         return Snag(node, symbol, answered, f"'{call}' fails: {answered.error}")
-    taken, position = step(node.position, answered)
-    if taken.kind is not Kind.PROGRESS or taken.symbol != symbol:
-        was = "a self-loop" if taken.kind is Kind.LOOP else taken.kind.value
-        if taken.symbol is not None and taken.symbol != symbol:
-            was = f"taken for '{task.automaton.alphabet.names[taken.symbol]}'"
-        return Snag(node, symbol, answered, f"'{call}' should be the step '{name}' and is {was}: {answered.result!r}")
+    done, position = step(node.position, answered)
+    if done.kind is not Kind.PROGRESS or done.symbol != symbol:
+        actual = "a self-loop" if done.kind is Kind.LOOP else done.kind.value
+        if done.symbol is not None and done.symbol != symbol:
+            actual = f"taken for '{task.automaton.alphabet.names[done.symbol]}'"
+        why = f"'{call}' should be the step '{name}' and is {actual}: {answered.result!r}"
+        return Snag(node, symbol, answered, why)
     return Edge(node, symbol, answered, Node(position, state, (node, answered)))
 
 
 def place(task: Task, node: Node) -> Place:
-    """What identifies a pair: both states, and what earlier steps bound if that decides about later ones."""
+    """The key of a node: both states, and the values bound by earlier steps if later steps depend on them."""
     bound = ""
     if task.automaton.alphabet.binds:
         results = {action.notation: result for action, result in node.position.results.items()}

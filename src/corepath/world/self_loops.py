@@ -1,4 +1,4 @@
-"""Self-loops of a world's task: writes that change nothing wherever an automaton state can stand."""
+"""Self-loops of a world's task: writes that change nothing in any world state of an automaton state."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from corepath.notation.call import Call
 from corepath.task import Task
 from corepath.values import canonical
 from corepath.world.examples import arguments_at, count_distinct_variants, count_variants, variant
-from corepath.world.exploring import Node, Place, Taken, explore, simulator_of
+from corepath.world.exploring import Node, Place, StepMemo, explore, simulator_of
 
 
 def find_self_loops(task: Task) -> dict[int, set[int]]:
-    """For each automaton state, the writes among the steps that have no transition there and change nothing.
+    """By automaton state, the writes among the steps that have no transition there and change nothing.
 
-    Such a write succeeds and preserves the public state in every world state that the automaton state stands for.
-    Empty if there are too many pairs of states to look at all of them.
+    Such a write succeeds and preserves the public state in every world state that can occur with the automaton state.
+    Empty if there are too many pairs of states to explore them all.
     """
     rounds = range(count_variants(task))
     reached: dict[int, dict[Place, Node]] = {}
-    taken: Taken = {}
+    memo: StepMemo = {}
     for number in rounds:
-        explored = explore(task, variant(task, number), taken=taken if len(rounds) > 1 else None)
+        explored = explore(task, variant(task, number), memo=memo if len(rounds) > 1 else None)
         if not explored.whole:
             return {}
         for place, node in zip(explored.places, explored.nodes, strict=True):
@@ -41,20 +41,21 @@ def find_self_loops(task: Task) -> dict[int, set[int]]:
 
 
 def _writes(task: Task) -> list[int]:
+    """The numbers of the steps that are writes."""
     alphabet, tools = task.automaton.alphabet, simulator_of(task).tools
     return [number for number in sorted(alphabet.steps) if tools[alphabet.actions[number].tool].writes]
 
 
 @dataclass
 class _Trials:
-    """Steps tried out in world states; the same call in the same world state is executed once."""
+    """Tries steps in world states; the same call in the same world state is executed only once."""
 
     task: Task
     calls: dict[tuple[str, int, int], tuple[Call | None, str]] = field(default_factory=dict)
     known: dict[tuple[str, int, str], bool] = field(default_factory=dict)
 
     def changes_nothing(self, place: Place, node: Node, symbol: int, number: int) -> bool:
-        """Whether a step succeeds at a pair of states and preserves the public state."""
+        """Whether a step succeeds at a node and preserves the public state."""
         _, state, bound = place
         if (bound, symbol, number) not in self.calls:
             self.calls[bound, symbol, number] = self._call(node, symbol, number)
@@ -68,7 +69,7 @@ class _Trials:
         return self.known[state, symbol, text]
 
     def _call(self, node: Node, symbol: int, number: int) -> tuple[Call | None, str]:
-        """The call of a step at a pair of states, and its arguments as text."""
+        """The call of a step at a node, and its arguments as text."""
         arguments = arguments_at(self.task, node.position, symbol, number)
         if arguments is None:
             return None, ""

@@ -1,4 +1,4 @@
-"""World states as values: copying, comparing, and writing them as JSON."""
+"""World states as values: copy, compare, change, and encode as JSON."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _NUMBERS: Final = (int, float)
 
 encode: Final = json.JSONEncoder(default=vars, sort_keys=True, check_circular=False).encode
-"""The whole state as text, private fields included: equal states have equal texts."""
+"""Encode the whole state as JSON text, private fields included; equal states give equal texts."""
 
 
 def copy_state(state: Any) -> Any:
-    """A deep copy of a state, or of any value in one."""
+    """A deep copy of a state or of a value in it."""
     kind = type(state)
     if kind in _SCALARS:
         return state
@@ -47,7 +47,7 @@ def public_state(value: Any) -> Any:
 
 
 def same_public_state(one: Any, other: Any) -> bool:
-    """Whether two states differ in private fields at most; the first difference settles it."""
+    """Whether two states are equal except in private fields."""
     kind = type(one)
     if one is other:
         return True
@@ -57,25 +57,30 @@ def same_public_state(one: Any, other: Any) -> bool:
         return bool(one == other)
     if kind is list or kind is tuple:
         return len(one) == len(other) and all(map(same_public_state, one, other))
-    is_dict = kind is dict
-    mine, theirs = (one, other) if is_dict else (vars(one), vars(other))
-    if mine.keys() != theirs.keys():
+    if kind is dict:
+        return _same_items(one, other)
+    return _same_items(vars(one), vars(other), are_fields=True)
+
+
+def _same_items(one: Mapping[str, Any], other: Mapping[str, Any], *, are_fields: bool = False) -> bool:
+    """Whether two mappings have the same keys and values; private fields of a dataclass are not compared."""
+    if one.keys() != other.keys():
         return False
-    for name, value in mine.items():
-        if value is theirs[name] or (not is_dict and name.startswith("_")):
+    for name, value in one.items():
+        if value is other[name] or (are_fields and name.startswith("_")):
             continue
-        if not same_public_state(value, theirs[name]):
+        if not same_public_state(value, other[name]):
             return False
     return True
 
 
 def why_not_state(state: Any) -> str | None:
-    """Why a value cannot be a world's state: it must be made of plain JSON values and dataclasses."""
-    return _unusual(state) or why_not_json(_plain(state))
+    """Why a value cannot be a world's state, or None: only plain JSON values and dataclasses are allowed."""
+    return _find_unusual(state) or why_not_json(_plain(state))
 
 
 def _plain(value: Any) -> Any:
-    """The whole state as JSON, private fields included; what is not JSON stays as it is."""
+    """The whole state as JSON, private fields included; values that are not JSON are kept."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {name: _plain(item) for name, item in vars(value).items()}
     if isinstance(value, dict):
@@ -83,24 +88,24 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
-def _unusual(value: Any) -> str | None:
-    """The first part of a state that is neither a plain JSON value nor a dataclass, in words."""
+def _find_unusual(value: Any) -> str | None:
+    """A message about the first part of a state that is neither a plain JSON value nor a dataclass."""
     kind = type(value)
     if kind in _SCALARS:
         return None
     if kind is dict:
-        return next((wrong for item in value.values() if (wrong := _unusual(item))), None)
+        return next((wrong for item in value.values() if (wrong := _find_unusual(item))), None)
     if kind in (list, tuple):
-        return next((wrong for item in value if (wrong := _unusual(item))), None)
+        return next((wrong for item in value if (wrong := _find_unusual(item))), None)
     if dataclasses.is_dataclass(value) and not hasattr(kind, "__slots__"):
-        return next((wrong for item in vars(value).values() if (wrong := _unusual(item))), None)
+        return next((wrong for item in vars(value).values() if (wrong := _find_unusual(item))), None)
     return f"{kind.__name__} is not a JSON value; use plain dicts, lists, texts and numbers, and dataclasses of them"
 
 
 def change_state(usual: Any, given: Any, what: str) -> Any:
     """A copy of a state with some fields changed. Raises `TaskError` for an unknown field or a value of another type.
 
-    `what` names the state, or the part of it, in errors.
+    `what` names the state or its part in error messages.
     """
     if dataclasses.is_dataclass(usual):
         return _change_fields(usual, given, what)
@@ -130,11 +135,12 @@ def _change_fields(usual: Any, given: Any, what: str) -> Any:
 
 
 def _example_item(items: Any) -> Any:
-    """The first dataclass among the items; items that are given must look like it."""
+    """The first dataclass among the items, which new items must resemble; None if there is none."""
     return next((item for item in items if dataclasses.is_dataclass(item)), None)
 
 
 def _is_like(usual: Any, given: Any) -> bool:
+    """Whether a value has the type of the usual one; all numbers are of one type, and anything may replace None."""
     if isinstance(given, bool) and type(usual) in _NUMBERS:
         return False
     both_numbers = type(usual) in _NUMBERS and type(given) in _NUMBERS

@@ -1,4 +1,4 @@
-"""Tools of a world: functions over its state that agents call."""
+"""Tools of a world: functions on its state that agents call."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True)
 class WorldTool(Tool, Generic[P]):
-    """A tool that can be executed. Called outside a run it is an action: `move(to="C")`."""
+    """A tool that can be executed. Calling it in a task definition makes an action: `move(to="C")`."""
 
     function: Callable[..., Any] = field(repr=False, kw_only=True)
     inputs: Mapping[str, Parameter] = field(repr=False, kw_only=True)
     writes: bool = field(kw_only=True)
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Action:
-        """The tool with these arguments and no others."""
+        """An action: the tool with exactly these arguments."""
         try:
             bound = self._signature.bind_partial(*args, **kwargs)
         except TypeError as error:
@@ -35,18 +35,18 @@ class WorldTool(Tool, Generic[P]):
         return self._action(bound.arguments, is_open=False)
 
     def execute(self, state: S, arguments: Mapping[str, Any]) -> tuple[Any, S]:
-        """Call the function on a copy of the state, with checked arguments; the result and the new state."""
+        """Call the function on a copy of the state; returns the result and the new state. Arguments must be checked."""
         after = copy_state(state)
         return self.function(after, **copy_state(arguments)), after
 
     @property
     def description(self) -> str:
-        """The function's docstring, which agents read."""
+        """The function's docstring, which the agent reads."""
         return inspect.cleandoc(self.function.__doc__ or "")
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The tool as it is described to models: name, description, and JSON Schema of its parameters."""
+        """The description for models: name, description, and JSON Schema of the parameters."""
         required = [name for name, parameter in self.inputs.items() if parameter.default is REQUIRED]
         return {
             "name": self.name,

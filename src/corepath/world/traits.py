@@ -1,4 +1,4 @@
-"""What is special about a task, found by looking at it and by executing it."""
+"""Traits of a task, found by executing it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from corepath.world.exploring import explore, simulator_of
 
 
 def traits(task: Task) -> tuple[str, ...]:
-    """What is special about a task, as tags."""
+    """The traits of a task, such as `restores` or `many ways`."""
     alphabet, world = task.automaton.alphabet, simulator_of(task)
     steps = [alphabet.actions[number] for number in alphabet.steps]
     explored = explore(task, variant(task, 0))
@@ -17,10 +17,10 @@ def traits(task: Task) -> tuple[str, ...]:
     restored = all(world.same_public(task.start, node.state) for node in ends)
     wrote = any(world.tools[action.tool].writes for action in steps)
     found = {
-        "value read": any(isinstance(one, ResultOf) for action in steps for one in walk(action.arguments)),
+        "value read": any(isinstance(part, ResultOf) for action in steps for part in walk(action.arguments)),
         "changes nothing": restored and not wrote,
         "restores": restored and wrote,
         "many ways": task.automaton.count >= 6,
         "long": task.automaton.lengths[0] >= 12,
     }
-    return tuple(name for name, is_so in found.items() if is_so)
+    return tuple(name for name, present in found.items() if present)

@@ -1,4 +1,4 @@
-"""Worlds: simulated places with tools over a small state, and the tasks in them.
+"""Worlds: simulators with tools on a small state, and their tasks.
 
 world = World("lamp", Lamp, rules="...")
 
@@ -23,7 +23,7 @@ from corepath.automaton.alphabet import Forbidden
 from corepath.errors import CorepathError, TaskError, ToolError, nearest
 from corepath.notation.call import UNANSWERED, Call
 from corepath.notation.matchers import Matcher, Scope
-from corepath.notation.parameters import parameters_of, taken
+from corepath.notation.parameters import check_arguments, parameters_of
 from corepath.rules.policy import Never, Policy, complete_policy
 from corepath.task import Task
 from corepath.values import is_name, why_not_json
@@ -35,31 +35,31 @@ T = TypeVar("T")
 
 
 class Pick:
-    """Chooses a task's values: the first is the canonical one, a seed other than 0 chooses among all."""
+    """Picks the values of a task: seed 0 picks the first, any other seed a pseudo-random one."""
 
     def __init__(self, name: str, seed: int) -> None:
-        self._name, self._seed, self._taken = name, seed, 0
+        self._name, self._seed, self._count = name, seed, 0
 
     def __call__(self, *options: T) -> T:
-        """One of the values."""
+        """Pick one of the values."""
         return options[self._number(len(options))]
 
     def some(self, count: int, *options: T) -> list[T]:
-        """So many of the values, no two of them the same one; canonically the first."""
+        """Pick `count` of the values without repetition; seed 0 picks the first ones."""
         left = list(options)
         return [left.pop(self._number(len(left))) for _ in range(count)]
 
     def _number(self, count: int) -> int:
-        self._taken += 1
+        self._count += 1
         if self._seed == 0:
             return 0
-        digest = hashlib.sha256(f"{self._name}:{self._seed}:{self._taken}".encode()).digest()
+        digest = hashlib.sha256(f"{self._name}:{self._seed}:{self._count}".encode()).digest()
         return int.from_bytes(digest[:8], "big") % count
 
 
 @dataclass(eq=False)
 class World(Generic[S]):
-    """A simulated world: a state dataclass, rules in words that every agent in it reads, tools, policies and tasks."""
+    """A simulated world: a state dataclass, tools, policies, tasks, and rules in words that every agent reads."""
 
     name: str
     state: Callable[[], S]
@@ -76,29 +76,29 @@ class World(Generic[S]):
 
     @property
     def about(self) -> str:
-        """What the world is, in the first sentence of its module or of its state."""
+        """A short description: the first line of the docstring of the world's module or state."""
         module = sys.modules.get(getattr(self.state, "__module__", ""))
         text = getattr(module, "__doc__", None) or self.state.__doc__ or ""
         return text.strip().split("\n")[0]
 
-    # How it is written
+    # Definition
 
     def read(self, function: Callable[Concatenate[S, P], Any]) -> WorldTool[P]:
-        """A tool that changes nothing."""
+        """Decorate a function as a tool that only reads the state."""
         return self._tool(function, writes=False)
 
     def write(self, function: Callable[Concatenate[S, P], Any]) -> WorldTool[P]:
-        """A tool that may change the state."""
+        """Decorate a function as a tool that may change the state."""
         return self._tool(function, writes=True)
 
     def policy(self, *policies: Policy) -> None:
-        """Policies that hold in every task of the world."""
+        """Add policies that hold in every task of the world."""
         self.policies += policies
 
     def task(self, function: Callable[[Pick], Task]) -> Callable[[Pick], Task]:
-        """A task as a function of its values: `def water_plant(pick): ... return Task(...)`.
+        """Decorate a function that makes a task: `def water_plant(pick): ... return Task(...)`.
 
-        Where a tool has the name of the function already, an underscore behind it is no part of the task's name.
+        The task is named after the function. A trailing underscore is dropped, so that a tool may have the same name.
         """
         name = function.__name__.removesuffix("_")
         if name in self.makers:
@@ -117,40 +117,40 @@ class World(Generic[S]):
         self.tools[name] = WorldTool(name, defaults, function=function, inputs=inputs, writes=writes)
         return self.tools[name]
 
-    # How it runs: `task.Simulator`
+    # Execution: the protocol `task.Simulator`
 
     def answer(self, state: S, call: Call) -> tuple[Call, S]:
-        """The call with its result or its error, and the state after it; a call that fails changes nothing."""
+        """Execute a call: returns it with its result or error, and the next state. A failed call changes nothing."""
         tool = self.tools.get(call.tool)
         if tool is None:
             return _failed(call, f"no tool '{call.tool[:80]}'{nearest(call.tool, self.tools)}"), state
         try:
-            arguments = taken(tool.name, tool.inputs, call.arguments)
+            arguments = check_arguments(tool.name, tool.inputs, call.arguments)
             result, after = tool.execute(state, arguments)
         except ToolError as error:
             return _failed(call, str(error)), state
-        except (Exception, SystemExit) as error:  # noqa: BLE001  # a world's mistake must not stop the agent
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # a bug in a world must not stop the agent
             return _failed(call, f"internal error: {type(error).__name__}: {error}", crashed=True), state
         if wrong := why_not_json(result):
             return _failed(call, f"internal error: the result is not JSON: {wrong}", crashed=True), state
         return Call(call.tool, arguments, result, None, call.id, call.turn, call.extra), after
 
     def public(self, state: S) -> Any:
-        """The state as JSON, without the fields that begin with `_`."""
+        """The state as JSON, without the private fields, which begin with `_`."""
         return public_state(state)
 
     def key(self, state: S) -> str:
-        """The whole state as text: the same for equal states."""
+        """The whole state as text; equal states give equal texts."""
         return encode(state)
 
     def same_public(self, one: S, other: S) -> bool:
-        """Whether two states differ in private fields at most."""
+        """Whether two states are equal except in private fields."""
         return same_public_state(one, other)
 
-    # What is in it
+    # Tasks
 
     def make(self, name: str, seed: int = 0) -> Task:
-        """A task of the world; seed 0 gives its canonical values, any other seed a variant."""
+        """Make a task by name: with its canonical values for seed 0, a variant for any other seed."""
         if name not in self.makers:
             raise TaskError.of(f"no task '{name}' in world '{self.name}'{nearest(name, self.makers)}")
         try:
@@ -158,19 +158,19 @@ class World(Generic[S]):
         except CorepathError as error:
             raise TaskError.of(f"task '{self.name}/{name}', seed {seed}: {error}") from error
         except Exception as error:
-            raise TaskError.of(f"task '{self.name}/{name}', seed {seed}: {raised(error)}") from error
+            raise TaskError.of(f"task '{self.name}/{name}', seed {seed}: {describe_exception(error)}") from error
 
     def tasks(self, seed: int = 0) -> dict[str, Task]:
-        """All tasks of the world by id."""
+        """Make all tasks of the world, by id."""
         made = (self.make(name, seed) for name in self.makers)
         return {task.id: task for task in made}
 
-    def starting(self, setup: Mapping[str, Any]) -> S:
-        """The usual start state, with fields of other values: what a task file gives in `setup`."""
+    def start_state(self, setup: Mapping[str, Any]) -> S:
+        """The default start state with the changes in a task file's `setup`."""
         return cast("S", change_state(self.state(), setup, f"the state of world '{self.name}'"))
 
     def complete(self, task: Task, name: str | None = None) -> Task:
-        """The task with what the world gives every task: tools, reads, policies, and the loops that it proves."""
+        """Complete a task with the world's tools, reads and policies, and with the self-loops found by executing it."""
         if not isinstance(task, Task):
             raise TaskError.of(f"a task's function must return a Task, not {task!r}")
         start = self.state() if task.start is None else task.start
@@ -183,7 +183,7 @@ class World(Generic[S]):
             forbid=(*task.automaton.alphabet.forbid, *_forbidden(policies)),
             tools=dict(self.tools),
         )
-        placed = replace(
+        completed = replace(
             task,
             id=name or task.id,
             world=self.name,
@@ -195,17 +195,18 @@ class World(Generic[S]):
             start=start,
             simulator=self,
         )
-        return replace(placed, automaton=placed.automaton.with_loops(find_self_loops(placed)))
+        return replace(completed, automaton=completed.automaton.with_loops(find_self_loops(completed)))
 
 
 def _forbidden(policies: Iterable[Policy]) -> Iterator[Forbidden]:
+    """The calls that policies forbid unconditionally."""
     for policy in policies:
         if isinstance(policy, Never) and policy.always and policy.call is not None:
             yield Forbidden(policy.call, policy.severity, policy.because)
 
 
-def raised(error: BaseException) -> str:
-    """What an author's own code raised, and where."""
+def describe_exception(error: BaseException) -> str:
+    """An exception from a world author's code, with its file and line."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return (
         f"{type(error).__name__}: {error} (line {frame.lineno} of {frame.filename.rpartition('/')[2]}, in {frame.name})"
@@ -218,5 +219,5 @@ def _failed(call: Call, message: str, *, crashed: bool = False) -> Call:
 
 
 def state_matcher(world: World[Any], matcher: Matcher) -> Callable[[Any], bool]:
-    """A goal that is written as a pattern over the public state."""
+    """A goal function from a pattern for the public state."""
     return lambda state: matcher.matches(world.public(state), Scope())

@@ -1,0 +1,90 @@
+"""Golden paths, executed in the task's world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+from typing import Any, Final
+
+from corepath.automaton.step import begin
+from corepath.errors import TaskError
+from corepath.notation.call import Call
+from corepath.play.strays import Strays, find_strays
+from corepath.task import Simulator, Task
+from corepath.world.examples import variant
+from corepath.world.exploring import Edge, Node, attempt
+
+MOST_PATHS: Final = 200
+"""The number of golden paths to choose from: the first ones."""
+
+
+@dataclass(frozen=True)
+class GoldenRun:
+    """An executed golden path: the numbers of its steps, the answered calls, and the states before and after each."""
+
+    task: Task
+    world: Simulator
+    symbols: tuple[int, ...]
+    calls: tuple[Call, ...]
+    states: tuple[Any, ...]
+
+    @property
+    def strays(self) -> Strays:
+        """The task's calls that are not steps."""
+        return find_strays(self.task)
+
+
+def golden_runs(task: Task, world: Simulator, most: int = 2) -> list[GoldenRun]:
+    """Up to `most` golden paths, executed: evenly spaced from the first to the last."""
+    paths = list(islice(task.automaton.golden.paths(), MOST_PATHS))
+    chosen = sorted({round(number * (len(paths) - 1) / max(most - 1, 1)) for number in range(most)})
+    return [_run(task, world, paths[number]) for number in chosen]
+
+
+def random_golden_run(task: Task, world: Simulator, random: Random) -> GoldenRun:
+    """A random golden path, executed: in each state a random step that is due and succeeds."""
+    if task.automaton.rule == "simple_paths":  # random steps could go in circles
+        return _run(task, world, random.choice(list(islice(task.automaton.golden.paths(), MOST_PATHS))))
+    strays = find_strays(task)
+    path: list[tuple[Node, Iterator[Edge]]] = [(strays.start, _shuffle_steps(strays, strays.start, random))]
+    edges: list[Edge] = []
+    while path:
+        node, steps = path[-1]
+        ends = node.position.accepted and (len(task.automaton.due(node.position.state)) == 0 or random.random() < 0.5)
+        edge = None if ends else next(steps, None)
+        if edge is not None:
+            edges.append(edge)
+            path.append((edge.after, _shuffle_steps(strays, edge.after, random)))
+        elif node.position.accepted:
+            states = tuple(one.state for one, _ in path)
+            symbols, calls = tuple(edge.symbol for edge in edges), tuple(edge.call for edge in edges)
+            return GoldenRun(task, world, symbols, calls, states)
+        else:
+            path.pop()
+            del edges[-1:]
+    raise TaskError.of(f"task '{task.id}': no golden path runs")
+
+
+def _shuffle_steps(strays: Strays, node: Node, random: Random) -> Iterator[Edge]:
+    """The steps that are due at a node and succeed, in random order."""
+    due = list(strays.task.automaton.due(node.position.state))
+    random.shuffle(due)
+    for symbol in due:
+        done = strays.step(node, symbol)
+        if isinstance(done, Edge):
+            yield done
+
+
+def _run(task: Task, world: Simulator, path: Sequence[int]) -> GoldenRun:
+    """Execute a golden path, given as the numbers of its steps."""
+    node = Node(begin(task.automaton), task.start)
+    states = [task.start]
+    for symbol in path:
+        done = attempt(task, node, symbol, variant(task, 0))
+        if not isinstance(done, Edge):
+            raise TaskError.of(f"task '{task.id}': a golden path does not run: {done.why}")
+        node = done.after
+        states.append(node.state)
+    return GoldenRun(task, world, tuple(path), tuple(node.calls), tuple(states))

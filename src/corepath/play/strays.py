@@ -1,0 +1,117 @@
+"""Stray calls: calls that are not steps of a task, from which mistakes are made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from itertools import zip_longest
+from typing import Any, Final
+
+from corepath.automaton.step import begin
+from corepath.notation.call import Call
+from corepath.task import Simulator, Task
+from corepath.world.candidates import Candidates
+from corepath.world.examples import may_match, variant
+from corepath.world.exploring import Edge, Node, Place, Snag, attempt, place, simulator_of
+
+MOST_UNDO_TRIALS: Final = 30
+"""The most writes for which a call that undoes them is searched."""
+MOST_CACHED_STEPS: Final = 5_000
+"""The most executed steps that are cached for a task."""
+
+
+class Strays:
+    """The stray calls of a task, and a cache of its executed steps. Everything is computed when first needed."""
+
+    def __init__(self, task: Task, world: Simulator) -> None:
+        self.task, self.world = task, world
+        self._undo: dict[tuple[str, str], Call | None] = {}
+        self._steps: dict[tuple[int, int], Edge | Snag] = {}
+        self._nodes: dict[Place, Node] = {}
+        self.start = Node(begin(task.automaton), task.start)
+
+    @cached_property
+    def calls(self) -> dict[str, list[Call]]:
+        """By tool, the calls that an agent might plausibly make, steps included."""
+        candidates = Candidates(self.task, self.world)
+        return {tool: candidates.calls(tool) for tool in self.world.tools}
+
+    @cached_property
+    def wrong(self) -> dict[str, list[Call]]:
+        """By tool, the plausible calls that are not a step of the task at any point."""
+        return {tool: [call for call in calls if not _is_step(self.task, call)] for tool, calls in self.calls.items()}
+
+    @cached_property
+    def every_write(self) -> list[Call]:
+        """All plausible writes, steps included, grouped by tool."""
+        return [call for tool, calls in self.calls.items() if self.world.tools[tool].writes for call in calls]
+
+    @cached_property
+    def writes(self) -> list[Call]:
+        """Writes that are not steps, grouped by tool."""
+        return [call for tool, calls in self.wrong.items() if self.world.tools[tool].writes for call in calls]
+
+    @cached_property
+    def reads(self) -> list[Call]:
+        """Reads that are not steps and succeed in the start state."""
+        calls = [call for tool, calls in self.wrong.items() if not self.world.tools[tool].writes for call in calls]
+        return [call for call in calls if not self.world.answer(self.task.start, call)[0].failed]
+
+    @cached_property
+    def alternating_writes(self) -> list[Call]:
+        """Writes that are not steps: the first of each tool, then the second of each tool, and so on."""
+        by_tool: dict[str, list[Call]] = {}
+        for call in self.writes:
+            by_tool.setdefault(call.tool, []).append(call)
+        rounds = zip_longest(*by_tool.values())
+        return [call for calls in rounds for call in calls if call is not None]
+
+    def step(self, node: Node, symbol: int) -> Edge | Snag:
+        """Execute a step from a node, or return the cached result; nodes that golden paths share are shared here."""
+        done = self._steps.get((id(node), symbol))
+        if done is None:
+            done = attempt(self.task, node, symbol, variant(self.task, 0))
+            if len(self._steps) < MOST_CACHED_STEPS:
+                if isinstance(done, Edge):
+                    done = replace(done, after=self._nodes.setdefault(place(self.task, done.after), done.after))
+                self._steps[id(node), symbol] = done  # it keeps the node alive, so that its id stays unique
+        return done
+
+    @cached_property
+    def undoable(self) -> list[tuple[Call, Call]]:
+        """Pairs of a stray write and a call that undoes it, found in the start state."""
+        found = ((call, self.undo(self.task.start, call)) for call in self.alternating_writes[:MOST_UNDO_TRIALS])
+        return [(call, back) for call, back in found if back is not None]
+
+    def undoes(self, state: Any, call: Call, back: Call) -> bool:
+        """Whether `call` changes this state and `back` restores it."""
+        key = self.world.key(state)
+        answered, after = self.world.answer(state, call)
+        if answered.failed or self.world.key(after) == key:
+            return False
+        return self.world.key(self.world.answer(after, back)[1]) == key
+
+    def undo(self, state: Any, call: Call) -> Call | None:
+        """A write that restores the state after `call`; None if there is none or the call changes nothing."""
+        key = self.world.key(state)
+        query = (key, str(call))
+        if query not in self._undo:
+            answered, after = self.world.answer(state, call)
+            changed = not answered.failed and self.world.key(after) != key
+            ways = (undo for undo in self.every_write if self.world.key(self.world.answer(after, undo)[1]) == key)
+            self._undo[query] = next(ways, None) if changed else None
+        return self._undo[query]
+
+
+@lru_cache(maxsize=256)
+def find_strays(task: Task) -> Strays:
+    """The stray calls of a task, cached."""
+    return Strays(task, simulator_of(task))
+
+
+def _is_step(task: Task, call: Call) -> bool:
+    """Whether the call matches a step for some values of the variables, or a neutral action."""
+    alphabet = task.automaton.alphabet
+    arguments = (alphabet.tools or {})[call.tool].fill_defaults(call.arguments)
+    patterns = [*(alphabet.patterns[number] for number in alphabet.steps), *alphabet.neutral]
+    return any(pattern.fits_tool(call.tool) and may_match(pattern, arguments) for pattern in patterns)
