@@ -72,19 +72,19 @@ def as_call(call: Action | Call | str) -> Call:
 
 @dataclass(frozen=True)
 class Node:
-    """A pair of automaton state and world state; `came` is the node and call before it on the first path to it."""
+    """A pair of automaton state and world state; `previous` is the node and the call that first led here."""
 
     position: Position
     state: Any
-    came: tuple[Node, Call] | None = field(default=None, repr=False)
+    previous: tuple[Node, Call] | None = field(default=None, repr=False)
 
     @property
     def calls(self) -> list[Call]:
         """The calls from the start to this node."""
         path: list[Call] = []
         node = self
-        while node.came is not None:
-            node, call = node.came
+        while node.previous is not None:
+            node, call = node.previous
             path.append(call)
         return path[::-1]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, Final, Literal
 
 from corepath import (
@@ -576,11 +576,8 @@ def turn_crates(vary: Pick) -> Task:
     """Find the askew crates with the camera; lift, turn and put back each of them, and leave the others."""
     askew = vary(["crate_1", "crate_3"], ["crate_2"], ["crate_2", "crate_3"])
     names = ["crate_1", "crate_2", "crate_3"]
-    spots: dict[str, Point] = {
-        name: (x, 0.3, 0.2, vary(0.35, -0.5, 0.8) if name in askew else 0.0)
-        for name, x in zip(names, (0.35, 0.5, 0.65), strict=True)
-    }
-    square: dict[str, Point] = {name: (*spots[name][:3], 0.0) for name in names}
+    square: dict[str, Point] = {name: (x, 0.3, 0.2, 0.0) for name, x in zip(names, (0.35, 0.5, 0.65), strict=True)}
+    spots: dict[str, Point] = square | {name: (*square[name][:3], vary(0.35, -0.5, 0.8)) for name in askew}
     seen = {name: locate(name) for name in names}
     straight = [name for name in names if name not in askew]
     looked = [*seen.values(), unlock_safety()]
@@ -588,7 +585,7 @@ def turn_crates(vary: Pick) -> Task:
     turns = [turned_on_the_spot(name, to(spots[name]), 0.0) for name in askew]
     scraped = fetch(askew[0], to(spots[askew[0]]))
     scraped += [rotate_yaw(0.0), lift(), lower(), place(askew[0]), close_gripper()]
-    rest = [call for turn in turns[1:] for call in turn] + parking()
+    rest = [*chain(*turns[1:]), *parking()]
     return Task(
         start=Arm(things={name: stood(spots[name]) for name in names}),
         prompt="Locate 'crate_1', 'crate_2' and 'crate_3', all of them first. Then turn every crate that is askew to "
@@ -596,7 +593,7 @@ def turn_crates(vary: Pick) -> Task:
         procedure=seq(any_order(unlock_safety(), *seen.values()),
                       one_by_one(*(seq(*turned_on_the_spot(name, go_to(seen[name]), approx(0.0))) for name in askew)),
                       *parking()),
-        goal=lambda arm: all(arm.stands(name, square[name]) for name in names) and arm.parked(),
+        goal=lambda arm: all(map(arm.stands, square, square.values())) and arm.parked(),
         policies=[
             *(before(seen[name], move.any(), because="all of them first") for name in names),
             *(never(pick(name), because="Do not touch one that is straight") for name in straight),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, TypedDict
 
 from corepath import (
@@ -307,6 +307,26 @@ def unasked(*calls: Action) -> list[Policy]:
     return [never(call, because=UNASKED) for call in calls]
 
 
+def all_needed(calls: Iterable[Action], *, because: str) -> list[Policy]:
+    """Policies: every one of these calls is needed."""
+    return [needed(call, because=because) for call in calls]
+
+
+def all_before(first: Iterable[Action], then: Iterable[Action], *, because: str) -> list[Policy]:
+    """Policies: every one of the first calls comes before each of the others."""
+    return [before(one, other, because=because) for one, other in product(first, then)]
+
+
+def busy_at(time: str, people: Iterable[str]) -> dict[str, list[str]]:
+    """The field `busy` of a calendar in which each of these people is busy at this time."""
+    return {name: [time] for name in people}
+
+
+def not_invited(title: str, people: Iterable[str]) -> list[Policy]:
+    """Policies: these people, who are busy, are not invited to the event."""
+    return [never(invite(title, name), because="invite nobody who is not") for name in people]
+
+
 def only_about(*titles: str) -> list[Policy]:
     """Policies: no notifications or reminders for other events, and nothing is hidden."""
     others = none_of(*titles) if titles else ANY
@@ -365,6 +385,18 @@ def move_and_count(pick: Pick) -> Task:
     )  # fmt: skip
 
 
+def unchanged(start: Calendar) -> Callable[[Calendar], bool]:
+    """A goal: the calendar is as it was at the start."""
+    return lambda calendar: calendar == start
+
+
+def has_event(title: str, time: str, people: list[str]) -> Callable[[Calendar], bool]:
+    """A goal: the event is at this time, these people are invited, and nobody is notified."""
+    return lambda calendar: (
+        calendar.events.get(title) == time and calendar.attendees.get(title) == people and not calendar.told
+    )
+
+
 @world.task
 def first_free_hour(pick: Pick) -> Task:
     """Book the first of two hours that is free, and invite those people who are free then."""
@@ -374,12 +406,12 @@ def first_free_hour(pick: Pick) -> Task:
     names = ["Bob", "Carol"]
     start = Calendar(events={f"Visit {number + 1}": hours[number] for number in taken})
     slot = hours[min(len(taken), 1)]
-    for name in busy:
-        start.busy[name] = [slot]
+    start.busy |= busy_at(slot, busy)
     full, coming = len(taken) > 1, [name for name in names if name not in busy]
     checks = [check_conflicts(title, hour) for hour in hours[: len(taken) + 1]]
     asked, booked = [person_is_free(name, slot) for name in names], schedule_event(title, slot)
     invited = [invite(title, name) for name in coming]
+    late, early = asked if coming[0] == "Bob" else asked[::-1]
     found: list[Procedure] = [any_order(booked, *asked), any_order(*invited)]
     return Task(
         start=start,
@@ -387,14 +419,13 @@ def first_free_hour(pick: Pick) -> Task:
         "there too, book nothing. If you have booked it, ask whether Bob and Carol are free at that hour, "
         "for both before you invite anyone, and invite those who are.",
         procedure=seq(any_order(*checks), *([] if full else found)),
-        goal=lambda calendar: calendar == start if full else calendar.events.get(title) == slot
-        and calendar.attendees.get(title) == coming and not calendar.told,
+        goal=unchanged(start) if full else has_event(title, slot, coming),
         policies=[
-            *(needed(check, because="If another event stands there") for check in checks),
+            *all_needed(checks, because="If another event stands there"),
             before(checks[0], schedule_event.any(), because="If another event stands there"),
-            *(before(ask, invite.any(), because="for both before you invite anyone") for ask in asked),
-            *(needed(ask, because="ask whether Bob and Carol are free") for ask in asked if not full),
-            *(never(invite(title, name), because="invite nobody who is not") for name in busy),
+            *all_before(asked, [invite.any()], because="for both before you invite anyone"),
+            *all_needed([] if full else asked, because="ask whether Bob and Carol are free"),
+            *not_invited(title, busy),
             *only_about(),
             *unasked(cancel_event.any()),
         ],
@@ -402,9 +433,7 @@ def first_free_hour(pick: Pick) -> Task:
             "booked, then cancelled": Decoy([checks[0], schedule_event(title, hours[1]), checks[1],
                                              cancel_event(title)], "forbidden"),
         } if full else {
-            "asked after the invitation": Decoy([*checks, booked, asked[names.index(coming[0])], *invited,
-                                                 *(ask for ask in asked if ask != asked[names.index(coming[0])])],
-                                                "out_of_order"),
+            "asked after the invitation": Decoy([*checks, booked, late, *invited, early], "out_of_order"),
             "booked before looking": Decoy([*checks[:-1], booked, checks[-1], *asked, *invited], "out_of_order"),
         },
     )  # fmt: skip
@@ -481,6 +510,15 @@ def series_with_holiday(pick: Pick) -> Task:
     )  # fmt: skip
 
 
+def move_with_reminder(title: str, time: str, *, has_reminder: bool) -> Procedure:
+    """The ways to move an event; its reminder, if it has one, is removed before and set again after."""
+    asked = get_event_time(title)
+    off: list[Procedure] = [remove_reminder(title)] if has_reminder else []
+    on = [set_reminder(title, result_of(asked, "reminder"))] if has_reminder else []
+    return seq(any_order(check_conflicts(title, time), seq(asked, *off)), reschedule_event(title, time),
+               any_order(notify_attendees(title), *on))  # fmt: skip
+
+
 @world.task
 def day_cleared(pick: Pick) -> Task:
     """Move two events to another day, and keep a reminder from ringing at the old time."""
@@ -499,24 +537,18 @@ def day_cleared(pick: Pick) -> Task:
         on = [set_reminder(title, start.reminders[title])] if title in with_reminder else []
         return [check_conflicts(title, new[title]), asked, *off, moved, notify_attendees(title), *on]
 
-    def way(title: str) -> Procedure:
-        checked, asked, *_ = calls(title)
-        off: list[Procedure] = [remove_reminder(title)] if title in with_reminder else []
-        on = [set_reminder(title, result_of(asked, "reminder"))] if title in with_reminder else []
-        return seq(any_order(checked, seq(asked, *off)), reschedule_event(title, new[title]),
-                   any_order(notify_attendees(title), *on))  # fmt: skip
-
     checked, asked, off, moved, told, on = calls(with_reminder[0])
     second = calls(one if with_reminder[0] == other else other)
     return Task(
         start=start,
         prompt=f"Wednesday has to be kept free. Move '{one}' to {new[one]} and '{other}' to {new[other]}. See for each "
         "of them whether it has a reminder; where it has one, it is to ring just as long before as now.",
-        procedure=any_order(way(one), way(other)),
+        procedure=any_order(*(move_with_reminder(title, time, has_reminder=title in with_reminder)
+                              for title, time in new.items())),
         goal=lambda calendar: calendar.events == new and calendar.reminders == start.reminders
         and calendar.told == {one: 1, other: 1},
         policies=[
-            *(needed(get_event_time(name), because="See for each of them whether it has a reminder") for name in new),
+            *all_needed(map(get_event_time, new), because="See for each of them whether it has a reminder"),
             *(before(get_event_time(name), reschedule_event.where(title=name),
                      because="See for each of them whether it has a reminder") for name in new),
             *reminder_off(one, other),
@@ -555,16 +587,16 @@ def for_outsiders(pick: Pick) -> Task:
         "there are 'Dentist', 'Review', 'Team Sync' and 'Visit'; see for each of them whether it is private.",
         procedure=seq(any_order(*(seq(asked[title], hide_event(title)) if title in private else asked[title]
                                   for title in titles)), listing, any_order(*shown)),
-        goal=lambda calendar: calendar == start,
+        goal=unchanged(start),
         policies=[
-            *(needed(call, because="see for each of them whether it is private") for call in asked.values()),
+            *all_needed(asked.values(), because="see for each of them whether it is private"),
             needed(listing, because="Get me the public listing"),
-            *(needed(call, because="hide a private event") for call in hidden),
+            *all_needed(hidden, because="hide a private event"),
             *(before(asked[title], hide_event(title), because="see for each of them whether it is private")
               for title in private),
-            *(before(call, listing, because="hide a private event before you get a public listing")
-              for call in (*asked.values(), *hidden)),
-            *(before(listing, call, because="show it again when you have it, not earlier") for call in shown),
+            *all_before([*asked.values(), *hidden], [listing],
+                        because="hide a private event before you get a public listing"),
+            *all_before([listing], shown, because="show it again when you have it, not earlier"),
             *unasked(hide_event(none_of(*private)), notify_attendees.any(), cancel_event.any(), set_reminder.any()),
         ],
         decoys={
@@ -576,6 +608,11 @@ def for_outsiders(pick: Pick) -> Task:
     )  # fmt: skip
 
 
+def hours_that_are(state: str, states: dict[str, str]) -> list[str]:
+    """The hours in this state."""
+    return [hour for hour, its in states.items() if its == state]
+
+
 @world.task
 def first_that_does(pick: Pick) -> Task:
     """Book the first of three hours that is free for Bob too; if there is none, change nothing."""
@@ -583,13 +620,13 @@ def first_that_does(pick: Pick) -> Task:
     how = pick(["taken", "busy", "taken"], ["busy", "fine", "taken"], ["taken", "busy", "fine"])
     hours = [f"{day}T09:00:00", f"{day}T11:00:00", f"{day}T15:00:00"]
     is_so = dict(zip(hours, how, strict=True))
-    start = Calendar(events={f"Audit {hour[11:13]}": hour for hour in hours if is_so[hour] == "taken"})
-    start.busy["Bob"] = [hour for hour in hours if is_so[hour] == "busy"]
-    fine = next((hour for hour in hours if is_so[hour] == "fine"), None)
+    start = Calendar(events={f"Audit {hour[11:13]}": hour for hour in hours_that_are("taken", is_so)})
+    start.busy["Bob"] = hours_that_are("busy", is_so)
+    fine = next(iter(hours_that_are("fine", is_so)), None)
     tried = hours if fine is None else hours[: hours.index(fine) + 1]
     reads = [check_conflicts(title, hour) for hour in tried if is_so[hour] != "busy"]
     reads += [person_is_free("Bob", hour) for hour in tried if is_so[hour] != "taken"]
-    busy = next(hour for hour in hours if is_so[hour] == "busy")
+    busy = start.busy["Bob"][0]
     booked = [] if fine is None else [schedule_event(title, fine)]
     return Task(
         start=start,
@@ -598,8 +635,8 @@ def first_that_does(pick: Pick) -> Task:
         procedure=seq(any_order(*reads), *booked),
         goal=lambda calendar: calendar == start if fine is None else calendar.events.get(title) == fine,
         policies=[
-            *(needed(call, because="the first of these hours that will do") for call in reads),
-            *(before(call, schedule_event.any(), because="the first of these hours that will do") for call in reads),
+            *all_needed(reads, because="the first of these hours that will do"),
+            *all_before(reads, [schedule_event.any()], because="the first of these hours that will do"),
             *only_about(),
             *unasked(cancel_event.any()),
         ],
@@ -637,10 +674,9 @@ def hour_handed_on(pick: Pick) -> Task:
         goal=lambda calendar: calendar.events == {new: time, "Team Sync": "2025-02-10T14:00:00"}
         and calendar.attendees == {new: people} and calendar.told == {old: 1} and not calendar.reminders,
         policies=[
-            *(before(asked, call, because="Look first at when it begins and whether it has a reminder")
-              for call in (told, off)),
-            *(before(call, schedule_event.any(), because="ask whether both of them are free before you book it")
-              for call in free),
+            *all_before([asked], [told, off], because="Look first at when it begins and whether it has a reminder"),
+            *all_before(free, [schedule_event.any()],
+                        because="ask whether both of them are free before you book it"),
             before(off, gone, because="Remove it before you move or cancel its event"),
             *only_about(old),
         ],
@@ -706,7 +742,7 @@ def next_one_up(pick: Pick) -> Task:
         procedure=seq(any_order(*asked), *done),
         goal=lambda calendar: calendar.reminders == {first: minutes} and calendar.told == ({first: 1} if soon else {}),
         policies=[
-            *(before(call, set_reminder.any(), because="Read the remaining time until") for call in asked),
+            *all_before(asked, [set_reminder.any()], because="Read the remaining time until"),
             before(set_reminder.any(), notify_attendees.any(), because="when the reminder is set"),
             *unasked(cancel_event.any(), hide_event.any(), *(notify_attendees(title) for title in order[1:])),
         ],
@@ -725,8 +761,7 @@ def invitation_round(pick: Pick) -> Task:
     busy = pick(["Carol"], ["Bob"], ["Bob", "Dave"], [])
     people = ["Bob", "Carol", "Dave"]
     start = Calendar(events={title: time, "Team Sync": "2025-02-10T14:00:00"})
-    for name in busy:
-        start.busy[name] = [time]
+    start.busy |= busy_at(time, busy)
     asked = get_event_time(title)
     free = {name: person_is_free(name, time) for name in people}
     coming = [name for name in people if name not in busy]
@@ -742,10 +777,10 @@ def invitation_round(pick: Pick) -> Task:
             told),
         goal=lambda calendar: calendar.attendees == {title: coming} and calendar.told == {title: 1},
         policies=[
-            *(needed(call, because="Ask whether Bob, Carol and Dave, all three, are free") for call in free.values()),
-            *(before(call, notify_attendees.any(), because="When everyone who is free is invited, notify the attendees")
-              for call in (*free.values(), *invited)),
-            *(never(invite(title, name), because="invite nobody who is not") for name in busy),
+            *all_needed(free.values(), because="Ask whether Bob, Carol and Dave, all three, are free"),
+            *all_before([*free.values(), *invited], [notify_attendees.any()],
+                        because="When everyone who is free is invited, notify the attendees"),
+            *not_invited(title, busy),
             *only_about(title),
         ],
         decoys={

@@ -381,8 +381,8 @@ def dry_plants(pick: Pick) -> Task:
     dry = pick(["B", "D"], ["A", "C"], ["C"], ["A", "B"])
     start = Farm(moisture={plant: 22.0 if plant in dry else 55.0 for plant in "ABCD"})
     visits = [seq(move_to(plant), dose(plant, approx(2.0))) for plant in dry]
-    sensors = any_order(*(read_sensor(plant) for plant in "ABCD"))
-    calls = [read_sensor(plant) for plant in "ABCD"]
+    sensors = [read_sensor(plant) for plant in "ABCD"]
+    calls = [*sensors]
     for plant in dry:
         calls += [move_to(plant), scan(plant), open_valve(plant), water_plant(plant, 2.0), log_dose(plant, 2.0)]
         calls += [close_valve(plant)]
@@ -390,12 +390,12 @@ def dry_plants(pick: Pick) -> Task:
         start=start,
         prompt="Read the sensors of plants A, B, C and D, all of them first. Then give every plant below 30 percent "
         "2.0 litres, and leave the rover at the last of them.",
-        procedure=seq(sensors, unlock_safety(), one_by_one(*visits)),
+        procedure=seq(any_order(*sensors), unlock_safety(), one_by_one(*visits)),
         goal=lambda farm: all(farm.got(plant, 2.0) for plant in dry) and len(farm.doses) == len(dry) and farm.at in dry
         and not farm.open_valves,
         policies=[
-            *(needed(read_sensor(plant), because="Read the sensors of plants A, B, C and D") for plant in "ABCD"),
-            *(before(read_sensor(plant), unlock_safety(), because="all of them first") for plant in "ABCD"),
+            *(needed(read, because="Read the sensors of plants A, B, C and D") for read in sensors),
+            *(before(read, unlock_safety(), because="all of them first") for read in sensors),
             needed(close_valve(dry[0]), because="close the valve"),
         ],
         decoys={

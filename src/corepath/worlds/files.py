@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import permutations
+from itertools import chain, permutations
 from typing import Any, Final
 
 from corepath import (
@@ -296,6 +296,12 @@ def append_if_absent(pick: Pick) -> Task:
     )
 
 
+def searched_first(*searches: Action) -> list[Policy]:
+    """Policies: search all files before locking or changing one."""
+    because, changes = "Search all three for it before you change any", (append_to_file.any(), lock_file.any())
+    return [before(search, change, because=because) for search in searches for change in changes]
+
+
 @world.task
 def complete_lists(pick: Pick) -> Task:
     """Search for the lists that lack a name, and complete each under its own lock, one lock at a time."""
@@ -306,10 +312,9 @@ def complete_lists(pick: Pick) -> Task:
     full = "Ada, Bo, Emil and Fay, as agreed in the last week of May."
     start = Tree(files={path: full if path in lacking else f"{full}\n{name}" for path in paths})
     searches = [search_in_file(path, name) for path in paths]
-    early = [search for path, search in zip(paths, searches, strict=True) if path != known]
+    early = [search_in_file(path, name) for path in paths if path != known]
     changes = [under_lock(path, append_to_file(path, name)) for path in lacking]
-    calls = [call for change in changes for call in change]
-    together = [change[step] for step in range(3) for change in changes]
+    calls, together = [*chain(*changes)], [*chain(*zip(*changes, strict=True))]
     decoys = {
         "appended before all were searched": Decoy([*early, *calls, search_in_file(known, name)], "out_of_order"),
         "locked when it was done": Decoy([*searches, calls[1], calls[0], *calls[2:]], "out_of_order"),
@@ -325,8 +330,7 @@ def complete_lists(pick: Pick) -> Task:
         goal=lambda tree: tree.files == dict.fromkeys(paths, f"{full}\n{name}") and not tree.locks,
         policies=[
             *locked_only(*paths),
-            *(before(search, then, because="Search all three for it before you change any")
-              for search in searches for then in (append_to_file.any(), lock_file.any())),
+            *searched_first(*searches),
         ],
         decoys=decoys,
     )  # fmt: skip
@@ -451,7 +455,7 @@ def check_backup(pick: Pick) -> Task:
     start = Tree(files=files | {f"backup/{name}": texts[name] for name in kept})
     looks = [list_folder("drafts"), list_folder("backup")]
     sizes = [get_file_size(f"{folder}/{name}") for name in kept for folder in ("drafts", "backup")]
-    missing = [copy_file(f"drafts/{name}", "backup") for name in names if name not in kept]
+    missing = [copy_file(f"drafts/{name}", "backup") for name in names[len(kept) :]]
     first, last = f"backup/{names[0]}", f"backup/{names[1]}"
     if whole:
         decoys = {
@@ -478,7 +482,8 @@ def check_backup(pick: Pick) -> Task:
         ),
         policies=[
             *(needed(size, because="Get the sizes, in both folders, of every file that is in both") for size in sizes),
-            *(needed(look, because="List 'drafts' and 'backup'") for look in looks),
+            needed(looks[0], because="List 'drafts' and 'backup'"),
+            needed(looks[1], because="List 'drafts' and 'backup'"),
             before(looks[0], copy_file.any(), because="List 'drafts' and 'backup'"),
         ],
         decoys=decoys,
@@ -639,7 +644,7 @@ def rename_everywhere(pick: Pick) -> Task:
     edits = [under_lock(path, replace_text(path, old, new)) for path in paths]
     parts: list[Procedure] = [*copies, *(seq(*edit) for edit in edits)]
     first, *others = edits
-    later = [call for edit in others for call in edit]
+    later, together = [*chain(*others)], [*chain(*zip(*edits, strict=True))]
     looked = list_folder("backup")
     return Task(
         start=Tree(files=texts),
@@ -656,8 +661,7 @@ def rename_everywhere(pick: Pick) -> Task:
         decoys={
             "copied under the lock": Decoy(
                 [looked, first[0], copies[0], *first[1:], *copies[1:], *later], "out_of_order"),
-            "all locked at once": Decoy(
-                [looked, *copies, *(edit[step] for step in range(3) for edit in edits)], "out_of_order"),
+            "all locked at once": Decoy([looked, *copies, *together], "out_of_order"),
             "locked when it was done": Decoy(
                 [looked, *copies, first[1], first[0], first[2], *later], "out_of_order"),
         },

@@ -444,7 +444,7 @@ def repair_addresses(pick: Pick) -> Task:
     fixes = {name: [validate_email(new[name]), find_user(new[name]), update_email(name, new[name])] for name in broken}
     looked, fixed = [*chain(*looks.values())], [*chain(*fixes.values())]
     valid, found, stored = fixes[broken[0]]
-    late = [call for name in names if name != broken[0] for call in looks[name]]
+    late = [*chain(*(looks[name] for name in names if name != broken[0]))]
     said = ", ".join(f"{name}: '{new[name]}'" for name in names)
     return Task(
         start=start,
