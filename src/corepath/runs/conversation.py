@@ -24,15 +24,11 @@ from inspect_ai.tool import ToolCall, ToolCallError, ToolInfo, ToolParams
 
 from corepath.episode import ANSWERED, CONTEXT_LIMIT, FAILED_OUTSIDE, STEP_LIMIT, TURN_LIMIT
 from corepath.errors import StepLimitError
-from corepath.notation.call import Call
-from corepath.play.session import Session
+from corepath.play.session import Session, describe_result
 from corepath.runs.failure import REFUSED, describe_failure, shorten
 from corepath.runs.sent_calls import SentCall, sent_calls, unparsed_call
 
 warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)  # responses are kept as they were sent
-
-LONGEST_RESULT: Final = 100_000
-"""The most characters of a result that a model sees; the recorded result is complete."""
 
 
 @dataclass
@@ -133,18 +129,9 @@ def _execute(session: Session, sent: SentCall, turn: int) -> ChatMessageTool:
     """Execute a call and return the message with its result."""
     arguments = sent.arguments if isinstance(sent.arguments, (str, Mapping)) else json.dumps(sent.arguments)
     call = session.call(sent.name, arguments if sent.arguments is not None else None, id=sent.id, turn=turn)
-    text = _clean(result_text(call))
+    text = _clean(describe_result(call))
     error = ToolCallError("unknown", text) if call.failed else None
     return ChatMessageTool(content=text, tool_call_id=sent.id, function=_sendable(sent.name), error=error)
-
-
-def result_text(call: Call) -> str:
-    """The result of a call as a model sees it: text, JSON or an error message."""
-    if call.failed:
-        text = f"Error: {call.error}"
-    else:
-        text = call.result if isinstance(call.result, str) else json.dumps(call.result, ensure_ascii=False)
-    return text if len(text) <= LONGEST_RESULT else f"{text[:LONGEST_RESULT]}… ({len(text)} characters)"
 
 
 def _sendable(name: str) -> str:

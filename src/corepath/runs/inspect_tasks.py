@@ -32,8 +32,8 @@ from corepath.files.fingerprint import fingerprint
 from corepath.files.lookup import all_sources
 from corepath.notation.call import Call
 from corepath.play.origin import EPISODE, KEY, identity
-from corepath.play.session import Session
-from corepath.runs.conversation import converse, keep_responses, result_text
+from corepath.play.session import Session, describe_result
+from corepath.runs.conversation import converse, keep_responses
 from corepath.scoring.options import Scoring
 from corepath.scoring.score import Score, score
 from corepath.task import Task
@@ -122,7 +122,7 @@ def _tool(session: Session, schema: dict[str, Any]) -> Tool:
             raise ToolError(str(error)) from None
         if call.failed:
             raise ToolError(str(call.error))
-        return result_text(call)
+        return describe_result(call)
 
     return ToolDef(
         execute,
