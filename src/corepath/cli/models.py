@@ -17,7 +17,7 @@ def check_models(plan: Plan) -> None:
     """Check that the models of a plan can run, and download what a local one lacks; exit 3 if they cannot."""
     with show_downloads() as show:
         try:
-            model_runner().ready(plan.models, plan.options, show)
+            model_runner().check_models(plan.models, plan.options, show)
         except OptionError as error:
             usage_error(str(error))
         except CorepathError as error:
