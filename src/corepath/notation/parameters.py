@@ -135,7 +135,7 @@ def _known(kind: Any) -> bool:
 
 
 def _convert(kind: Any, value: Any) -> Any:
-    """Convert a value to a type, or raise `ValueError`. A whole number may be written 25.0."""
+    """Convert a value to a type, or raise `ValueError`."""
     if type(value) is kind and (kind is str or kind is bool):
         return value
     origin = get_origin(kind)
@@ -146,22 +146,32 @@ def _convert(kind: Any, value: Any) -> Any:
             raise ValueError
         return [_convert(get_args(kind)[0], item) for item in value]
     options = _options(kind)
-    if len(options) > 1:
-        for option in options:
-            try:
-                return _convert(option, value)
-            except ValueError:
-                continue
-        raise ValueError
-    if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _finite(value)
-    if kind is int and isinstance(value, float) and value.is_integer():
-        return int(value)
-    if kind is int and not isinstance(value, bool) and isinstance(value, int) and abs(value) > LARGEST:
-        raise ValueError
-    if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
-        return value
+    return _convert_to_any(options, value) if len(options) > 1 else _convert_scalar(kind, value)
+
+
+def _convert_to_any(kinds: tuple[Any, ...], value: Any) -> Any:
+    """Convert a value to the first type that takes it."""
+    for kind in kinds:
+        try:
+            return _convert(kind, value)
+        except ValueError:
+            continue
     raise ValueError
+
+
+def _convert_scalar(kind: Any, value: Any) -> Any:
+    """Convert a value to a plain type: `true` is no number, and a whole number may be written 25.0."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind is float and is_number:
+        return _finite(value)
+    if kind is int:
+        whole = int(value) if isinstance(value, float) and value.is_integer() else value
+        if not is_number or not isinstance(whole, int) or (isinstance(value, int) and abs(value) > LARGEST):
+            raise ValueError
+        return whole
+    if not isinstance(value, kind):
+        raise ValueError
+    return value
 
 
 def _finite(value: float) -> float:
