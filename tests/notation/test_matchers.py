@@ -860,6 +860,7 @@ def test_lists_and_objects_show_every_example_of_every_part() -> None:
 
 
 @given(plain_actions())
+@example(tool("send")(b=unordered([var("x"), var("y")]), amount=unordered([var("x")])))
 def test_the_example_calls_of_an_action_fit_it(made: Any) -> None:
     calls = made.examples()
     assert calls

@@ -169,9 +169,9 @@ def _convert_scalar(kind: Any, value: Any) -> Any:
         if not is_number or not isinstance(whole, int) or (isinstance(value, int) and abs(value) > LARGEST):
             raise ValueError
         return whole
-    if not isinstance(value, kind):
-        raise ValueError
-    return value
+    if isinstance(value, kind):
+        return value
+    raise ValueError
 
 
 def _finite(value: float) -> float:

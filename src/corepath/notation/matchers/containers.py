@@ -10,7 +10,7 @@ from typing import Any
 from corepath.notation.assignment import can_assign
 from corepath.notation.matchers.base import Matcher, Scope, try_match, walk
 from corepath.notation.matchers.choices import NoneOf, OneOf, unique
-from corepath.notation.matchers.references import ResultOf, Variable, variables
+from corepath.notation.matchers.references import ResultOf, Variable, depends_on_calls, variables
 from corepath.notation.matchers.values import Literal
 from corepath.values import canonical, key_text
 
@@ -82,6 +82,8 @@ class Unordered(Matcher):
 
     def examples(self) -> tuple[Any, ...]:
         rows = _rows([item.examples() for item in self.items])
+        if depends_on_calls(self):  # in another order, variables would be bound to other values
+            return unique(rows)
         first = rows[0]
         return unique([*rows, first[::-1], first[1:] + first[:1]])
 
