@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from corepath.authoring.derive import Expected, ExpectedCall
-from corepath.authoring.unused_entries import unused_entries
+from corepath.authoring.tool_file_warnings import unused_entries
 from corepath.files.tool_file import Tools, load_tools
 from corepath.importers.expected_calls import read_expected_calls
 from corepath.notation.parser import call as read_call

@@ -16,7 +16,7 @@ from corepath import Call, Kind, Pick, Task, TaskError, ToolError, World, WorldT
 from corepath.authoring.templates import WORLD_STARTER
 from corepath.world.examples import variant
 from corepath.world.exploring import explore
-from corepath.world.traits import traits
+from corepath.world.task_traits import traits
 
 
 @dataclass

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
-from corepath.authoring.paired_lists import field_path, permute_pairs
+from corepath.authoring.list_orders import field_path, permute_pairs
 from corepath.automaton.condensation import trace_calls
 from corepath.automaton.step import Kind
 from corepath.episode import NO_AGENT_ACTIONS

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from corepath.authoring.derive import Derived, Expected, derive
-from corepath.authoring.unused_entries import unused_entries
+from corepath.authoring.tool_file_warnings import unused_entries
 from corepath.cli.options import OutFileOption, require_path, require_paths
 from corepath.cli.printing import print_problems, say, usage_error
 from corepath.episode import NO_AGENT_ACTIONS

@@ -12,7 +12,7 @@ import typer
 from corepath.cli.options import EpisodesArgument, JsonOption, TasksOption, WorstOption, find_tasks
 from corepath.cli.printing import print_problems, say, usage_error
 from corepath.cli.progress import Counter
-from corepath.cli.scored import ScoredEpisode, pick_worst
+from corepath.cli.scored_episodes import ScoredEpisode, pick_worst
 from corepath.errors import CorepathError, Problem, nearest
 from corepath.explanation import explain
 from corepath.runs.entries import Entry, read_entries

@@ -10,7 +10,7 @@ from typing import Final
 
 from corepath.cli.junit import Case
 from corepath.cli.printing import print_problems, usage_error
-from corepath.cli.scored import ScoredEpisode
+from corepath.cli.scored_episodes import ScoredEpisode
 from corepath.episode import exclusion
 from corepath.errors import Problem, count, nearest
 from corepath.explanation import explain

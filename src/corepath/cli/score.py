@@ -14,7 +14,7 @@ from corepath.cli.options import EpisodesArgument, JsonOption, TasksOption, Wors
 from corepath.cli.printing import say, usage_error
 from corepath.cli.profile import Profile
 from corepath.cli.score_table import print_score_table
-from corepath.cli.scored import pick_worst, score_episodes
+from corepath.cli.scored_episodes import pick_worst, score_episodes
 from corepath.errors import TaskError, count
 from corepath.scoring.options import Scoring, with_options
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from corepath.cli.printing import print_scores, say
-from corepath.cli.scored import ScoredEpisode, pick_worst
+from corepath.cli.scored_episodes import ScoredEpisode, pick_worst
 from corepath.episode import exclusion
 from corepath.report.summary_table import NUMBER, note_exclusions, note_undefined
 from corepath.report.table import Column, Table

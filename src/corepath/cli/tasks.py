@@ -27,7 +27,7 @@ from corepath.files.lookup import Source
 from corepath.files.schema import schema as format_schema
 from corepath.files.task_writer import as_json as task_json
 from corepath.task import Task
-from corepath.world.traits import traits
+from corepath.world.task_traits import traits
 
 
 class Format(StrEnum):

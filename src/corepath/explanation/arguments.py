@@ -10,7 +10,7 @@ from corepath.automaton.alphabet import Alphabet
 from corepath.automaton.step import Kind
 from corepath.explanation.facts import Facts
 from corepath.explanation.sentences import MOST_LISTED, cut
-from corepath.explanation.values import LONGEST_NAME, expected_text, mismatch_text, value_text
+from corepath.explanation.value_text import LONGEST_NAME, expected_text, mismatch_text, value_text
 from corepath.notation.action import Action
 from corepath.notation.call import Call
 from corepath.notation.matchers import Matcher, ResultOf, Scope, walk

@@ -15,7 +15,7 @@ from corepath.explanation.groups import Group, failed_attempts, last_unexpected_
 from corepath.explanation.harms import displaced_text
 from corepath.explanation.reasons import reason_text, repeated_call
 from corepath.explanation.sentences import MOST_LISTED, calls_text, capitalise, join, times_text
-from corepath.explanation.values import step_text, tool_name
+from corepath.explanation.value_text import step_text, tool_name
 
 _MISMATCHES: Final = (HarmKind.WRONG_ARGUMENT, HarmKind.UNLISTED)
 """Kinds of harmful calls that match no step at any time."""

@@ -12,7 +12,7 @@ from corepath.automaton.step import Kind, Position, Step, advance
 from corepath.episode import FAILED_OUTSIDE, Episode
 from corepath.explanation.pairing import pair_by_tool
 from corepath.explanation.sentences import MOST_LISTED, join, times_text
-from corepath.explanation.values import call_text, message_text, step_text
+from corepath.explanation.value_text import call_text, message_text, step_text
 from corepath.notation.call import UNANSWERED
 from corepath.notation.matchers import Scope
 from corepath.scoring.alignment import Pair

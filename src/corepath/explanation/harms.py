@@ -13,7 +13,7 @@ from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.groups import Group, is_sole_cause, late_steps
 from corepath.explanation.reasons import effect_text, reason_text, repeated_call
 from corepath.explanation.sentences import add_full_stop, calls_text, capitalise, join, sentence
-from corepath.explanation.values import message_text, tool_name
+from corepath.explanation.value_text import message_text, tool_name
 from corepath.rules.policy import breaks
 from corepath.scoring.evidence import Harm
 

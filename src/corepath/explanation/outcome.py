@@ -9,7 +9,7 @@ from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.path import untried_steps
 from corepath.explanation.sentences import join, sentence
-from corepath.explanation.values import expected_text, value_text
+from corepath.explanation.value_text import expected_text, value_text
 from corepath.notation.matchers import Scope
 
 

@@ -8,7 +8,7 @@ from corepath.errors import nearest
 from corepath.explanation.arguments import nearest_step
 from corepath.explanation.facts import Facts
 from corepath.explanation.sentences import calls_text, join
-from corepath.explanation.values import message_text, step_text, value_text
+from corepath.explanation.value_text import message_text, step_text, value_text
 from corepath.notation.action import Action
 from corepath.notation.call import UNANSWERED
 from corepath.scoring.evidence import Harm

@@ -11,7 +11,7 @@ from corepath.errors import count
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.sentences import cut, join, sentence
-from corepath.explanation.values import value_text
+from corepath.explanation.value_text import value_text
 from corepath.values import canonical, equal
 
 MOST_PAIRS: Final = 5

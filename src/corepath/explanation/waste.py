@@ -13,7 +13,7 @@ from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
 from corepath.explanation.sentences import calls_text, sentence, tally_text
 from corepath.explanation.undo import UndoPair
-from corepath.explanation.values import message_text, tool_name, value_text
+from corepath.explanation.value_text import message_text, tool_name, value_text
 from corepath.notation.call import unknown_token
 
 

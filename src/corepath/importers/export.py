@@ -12,7 +12,7 @@ from corepath.files.episodes import episode_json
 from corepath.importers.content import parse_result
 from corepath.importers.formats import openai
 from corepath.notation.call import UNANSWERED, Call
-from corepath.play.origin import KEY, origin
+from corepath.play.episode_origin import KEY, origin
 
 
 def openai_record(episode: Episode) -> dict[str, Any]:

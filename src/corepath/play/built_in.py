@@ -18,7 +18,7 @@ from corepath.play import mistakes
 from corepath.play.golden_run import GoldenRun, random_golden_run
 from corepath.play.mistakes import Mistake
 from corepath.play.session import Agent, Session
-from corepath.play.strays import find_strays
+from corepath.play.stray_calls import find_strays
 from corepath.world.exploring import simulator_of
 
 PLANTED: Final = "planted"

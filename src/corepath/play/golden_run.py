@@ -11,7 +11,7 @@ from typing import Any, Final
 from corepath.automaton.step import begin
 from corepath.errors import TaskError
 from corepath.notation.call import Call
-from corepath.play.strays import Strays, find_strays
+from corepath.play.stray_calls import Strays, find_strays
 from corepath.task import Simulator, Task
 from corepath.world.examples import variant
 from corepath.world.exploring import Edge, Node, attempt

@@ -12,7 +12,7 @@ from typing import Any
 
 from corepath.notation.call import Call
 from corepath.play.golden_run import GoldenRun
-from corepath.play.strays import MOST_UNDO_TRIALS
+from corepath.play.stray_calls import MOST_UNDO_TRIALS
 from corepath.task import Task
 
 Mistake = Callable[[GoldenRun], Iterator[Sequence[Call]]]

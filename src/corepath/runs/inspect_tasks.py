@@ -31,7 +31,7 @@ from corepath.files.episodes import episode_json, read_episodes
 from corepath.files.fingerprint import fingerprint
 from corepath.files.lookup import all_sources
 from corepath.notation.call import Call
-from corepath.play.origin import EPISODE, KEY, identity
+from corepath.play.episode_origin import EPISODE, KEY, identity
 from corepath.play.session import Session, describe_result
 from corepath.runs.conversation import converse, keep_responses
 from corepath.scoring.options import Scoring

@@ -29,7 +29,7 @@ from pydantic import BaseModel, ValidationError
 
 from corepath import __version__
 from corepath.errors import StepLimitError
-from corepath.play.origin import KEY
+from corepath.play.episode_origin import KEY
 from corepath.play.session import Session
 from corepath.runs.served_task import ServedTask
 from corepath.values import why_not_json

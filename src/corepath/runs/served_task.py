@@ -15,7 +15,7 @@ from corepath.episode import STEP_LIMIT, Episode
 from corepath.errors import InputError, Problem, StepLimitError, count
 from corepath.files.lookup import Source
 from corepath.notation.call import Call
-from corepath.play.origin import identity
+from corepath.play.episode_origin import identity
 from corepath.play.play import record_episode
 from corepath.play.session import Session
 from corepath.runs.folder import RunFolder, is_run

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from corepath.errors import CorepathError
 from corepath.task import Task
+from corepath.verification.argument_values import check_values_are_known, check_values_are_tried
 from corepath.verification.decoys import check_decoys, policies_broken, run_decoys
 from corepath.verification.effects import check_ignored_writes, check_reads_and_writes, check_self_loops
 from corepath.verification.golden_runs import check_golden_runs
@@ -18,7 +19,6 @@ from corepath.verification.policies import check_policies
 from corepath.verification.robustness import check_odd_arguments, check_repeated_steps
 from corepath.verification.search import Search
 from corepath.verification.subject import Subject, execute
-from corepath.verification.values import check_values_are_known, check_values_are_tried
 from corepath.verification.verdict import Verdict
 from corepath.verification.wording import check_wording
 from corepath.world.world import World, describe_exception

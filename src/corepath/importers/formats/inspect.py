@@ -23,7 +23,7 @@ from corepath.importers.format import Format
 from corepath.importers.json_parts import PartError, read_parts
 from corepath.importers.json_parts import Path as PartPath
 from corepath.importers.transcript import Transcript
-from corepath.play.origin import EPISODE, KEY, origin_in, restore
+from corepath.play.episode_origin import EPISODE, KEY, origin_in, restore
 from corepath.values import parse_json
 
 _ATTACHMENT: Final = "attachment://"

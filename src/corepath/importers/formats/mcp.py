@@ -25,7 +25,7 @@ from corepath.importers.format import Format
 from corepath.importers.reading import Place, is_lines, read_records
 from corepath.importers.transcript import Transcript
 from corepath.notation.call import Call
-from corepath.play.origin import origin_in, restore
+from corepath.play.episode_origin import origin_in, restore
 from corepath.values import arguments_of, canonical, parse_json
 
 _BODY_FIELDS: Final = ("message", "data", "payload", "body", "msg", "raw")

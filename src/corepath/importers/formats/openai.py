@@ -24,7 +24,7 @@ from corepath.importers.exchanges import (
     normalise,
 )
 from corepath.importers.transcript import Transcript
-from corepath.play.origin import KEY, origin_in, restore
+from corepath.play.episode_origin import KEY, origin_in, restore
 from corepath.values import arguments_of
 
 ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from corepath.authoring.derive import Expected, named_arguments
-from corepath.authoring.paired_lists import field_path
+from corepath.authoring.list_orders import field_path
 from corepath.files.tool_file import ArgumentRule, Tools, is_glob, parse_rule
 from corepath.notation.action import Tool
 from corepath.values import is_number
