@@ -149,7 +149,7 @@ def test_a_dry_run_says_what_would_be_run_and_writes_nothing(corepath, tmp_path)
         (["--redact", " "], "--redact names no field"),
         (["--base-url", "http://127.0.0.1:9/v1"], "say which with --model"),
         (["--model", "m", "--base-url", "http://me:secret@127.0.0.1/v1"], "give the key in OPENAI_API_KEY"),
-        (["--model", "oracle", "--agent", "oracle", "--base-url", "http://x/v1"], "run them apart"),
+        (["--model", "oracle", "--agent", "oracle", "--base-url", "http://x/v1"], "run them separately"),
     ],
 )
 def test_a_wrong_option_is_told_and_what_would_be_right(corepath, tmp_path, options, message):
