@@ -64,7 +64,7 @@ def test_there_are_four_walks() -> None:
 @pytest.mark.parametrize("title", walks())
 def test_each_module_of_a_walk_is_a_command_or_imported_by_one_before_it(title: str) -> None:
     modules = [f"corepath.{name}" for name in walks()[title]]
-    commands = imports("corepath.cli")
+    commands = {one for one in GRAPH.modules if one.startswith("corepath.cli.")}
     assert modules[0] in commands
     for place, module in enumerate(modules):
         assert module in GRAPH.modules, f"no module {module}"

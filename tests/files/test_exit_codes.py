@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from corepath.cli import app
+from corepath.cli import make_app
 
 ROOT = Path(__file__).parents[2]
 
 
 def commands() -> Iterator[str]:
-    yield from typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    yield from typer.main.get_command(make_app()).commands  # type: ignore[attr-defined]
 
 
 MISSING = {

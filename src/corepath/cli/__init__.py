@@ -4,25 +4,46 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Annotated, Final
 
 import typer
 
 from corepath import __version__
-from corepath.cli import comparison, derive, explain, importing, rescore, run, score, serve, tasks, worlds
-from corepath.cli import report as reports
 from corepath.cli.parser_check import refuse_broken_parser
 from corepath.cli.printing import print_problems, say
 from corepath.errors import InputError
 
-app = typer.Typer(
-    help="Judge tool-using agents by their whole path, not by the final state alone.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for commands in (score, explain, reports, comparison, run, rescore, tasks, worlds, importing, derive, serve):
-    commands.add_commands(app)
+_MODULES: Final[Mapping[str, tuple[str, ...]]] = {
+    "score": ("score",),
+    "explain": ("explain",),
+    "report": ("report", "view", "table"),
+    "comparison": ("compare", "sensitivity"),
+    "run": ("run",),
+    "rescore": ("rescore",),
+    "tasks": ("check", "show", "tasks", "schema"),
+    "worlds": ("verify", "worlds", "new"),
+    "importing": ("import", "export"),
+    "derive": ("derive",),
+    "serve": ("serve",),
+}
+"""The modules of this package that define commands, and their commands, in the order of `corepath --help`."""
+
+
+def make_app(command: str | None = None) -> typer.Typer:
+    """Build the command line. With the name of a command, only that command's module is imported."""
+    app = typer.Typer(
+        help="Judge tool-using agents by their whole path, not by the final state alone.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(invoke_without_command=True)(_root)
+    needed = [module for module, commands in _MODULES.items() if command in commands]
+    for module in needed or _MODULES:
+        import_module(f"corepath.cli.{module}").add_commands(app)
+    return app
 
 
 def main() -> None:
@@ -32,7 +53,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     refuse_broken_parser()
     try:
-        app()
+        make_app(sys.argv[1] if len(sys.argv) > 1 else None)()
     except InputError as error:
         print_problems(error.problems)
         sys.exit(1)
@@ -43,7 +64,6 @@ def main() -> None:
         sys.exit(1)
 
 
-@app.callback(invoke_without_command=True)
 def _root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
 ) -> None:

@@ -12,7 +12,7 @@ _VERSION = Field(VERSION, strict=True, description="version of this format", jso
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
+    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True, defer_build=True)
 
 
 class ForbidEntry(_Model):
@@ -98,7 +98,11 @@ TYPED = ("version", "most_calls", "setup", "says")
 """Fields in which YAML scalars have types; in all other fields they are text, exactly as written."""
 
 
-class CallRecord(BaseModel):
+class _Open(BaseModel):
+    model_config = ConfigDict(defer_build=True)
+
+
+class CallRecord(_Open):
     """One tool call; unknown fields are kept."""
 
     tool: str
@@ -109,7 +113,7 @@ class CallRecord(BaseModel):
     turn: int | None = None
 
 
-class EpisodeRecord(BaseModel):
+class EpisodeRecord(_Open):
     """One agent on one task, once; unknown fields are kept."""
 
     version: int = _VERSION

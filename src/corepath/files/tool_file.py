@@ -141,7 +141,7 @@ def load_tools(path: str | Path) -> Tools:
 
 
 class _ToolFile(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     version: Literal["1"] = "1"
     reads: list[str] = []

@@ -20,7 +20,7 @@ LARGEST: Final = 10**9
 
 
 class _Failure(BaseModel):
-    model_config = ConfigDict(strict=True, extra="allow")
+    model_config = ConfigDict(strict=True, extra="allow", defer_build=True)
 
     kind: str
     message: str
@@ -29,7 +29,7 @@ class _Failure(BaseModel):
 class _EpisodeOfRun(BaseModel):
     """The fields that only a run writes."""
 
-    model_config = ConfigDict(strict=True, extra="allow")
+    model_config = ConfigDict(strict=True, extra="allow", defer_build=True)
 
     ended: Annotated[str, Field(min_length=1)]
     failure: _Failure | None = None

@@ -19,7 +19,7 @@ _Text = Annotated[str, Field(min_length=1)]
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(strict=True, extra="allow")
+    model_config = ConfigDict(strict=True, extra="allow", defer_build=True)
 
 
 class _TaskEntry(_Record):
