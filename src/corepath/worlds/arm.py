@@ -45,12 +45,12 @@ REACH: Final = 1.0
 NEAR: Final = 0.02
 
 Point = tuple[float, float, float, float]
-"""A position of the gripper: x, y, z and yaw."""
+"""The gripper's position: x, y, z and yaw."""
 
 
 @dataclass
 class Thing:
-    """A thing on the table: its position, weight and fragility."""
+    """A thing on the table, with its position, weight and fragility."""
 
     x: float
     y: float
@@ -60,13 +60,13 @@ class Thing:
     fragile: bool = False
 
     def at(self, point: Point) -> bool:
-        """Whether the thing is at this position, with this yaw."""
+        """Whether the thing is at `point`, including the yaw."""
         return _near((self.x, self.y, self.z, self.yaw), point)
 
 
 @dataclass
 class Arm:
-    """The pose of the arm, what it holds, and the things on the table."""
+    """The arm's pose and settings, what it holds, the things on the table, and the reports."""
 
     pose: list[float] = field(default_factory=lambda: list(HOME))
     locked: bool = True
@@ -88,7 +88,7 @@ class Arm:
         return self.at_home() and self.locked
 
     def stands(self, name: str, point: Point) -> bool:
-        """Whether a thing is at this position and not in the gripper."""
+        """Whether the thing called `name` is at `point` and not in the gripper."""
         return self.holding != name and self.things[name].at(point)
 
     def rough(self) -> bool:
@@ -96,7 +96,7 @@ class Arm:
         return self.holding is not None and self.things[self.holding].fragile and not self.slow
 
     def piled(self) -> bool:
-        """Whether two things are in the same place."""
+        """Whether two things are in the same place. A thing in the gripper does not count."""
         down = [thing for name, thing in self.things.items() if name != self.holding]
         return any(_near((one.x, one.y), (other.x, other.y)) for one, other in combinations(down, 2))
 
@@ -311,59 +311,59 @@ world.policy(
 
 
 def said(point: Point) -> str:
-    """The point as text for a prompt, with its yaw."""
+    """Format a point with its yaw, for a prompt."""
     return f"{spot(point)[:-1]}, yaw={point[3]})"
 
 
 def stood(point: Point, **rest: Any) -> Thing:
-    """A thing at this point."""
+    """Create a thing at `point`."""
     return Thing(*point, **rest)
 
 
 def spot(point: Point) -> str:
-    """The point as text for a prompt, without its yaw."""
+    """Format a point without its yaw, for a prompt."""
     return f"({point[0]:.2f}, {point[1]:.2f}, {point[2]:.2f})"
 
 
 def go(point: Point, yaw: Any = None) -> Action:
-    """A move to a point, for a procedure: numbers may differ by a millionth."""
+    """Return the procedure step that moves to `point`. Its numbers match approximately."""
     x, y, z, own = map(approx, point)
     return move(x, y, z, own if yaw is None else yaw)
 
 
 def go_to(found: Action) -> Action:
-    """A move to the place that a call of `locate` returned."""
+    """Return the step that moves to the position returned by `found`, a call of `locate`."""
     return move(*(result_of(found, name) for name in ("x", "y", "z", "yaw")))
 
 
 def to(point: Point) -> Action:
-    """A move to a point, for a decoy: exact numbers."""
+    """Return the decoy call that moves to exactly `point`."""
     return move(*point)
 
 
 def fetch(thing: str, there: Action) -> list[Action]:
-    """The steps that grip a thing; `there` is the move to it."""
+    """Return the steps that grip a thing, starting with the move `there`."""
     return [there, open_gripper(), pick(thing)]
 
 
 def carry(thing: str, there: Action, target: Action) -> list[Action]:
-    """The steps that carry a thing from one place to another and close the gripper."""
+    """Return the steps that carry a thing to another place and then close the gripper."""
     return [*fetch(thing, there), target, place(thing), close_gripper()]
 
 
 def turned_on_the_spot(thing: str, there: Action, yaw: Any) -> list[Action]:
-    """The steps that turn a thing in its place and close the gripper."""
+    """Return the steps that turn a thing in its place and then close the gripper."""
     return [*fetch(thing, there), lift(), rotate_yaw(yaw), lower(), place(thing), close_gripper()]
 
 
 def parking() -> list[Action]:
-    """The steps that park the arm."""
+    """Return the steps that send the arm home and lock it."""
     return [go_home(), lock_safety()]
 
 
 @world.task
 def pick_rotate_place(vary: Pick) -> Task:
-    """The task of the paper's table: turn the part above its target, not on the table."""
+    """Turn a part in the air above its target, not on the table. This task is in the paper's table."""
     thing, yaw = vary("panel_X", "panel_Y", "lid"), vary(1.57, -1.57, 0.79)
     here: Point = vary((0.90, -0.10, 0.14, 0.0), (0.60, -0.30, 0.14, 0.0))
     over: Point = vary((0.95, 0.20, 0.10, 0.0), (0.50, 0.40, 0.10, 0.0))
@@ -390,7 +390,7 @@ def pick_rotate_place(vary: Pick) -> Task:
 
 @world.task
 def pick_box(vary: Pick) -> Task:
-    """The paper's case C: a closed gripper picks the box too, but scratches it."""
+    """Open the gripper before picking a box: a closed gripper scratches the box. This is case C in the paper."""
     thing = vary("box_small", "box_flat", "tin")
     here: Point = vary((0.30, 0.35, 0.12, 0.0), (0.42, 0.18, 0.12, 0.0))
     there: Point = vary((0.55, -0.20, 0.12, 0.0), (0.48, -0.36, 0.12, 0.0))
@@ -410,7 +410,7 @@ def pick_box(vary: Pick) -> Task:
 
 @world.task
 def swap_two(vary: Pick) -> Task:
-    """Two things swap places by way of the one free place; either may go first."""
+    """Swap two things by putting one of them on the only free place. Either thing may go first."""
     one, two = vary(("cup_red", "cup_blue"), ("mug", "jar"))
     left: Point = vary((0.40, 0.30, 0.12, 0.0), (0.35, 0.45, 0.12, 0.0))
     right: Point = vary((0.40, -0.30, 0.12, 0.0), (0.35, -0.45, 0.12, 0.0))
@@ -444,7 +444,7 @@ def swap_two(vary: Pick) -> Task:
 
 @world.task
 def out_of_reach(vary: Pick) -> Task:
-    """Ask first whether a place can be reached; if not, report it to the foreman and move nothing."""
+    """Check first whether a place can be reached. If it cannot, report that and move nothing."""
     thing = vary("gear", "bolt")
     here: Point = vary((0.45, 0.25, 0.10, 0.0), (0.50, -0.20, 0.10, 0.0))
     there: Point = vary((0.95, 0.60, 0.10, 0.0), (0.80, 0.40, 0.10, 0.0), (0.90, -0.55, 0.10, 0.0),
@@ -479,7 +479,7 @@ def out_of_reach(vary: Pick) -> Task:
 
 @world.task
 def fetch_found(vary: Pick) -> Task:
-    """The camera tells where the thing is and whether it must be handled slowly."""
+    """Locate a thing with the camera and bring it to its target, slowly if the thing is fragile."""
     thing, fragile = vary("vial", "lens", "valve"), vary(True, False, True)
     here: Point = vary((0.52, -0.33, 0.11, 0.4), (0.47, 0.36, 0.13, -0.6))
     there: Point = vary((0.35, 0.40, 0.10, here[3]), (0.60, 0.15, 0.10, here[3]))
@@ -514,7 +514,7 @@ def fetch_found(vary: Pick) -> Task:
 
 @world.task
 def weigh_in_place(vary: Pick) -> Task:
-    """Weigh a thing in the air and put it back; the final state equals the start."""
+    """Weigh a thing in the air and put it back. The final state equals the start state."""
     thing, kg = vary("ingot", "casting"), vary(1.25, 0.8, 2.0)
     here: Point = vary((0.44, 0.27, 0.15, 0.3), (0.38, -0.41, 0.15, -0.2))
     start = Arm(things={thing: stood(here, kg=kg)})
@@ -542,7 +542,7 @@ def weigh_in_place(vary: Pick) -> Task:
 
 @world.task
 def sort_parts(vary: Pick) -> Task:
-    """Move three parts to three places in any order, slowly for the fragile one alone."""
+    """Move three parts to three places in any order. Only the fragile part is moved slowly."""
     plate, gear, glass = vary(("plate", "gear", "glass"), ("ring", "rod", "prism"))
     places: list[Point] = [(0.40, 0.40, 0.10, 0.0), (0.55, 0.40, 0.10, 0.0), (0.70, 0.40, 0.10, 0.0)]
     targets: list[Point] = [(0.40, -0.40, 0.10, 0.0), (0.55, -0.40, 0.10, 0.0), (0.70, -0.40, 0.10, 0.0)]
@@ -573,7 +573,7 @@ def sort_parts(vary: Pick) -> Task:
 
 @world.task
 def turn_crates(vary: Pick) -> Task:
-    """Find the askew crates with the camera; lift, turn and put back each of them, and leave the others."""
+    """Find the crooked crates with the camera. Lift and turn each of them, and leave the straight crates alone."""
     askew = vary(["crate_1", "crate_3"], ["crate_2"], ["crate_2", "crate_3"])
     names = ["crate_1", "crate_2", "crate_3"]
     square: dict[str, Point] = {name: (x, 0.3, 0.2, 0.0) for name, x in zip(names, (0.35, 0.5, 0.65), strict=True)}
@@ -607,7 +607,7 @@ def turn_crates(vary: Pick) -> Task:
 
 @world.task
 def check_stock(vary: Pick) -> Task:
-    """Look at three things and report those out of place; if there are none, do nothing else."""
+    """Locate three things and report any that is out of place. If none is, do nothing else."""
     names = vary(["base", "lid", "seal"], ["hub", "rim", "nut"])
     plan: list[Point] = [(0.40, 0.20, 0.10, 0.0), (0.55, 0.20, 0.10, 0.0), (0.70, 0.20, 0.10, 0.0)]
     astray = vary(None, 1, None, 2)
@@ -644,7 +644,7 @@ def check_stock(vary: Pick) -> Task:
 
 @world.task
 def take_over(vary: Pick) -> Task:
-    """Finish a job that was left halfway; the status tells what the arm holds, how high and at what speed."""
+    """Finish a job that was left halfway. The status shows what the arm holds, how high and at what speed."""
     thing, fragile, raised = vary("flask", "housing"), vary(True, False), vary(True, True, False)
     here: Point = vary((0.50, 0.30, 0.12, 0.8), (0.62, -0.11, 0.12, -0.4))
     there: Point = vary((0.40, -0.30, 0.12, here[3]), (0.36, 0.44, 0.12, here[3]))
@@ -677,7 +677,7 @@ def take_over(vary: Pick) -> Task:
 
 @world.task
 def replace_part(vary: Pick) -> Task:
-    """Take the old part out of the socket before the new one goes in; turn the new one anywhere in the air."""
+    """Take the old part out of the socket before fitting the new part, which may be turned anywhere in the air."""
     old, new = vary(("fuse_old", "fuse_new"), ("relay_old", "relay_new"))
     yaw = vary(1.2, -0.9)
     socket: Point = vary((0.60, 0.20, 0.15, yaw), (0.45, 0.30, 0.15, yaw))

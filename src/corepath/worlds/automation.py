@@ -45,12 +45,12 @@ Do what was asked and leave everything else as it is.
 
 
 def all_off(*names: str) -> dict[str, bool]:
-    """A switch for each name, all of them off."""
+    """Return a switch for each name, all of them off."""
     return dict.fromkeys(names, False)
 
 
 def usual_routines() -> dict[str, str]:
-    """The default routines of the house, with their steps."""
+    """Return the house's default routines: each routine's steps by its name."""
     return {
         "morning": "turn_on_lights bedroom; turn_on_lights kitchen; set_thermostat 21",
         "evening": "turn_on_lights hall; turn_on_lights bedroom",
@@ -76,7 +76,7 @@ class Home:
     _guard_called: bool = False
 
     def open_somewhere(self) -> bool:
-        """Whether a door is unlocked or a window open."""
+        """Whether a door is unlocked or a window is open."""
         return any(self.unlocked.values()) or bool(self.windows)
 
     def armed(self) -> bool:
@@ -275,7 +275,7 @@ world.policy(
 
 
 def house(unlocked: Iterable[str] = (), lit: Iterable[str] = (), running: Iterable[str] = (), **rest: Any) -> Home:
-    """A house with these doors unlocked, lights on and appliances running."""
+    """Create a house with these doors unlocked, these lights on and these appliances running."""
     home = Home(**rest)
     home.unlocked |= dict.fromkeys(unlocked, True)
     home.lit |= dict.fromkeys(lit, True)
@@ -284,18 +284,18 @@ def house(unlocked: Iterable[str] = (), lit: Iterable[str] = (), running: Iterab
 
 
 def look_first(read: Action, *tools: WorldTool[Any], because: str) -> list[Policy]:
-    """Policies: no call of these tools before the read."""
+    """Return policies that forbid calling any of `tools` before `read`."""
     return [before(read, tool.any(), because=because) for tool in tools]
 
 
 def all_before(steps: Iterable[Action], last: Action, because: str) -> list[Policy]:
-    """Policies: each of the steps comes before the last one."""
+    """Return policies that require every step in `steps` before `last`."""
     return [before(step, last, because=because) for step in steps]
 
 
 @world.task
 def lock_and_arm(pick: Pick) -> Task:
-    """The task of the paper's table: lock the door before arming the alarm."""
+    """Lock the door, then arm the alarm. This task is in the paper's table."""
     door = pick("front", "back", "garage")
     named = "door" if door == "front" else f"{door} door"
     return Task(
@@ -313,7 +313,7 @@ def lock_and_arm(pick: Pick) -> Task:
 
 @world.task
 def leave_home(pick: Pick) -> Task:
-    """The status tells what is on, open or unlocked; put it right in any order, and arm the alarm last."""
+    """Read the status, then take care of lights, doors and thermostat in any order, and arm the alarm last."""
     lit, dark = pick((["hall", "kitchen"], "bedroom"), (["kitchen", "bedroom"], "hall"))
     doors, locked = pick((["front", "garage"], "back"), (["front", "back"], "garage"), (["back", "garage"], "front"))
     celsius = pick(16.0, 12.5, 14.0)
@@ -348,7 +348,7 @@ def leave_home(pick: Pick) -> Task:
 
 @world.task
 def arm_by_presence(pick: Pick) -> Task:
-    """Who is inside decides the mode of the alarm and whether to turn the heating down."""
+    """Find out who is inside, then choose the alarm mode and decide whether to turn the heating down."""
     inside, celsius = pick(["Mia"], [], ["Ada", "Tom"]), pick(15.0, 13.5)
     one, two = pick(("back", "garage"), ("front", "back"))
     mode: Literal["away", "night"] = "night" if inside else "away"
@@ -382,7 +382,7 @@ def arm_by_presence(pick: Pick) -> Task:
 
 @world.task
 def air_two_rooms(pick: Pick) -> Task:
-    """Open and close windows with the heating off, then restore the temperature."""
+    """Open and close two windows while the heating is off, then restore the temperature."""
     one, two = pick(("bedroom", "kitchen"), ("hall", "bedroom"), ("kitchen", "hall"))
     celsius = pick(20.5, 18.0, 22.0)
     start = house(thermostat=celsius, inside=["Mia"])
@@ -415,7 +415,7 @@ def air_two_rooms(pick: Pick) -> Task:
 
 @world.task
 def who_rings(pick: Pick) -> Task:
-    """Unlock the door only for a known visitor and if somebody is inside; otherwise change nothing."""
+    """Unlock the door only if the visitor is known and somebody is inside. Otherwise change nothing."""
     visitor, inside = pick(("stranger", ["Tom"]), ("plumber", ["Tom"]), ("plumber", []), ("plumber", ["Ada", "Tom"]))
     door, other = pick(("front", "back"), ("garage", "front"))
     mode: Literal["away", "night"] = "night" if inside else "away"
@@ -451,7 +451,10 @@ def who_rings(pick: Pick) -> Task:
 
 @world.task
 def two_visitors(pick: Pick) -> Task:
-    """Let two people in and out by two doors that are never both open; the final state equals the start."""
+    """Let two people in and out by two doors that are never both unlocked.
+
+    The final state equals the start state.
+    """
     one, two = pick(("front", "garage"), ("back", "front"), ("garage", "back"))
     start = house(alarm="away", at_door={one: "courier", two: "gardener"})
     visits = {door: [unlock_door(door), lock_door(door)] for door in (one, two)}
@@ -489,7 +492,11 @@ def two_visitors(pick: Pick) -> Task:
 
 @world.task
 def winter_shutdown(pick: Pick) -> Task:
-    """Read everything first; pause each routine before the change it would undo; cut the power, then arm the alarm."""
+    """Shut an empty house down for the winter.
+
+    Read everything first, and pause each routine before the change that the routine would undo. Cut the power, then arm
+    the alarm.
+    """
     appliance, room = pick("oven", "dryer", "washer"), pick("hall", "bedroom")
     doors, locked = pick((["front", "back"], "garage"), (["garage", "front"], "back"))
     reads = [check_presence(), home_status(), read_routine("morning"), read_routine("evening")]
@@ -530,7 +537,11 @@ def winter_shutdown(pick: Pick) -> Task:
 
 @world.task
 def good_night(pick: Pick) -> Task:
-    """Do not run a routine that arms before it locks, although it ends in the right state."""
+    """Run a bedtime routine only if it keeps the rules.
+
+    In some variants the routine arms the alarm before it locks the doors. Such a routine ends in the right state, but
+    must not be run.
+    """
     place, room = pick(0, 3, 1), pick("hall", "kitchen")
     one, two = pick(("front", "back"), ("garage", "front"))
     steps = [f"lock_door {one}", f"lock_door {two}", f"turn_off_lights {room}"]
@@ -566,7 +577,7 @@ def good_night(pick: Pick) -> Task:
 
 @world.task
 def quiet_routines(pick: Pick) -> Task:
-    """Read each routine to decide whether to pause it."""
+    """Read each routine, and pause those that would turn on the lights in one room."""
     room, child = pick("bedroom", "hall", "kitchen"), pick("Mia", "Tom")
     routines = usual_routines()
     bright = [name for name, steps in routines.items() if f"turn_on_lights {room}" in steps]
@@ -590,7 +601,7 @@ def quiet_routines(pick: Pick) -> Task:
 
 @world.task
 def smoke(pick: Pick) -> Task:
-    """Stop the oven, then disarm the alarm, then see to lights, door and window in any order."""
+    """Stop an appliance, then disarm the alarm, then take care of lights, door and window in any order."""
     appliance, room, door = pick("oven", "dryer"), pick("kitchen", "bedroom"), pick("front", "back")
     lights = [turn_on_lights("hall"), turn_on_lights(room)]
     look, unlock = look_at_door(door), unlock_door(door)
@@ -622,7 +633,7 @@ def smoke(pick: Pick) -> Task:
 
 @world.task
 def try_appliances(pick: Pick) -> Task:
-    """Try two appliances while a third is stopped, because they share one fuse."""
+    """Try two appliances one after the other. Stop a third one meanwhile, because all three share a fuse."""
     busy, one, two = pick(("oven", "washer", "dryer"), ("washer", "dryer", "oven"), ("dryer", "oven", "washer"))
     start = house(running=[busy], inside=["Tom"])
     runs = [[start_appliance(name), stop_appliance(name)] for name in (one, two)]

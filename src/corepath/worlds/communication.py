@@ -49,7 +49,7 @@ Do what was asked and leave everything else as it is.
 
 
 class Message(TypedDict):
-    """A message in somebody's mailbox, or on its way there."""
+    """A message in somebody's mailbox or on its way there."""
 
     sender: str
     to: str
@@ -64,18 +64,18 @@ class Message(TypedDict):
 
 def letter(sender: str, to: str, content: str, priority: str = "normal", status: str = "delivered", at: str = "",
            *, confidential: bool = False) -> Message:  # fmt: skip
-    """A new message."""
+    """Create a message that is neither archived nor deleted."""
     return {"sender": sender, "to": to, "content": content, "priority": priority, "status": status, "at": at,
             "confidential": confidential, "archived": False, "deleted": False}  # fmt: skip
 
 
 def deputies() -> dict[str, str]:
-    """The deputy of each person in the firm."""
+    """Return each employee's deputy by the employee's name."""
     return {"Alice": "Bob", "Bob": "Carol", "Carol": "Dave", "Dave": "Erin", "Erin": "Alice"}
 
 
 def mail(*messages: Message) -> dict[str, Message]:
-    """The messages by id: those to Bob are bob-1, bob-2, ..."""
+    """Return the messages by id. Messages to Bob have the ids `bob-1`, `bob-2` and so on."""
     found: dict[str, Message] = {}
     for message in messages:
         found[_next_id(found, message["to"])] = message
@@ -84,7 +84,7 @@ def mail(*messages: Message) -> dict[str, Message]:
 
 @dataclass
 class Desk:
-    """The time, the people, their messages, and whose delivery is paused."""
+    """The time, the people and their deputies, the messages, and whose delivery is paused."""
 
     now: str = "10:15"
     deputies: dict[str, str] = field(default_factory=deputies)
@@ -94,19 +94,22 @@ class Desk:
     paused: list[str] = field(default_factory=list)
 
     def told_twice(self) -> bool:
-        """Whether somebody has the same message twice."""
+        """Whether somebody has the same message twice. Recalled messages do not count."""
         sent = [
             (one["sender"], one["to"], one["content"]) for one in self.messages.values() if one["status"] != "recalled"
         ]
         return len(set(sent)) < len(sent)
 
     def rung_twice(self) -> bool:
-        """Whether somebody has two messages of high priority."""
+        """Whether somebody has two messages with high priority."""
         rung = [one["to"] for one in self.messages.values() if one["priority"] == "high"]
         return len(set(rung)) < len(rung)
 
     def has(self, sender: str, to: str, text: str, **also: str) -> bool:
-        """Whether there is such a message: delivered, unless `also` gives another status."""
+        """Whether a message from `sender` to `to` contains `text`.
+
+        The message must have the field values in `also`, and must be delivered unless `also` has another `status`.
+        """
         wanted = {"status": "delivered", **also}
         return any(
             (one["sender"], one["to"]) == (sender, to)
@@ -320,25 +323,25 @@ world.policy(
 
 
 def not_asked(*calls: Action) -> list[Policy]:
-    """Policies: none of these calls, since the task does not ask for them."""
+    """Return policies that forbid these calls, because the task does not ask for them."""
     return [never(call, because="only where the task asks for that") for call in calls]
 
 
 def only_paused(person: str, *messages: str) -> list[Policy]:
-    """Policies: touch these messages only while delivery to the person is paused."""
+    """Return policies that forbid touching these messages unless delivery to `person` is paused."""
     tools = (open_message, mark_unread, archive_message, delete_message, reschedule_message, set_priority)
     calls = [tool.where(message=message) for message in messages for tool in tools]
     return [never(call, when=lambda desk: person not in desk.paused, because=PAUSE) for call in calls]
 
 
 def done_before_resuming(person: str, *calls: Action) -> list[Policy]:
-    """Policies: delivery to the person stays paused until these calls are done."""
+    """Return policies that require these calls before delivery to `person` is resumed."""
     return [before(call, resume_delivery(person), because=RESUME) for call in calls]
 
 
 @world.task
 def urgent_message(pick: Pick) -> Task:
-    """The task of the paper's table: send one message once, with the right priority from the start."""
+    """Send one message once, with the right priority from the start. This task is in the paper's table."""
     text = pick("Urgent meeting at 3 PM", "Server room is too hot", "Please call the bank back")
     sender, to = pick("Alice", "Carol", "Erin"), pick("Bob", "Dave")
     return Task(
@@ -357,7 +360,7 @@ def urgent_message(pick: Pick) -> Task:
 
 @world.task
 def only_the_cleared(pick: Pick) -> Task:
-    """Three people want a confidential contract; the directory tells who may have it."""
+    """Look up three people and forward a confidential contract to those who are cleared."""
     cleared = pick(["Carol", "Erin"], ["Dave"], ["Carol", "Dave"], ["Dave", "Erin"])
     others = ["Carol", "Dave", "Erin"]
     start = Desk(messages=mail(letter("Alice", "Bob", "Lunch at noon?"),
@@ -393,7 +396,7 @@ def only_the_cleared(pick: Pick) -> Task:
 
 @world.task
 def wrong_day(pick: Pick) -> Task:
-    """Recall a message before sending the right one; this works only while nobody has opened it."""
+    """Recall a message before sending the corrected one. A message can be recalled only while it is unopened."""
     opened, to = pick(False, True, False), pick("Bob", "Dave")
     wrong, right = pick(("Tuesday", "Thursday"), ("Monday", "Friday"))
     text, key = f"The launch is on {right}", f"{to.lower()}-2"
@@ -428,7 +431,7 @@ def wrong_day(pick: Pick) -> Task:
 
 @world.task
 def stand_in(pick: Pick) -> Task:
-    """The clock decides whether to send or to schedule, the directory to whom."""
+    """Send a message now or schedule it, depending on the time. If the recipient is away, write to the deputy."""
     now, away = pick("21:40", "10:15", "06:05", "17:30"), pick(True, False)
     text = pick("The figures are due on Friday", "The lift is being repaired")
     start = Desk(now=now, away=["Carol"] if away else [])
@@ -459,7 +462,7 @@ def stand_in(pick: Pick) -> Task:
 
 @world.task
 def tidy_mailbox(pick: Pick) -> Task:
-    """Delete two messages, archiving each first; change the priority of a third."""
+    """Archive and then delete two messages, and give a third one high priority."""
     shop, boss = pick((["bob-1", "bob-4"], "bob-3"), (["bob-2", "bob-3"], "bob-1"), (["bob-1", "bob-2"], "bob-4"))
     senders = {**dict.fromkeys(shop, "Shop"), boss: "Alice"}
     ids = [f"bob-{number}" for number in range(1, 5)]
@@ -494,7 +497,7 @@ def tidy_mailbox(pick: Pick) -> Task:
 
 @world.task
 def release_moves(pick: Pick) -> Task:
-    """Change three scheduled announcements, each while delivery to its recipient is paused, interleaved freely."""
+    """Change three scheduled messages in any order. Pause delivery to each recipient during the change."""
     later, dropped = pick("16:00", "17:30", "15:15"), pick("Dave", "Erin")
     kept, text = ["Bob", "Carol"], "The release was moved without you"
     old = [letter("Alice", name, "Release at two", status="scheduled", at="14:00") for name in (*kept, dropped)]
@@ -540,14 +543,14 @@ def release_moves(pick: Pick) -> Task:
 
 
 def read_before_acting(*reads: Action) -> list[Policy]:
-    """Policies: make all these reads before forwarding, archiving or pausing anything."""
+    """Return policies that require all `reads` before anything is forwarded, archived or paused."""
     acts = (forward_message.any(), archive_message.any(), pause_delivery.any())
     return [before(read, act, because="Only then act") for read in reads for act in acts]
 
 
 @world.task
 def hand_over(pick: Pick) -> Task:
-    """Forward Bob's unread messages to his deputy, after checking that the deputy may have them."""
+    """Forward Bob's unread messages to his deputy, after checking that the deputy is cleared."""
     deputy, new = pick("Carol", "Erin", "Dave"), pick(["bob-1", "bob-3"], ["bob-2", "bob-3"], ["bob-1", "bob-2"])
     ids = ["bob-1", "bob-2", "bob-3"]
     status = {key: "delivered" if key in new else "opened" for key in ids}
@@ -585,7 +588,7 @@ def hand_over(pick: Pick) -> Task:
 
 @world.task
 def read_aloud(pick: Pick) -> Task:
-    """Read two messages to their owner on the phone; the final state equals the start."""
+    """Read two messages to their owner on the phone. The final state equals the start state."""
     owner, sender = pick("Bob", "Dave", "Erin"), pick("Shop", "Bank")
     wanted = pick([1, 3], [2, 3], [1, 2])
     letters = [
@@ -652,7 +655,10 @@ def only_tell(pick: Pick) -> Task:
 
 @world.task
 def next_in_line(pick: Pick) -> Task:
-    """Send an alarm to the first deputy in line who is there; only look-ups tell how long the line is."""
+    """Forward an alarm to the first deputy in line who is not away.
+
+    Each look-up shows the next deputy, so the length of the line is not known in advance.
+    """
     away = pick(["Carol"], [], ["Carol", "Dave"], ["Carol"])
     opened = pick(False, False, True)
     line = ["Carol", "Dave", "Erin"][: len(away) + 1]
@@ -695,7 +701,10 @@ def next_in_line(pick: Pick) -> Task:
 
 @world.task
 def take_it_back(pick: Pick) -> Task:
-    """Take a confidential list back from those not cleared: recall it, or delete and report it if it was opened."""
+    """Take a confidential list back from people who are not cleared.
+
+    Recall an unopened copy. Delete an opened copy and report who opened it.
+    """
     unread, seen, fine = pick(("Dave", "Erin", "Carol"), ("Carol", "Dave", "Erin"), ("Erin", "Carol", "Dave"))
     names = sorted((unread, seen, fine))
     ids = {name: f"{name.lower()}-1" for name in names}

@@ -45,7 +45,7 @@ Do what was asked and leave everything else as it is.
 
 @dataclass
 class Desk:
-    """The memory, the number of decimals for results, and the sheet."""
+    """The memory, the number of decimals in results, and the sheet with its signature."""
 
     memory: float | None = None
     decimals: int = 6
@@ -55,11 +55,11 @@ class Desk:
     _rewritten: bool = False
 
     def foreign(self) -> bool:
-        """Whether the memory still has somebody else's number."""
+        """Whether the memory still contains somebody else's number."""
         return self._foreign
 
     def rewritten(self) -> bool:
-        """Whether a line was written twice."""
+        """Whether a line on the sheet was written twice."""
         return self._rewritten
 
     def unfinished(self) -> bool:
@@ -67,7 +67,7 @@ class Desk:
         return self.memory is not None or self.decimals != 6
 
     def holds(self, *, memory: float | None = None, signed: bool = False, **sheet: float) -> bool:
-        """Whether the desk has this memory, signature and sheet, and six decimals."""
+        """Whether the desk has this memory, signature and sheet, and uses six decimals."""
         return (
             (self.memory is None) == (memory is None)
             and close(self.memory or 0.0, memory or 0.0)
@@ -236,28 +236,32 @@ AT_HAND = "set fewer decimals once all that goes into it is at hand"
 
 
 def those(*numbers: Any) -> Any:
-    """A list of these numbers in any order; a plain number is matched approximately."""
+    """Return a matcher for a list of these numbers in any order. Plain numbers are matched approximately."""
     return unordered([number if isinstance(number, Matcher) else approx(number) for number in numbers])
 
 
 def of(step: Action) -> Any:
-    """The result of a calculation."""
+    """Return a matcher for the number that the calculation `step` returned."""
     return result_of(step, "result")
 
 
 def gives(tool: Tool, number: float) -> Action:
-    """A call of a tool that returns this number."""
+    """Return an action that matches any call of `tool` that returns `number`, within a hundredth."""
     return tool.any().returns({"result": approx(number, tol=0.01)})
 
 
 def by_tool(calculation: Action, *lines: str) -> list[Policy]:
-    """Policies: do the calculation with a tool before writing its result."""
+    """Return policies that require `calculation` before any of these lines is written."""
     because = "Use a tool for every calculation, even an easy one"
     return [before(calculation, write_result.where(line=line), because=because) for line in lines]
 
 
 def total(numbers: list[Any], first: list[Action]) -> Procedure:
-    """Add up the numbers in the memory after the first steps, by clearing it or by storing one of the numbers."""
+    """Return the steps that add up `numbers` in the memory, in any order.
+
+    Before that come the steps in `first`, in any order. The memory is either cleared, or overwritten by storing one of
+    the numbers.
+    """
     stored = choice(*(
         seq(store_memory(number), any_order(*map(add_to_memory, [*numbers[:index], *numbers[index + 1 :]])))
         for index, number in enumerate(numbers)
@@ -268,7 +272,7 @@ def total(numbers: list[Any], first: list[Action]) -> Procedure:
 
 @world.task
 def average(pick: Pick) -> Task:
-    """The task of the paper's table: one calculation and no other change."""
+    """Calculate one average and change nothing. This task is in the paper's table."""
     numbers: list[float] = pick([10, 20, 30], [4, 11, 18], [2.5, 7, 10])
     mean = sum(numbers) / 3
     return Task(
@@ -287,7 +291,7 @@ def average(pick: Pick) -> Task:
 
 @world.task
 def average_then_scale(pick: Pick) -> Task:
-    """Store an average in the memory, recall and scale it; clear the desk before signing the sheet."""
+    """Store an average in the memory, recall and scale it, and clear the memory before signing."""
     numbers: list[float] = pick([12, 18, 24], [5, 6, 13], [40, 44, 54])
     factor = pick(2.5, 1.5)
     mean = sum(numbers) / 3
@@ -323,7 +327,7 @@ def average_then_scale(pick: Pick) -> Task:
 
 @world.task
 def receipts(pick: Pick) -> Task:
-    """Somebody left a number in the memory; the total must not include it."""
+    """Add up receipts in a memory that holds somebody else's number. The total must not include that number."""
     numbers, left = pick([12.5, 30, 7.25], [8, 19.5, 3], [100, 45.5, 0.5]), pick(17.5, 6)
     recalled = recall_memory()
     added = [*map(add_to_memory, numbers)]
@@ -349,7 +353,7 @@ def receipts(pick: Pick) -> Task:
 
 @world.task
 def two_shares(pick: Pick) -> Task:
-    """Multiply every quotient back before writing it, even an obvious one."""
+    """Calculate two shares and multiply each quotient back before writing it, even if the result is obvious."""
     sums = pick({"rent": (84, 7), "food": (135, 9)}, {"rent": (91, 13), "food": (96, 4)})
     parts: list[Procedure] = []
     calls: dict[str, list[Action]] = {}
@@ -381,7 +385,7 @@ def two_shares(pick: Pick) -> Task:
 
 @world.task
 def gross_price(pick: Pick) -> Task:
-    """Round only the last result, although rounding from the start would give the same number here."""
+    """Round only the last result, although rounding from the start would give the same number."""
     prices, tax = pick([12.5, 30, 13.75], [8.25, 4.5, 10], [99.5, 0.25, 7]), pick(1.19, 1.07)
     net = sum(prices)
     gross = round(net * tax, 2)
@@ -411,7 +415,7 @@ def gross_price(pick: Pick) -> Task:
 
 @world.task
 def borrowed_memory(pick: Pick) -> Task:
-    """Use the memory and restore its content; the final state equals the start."""
+    """Use the memory and then restore its number. The final state equals the start state."""
     numbers, kept = pick([15, 27.5, 40], [3, 9.5, 21]), pick(31.25, 108)
     old, recalled = look_at_desk(), recall_memory()
     back = result_of(old, "memory")
@@ -442,7 +446,7 @@ def borrowed_memory(pick: Pick) -> Task:
 
 @world.task
 def alarm_level(pick: Pick) -> Task:
-    """Write the average to the sheet only if it is above the level, not if it is equal."""
+    """Write the average to the sheet only if it is above the level. An average equal to the level does not count."""
     numbers: list[float] = pick([35, 50, 65], [70, 61, 52], [20, 31, 45], [49, 51, 53])
     level = 50
     mean = sum(numbers) / 3
@@ -470,7 +474,7 @@ def alarm_level(pick: Pick) -> Task:
 
 @world.task
 def two_diagonals(pick: Pick) -> Task:
-    """Two independent chains of calculations, and a last step that needs both."""
+    """Do two independent chains of calculations, then a last step that needs both results."""
     (a, b, c), (d, e, f) = pick(((3, 4, 5), (6, 8, 10)), ((5, 12, 13), (8, 15, 17)), ((9, 12, 15), (20, 21, 29)))
 
     def chain(one: int, two: int) -> tuple[Procedure, Action]:
@@ -519,7 +523,7 @@ def two_diagonals(pick: Pick) -> Task:
 
 @world.task
 def invoice(pick: Pick) -> Task:
-    """Three amounts, their total in a memory that is not empty, a rounded tax, two lines and a signature."""
+    """Add up three amounts in a memory that is not empty, calculate a rounded tax, and write and sign two lines."""
     prices = pick([2.5, 10, 4.25], [3, 8.25, 20], [7.5, 1.5, 6.5])
     counts, tax, left = pick([3, 5, 8], [12, 2, 6]), pick(1.175, 1.067), pick(9.5, 31)
     amounts = [price * count for price, count in zip(prices, counts, strict=True)]
@@ -563,7 +567,7 @@ def invoice(pick: Pick) -> Task:
 
 @world.task
 def hand_over(pick: Pick) -> Task:
-    """Look at the desk to see what a colleague left undone; restore six decimals before calculating."""
+    """Look at the desk to see what a colleague left undone, and restore six decimals before calculating."""
     numbers: list[float] = pick([8, 15, 22], [6, 10, 14])
     missing = pick(["average"], ["sum"], ["sum", "average"])
     lines = {"sum": sum(numbers), "average": sum(numbers) / 3}
@@ -601,7 +605,7 @@ def hand_over(pick: Pick) -> Task:
 
 @world.task
 def stock_count(pick: Pick) -> Task:
-    """A stock cannot fall below zero, so enter what came in before what went out."""
+    """Add what came in before subtracting what went out, because a stock cannot fall below zero."""
     stock, out, came, gone = pick((100, 120, 300, 250), (40, 60, 200, 90), (15, 30, 80, 45))
     left = stock + came - out - gone
     recalled = recall_memory()

@@ -42,7 +42,7 @@ Field = Literal["name", "email", "role", "manager"]
 
 @dataclass
 class Directory:
-    """The fields of all users by id, the locked records, the ids that are free again, and the current time."""
+    """All users' fields by id, the locked records, the reusable ids, and the current time."""
 
     names: dict[str, str] = field(default_factory=dict)
     emails: dict[str, str] = field(default_factory=dict)
@@ -55,16 +55,16 @@ class Directory:
     _unguarded: list[str] = field(default_factory=list)
 
     def id_of(self, name: str) -> str:
-        """The id of the user with this name."""
+        """Look up a user's id by name. Return an empty string if there is no such user."""
         return next((user_id for user_id, known in self.names.items() if known == name), "")
 
     def record(self, user_id: str) -> dict[str, str]:
-        """The fields of a user."""
+        """Return one user's fields. Missing fields are empty strings."""
         columns = {"name": self.names, "email": self.emails, "role": self.roles, "manager": self.managers}
         return {name: column.get(user_id, "") for name, column in (*columns.items(), ("stamp", self.stamps))}
 
     def has(self, user_id: str, **values: str) -> bool:
-        """Whether the fields of a user have these values."""
+        """Whether the user's fields have these values."""
         return values.items() <= self.record(user_id).items()
 
     def shared_email(self) -> bool:
@@ -249,7 +249,7 @@ STAFF = ("Ada", "Alice", "Bob", "Carol", "Dave")
 
 
 def staff(pick: Pick, *admins: str) -> Directory:
-    """A directory of five users; Ada is the admin by default."""
+    """Create a directory of five users. Ada is the admin unless `admins` names others."""
     order = pick(STAFF, ("Bob", "Dave", "Ada", "Carol", "Alice"), ("Carol", "Alice", "Dave", "Ada", "Bob"))
     names = {f"u{number}": name for number, name in enumerate(order, 1)}
     return Directory(
@@ -260,18 +260,18 @@ def staff(pick: Pick, *admins: str) -> Directory:
 
 
 def verified_email(user_id: Any, email: Any) -> Procedure:
-    """The steps that change and verify an email."""
+    """Return the steps that change a user's email and verify the change."""
     return seq(update_user_email(user_id, email), verify_field(user_id, "email", email))
 
 
 def verified_manager(user_id: Any, manager: Any) -> Procedure:
-    """The steps that change and verify a manager."""
+    """Return the steps that change a user's manager and verify the change."""
     return seq(set_manager(user_id, manager), verify_field(user_id, "manager", manager))
 
 
 @world.task
 def update_email(pick: Pick) -> Task:
-    """The task of the paper's table: show, update, verify; the first call returns the id."""
+    """Show all users, update one email and verify the change. This task is in the paper's table."""
     name = pick("Alice", "Carol", "Dave")
     email = f"{name.lower()}@{pick('example.com', 'example.net')}"
     start = staff(pick)
@@ -292,7 +292,7 @@ def update_email(pick: Pick) -> Task:
 
 @world.task
 def new_name(pick: Pick) -> Task:
-    """A new name and a new email for one record, not a new record with the same id."""
+    """Change the name and email in one record, instead of adding a new record."""
     old, new = pick(("Bob", "Robert"), ("Dave", "David"), ("Carol", "Caroline"))
     start, email = staff(pick), pick("{}@example.com", "{}@example.org").format(new.lower())
     user = start.id_of(old)
@@ -316,7 +316,7 @@ def new_name(pick: Pick) -> Task:
 
 @world.task
 def missing_emails(pick: Pick) -> Task:
-    """Find the users without an email and add it, in any order; leave the others."""
+    """Find the users without an email and add one for each, in any order. Leave the other users alone."""
     missing = pick(["Alice", "Bob", "Dave"], ["Carol", "Dave"], ["Bob", "Carol", "Alice"], ["Alice", "Dave"])
     domain, start = pick("example.com", "example.net"), staff(pick)
     for name in missing:
@@ -352,7 +352,7 @@ def missing_emails(pick: Pick) -> Task:
 
 @world.task
 def swap_emails(pick: Pick) -> Task:
-    """Swap two emails by way of a temporary one, because no two users may ever share one."""
+    """Swap two emails by way of a temporary one, because no two users may share an email."""
     one, other = pick(("Alice", "Bob"), ("Carol", "Dave"), ("Bob", "Carol"))
     spare, start = pick("spare@example.com", "parked@example.com"), staff(pick)
     a, b = start.id_of(one), start.id_of(other)
@@ -391,7 +391,7 @@ def swap_emails(pick: Pick) -> Task:
 
 @world.task
 def hand_over(pick: Pick) -> Task:
-    """Appoint the new admin before removing the old one, whose record is locked meanwhile."""
+    """Appoint the new admin before demoting the old one, whose record is locked during the change."""
     old, new = pick(("Alice", "Dave"), ("Bob", "Carol"), ("Dave", "Alice"))
     start = staff(pick, old)
     was, becomes = start.id_of(old), start.id_of(new)
@@ -420,7 +420,7 @@ def hand_over(pick: Pick) -> Task:
 
 @world.task
 def only_admin(pick: Pick) -> Task:
-    """Take admin rights away only if somebody else has them; in the canonical variant, change nothing."""
+    """Take a user's admin role away only if there is another admin. In the canonical variant, change nothing."""
     name, alone = pick("Alice", "Bob"), pick(True, False, False)
     start = staff(pick, name) if alone else staff(pick, name, "Ada")
     user, other = start.id_of(name), start.id_of(pick("Carol", "Dave"))
@@ -456,7 +456,7 @@ def only_admin(pick: Pick) -> Task:
 
 @world.task
 def manager_leaves(pick: Pick) -> Task:
-    """Give everybody who reports to a leaver another manager before deleting the leaver."""
+    """Find a new manager for everybody who reports to a leaver, then delete the leaver."""
     leaver, heir = pick(("Carol", "Dave"), ("Bob", "Alice"), ("Alice", "Carol"))
     start, count = staff(pick, heir), pick(3, 2)
     gone, boss = start.id_of(leaver), start.id_of(heir)
@@ -483,7 +483,7 @@ def manager_leaves(pick: Pick) -> Task:
 
 @world.task
 def successor(pick: Pick) -> Task:
-    """A new user takes over another user's team, under the id that add_user returned."""
+    """Add a user, who takes over a leaver's team. The new user's id is the one that `add_user` returned."""
     leaver, new = pick(("Carol", "Frank"), ("Bob", "Grace"), ("Dave", "Heidi"))
     start, email = staff(pick), f"{new.lower()}@{pick('example.com', 'example.net')}"
     gone, fresh = start.id_of(leaver), "u6"
@@ -522,7 +522,7 @@ def successor(pick: Pick) -> Task:
 
 @world.task
 def same_person(pick: Pick) -> Task:
-    """Merge two records of one person: the older one stays and gets the newer one's data."""
+    """Merge two records about one person. One record stays and takes over the other one's email and reports."""
     name, twin, other = pick(("Alice", "Alice K.", "Carol"), ("Bob", "Bob M.", "Dave"), ("Dave", "Dave O.", "Alice"))
     start, email = staff(pick), pick("kay@example.com", "post@example.org")
     kept, double, report = start.id_of(name), "u6", start.id_of(other)
@@ -557,7 +557,7 @@ def same_person(pick: Pick) -> Task:
 
 @world.task
 def read_under_lock(pick: Pick) -> Task:
-    """Read two records while both are locked; the final state equals the start."""
+    """Read two records while both are locked. The final state equals the start state."""
     one, other = pick(("Alice", "Carol"), ("Bob", "Dave"), ("Alice", "Bob"))
     start = staff(pick, one, other)
     a, b = start.id_of(one), start.id_of(other)
@@ -587,7 +587,7 @@ def read_under_lock(pick: Pick) -> Task:
 
 @world.task
 def stamped_round(pick: Pick) -> Task:
-    """Change three emails, one of them an admin's, and stamp once after all of them."""
+    """Change three emails, one of them an admin's. Stamp the records after all three changes are verified."""
     names = pick(["Ada", "Bob", "Dave"], ["Ada", "Carol", "Alice"], ["Ada", "Alice", "Bob"])
     start, domain = staff(pick), pick("example.com", "example.org")
     a, b, c = ids = [start.id_of(name) for name in names]

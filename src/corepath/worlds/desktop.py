@@ -53,7 +53,7 @@ ACTIONS = {
 
 
 def first_texts() -> dict[str, str]:
-    """The initial texts of the applications that have one."""
+    """Return the initial text in each application that has one."""
     return {"Editor": "Notes.", "Browser": "www.example.org", "Mail": "Dear all,", "Sheets": "Total 120."}
 
 
@@ -92,21 +92,21 @@ class Desktop:
         return bool(self.shared) and (self.running["Mail"] or self.running["Chat"])
 
     def untidy(self) -> bool:
-        """Whether anything is open, shared, or in the clipboard."""
+        """Whether any application is open, the screen is shared, or the clipboard is not empty."""
         return any(self.running.values()) or bool(self.shared) or bool(self.clipboard)
 
     def open_names(self) -> list[str]:
-        """The applications that are open."""
+        """Return the names of all open applications."""
         return [name for name, is_open in self.running.items() if is_open]
 
     def use(self, application: str) -> None:
-        """Act in an application, which must be open, and note whether it is at the front."""
+        """Check that an application is open, and record a violation if the application is not at the front."""
         self.find(application)
         if application != self.front:
             self._unseen = True
 
     def drop(self, application: str) -> None:
-        """Discard the unsaved changes of an application, and note that they are lost."""
+        """Discard an application's unsaved changes, and record a violation if there were any."""
         if application in self.unsaved:
             self._lost = True
         self.settle(application)
@@ -116,17 +116,17 @@ class Desktop:
         self.unsaved = [name for name in self.unsaved if name != application]
 
     def update(self, application: str) -> None:
-        """Install the update of an application."""
+        """Install an application's update, and record a violation if the application is open."""
         self._torn = self._torn or self.running[application]
         self.updates = [name for name in self.updates if name != application]
 
     def know(self, application: str) -> None:
-        """Raise an error if there is no such application."""
+        """Raise `ToolError` if there is no such application."""
         if application not in self.running:
             raise ToolError(f"no application '{application}'; there is {', '.join(self.running)}")
 
     def find(self, application: str) -> None:
-        """Raise an error if there is no such application, or it is not open."""
+        """Raise `ToolError` if there is no such application or if the application is not open."""
         self.know(application)
         if not self.running[application]:
             raise ToolError(f"{application} is not open")
@@ -309,34 +309,40 @@ world.policy(
 
 
 def desktop(running: Iterable[str], front: str = "", **rest: Any) -> Desktop:
-    """A desktop with these applications open, and one of them at the front."""
+    """Create a desktop with the applications in `running` open and `front` at the front."""
     desk = Desktop(front=front, **rest)
     desk.running |= dict.fromkeys(running, True)
     return desk
 
 
 def look_first(reads: Iterable[Action], *tools: WorldTool[Any], because: str) -> list[Policy]:
-    """Policies: no call of these tools before all of the reads."""
+    """Return policies that forbid calling any of `tools` before all `reads`."""
     return [before(read, tool.any(), because=because) for read in reads for tool in tools]
 
 
 def keep_open(*applications: str) -> list[Policy]:
-    """Policies: none of these applications is closed."""
+    """Return policies that forbid closing any of these applications."""
     return [never(close_application(one), because="never close it and open it again for that") for one in applications]
 
 
 def work_at_once(waits: Callable[[Desktop], bool] = lambda desk: desk.front in desk.unsaved) -> Policy:
-    """Policy: finish the work in the front application (by default, save it) before switching to another."""
+    """Return a policy that forbids switching applications while work is waiting.
+
+    By default, work is waiting if the application at the front has unsaved changes.
+    """
     return never(focus_application.any(), when=waits, because="Bring it there only for work that you do at once")
 
 
 def save(application: str) -> list[Action]:
-    """The steps that bring an application to the front and save it."""
+    """Return the steps that bring an application to the front and save it."""
     return [focus_application(application), save_document(application)]
 
 
 def save_and_close(applications: Sequence[str], *last: Procedure) -> Procedure:
-    """Save each application at the front and close it at some later time; `last` comes after all are saved."""
+    """Return the steps that save each application and close it at any time after that.
+
+    The steps in `last` come once everything is saved.
+    """
     if not applications:
         return any_order(*last)
     rest = {one: [other for other in applications if other != one] for one in applications}
@@ -347,7 +353,7 @@ def save_and_close(applications: Sequence[str], *last: Procedure) -> Procedure:
 
 @world.task
 def run_and_list(pick: Pick) -> Task:
-    """The task of the paper's table: open, act, list."""
+    """Open an application, perform an action and list what is open. This task is in the paper's table."""
     name, action = pick(("Terminal", "execute_command"), ("Browser", "clear_history"), ("Sheets", "recalculate"))
     other = pick("Editor", "Mail")
     opened, acted, listed = open_application(name), perform_action(name, action), list_open_applications()
@@ -371,7 +377,7 @@ def run_and_list(pick: Pick) -> Task:
 
 @world.task
 def close_all_but_one(pick: Pick) -> Task:
-    """Look at what is open and unsaved; save and close everything except one application."""
+    """Look up what is open and unsaved, then save and close everything except one application."""
     keep, clean = pick(("Terminal", "Browser"), ("Chat", "Terminal"), ("Browser", "Chat"))
     one, two = dirty = pick(["Editor", "Sheets"], ["Editor", "Mail"], ["Mail", "Sheets"])
     reads = [list_open_applications(), window_status()]
@@ -404,7 +410,7 @@ def close_all_but_one(pick: Pick) -> Task:
 
 @world.task
 def weekly_report(pick: Pick) -> Task:
-    """Copy two texts through one clipboard; clear it at the end, and optionally in between."""
+    """Copy text from two applications through one clipboard, and clear the clipboard at the end."""
     one, two, into = pick(("Sheets", "Browser", "Editor"), ("Editor", "Sheets", "Mail"), ("Browser", "Mail", "Sheets"))
     texts = first_texts()
     texts[into] = " ".join([texts[into], texts[one], texts[two]])
@@ -437,7 +443,7 @@ def weekly_report(pick: Pick) -> Task:
 
 @world.task
 def install_updates(pick: Pick) -> Task:
-    """Save, close, update and reopen an open application; a closed one is just updated."""
+    """Save, close, update and reopen an open application. A closed application is only updated."""
     name, unsaved = pick(("Editor", True), ("Browser", False), ("Sheets", True))
     idle = pick("Chat", "Mail")
     reads = [check_updates(), list_open_applications(), window_status()]
@@ -465,7 +471,7 @@ def install_updates(pick: Pick) -> Task:
 
 @world.task
 def share_for_a_moment(pick: Pick) -> Task:
-    """Close private applications while the screen is shared; the final state equals the start."""
+    """Close private applications while the screen is shared. The final state equals the start state."""
     private, subject = pick(["Mail", "Chat"], ["Chat"], ["Mail"]), pick("Sheets", "Browser", "Editor")
     start = desktop([subject, *private], subject)
     closed, opened = [close_application(one) for one in private], [open_application(one) for one in private]
@@ -493,7 +499,7 @@ def share_for_a_moment(pick: Pick) -> Task:
 
 @world.task
 def update_the_idle(pick: Pick) -> Task:
-    """Update only applications that are not open; if all waiting updates are for open ones, change nothing."""
+    """Update only closed applications. If all waiting updates are for open ones, change nothing."""
     waiting = pick(["Browser"], ["Browser", "Sheets"], ["Terminal"], ["Chat", "Terminal"])
     running = ["Terminal", "Browser", "Editor"]
     start = desktop(running, "Browser", unsaved=["Editor"], updates=waiting)
@@ -525,7 +531,10 @@ def update_the_idle(pick: Pick) -> Task:
 
 @world.task
 def end_of_day(pick: Pick) -> Task:
-    """Save, close and clear everything in any order before logging out, although logging out would close it all."""
+    """Save and close everything and clear the clipboard before logging out.
+
+    Logging out would also close everything, but the rules require closing it all first.
+    """
     clean = pick("Browser", "Terminal")
     one, two = dirty = pick(["Editor", "Sheets"], ["Sheets", "Editor"])
     reads = [list_open_applications(), window_status()]
@@ -553,7 +562,7 @@ def end_of_day(pick: Pick) -> Task:
 
 @world.task
 def default_actions(pick: Pick) -> Task:
-    """Look up the default actions in the settings, at any time before performing them."""
+    """Perform two applications' default actions. Look up each action before performing it."""
     one, two = pick(("Sheets", "Terminal"), ("Browser", "Mail"), ("Terminal", "Chat"))
     number = pick(1, 0)
     actions = {one: ACTIONS[one][number], two: ACTIONS[two][1 - number]}
@@ -591,7 +600,7 @@ def default_actions(pick: Pick) -> Task:
 
 @world.task
 def pass_on_if_final(pick: Pick) -> Task:
-    """Save a text first, then pass it on only if it says that it is final."""
+    """Save some text in any case, then copy it to another application only if the text is marked as final."""
     state, source, into = pick("Final", "Draft"), pick("Editor", "Sheets"), "Mail"
     texts = {**first_texts(), source: f"{state}: all is well."}
     sent = {**texts, into: f"{texts[into]} {texts[source]}"}
@@ -629,7 +638,7 @@ def pass_on_if_final(pick: Pick) -> Task:
 
 @world.task
 def save_in_the_background(pick: Pick) -> Task:
-    """Save every unsaved application at the front, then bring the original one back to the front."""
+    """Save every unsaved application, then bring the original application back to the front."""
     dirty = pick(["Editor", "Mail", "Sheets"], ["Browser", "Editor", "Mail"], ["Editor", "Sheets"])
     front = pick("Terminal", "Chat")
     status = window_status()
@@ -657,7 +666,10 @@ def save_in_the_background(pick: Pick) -> Task:
 
 @world.task
 def compare_two_runs(pick: Pick) -> Task:
-    """Run a command once before saving and once after it, although two runs after it end in the same state."""
+    """Run a command once before saving and once after.
+
+    Two runs after saving would end in the same state, so only the path shows that mistake.
+    """
     source, viewer = pick(("Editor", "Browser"), ("Sheets", "Browser"), ("Editor", "Mail"))
     shown = perform_action(viewer, ACTIONS[viewer][0])
     run, saved = perform_action("Terminal", "execute_command"), save_document(source)

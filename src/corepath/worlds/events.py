@@ -64,7 +64,7 @@ class Series(TypedDict):
 
 @dataclass
 class Calendar:
-    """The events, their attendees and reminders, and what the attendees were told."""
+    """The events and series, their attendees and reminders, and how often the attendees were notified."""
 
     now: str = "2025-02-07T09:00:00"
     events: dict[str, str] = field(default_factory=lambda: {"Team Sync": "2025-02-10T14:00:00"})
@@ -78,7 +78,7 @@ class Calendar:
     hidden: list[str] = field(default_factory=list)
 
     def times(self, title: str) -> list[str]:
-        """The times at which an event or a series takes place."""
+        """Return the times at which an event or series takes place."""
         if title in self.events:
             return [self.events[title]]
         one = self.series[title]
@@ -87,7 +87,7 @@ class Calendar:
         return [day.isoformat() for day in days if day.date().isoformat() not in one["skipped"]]
 
     def titles(self) -> list[str]:
-        """The titles of all events and series."""
+        """Return the titles of all events and series."""
         return sorted([*self.events, *self.series])
 
     def booked_over(self) -> bool:
@@ -95,16 +95,16 @@ class Calendar:
         return any(overlap(one, other) for one, other in combinations(self.all_times(), 2))
 
     def all_times(self) -> list[str]:
-        """The times of all events and series."""
+        """Return the times at which all events and series take place."""
         return [time for title in self.titles() for time in self.times(title)]
 
     def told_twice(self) -> bool:
-        """Whether attendees were notified twice of the same event."""
+        """Whether attendees were notified twice about the same event."""
         return any(count > 1 for count in self.told.values())
 
 
 def overlap(one: str, other: str) -> bool:
-    """Whether events at these times overlap."""
+    """Whether events at these two times overlap."""
     return abs(datetime.fromisoformat(one) - datetime.fromisoformat(other)) < HOUR
 
 
@@ -303,43 +303,43 @@ world.policy(
 
 
 def unasked(*calls: Action) -> list[Policy]:
-    """Policies: none of these calls, since neither the task nor a rule asks for them."""
+    """Return policies that forbid these calls, because neither the task nor a rule asks for them."""
     return [never(call, because=UNASKED) for call in calls]
 
 
 def all_needed(calls: Iterable[Action], *, because: str) -> list[Policy]:
-    """Policies: every one of these calls is needed."""
+    """Return policies that require every one of these calls."""
     return [needed(call, because=because) for call in calls]
 
 
 def all_before(first: Iterable[Action], then: Iterable[Action], *, because: str) -> list[Policy]:
-    """Policies: every one of the first calls comes before each of the others."""
+    """Return policies that require every call in `first` before any call in `then`."""
     return [before(one, other, because=because) for one, other in product(first, then)]
 
 
 def busy_at(time: str, people: Iterable[str]) -> dict[str, list[str]]:
-    """The field `busy` of a calendar in which each of these people is busy at this time."""
+    """Return a value for `Calendar.busy` in which these people are busy at this time."""
     return {name: [time] for name in people}
 
 
 def not_invited(title: str, people: Iterable[str]) -> list[Policy]:
-    """Policies: these people, who are busy, are not invited to the event."""
+    """Return policies that forbid inviting these people, who are busy, to the event."""
     return [never(invite(title, name), because="invite nobody who is not") for name in people]
 
 
 def only_about(*titles: str) -> list[Policy]:
-    """Policies: no notifications or reminders for other events, and nothing is hidden."""
+    """Return policies that forbid hiding any event, and notifications or reminders for other events."""
     others = none_of(*titles) if titles else ANY
     return unasked(notify_attendees(others), set_reminder.where(title=others), hide_event.any())
 
 
 def not_cancelled(*titles: str) -> list[Policy]:
-    """Policies: change these events instead of cancelling them."""
+    """Return policies that forbid cancelling these events. They are to be changed instead."""
     return [never(cancel_event(title), because="Never cancel an event or a series to change it") for title in titles]
 
 
 def reminder_off(*titles: str) -> list[Policy]:
-    """Policies: remove the reminder of an event before moving it."""
+    """Return policies that forbid moving any of these events while the event has a reminder."""
 
     def rings(title: str) -> Callable[[Calendar], bool]:
         return lambda calendar: title in calendar.reminders
@@ -349,7 +349,7 @@ def reminder_off(*titles: str) -> list[Policy]:
 
 
 def told_when_settled(*titles: str) -> list[Policy]:
-    """Policies: an event does not change once its attendees are notified."""
+    """Return policies that forbid changing an event after its attendees were notified."""
 
     def told(title: str) -> Callable[[Calendar], bool]:
         return lambda calendar: title in calendar.told
@@ -361,7 +361,7 @@ def told_when_settled(*titles: str) -> list[Policy]:
 
 @world.task
 def move_and_count(pick: Pick) -> Task:
-    """The task of the paper's table: move an event, notify its attendees, and read the remaining time."""
+    """Move an event, notify its attendees and read the remaining time. This task is in the paper's table."""
     title, new = pick("Team Sync", "Retro"), pick("2025-02-10T10:00:00", "2025-02-11T09:30:00", "2025-02-13T16:00:00")
     checked, moved, told = check_conflicts(title, new), reschedule_event(title, new), notify_attendees(title)
     left = get_remaining_time(title)
@@ -386,12 +386,12 @@ def move_and_count(pick: Pick) -> Task:
 
 
 def unchanged(start: Calendar) -> Callable[[Calendar], bool]:
-    """A goal: the calendar is as it was at the start."""
+    """Return a goal that holds if the calendar is the same as at the start."""
     return lambda calendar: calendar == start
 
 
 def has_event(title: str, time: str, people: list[str]) -> Callable[[Calendar], bool]:
-    """A goal: the event is at this time, these people are invited, and nobody is notified."""
+    """Return a goal that holds if the event is at this time, these people are invited, and nobody is notified."""
     return lambda calendar: (
         calendar.events.get(title) == time and calendar.attendees.get(title) == people and not calendar.told
     )
@@ -399,7 +399,7 @@ def has_event(title: str, time: str, people: list[str]) -> Callable[[Calendar], 
 
 @world.task
 def first_free_hour(pick: Pick) -> Task:
-    """Book the first of two hours that is free, and invite those people who are free then."""
+    """Book the first of two hours that is free, and invite the people who are free at that hour."""
     taken, busy = pick([0], [], [0], [0, 1]), pick(["Carol"], ["Bob"], [])
     title, day = pick("Budget Review", "Hiring Round"), pick("2025-02-11", "2025-02-12")
     hours = [f"{day}T10:00:00", f"{day}T14:00:00"]
@@ -441,7 +441,7 @@ def first_free_hour(pick: Pick) -> Task:
 
 @world.task
 def swap_two(pick: Pick) -> Task:
-    """Swap two events by way of a free hour, because they must never overlap."""
+    """Swap two events by way of a free hour, because events must never overlap."""
     one, other = pick(("Design Review", "Client Call"), ("Retro", "Planning"))
     day = pick("2025-02-11", "2025-02-12", "2025-02-13")
     here, there, free = f"{day}T09:00:00", f"{day}T11:00:00", f"{day}T16:00:00"
@@ -480,7 +480,7 @@ def swap_two(pick: Pick) -> Task:
 
 @world.task
 def series_with_holiday(pick: Pick) -> Task:
-    """If a weekly series falls on a holiday, skip that day instead of booking the series again."""
+    """Book a weekly series. If one day is a holiday, skip that day instead of booking the series again."""
     title, holiday = pick("Standup", "Yoga"), pick("2025-02-17", "2025-02-24", "2025-03-03")
     days = ["2025-02-10", "2025-02-17", "2025-02-24"]
     times = [f"{day}T09:00:00" for day in days]
@@ -511,7 +511,10 @@ def series_with_holiday(pick: Pick) -> Task:
 
 
 def move_with_reminder(title: str, time: str, *, has_reminder: bool) -> Procedure:
-    """The ways to move an event; its reminder, if it has one, is removed before and set again after."""
+    """Return the steps that move an event.
+
+    If the event has a reminder, the reminder is removed before the move and set again afterwards.
+    """
     asked = get_event_time(title)
     off: list[Procedure] = [remove_reminder(title)] if has_reminder else []
     on = [set_reminder(title, result_of(asked, "reminder"))] if has_reminder else []
@@ -521,7 +524,7 @@ def move_with_reminder(title: str, time: str, *, has_reminder: bool) -> Procedur
 
 @world.task
 def day_cleared(pick: Pick) -> Task:
-    """Move two events to another day, and keep a reminder from ringing at the old time."""
+    """Move two events to another day. Remove and reset a reminder, so that it does not ring at the old time."""
     one, other = pick(("Design Review", "Client Call"), ("Retro", "Planning"))
     with_reminder = pick([one, other], [one], [other], [one, other])
     day = pick("2025-02-13", "2025-02-14")
@@ -571,7 +574,7 @@ def day_cleared(pick: Pick) -> Task:
 
 @world.task
 def for_outsiders(pick: Pick) -> Task:
-    """Hide private events while making a listing for outsiders; the final state equals the start."""
+    """Hide private events while making a listing for outsiders. The final state equals the start state."""
     day, private = pick("2025-02-11", "2025-02-12"), pick(["Dentist", "Visit"], ["Dentist", "Review"], ["Visit"])
     titles = ["Dentist", "Review", "Team Sync", "Visit"]
     times = {title: f"{day}T{9 + number:02}:00:00" for number, title in enumerate(titles)}
@@ -609,13 +612,13 @@ def for_outsiders(pick: Pick) -> Task:
 
 
 def hours_that_are(state: str, states: dict[str, str]) -> list[str]:
-    """The hours in this state."""
+    """Return the hours whose value in `states` is `state`."""
     return [hour for hour, its in states.items() if its == state]
 
 
 @world.task
 def first_that_does(pick: Pick) -> Task:
-    """Book the first of three hours that is free for Bob too; if there is none, change nothing."""
+    """Book the first of three hours that is free and suits Bob. If there is none, change nothing."""
     title, day = pick("Workshop", "Training"), pick("2025-02-11", "2025-02-12", "2025-02-13")
     how = pick(["taken", "busy", "taken"], ["busy", "fine", "taken"], ["taken", "busy", "fine"])
     hours = [f"{day}T09:00:00", f"{day}T11:00:00", f"{day}T15:00:00"]
@@ -651,7 +654,11 @@ def first_that_does(pick: Pick) -> Task:
 
 @world.task
 def hour_handed_on(pick: Pick) -> Task:
-    """Replace one event by another: first notify, remove the reminder and ask whether people are free."""
+    """Cancel one event and book another at the same time.
+
+    Notify the attendees and remove the reminder before cancelling. Check that the new attendees are free before
+    booking.
+    """
     old, new, minutes = pick("Offsite", "Demo"), pick("Retro", "Planning"), pick(30, 10)
     time = pick("2025-02-14T13:00:00", "2025-02-18T10:00:00")
     start = Calendar(events={old: time, "Team Sync": "2025-02-10T14:00:00"}, reminders={old: minutes})
@@ -692,7 +699,7 @@ def hour_handed_on(pick: Pick) -> Task:
 
 @world.task
 def replaced_day(pick: Pick) -> Task:
-    """Skip the day of a series that falls on a holiday, and book a single event instead."""
+    """Skip the day in a series that is a holiday, and book a single event instead."""
     title, holiday = pick("Standup", "Choir"), pick("2025-02-17", "2025-02-24")
     instead = pick("2025-02-18T09:00:00", "2025-02-20T12:00:00")
     series: Series = {"start": "2025-02-10T09:00:00", "every_days": 7, "times": 3, "skipped": []}
@@ -723,7 +730,7 @@ def replaced_day(pick: Pick) -> Task:
 
 @world.task
 def next_one_up(pick: Pick) -> Task:
-    """Find the next of three events by their remaining times, and set a reminder for it."""
+    """Read three events' remaining times, and set a reminder for the event that comes first."""
     titles = ["Client Call", "Retro", "Review"]
     number = pick(2, 1, 0)
     order = [*titles[number:], *titles[:number]]
@@ -756,7 +763,7 @@ def next_one_up(pick: Pick) -> Task:
 
 @world.task
 def invitation_round(pick: Pick) -> Task:
-    """Look up the time of an event, and invite those of three people who are free then."""
+    """Look up an event's time, and invite those of three people who are free at that time."""
     title, time = pick("Launch", "Jubilee"), pick("2025-02-14T11:00:00", "2025-02-19T15:00:00")
     busy = pick(["Carol"], ["Bob"], ["Bob", "Dave"], [])
     people = ["Bob", "Carol", "Dave"]

@@ -37,7 +37,7 @@ Do what was asked and leave everything else as it is. Lock the rover only if you
 
 @dataclass
 class Farm:
-    """The rover's position and load, and the condition of the plants."""
+    """The rover's position and load, the plants' condition, and the logs of doses and harvests."""
 
     at: str = "base"
     locked: bool = True
@@ -53,11 +53,11 @@ class Farm:
     _lost: list[str] = field(default_factory=list)
 
     def unlogged(self) -> bool:
-        """Whether a dose is missing from the log."""
+        """Whether the log lacks a dose or shows a different amount."""
         return any(not close(self.dose_log.get(plant, 0.0), litres) for plant, litres in self.doses.items())
 
     def got(self, plant: str, litres: float) -> bool:
-        """Whether a plant got this much water, and every dose is logged."""
+        """Whether `plant` got `litres` of water and the log shows every dose."""
         return close(self.doses.get(plant, 0.0), litres) and not self.unlogged()
 
 
@@ -242,19 +242,19 @@ world.policy(
 
 
 def dose(plant: str, litres: Any) -> Procedure:
-    """The steps that water one plant, with the rover beside it."""
+    """Return the steps that water one plant. The rover must already be beside the plant."""
     watered = water_plant(plant, litres)
     return seq(scan(plant), open_valve(plant), watered, any_order(close_valve(plant), log_dose(plant, litres)))
 
 
 def load(plant: str) -> Procedure:
-    """The steps that bring one plant's fruit to the bin."""
+    """Return the steps that harvest one plant and bring its fruit to the bin."""
     return seq(move_to(plant), harvest_fruit(plant), move_to("bin"), empty_hopper())
 
 
 @world.task
 def rover_example(pick: Pick) -> Task:
-    """The paper's farm rover: unlock, move, scan, open the valve, water, log."""
+    """Water one plant and log the dose. This is the farm rover example in the paper."""
     plant, litres = pick("B", "A", "C", "D"), pick(3.0, 1.5, 2.5)
     return Task(
         prompt=f"The rover is locked at its base. Give plant {plant} {litres} litres, log the dose and stay there with "
@@ -274,7 +274,7 @@ def rover_example(pick: Pick) -> Task:
 
 @world.task
 def water_and_harvest(pick: Pick) -> Task:
-    """The task of the paper's table: water one plant, harvest another, deliver, return."""
+    """Water one plant, harvest another, deliver the fruit and return. This task is in the paper's table."""
     dry, ripe = pick(("C", "A"), ("B", "D"), ("C", "D"))
     litres = pick(4.5, 2.0, 6.0)
     return Task(
@@ -299,7 +299,7 @@ def water_and_harvest(pick: Pick) -> Task:
 
 @world.task
 def three_loads(pick: Pick) -> Task:
-    """The fruit of one plant fills the hopper, so three plants need three trips, in any order."""
+    """Harvest three plants in any order. The hopper holds one plant's fruit, so the rover makes three trips."""
     one, two, three = plants = pick(["A", "C", "D"], ["A", "D", "C"], ["D", "A", "C"])
     trips = [[move_to(plant), harvest_fruit(plant), move_to("bin"), empty_hopper()] for plant in plants]
     return Task(
@@ -321,7 +321,7 @@ def three_loads(pick: Pick) -> Task:
 
 @world.task
 def threshold(pick: Pick) -> Task:
-    """Water a plant only if it is below the limit; if it is exactly at the limit, do nothing."""
+    """Water a plant only if its moisture is below the limit. If the moisture is exactly at the limit, do nothing."""
     plant, litres, moisture = pick("B", "C"), pick(3.0, 2.0), pick(30.0, 24.0, 30.0, 12.5)
     start = Farm()
     start.moisture[plant] = moisture
@@ -354,7 +354,7 @@ def threshold(pick: Pick) -> Task:
 
 @world.task
 def inspection_round(pick: Pick) -> Task:
-    """Visit and scan three plants in any order; the final state equals the start."""
+    """Visit and scan three plants in any order, then return. The final state equals the start state."""
     plants = pick(["A", "B", "D"], ["A", "C", "D"], ["B", "C", "D"])
     visits = [seq(move_to(plant), scan(plant)) for plant in plants]
     first, second, third = plants
@@ -377,7 +377,7 @@ def inspection_round(pick: Pick) -> Task:
 
 @world.task
 def dry_plants(pick: Pick) -> Task:
-    """Find the dry plants by their sensors, and finish each before going to the next."""
+    """Read all sensors to find the dry plants, then finish each dry plant before driving to the next."""
     dry = pick(["B", "D"], ["A", "C"], ["C"], ["A", "B"])
     start = Farm(moisture={plant: 22.0 if plant in dry else 55.0 for plant in "ABCD"})
     visits = [seq(move_to(plant), dose(plant, approx(2.0))) for plant in dry]
@@ -408,7 +408,7 @@ def dry_plants(pick: Pick) -> Task:
 
 @world.task
 def refill_first(pick: Pick) -> Task:
-    """Refill the tank first, because it holds less than the dose and doses are given in one go."""
+    """Refill the tank before driving, because the dose needs more water than the tank holds."""
     plant, litres, left = pick("D", "A"), pick(4.0, 5.0), pick(1.5, 2.0)
     watering = [scan(plant), open_valve(plant), water_plant(plant, litres), close_valve(plant), log_dose(plant, litres)]
     return Task(
@@ -438,7 +438,7 @@ def refill_first(pick: Pick) -> Task:
 
 @world.task
 def weigh_and_log(pick: Pick) -> Task:
-    """Log the weight that the scan returned, not the guess in the prompt."""
+    """Harvest a plant and log the weight that the scan returned, not the estimate in the prompt."""
     plant, kilograms = pick("C", "A", "D"), pick(4.5, 6.0, 3.25)
     start = Farm()
     start.ripe_kg[plant] = kilograms
@@ -469,7 +469,7 @@ def weigh_and_log(pick: Pick) -> Task:
 
 @world.task
 def bring_it_home(pick: Pick) -> Task:
-    """Clean up after somebody who left the rover at a plant, the valve open and the dose not logged."""
+    """Clean up after somebody who left the rover at a plant with the valve open and the dose not logged."""
     plant, litres = pick("B", "D"), pick(2.5, 1.0)
     start = Farm(at=plant, locked=False, open_valves=[plant], tank=20.0 - litres, doses={plant: litres})
     pumped = read_logs()
@@ -495,7 +495,7 @@ def bring_it_home(pick: Pick) -> Task:
 
 @world.task
 def reach_target(pick: Pick) -> Task:
-    """Give the dose that the planner returns, then harvest another plant and deliver its fruit."""
+    """Give one plant the dose that the planner returns, then harvest another plant and deliver its fruit."""
     thirsty, ripe, target = pick("B", "C"), pick("A", "D"), pick(60, 55)
     planned = plan_dose(thirsty, target)
     litres = result_of(planned, "litres")
@@ -527,7 +527,7 @@ def reach_target(pick: Pick) -> Task:
 
 @world.task
 def water_plant_(pick: Pick) -> Task:
-    """Water one dry plant, reading its sensor before the rover moves."""
+    """Water one dry plant. Read its sensor before the rover leaves the base."""
     plant, litres = pick("C", "A", "B"), pick(4.5, 2.0, 3.5)
     watering = [scan(plant), open_valve(plant), water_plant(plant, litres), close_valve(plant), log_dose(plant, litres)]
     return Task(

@@ -46,7 +46,7 @@ FOLDERS: Final = (".", "archive", "backup", "drafts", "inbox", "shared")
 
 @dataclass
 class Tree:
-    """The files by path, the trash by original path, and the owner of each lock."""
+    """The files by path, the trash by original path, and each lock's owner."""
 
     files: dict[str, str] = field(default_factory=dict)
     trash: dict[str, str] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Tree:
     _replaced: list[str] = field(default_factory=list)
 
     def put(self, path: str, text: str) -> None:
-        """Write a file; one that it replaces goes to the trash."""
+        """Write a file. If `path` already exists, move the old file to the trash."""
         if path in self.files:
             self.trash[path] = self.files[path]
             self._replaced = sorted({*self._replaced, path})
@@ -209,7 +209,7 @@ def _text(tree: Tree, path: str) -> str:
 
 
 def _in_folder(tree: Tree, path: str, folder: str) -> str:
-    """The path of a file after moving it to a folder."""
+    """Return a file's path after moving it to `folder`. Raise `ToolError` if the move is not possible."""
     _text(tree, path)
     _be_folder(folder)
     if folder == _folder_of(path):
@@ -218,7 +218,7 @@ def _in_folder(tree: Tree, path: str, folder: str) -> str:
 
 
 def into(path: str, folder: str) -> str:
-    """The path in another folder."""
+    """Return the path that the file would have in `folder`."""
     name = path.rpartition("/")[2]
     return name if folder == "." else f"{folder}/{name}"
 
@@ -241,7 +241,7 @@ world.policy(
 
 
 def locked_only(*paths: str) -> list[Policy]:
-    """Policies: change these shared files only under the agent's lock."""
+    """Return policies that forbid changing these shared files unless the agent has locked them."""
     because = "Lock a file in 'shared' while you change its text"
     tools = (append_to_file, replace_text)
     return [never(tool.where(path=path), when=_unlocked(path), because=because) for path in paths for tool in tools]
@@ -252,25 +252,28 @@ def _unlocked(path: str) -> Callable[[Tree], bool]:
 
 
 def line(text: str) -> Any:
-    """This line of text, ignoring white space around it."""
+    """Return a matcher for this line of text. White space around the line is ignored."""
     return regex(rf"\s*{text}\s*")
 
 
 def in_orders(parts: list[Procedure], *pairs: tuple[int, int]) -> Procedure:
-    """The parts one by one, in every order in which the first of each pair comes before the second."""
+    """Return a choice between all orders of `parts` that respect `pairs`.
+
+    In each pair of indexes, the first part comes before the second.
+    """
     orders = permutations(range(len(parts)))
     kept = [order for order in orders if all(order.index(one) < order.index(two) for one, two in pairs)]
     return choice(*(seq(*(parts[number] for number in order)) for order in kept))
 
 
 def under_lock(path: str, change: Action) -> list[Action]:
-    """The steps that change a shared file under its lock."""
+    """Return the steps that lock a shared file, change it and unlock it."""
     return [lock_file(path), change, unlock_file(path)]
 
 
 @world.task
 def append_if_absent(pick: Pick) -> Task:
-    """The task of the paper's table: append a word only if it is missing."""
+    """Append a word to a file only if the file lacks it. This task is in the paper's table."""
     path, word = pick(("meeting_notes.txt", "agenda"), ("todo.txt", "invoices"), ("travel.txt", "passport"))
     present = pick(False, True, False, True)
     text = "Room 4 at nine. Coffee is ordered, the minutes of May are printed." + (f"\n{word}" if present else "")
@@ -297,14 +300,14 @@ def append_if_absent(pick: Pick) -> Task:
 
 
 def searched_first(*searches: Action) -> list[Policy]:
-    """Policies: search all files before locking or changing one."""
+    """Return policies that require all `searches` before any file is locked or changed."""
     because, changes = "Search all three for it before you change any", (append_to_file.any(), lock_file.any())
     return [before(search, change, because=because) for search in searches for change in changes]
 
 
 @world.task
 def complete_lists(pick: Pick) -> Task:
-    """Search for the lists that lack a name, and complete each under its own lock, one lock at a time."""
+    """Find the lists that lack a name and add the name to each of them. Hold only one lock at a time."""
     name = pick("Cleo", "Dov", "Ines")
     paths = ["shared/rota.txt", "shared/keys.txt", "shared/lunch.txt"]
     lacking = pick(paths[:2], paths[1:], paths[2:], [paths[0], paths[2]])
@@ -338,7 +341,7 @@ def complete_lists(pick: Pick) -> Task:
 
 @world.task
 def busy_file(pick: Pick) -> Task:
-    """If a colleague holds the lock, write the line to a note instead."""
+    """Append a line to a file. If a colleague has locked the file, write the line to a new file instead."""
     path, colleague = pick("shared/rota.txt", "shared/keys.txt"), pick("Bo", "Emil")
     words = pick("Closed on Friday", "Back at noon")
     taken = pick(True, False, True, False)
@@ -382,7 +385,7 @@ def busy_file(pick: Pick) -> Task:
 
 @world.task
 def sort_inbox(pick: Pick) -> Task:
-    """Move each file of the inbox to the archive, or to the drafts if its name is taken there."""
+    """Move every file in the inbox to the archive, or to the drafts if the archive already has that name."""
     names = ["april.txt", "june.txt", "may.txt", "rent.txt", "roof.txt"]
     taken = pick(["may.txt", "rent.txt"], ["april.txt"], ["june.txt", "roof.txt"])
     files = {f"inbox/{name}": f"Received this year, to be filed under {name} by the end of it." for name in names}
@@ -415,7 +418,7 @@ def sort_inbox(pick: Pick) -> Task:
 
 @world.task
 def delete_largest(pick: Pick) -> Task:
-    """Measure all files, and read and delete the largest."""
+    """Get the size of every file, then read and delete the largest one."""
     sizes = pick([44, 71, 52], [80, 61, 62], [45, 46, 58])
     names = pick(["draft1.txt", "draft2.txt", "draft3.txt"], ["north.txt", "south.txt", "west.txt"])
     files = {f"drafts/{name}": name[0] * size for name, size in zip(names, sizes, strict=True)}
@@ -446,7 +449,7 @@ def delete_largest(pick: Pick) -> Task:
 
 @world.task
 def check_backup(pick: Pick) -> Task:
-    """Compare two folders and add missing copies; if none is missing, change nothing."""
+    """Compare two folders and add missing copies. If none is missing, change nothing."""
     names = pick(["letter.txt", "plan.txt"], ["budget.txt", "survey.txt"])
     whole = pick(True, False, True, False)
     texts = {name: f"The third version of {name}, which nobody has signed as yet." for name in names}
@@ -492,7 +495,7 @@ def check_backup(pick: Pick) -> Task:
 
 @world.task
 def look_into_trash(pick: Pick) -> Task:
-    """Restore, read and delete files from the trash; the final state equals the start."""
+    """Restore, read and delete files from the trash. The final state equals the start state."""
     paths = pick(["drafts/bill.txt", "inbox/offer.txt"], ["inbox/memo.txt", "shared/old.txt"])
     start = Tree(trash={path: f"This was {path}, sent on the second of May, with thanks." for path in paths})
 
@@ -524,7 +527,7 @@ def look_into_trash(pick: Pick) -> Task:
 
 @world.task
 def merge_minutes(pick: Pick) -> Task:
-    """Append two notes to the minutes, word for word and in order; check the result, then delete the notes."""
+    """Append two notes to the minutes word for word and in order. Check the size, then delete the notes."""
     days = pick(["monday", "tuesday"], ["thursday", "friday"])
     old, said = "Minutes of this week, written down by all of us together:", pick("four wells", "two pumps")
     notes = {f"drafts/{day}.txt": f"On {day} we agreed that {said} will be enough until the summer." for day in days}
@@ -563,7 +566,7 @@ def merge_minutes(pick: Pick) -> Task:
 
 @world.task
 def exchange(pick: Pick) -> Task:
-    """Swap two files of the same name by way of a third folder; either may go first."""
+    """Swap two files with the same name by way of a third folder. Either file may go first."""
     name, one, two = pick(
         ("plan.txt", "drafts", "shared"), ("rates.txt", "inbox", "shared"), ("map.txt", "drafts", "inbox")
     )
@@ -596,7 +599,7 @@ def exchange(pick: Pick) -> Task:
 
 @world.task
 def rotate_log(pick: Pick) -> Task:
-    """Archive a long log and start a new one; append a line to a short one."""
+    """Move a long log to the archive and start a new one. If the log is short, append a line to it."""
     path, word = pick("log.txt", "visits.txt"), pick("checked", "seen")
     size, limit = pick(90, 48, 60, 61), pick(60, 55)
     text = "v" * size
@@ -635,7 +638,7 @@ def rotate_log(pick: Pick) -> Task:
 
 @world.task
 def rename_everywhere(pick: Pick) -> Task:
-    """Change three shared files in any order, each backed up first and under its own lock."""
+    """Change three shared files in any order. Back up and lock each file before changing it."""
     old, new = pick(("Olsen", "Berg"), ("Harbour", "Bay"), ("pump", "engine"))
     names = pick(["keys.txt", "lunch.txt", "rota.txt"], ["rates.txt", "rooms.txt", "tours.txt"])
     paths = [f"shared/{name}" for name in names]

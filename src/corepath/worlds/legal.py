@@ -62,7 +62,7 @@ RULINGS: dict[str, tuple[Rule, bool]] = {
     "Works of others must not be copied without consent": ("T3", True),
     "Copies songs of other users": ("T3", False),
 }
-"""Every statement on file: the rule that applies, and whether the statement adheres to it."""
+"""Every statement on file, with the rule that applies and whether the statement adheres to that rule."""
 
 RULE_TEXTS: dict[Rule, str] = {
     "P1": "Users must be informed before data collection",
@@ -87,7 +87,7 @@ class Case:
 
 @dataclass
 class Desk:
-    """The cases, rules, statements and parties, with what was decided about them."""
+    """The cases, rules, statements and parties, with all decisions about them."""
 
     cases: dict[str, Case] = field(default_factory=dict)
     amended: dict[str, str] = field(default_factory=dict)
@@ -234,12 +234,12 @@ def amend_rule(desk: Desk, rule: Rule, text: str) -> str:
 
 
 def document_of(rule: Rule) -> Document:
-    """The document that contains a rule."""
+    """Return the document that contains a rule."""
     return "privacy policy" if rule.startswith("P") else "terms of service"
 
 
 def folded(text: str) -> str:
-    """The text without case, white space and the final full stop."""
+    """Normalize case and white space, and drop the final full stop."""
     return " ".join(text.split()).casefold().rstrip(".")
 
 
@@ -288,13 +288,13 @@ world.policy(
 
 
 def ends(start: Desk, **changed: Any) -> Callable[[Desk], bool]:
-    """A goal: these fields changed, all others as at the start."""
+    """Return a goal that holds if the fields in `changed` have these values and all others are as in `start`."""
     expected = replace(start, **changed)
     return lambda desk: desk == expected
 
 
 def settled(cases: dict[str, Case]) -> dict[str, Case]:
-    """The cases after they are decided correctly and closed."""
+    """Return the cases as they are after being decided correctly and closed."""
     return {
         number: replace(case, decision="no violation" if RULINGS[case.claim][1] else "violation", open=False)
         for number, case in cases.items()
@@ -302,17 +302,17 @@ def settled(cases: dict[str, Case]) -> dict[str, Case]:
 
 
 def check(statement: str) -> Action:
-    """The step that checks a statement against the right document, for procedures."""
+    """Return the procedure step that checks a statement against the right document."""
     return check_compliance(same_text(statement), document_of(RULINGS[statement][0]))
 
 
 def checked(statement: str) -> Action:
-    """The call that checks a statement against the right document, for decoys."""
+    """Return the decoy call that checks a statement against the right document."""
     return check_compliance(statement, document_of(RULINGS[statement][0]))
 
 
 def acts(case: str, of: Case) -> Procedure:
-    """The steps of a violation case before the party is suspended."""
+    """Return the steps in a violation case that come before the party is suspended."""
     rule = result_of(check(of.claim), "rule")
     flagged = flag_violation(same_text(of.claim), rule)
     return seq(read_case(case), check(of.claim),
@@ -320,14 +320,14 @@ def acts(case: str, of: Case) -> Procedure:
 
 
 def settle(case: str, of: Case) -> Procedure:
-    """The steps that settle one case."""
+    """Return the steps that settle one case."""
     if not RULINGS[of.claim][1]:
         return seq(acts(case, of), suspend_party(of.party), close_case(case))
     return seq(read_case(case), check(of.claim), record_decision(case, "no violation"), close_case(case))
 
 
 def settle_calls(case: str, of: Case) -> list[Action]:
-    """The calls of one correct way to settle a case."""
+    """Return the calls that settle a case in one correct order."""
     rule, adheres = RULINGS[of.claim]
     looked = [read_case(case), checked(of.claim)]
     if adheres:
@@ -337,7 +337,7 @@ def settle_calls(case: str, of: Case) -> list[Action]:
 
 
 def case_policies(case: str, of: Case) -> list[Policy]:
-    """Policies: the order of the steps that settle a case."""
+    """Return policies that keep the steps that settle a case in order."""
     claim, party, (rule, adheres) = same_text(of.claim), of.party, RULINGS[of.claim]
     found: list[Policy] = [
         before(check(of.claim), record_decision.where(case=case), because="Read the case and check its claim")
@@ -351,7 +351,7 @@ def case_policies(case: str, of: Case) -> list[Policy]:
 
 @world.task
 def approve_if_adheres(pick: Pick) -> Task:
-    """The task of the paper's table: approve a statement if it adheres; otherwise do nothing."""
+    """Approve a statement if it adheres to the policy, else do nothing. This task is in the paper's table."""
     statement = pick("Users must be informed before data collection", "Location may be recorded without notice",
                      "Data must be erased when an account is closed", "Messages are kept for ten years")  # fmt: skip
     approve, said = approve_policy(statement), checked(statement)
@@ -370,7 +370,7 @@ def approve_if_adheres(pick: Pick) -> Task:
 
 @world.task
 def enforce_if_listed(pick: Pick) -> Task:
-    """Case A of the paper: enforce a rule after the check, and only if it is listed."""
+    """Check a rule, and enforce it only if it is listed. This is case A in the paper."""
     statement, reason = pick(
         ("Users must not engage in fraudulent activities", "Fraudulent activity detected"),
         ("An account must not be shared with other people", "Account sharing detected"),
@@ -394,7 +394,7 @@ def enforce_if_listed(pick: Pick) -> Task:
 
 @world.task
 def correct_flag(pick: Pick) -> Task:
-    """Cite the rule that the check returns, and correct a colleague's flag if it is wrong."""
+    """Enforce the rule that the check returns, and correct a colleague's flag if it cites another rule."""
     statement, reason = pick(
         ("A family may use one login", "Account sharing"), ("Copies songs of other users", "Copied works")
     )
@@ -432,7 +432,7 @@ def correct_flag(pick: Pick) -> Task:
 
 @world.task
 def three_statements(pick: Pick) -> Task:
-    """Check three statements and approve or flag each, interleaved freely."""
+    """Check three statements and approve or flag each of them. The calls may be interleaved."""
     statements = pick.some(3, "Personal data must not be sold to third parties", "Messages are kept for ten years",
                            "Users must be informed before data collection", "Location may be recorded without notice",
                            "Data must be erased when an account is closed")  # fmt: skip
@@ -462,7 +462,7 @@ def three_statements(pick: Pick) -> Task:
 
 @world.task
 def settle_case(pick: Pick) -> Task:
-    """Settle a case: a violation takes seven calls, anything else four."""
+    """Settle a case. A violation takes seven calls, any other case four."""
     number, party = pick("C7", "C12"), pick("Lumen", "Corvo")
     claim = pick("Sells e-mail addresses to advertisers", "Data must be erased when an account is closed",
                  "Location may be recorded without notice")  # fmt: skip
@@ -497,7 +497,7 @@ def settle_case(pick: Pick) -> Task:
 
 @world.task
 def settle_all_cases(pick: Pick) -> Task:
-    """List the cases and settle the open ones, one of which is a violation; leave the closed one."""
+    """List the cases and settle the two open ones. One of them is a violation."""
     guilty, cleared = pick(("Lumen", "Corvo"), ("Corvo", "Tessa"))
     claim = pick("Copies songs of other users", "Reviews may be bought")
     fine = pick("An account must not be shared with other people", "Users must not engage in fraudulent activities")
@@ -529,7 +529,7 @@ def settle_all_cases(pick: Pick) -> Task:
 
 @world.task
 def repeat_offender(pick: Pick) -> Task:
-    """Settle two cases of one party: notify it of both rules, then suspend it once."""
+    """Settle two cases about one party. Notify the party about both rules, then suspend it once."""
     party, numbers = pick("Lumen", "Corvo"), pick(("C4", "C9"), ("C2", "C5"))
     claims = pick(("Sells e-mail addresses to advertisers", "Messages are kept for ten years"),
                   ("Copies songs of other users", "Reviews may be bought"))  # fmt: skip
@@ -559,7 +559,7 @@ def repeat_offender(pick: Pick) -> Task:
 
 @world.task
 def amend_two_rules(pick: Pick) -> Task:
-    """Amend two rules under one hold, and approve the new texts after releasing it."""
+    """Amend two rules under one hold. Release the hold before approving the new wording."""
     privacy: dict[Rule, str] = {"P1": "Users must be informed in writing before data collection",
                                 "P3": "Data must be erased within a month of closing an account"}  # fmt: skip
     terms: dict[Rule, str] = {"T1": "Users must not engage in fraud or attempted fraud",
@@ -624,7 +624,7 @@ def report_only(pick: Pick) -> Task:
 
 @world.task
 def recheck_under_hold(pick: Pick) -> Task:
-    """Hold two documents, one at a time, while checking statements, and release both."""
+    """Check statements against two documents. Hold each document only while checking against it."""
     of: dict[Document, tuple[str, str]] = {
         "privacy policy": pick(("Messages are kept for ten years", "Personal data must not be sold to third parties"),
                                ("Location may be recorded without notice", "Messages are kept for ten years")),
@@ -658,7 +658,10 @@ def recheck_under_hold(pick: Pick) -> Task:
 
 @world.task
 def clean_register(pick: Pick) -> Task:
-    """Withdraw approved statements that violate a rule, then flag them; they are never both at once."""
+    """Withdraw each approved statement that violates a rule, then flag it.
+
+    A statement is never approved and flagged at once.
+    """
     bad = pick(["Copies songs of other users", "Reviews may be bought"], ["A family may use one login"],
                ["Reviews may be bought", "A family may use one login"])  # fmt: skip
     good = pick("Users must not engage in fraudulent activities", "An account must not be shared with other people")

@@ -42,7 +42,7 @@ Do what was asked and leave everything else as it is.
 
 @dataclass
 class Bank:
-    """The accounts with their balances and limits, and the cash and fees received."""
+    """The accounts' balances, limits, holds and approvals, and the cash and fees received."""
 
     balance: dict[str, float] = field(default_factory=dict)
     limit: dict[str, float] = field(default_factory=dict)
@@ -57,11 +57,11 @@ class Bank:
     _breaches: list[str] = field(default_factory=list)
 
     def like(self, other: Bank) -> bool:
-        """Whether all public fields are equal, amounts within a cent."""
+        """Whether all public fields equal those in `other`, with amounts compared to the cent."""
         return all(alike(value, getattr(other, name)) for name, value in vars(self).items() if name[0] != "_")
 
     def book(self, entry: str, *breaches: str) -> None:
-        """Record an entry and the rules it broke."""
+        """Record an entry and the rules that the entry broke."""
         self._entries = sorted([*self._entries, entry])
         self._breaches = sorted({*self._breaches, *breaches})
 
@@ -75,7 +75,7 @@ class Bank:
         return "unauthorised" in self._breaches
 
     def over_limit(self) -> bool:
-        """Whether more was sent than the limit or the approval allows."""
+        """Whether a transfer exceeded the limit or the approval."""
         return "over the limit" in self._breaches
 
     def in_parts(self) -> bool:
@@ -97,7 +97,7 @@ def close(one: float, other: float) -> bool:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two values are equal, amounts within a cent."""
+    """Whether two values are equal, with amounts compared to the cent."""
     if isinstance(one, float | int):
         return close(one, other)
     if isinstance(one, dict):
@@ -277,12 +277,15 @@ world.policy(
 
 
 def bank_with(**balance: float) -> Bank:
-    """A bank with these accounts."""
+    """Create a bank with these accounts and balances. Every account has the usual limit."""
     return Bank(balance, dict.fromkeys(balance, LIMIT))
 
 
 def ends(start: Bank, balances: dict[str, float | None], **fields: Any) -> Callable[[Bank], bool]:
-    """A goal: these balances (None for a closed account) and fields changed, all else as at the start."""
+    """Return a goal that holds if these balances and fields have changed and all others are as in `start`.
+
+    The balance None means that the account is closed.
+    """
     end = deepcopy(start)
     for account, balance in balances.items():
         if balance is None:
@@ -296,19 +299,19 @@ def ends(start: Bank, balances: dict[str, float | None], **fields: Any) -> Calla
 
 
 def sent(source: str, target: str, amount: Any) -> Procedure:
-    """The steps that send money."""
+    """Return the steps that authorise an account, transfer money from it and revoke the authorisation."""
     return seq(authorise(source), transfer(source, target, amount), revoke(source))
 
 
 def revoked_last(source: str, *targets: str) -> list[Policy]:
-    """Policies: revoke an authorisation only after all of its transfers."""
+    """Return policies that forbid revoking an authorisation before all transfers to `targets`."""
     because = "revoke the authorisation when its transfers are done"
     return [before(transfer.where(source=source, target=target), revoke(source), because=because) for target in targets]
 
 
 @world.task
 def fee_after_deposit(pick: Pick) -> Task:
-    """The task of the paper's table: the fee can only be charged after the deposit."""
+    """Charge a fee, which is possible only after the deposit. This task is in the paper's table."""
     account, amount, fee = pick("A123", "K7", "Z900"), pick(100, 80, 250), pick(50, 12, 20)
     return Task(
         prompt=f"Create account '{account}', deposit {amount}, charge a fee of {fee}, and check the balance.",
@@ -328,7 +331,7 @@ def fee_after_deposit(pick: Pick) -> Task:
 
 @world.task
 def over_limit(pick: Pick) -> Task:
-    """For an amount above the limit, send only a request, unless there is already an approval."""
+    """Request approval for an amount above the limit. Send the money only if it is already approved."""
     amount, approved = pick(500, 800), pick(False, True)
     start = bank_with(A100=2000.0, B200=100.0)
     start.limit["A100"] = 300.0
@@ -396,7 +399,7 @@ def three_bills(pick: Pick) -> Task:
 
 @world.task
 def just_short(pick: Pick) -> Task:
-    """If the balance covers the amount but not the fee, do nothing."""
+    """Send money and charge the fee only if the balance covers both. Otherwise do nothing."""
     amount, spare = pick(200, 640), pick(-0.3, 5.0, -0.01)
     fee = round(amount * 0.005, 2)
     start = bank_with(A100=round(amount + fee + spare, 2), B200=10.0)
@@ -433,7 +436,7 @@ def just_short(pick: Pick) -> Task:
 
 @world.task
 def close_out(pick: Pick) -> Task:
-    """Send the balance that is read after the interest is paid."""
+    """Pay the interest, then read the balance, send all of it to another account and close the account."""
     old, interest = pick(900.0, 340.0), pick(12.5, 3.4)
     start = bank_with(A100=old, B200=60.0)
     start.interest["A100"] = interest
@@ -461,7 +464,7 @@ def close_out(pick: Pick) -> Task:
 
 
 def empties(account: str) -> list[Policy]:
-    """Policies: pay interest and read the balance before emptying an account."""
+    """Return policies that require paying interest and reading the balance before an account is emptied."""
     because = "Before you empty an account, pay its interest, then read its balance"
     return [
         before(pay_interest(account), transfer.where(source=account), because=because),
@@ -471,7 +474,7 @@ def empties(account: str) -> list[Policy]:
 
 @world.task
 def merge_accounts(pick: Pick) -> Task:
-    """Empty two accounts into a new one, interleaved freely; one of them has a hold."""
+    """Empty two accounts into a new one and close them. One of them has a hold."""
     new, held = pick("N500", "M1"), pick("B200", "A100")
     start = bank_with(A100=pick(420.0, 75.0), B200=pick(310.0, 615.5))
     start.interest, start.held = {"A100": 4.2, "B200": 3.1}, {held: 50.0}
@@ -513,7 +516,7 @@ def merge_accounts(pick: Pick) -> Task:
 
 @world.task
 def flat_deposit(pick: Pick) -> Task:
-    """Release money on hold before sending it, and put the rest on hold again."""
+    """Release money on hold before sending part of it, and put the rest on hold again."""
     hold, taken, spare = pick(200, 150), pick(120, 90), pick(30, 70)
     start = bank_with(A100=float(hold + spare), B200=500.0)
     start.held["A100"] = hold
@@ -571,7 +574,7 @@ def pay_day(pick: Pick) -> Task:
 
 @world.task
 def mutual_debts(pick: Pick) -> Task:
-    """Two accounts owe each other money; the balances decide which one can pay first."""
+    """Settle two accounts' debts to each other. The balances decide which account can pay first."""
     poor, rich = pick(("A100", "B200"), ("B200", "A100"))
     owed, due = pick(250, 180), pick(300, 320)
     start = bank_with(A100=100.0, B200=100.0)
@@ -605,7 +608,7 @@ def mutual_debts(pick: Pick) -> Task:
 
 @world.task
 def wrong_payee(pick: Pick) -> Task:
-    """Return what was sent to the wrong account first, because the payer cannot pay twice."""
+    """Return money from the wrong account before paying the right one, because the payer cannot pay twice."""
     amount, left = pick(75, 130), pick(20.0, 5.0)
     right, wrong = pick(("B200", "C300"), ("C300", "B200"))
     start = bank_with(A100=left, B200=200.0, C300=200.0)
@@ -629,7 +632,7 @@ def wrong_payee(pick: Pick) -> Task:
 
 @world.task
 def card_check(pick: Pick) -> Task:
-    """Place, check and release holds; the final state equals the start."""
+    """Place, check and release holds. The final state equals the start state."""
     amount, wrong = pick(1, 2), pick(10, 5)
     start = bank_with(A100=pick(80.0, 45.0), B200=300.0)
     because = "look at the account while it is on"

@@ -57,7 +57,7 @@ class User:
 
 @dataclass
 class Registry:
-    """The users, hashes not yet stored, who is signed in, and failed attempts since."""
+    """The users, the hashes not yet stored, who is signed in, and each user's failed sign-ins."""
 
     users: dict[str, User] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
@@ -225,7 +225,7 @@ def remove_user(registry: Registry, name: str) -> str:
 
 
 def hash_of(password: str) -> str:
-    """The hash of a password."""
+    """Hash a password."""
     return f"h-{hashlib.sha256(password.encode(errors='replace')).hexdigest()[:8]}"
 
 
@@ -270,24 +270,24 @@ PASSWORDS = {"ann": "Blue-Kettle-71", "bob": "Quiet_Harbour", "cid": "seven+elev
 
 
 def registry_of(*names: str, **emails: str) -> Registry:
-    """A registry with these users."""
+    """Create a registry with these users. Their addresses are `name@example.com` unless `emails` says otherwise."""
     users = {name: User(emails.get(name, f"{name}@example.com"), hash_of(PASSWORDS[name])) for name in names}
     return Registry(users)
 
 
 def ends(start: Registry, users: dict[str, User] | None = None, **changed: Any) -> Callable[[Registry], bool]:
-    """A goal: these users and fields changed, all else as at the start."""
+    """Return a goal that holds if these users and fields have changed and everything else is as in `start`."""
     expected = replace(start, users={**start.users, **(users or {})}, **changed)
     return lambda registry: registry == expected
 
 
 def checks(name: str, email: str, password: str) -> list[Action]:
-    """The checks of a new user."""
+    """Return the calls that check a new user's data."""
     return [validate_username(name), validate_email(email), find_user(email), validate_password(password)]
 
 
 def all_first(name: str, email: str, password: str) -> list[Policy]:
-    """Policies: validate everything before hashing the password."""
+    """Return policies that require validating all data before hashing the password."""
     return [
         PASSWORD_FIRST,
         *(
@@ -298,7 +298,7 @@ def all_first(name: str, email: str, password: str) -> list[Policy]:
 
 
 def registration(name: str, email: str, password: str) -> str:
-    """The prompt of a request to register a user."""
+    """Return a prompt that asks to register a user."""
     return (
         f"Register the user '{name}' with the e-mail address '{email}' and the password '{password}', if all of it is "
         "valid and the address is free. If not, find out everything that is wrong with it, and change nothing."
@@ -306,13 +306,13 @@ def registration(name: str, email: str, password: str) -> str:
 
 
 def with_hash(password: str) -> Any:
-    """The hash that was returned for a password."""
+    """Return a matcher for the hash that `hash_password` returned for `password`."""
     return result_of(hash_password(password), "hash")
 
 
 @world.task
 def name_then_hash(pick: Pick) -> Task:
-    """The task of the paper's table: validate a name, then hash a password."""
+    """Validate a name, then hash a password. This task is in the paper's table."""
     name, password = pick("John_Doe", "maria_k", "Ola99"), pick("MyStrongPass!", "Rain&Thunder", "Paper-Boat-5")
     start, check, made = registry_of("ann"), validate_username(name), hash_password(password)
     return Task(
@@ -331,7 +331,7 @@ def name_then_hash(pick: Pick) -> Task:
 
 @world.task
 def register(pick: Pick) -> Task:
-    """Register a new user with valid data: four checks in any order, then hash, then add."""
+    """Register a new user with valid data: make four checks in any order, then hash, then add."""
     name, email = pick(("dora", "dora@example.org"), ("Emil_77", "emil@mail.example.com"))
     password = pick("Winter?Apple", "0-clouds-today")
     start, made = registry_of("ann"), hash_of(password)
@@ -381,7 +381,7 @@ def reject(pick: Pick) -> Task:
 
 @world.task
 def new_password(pick: Pick) -> Task:
-    """Set a new password: lock, set, unlock, and test it once."""
+    """Set a user's new password while the user is locked, then test the password once."""
     name, password = pick("bob", "ann"), pick("Green/Window", "two=ravens=22")
     start, made = registry_of("ann", "bob"), hash_of(password)
     lock, unlock, stored = lock_user(name), unlock_user(name), set_password(name, made)
@@ -405,7 +405,7 @@ def new_password(pick: Pick) -> Task:
 
 @world.task
 def sign_in_round(pick: Pick) -> Task:
-    """Sign in, check and sign out three users, one at a time; the final state equals the start."""
+    """Sign in, check and sign out three users, one at a time. The final state equals the start state."""
     one, two, three = names = pick(["ann", "bob", "cid"], ["cid", "ann", "bob"])
     start = registry_of("ann", "bob", "cid")
     visits = {name: [sign_in(name, PASSWORDS[name]), get_user(name), sign_out(name)] for name in names}
@@ -435,7 +435,7 @@ def sign_in_round(pick: Pick) -> Task:
 
 @world.task
 def repair_addresses(pick: Pick) -> Task:
-    """Find the users with a broken address, and validate and set a new one for each of them."""
+    """Find the users with an invalid address. Validate and set a new address for each of them."""
     broken = pick(["ann", "cid"], ["bob", "cid"], ["bob"], ["ann", "bob"])
     names = ("ann", "bob", "cid")
     start = registry_of(*names, **{name: f"{name}@example" for name in broken})
@@ -468,7 +468,7 @@ def repair_addresses(pick: Pick) -> Task:
 
 @world.task
 def name_or_proposal(pick: Pick) -> Task:
-    """If the wanted name is taken or invalid, validate and use the proposed one."""
+    """Register a user. If the wanted name is taken or invalid, validate and use the proposed name."""
     wanted, proposed = pick(("ann", "ann_2"), ("2fast", "u_2fast_2"), ("nora", None))
     email, password = pick("nora@example.org", "n.berg@example.com"), pick("Copper~Moon", "Silver~Lake")
     name, start, made = proposed or wanted, registry_of("ann", "bob"), hash_of(password)
@@ -500,7 +500,7 @@ def name_or_proposal(pick: Pick) -> Task:
 
 @world.task
 def swap_addresses(pick: Pick) -> Task:
-    """Swap the addresses of two users by way of a third one, so that they never share one."""
+    """Swap two users' addresses by way of a third address, so that the users never share one."""
     one, two = pick(("ann", "bob"), ("cid", "ann"))
     mail = {one: pick("first@example.com", "north@example.com"), two: pick("second@example.com", "south@example.com")}
     spare = pick("spare@example.com", "interim@example.com")
@@ -533,7 +533,7 @@ def swap_addresses(pick: Pick) -> Task:
 
 @world.task
 def end_of_shift(pick: Pick) -> Task:
-    """Read the status to see what the last shift left behind, clean up, and read it again."""
+    """Read the status to see what the last shift left behind, clean up, and read the status again."""
     name, locked = pick(("bob", "cid"), ("ann", "bob"))
     left = sorted(map(hash_of, pick(("Old-Guess-1", "Old-Guess-2"), ("Try-Again-77", "Try-Again-78"))))
     start = registry_of("ann", "bob", "cid")
@@ -567,7 +567,7 @@ def end_of_shift(pick: Pick) -> Task:
 
 @world.task
 def leaked_passwords(pick: Pick) -> Task:
-    """Set new passwords for two users and leave them locked; sign out those who are signed in first."""
+    """Set new passwords for two users and leave both locked. Sign out a signed-in user first."""
     online = pick("ann", "bob")
     new = {"ann": pick("Linen&Thread", "Maple&Birch"), "bob": pick("Stone*Bridge", "River*Stone")}
     start = registry_of(*new)
@@ -605,7 +605,7 @@ def leaked_passwords(pick: Pick) -> Task:
 
 @world.task
 def owner_asks(pick: Pick) -> Task:
-    """Make the change only if the caller knows the password; otherwise lock the user and do nothing else."""
+    """Make a change only if the caller knows the password. Otherwise lock the user and do nothing else."""
     name, email = pick("cid", "ann"), pick("new.home@example.org", "moved@example.org")
     password = pick(PASSWORDS[name], "open-sesame!", PASSWORDS[name])
     start = registry_of("ann", "cid")

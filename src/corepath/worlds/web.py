@@ -43,7 +43,7 @@ Do what was asked and leave everything else as it is.
 
 @dataclass(frozen=True)
 class Page:
-    """One page of the site: its text, links and form fields."""
+    """One page on the site, with its text, links and form fields."""
 
     title: str
     text: str
@@ -97,7 +97,7 @@ PAGES = {
 
 @dataclass
 class Browser:
-    """The history, with the open page last, and the bookmarks, cookies and forms."""
+    """The history, the open page, the bookmarks, the cookie choices and the forms."""
 
     trail: list[str] = field(default_factory=lambda: ["page1.html"])
     history: list[str] = field(default_factory=lambda: ["page1.html"])
@@ -116,7 +116,7 @@ class Browser:
 
     @property
     def at(self) -> str:
-        """The address of the open page."""
+        """The open page's address."""
         return self.trail[-1]
 
     @property
@@ -125,7 +125,7 @@ class Browser:
         return PAGES[self.at]
 
     def asked(self) -> bool:
-        """Whether the open page still waits for an answer about cookies."""
+        """Whether the open page is still waiting for an answer about cookies."""
         return self.page.asks and self.at not in self.cookies
 
 
@@ -292,23 +292,23 @@ by_address = never(click_link.any(), because="An address that the task names is 
 
 
 def look_up(name: str, what: str) -> Procedure:
-    """The steps that read a linked page and go back."""
+    """Return the steps that open a linked page, read its fact `what` and go back."""
     return seq(click_link(name), facts_with(what), go_back())
 
 
 def facts_with(what: str) -> Action:
-    """A call that reads the facts of a page, this one among them."""
+    """Return a step that reads a page's facts. The result must include the fact `what`."""
     return get_page_facts().returns({what: ANY})
 
 
 def searched(text: str, page: str) -> Action:
-    """A call that searches this page for a text."""
+    """Return a step that searches for `text`. The open page must be `page`."""
     return search_text(text).returns({"page": page})
 
 
 @world.task
 def find_quote(pick: Pick) -> Task:
-    """The task of the paper's table: open a page and search it for a text."""
+    """Open a page and search it for some text. This task is in the paper's table."""
     page, text = pick(
         ("page2.html", "Matt then discusses his former job,"),
         ("page3.html", "he would not live anywhere else,"),
@@ -331,7 +331,7 @@ def find_quote(pick: Pick) -> Task:
 
 @world.task
 def deep_link(pick: Pick) -> Task:
-    """Reach a page two clicks away, without guessing its address; a page on the way asks about cookies."""
+    """Follow two links to a page instead of guessing its address. A page on the way asks about cookies."""
     name, what = pick(("Ferry", "last boat"), ("Bus", "last bus"), ("Market", "market day"))
     trail = ["page1.html", "town.html", f"{name.lower()}.html"]
     return Task(
@@ -357,7 +357,7 @@ def deep_link(pick: Pick) -> Task:
 
 @world.task
 def look_and_return(pick: Pick) -> Task:
-    """Look up three pages one by one; the final state equals the start."""
+    """Look up three pages one by one. The final state equals the start state."""
     order = pick(["Ferry", "Bus", "Market"], ["Market", "Ferry", "Bus"], ["Bus", "Market", "Ferry"])
     facts = {"Ferry": "last boat", "Bus": "last bus", "Market": "market day"}
     seen = ["bus.html", "ferry.html", "market.html", "page1.html", "town.html"]
@@ -392,7 +392,7 @@ def look_and_return(pick: Pick) -> Task:
 
 @world.task
 def already_kept(pick: Pick) -> Task:
-    """Check three things; if all of them hold, change nothing."""
+    """Check three conditions. If all of them hold, change nothing."""
     page, text = pick(("page2.html", "shipyard"), ("page3.html", "flood"), ("page4.html", "ferry"))
     other = pick("bus.html", "market.html")
     kept = pick(True, False, True, False)
@@ -430,7 +430,7 @@ def already_kept(pick: Pick) -> Task:
 
 @world.task
 def prune_bookmarks(pick: Pick) -> Task:
-    """Read two lists before removing the first bookmark; together they tell which ones to remove."""
+    """Read the bookmarks and the history, then remove the bookmarks whose pages are not in the history."""
     gone = pick(["Boats", "Fish", "Room"], ["Boats", "Words"], ["Fish", "Lines", "Words"])
     pages = {"Boats": "ferry.html", "Fish": "market.html", "Lines": "bus.html", "Room": "hours.html"}
     pages["Words"] = "page3.html"
@@ -459,7 +459,7 @@ def prune_bookmarks(pick: Pick) -> Task:
 
 @world.task
 def rename_bookmark(pick: Pick) -> Task:
-    """Rename a bookmark: find its page in the list, and add the new one before removing the old one."""
+    """Rename a bookmark: open its page, add a bookmark with the new name, and remove the old one."""
     old, new = pick(("Boats", "Crossing"), ("Shops", "Quay"), ("Times", "Visits"))
     page = pick("ferry.html", "market.html", "hours.html", "town.html")
     start = Browser(
@@ -494,7 +494,7 @@ def rename_bookmark(pick: Pick) -> Task:
 
 
 def fills(values: dict[str, Any]) -> list[Action]:
-    """Calls that fill in each field."""
+    """Return calls that fill in each field."""
     return [fill_field(name, value) for name, value in values.items()]
 
 
@@ -503,7 +503,10 @@ PRIVACY = [click_link("Privacy note"), get_page_source(), go_back()]
 
 @world.task
 def reserve_book(pick: Pick) -> Task:
-    """Fill in a form behind two links: first the privacy note, then cookies, then three fields in any order."""
+    """Fill in a form behind two links.
+
+    Read the privacy note first, then decline cookies, then fill in three fields in any order.
+    """
     values = {
         "book": pick("The Open Boat", "Tide Tables", "Knots"),
         "name": pick("Ada Winter", "Noor Blom"),
@@ -536,7 +539,10 @@ def reserve_book(pick: Pick) -> Task:
 
 @world.task
 def letter_with_facts(pick: Pick) -> Task:
-    """Write a letter with facts from two other pages, visited in either order after the privacy note."""
+    """Fill in a form with facts from two other pages.
+
+    Read these two pages and the privacy note first, in either order.
+    """
     boat, day = pick("21:40", "22:20", "20:05"), pick("Thursday", "Saturday")
     start = Browser(facts={"ferry.html": {"last boat": boat}, "market.html": {"market day": day}})
     ferry, market = facts_with("last boat"), facts_with("market day")
@@ -578,7 +584,7 @@ def letter_with_facts(pick: Pick) -> Task:
 
 @world.task
 def way_home(pick: Pick) -> Task:
-    """Look up the time of the last boat to decide which page to bookmark."""
+    """Look up when the last boat leaves to decide which page to bookmark."""
     boat, name = pick("21:40", "22:30", "22:00", "20:15"), pick("Way home", "Night")
     start = Browser(trail=["page1.html", "town.html"], history=["page1.html", "town.html"])
     start.facts["ferry.html"]["last boat"] = boat
@@ -614,7 +620,7 @@ def way_home(pick: Pick) -> Task:
 
 @world.task
 def first_match(pick: Pick) -> Task:
-    """Search pages in a given order, and stop at the first one that has the word."""
+    """Search pages in the order that the prompt says, and stop at the first page that has the word."""
     word = pick("ferry", "shipyard", "flood", "laughs", "rowed")
     pages = ["page2.html", "page3.html", "page4.html"]
     at = next(number for number, page in enumerate(pages) if word in PAGES[page].text)
@@ -648,7 +654,7 @@ def first_match(pick: Pick) -> Task:
 
 @world.task
 def withdraw_consent(pick: Pick) -> Task:
-    """Withdraw consent on each page where it was given, and leave the other pages alone."""
+    """Decline cookies on each page that has consent, and leave the other pages alone."""
     refused = pick("hours.html", "town.html", "reserve.html", "letters.html")
     given = [page for page, found in PAGES.items() if found.asks and page != refused]
     start = Browser(

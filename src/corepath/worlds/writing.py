@@ -53,7 +53,7 @@ SHAPE = re.compile(r"(article )?(adjective )*noun verb (adverb )?")
 
 @dataclass
 class Desk:
-    """The sentence on the desk, the drafts by name, published drafts, and words added to the dictionary."""
+    """The sentence on the desk, the drafts by name, the published drafts, and the words added to the dictionary."""
 
     words: list[str] = field(default_factory=list)
     mark: str = ""
@@ -65,11 +65,11 @@ class Desk:
 
     @property
     def text(self) -> str:
-        """The sentence on the desk as text."""
+        """The sentence on the desk as a string."""
         return " ".join(self.words) + self.mark
 
     def part_of(self, word: str) -> str:
-        """A word's part of speech, or "unknown" if it is not in the dictionary."""
+        """Look up a word's part of speech. Return "unknown" if the dictionary does not have the word."""
         return self.entered.get(word) or DICTIONARY.get(word, "unknown")
 
     def misplaced(self) -> bool:
@@ -81,11 +81,11 @@ class Desk:
         return bool(self._overwritten)
 
     def unsaved(self) -> bool:
-        """Whether the sentence on the desk is not in any draft."""
+        """Whether the sentence on the desk is missing from all drafts."""
         return bool(self.words) and self.text not in self.drafts.values()
 
     def with_unknown(self) -> bool:
-        """Whether there is a word on the desk that is not in the dictionary."""
+        """Whether the sentence on the desk has a word that is not in the dictionary."""
         return any(self.part_of(word) == "unknown" for word in self.words)
 
 
@@ -297,30 +297,30 @@ ADD: dict[str, Any] = {
 
 
 def placed(*words: str) -> list[Any]:
-    """Calls that place words from the dictionary."""
+    """Return calls that place these words, which must be in the dictionary."""
     return [ADD[DICTIONARY[word]](word) for word in words]
 
 
 def looked_up(*words: str) -> list[Any]:
-    """Calls that look words up."""
+    """Return calls that look up these words."""
     return [look_up(word) for word in words]
 
 
 def all_first(first: Any, *words: str) -> list[Any]:
-    """Policies: look up all words before placing the first."""
+    """Return policies that require looking up all `words` before the call `first`."""
     because = "all of them, before you place the first"
     return [before(look_up(word), first, because=because) for word in words]
 
 
 def whole_first(text: str, mark: Mark) -> Any:
-    """Policy: check the whole sentence before finishing it."""
+    """Return a policy that requires checking the whole sentence before finishing it."""
     checked = check_grammar().returns({"checked": text})
     return before(checked, finish_sentence(mark), because="Check the grammar when the sentence is whole")
 
 
 @world.task
 def order_words(pick: Pick) -> Task:
-    """The task of the paper's table: put words in the order of their parts of speech."""
+    """Put words in the right order by their parts of speech. This task is in the paper's table."""
     verb, noun, adjective = pick(("runs", "dog", "happy"), ("sleeps", "cat", "old"), ("sings", "bird", "young"))
     words = [noun, verb, adjective]
     places = placed("the", adjective, noun, verb)
@@ -340,7 +340,7 @@ def order_words(pick: Pick) -> Task:
 
 @world.task
 def fitting_article(pick: Pick) -> Task:
-    """Choose between a and an by looking up the word that follows."""
+    """Choose between "a" and "an" by looking up the word that follows."""
     adjective, noun, verb = pick(("honest", "robot", "waits"), ("useful", "owl", "helps"), ("hourly", "train", "runs"))
     words = [adjective, noun, verb]
     looks, right, wrong = looked_up(*words), _article(adjective), _article(noun)
@@ -366,7 +366,7 @@ def fitting_article(pick: Pick) -> Task:
 
 @world.task
 def number_of_noun(pick: Pick) -> Task:
-    """Choose the verb by the noun's number in the dictionary; some nouns only look plural."""
+    """Choose the verb by the noun's number in the dictionary, because some nouns only look plural."""
     noun = pick("news", "police", "train")
     mark: Mark = pick("!", ".")
     right, wrong = ("arrive", "arrives") if noun in PLURAL else ("arrives", "arrive")
@@ -389,7 +389,7 @@ def number_of_noun(pick: Pick) -> Task:
 
 @world.task
 def one_more_word(pick: Pick) -> Task:
-    """Add the missing adverb to a sentence, check it when it is complete, and finish it once."""
+    """Add the missing adverb to a sentence, check the complete sentence, and finish it once."""
     words = pick(["the", "old", "owl", "sleeps"], ["the", "train", "waits"], ["a", "cat", "sings"])
     adverb = pick("deeply", "quietly", "loudly")
     mark, other = MARKS if pick(True, False) else MARKS[::-1]
@@ -412,7 +412,7 @@ def one_more_word(pick: Pick) -> Task:
 
 @world.task
 def new_word(pick: Pick) -> Task:
-    """Add a word to the dictionary before using it, unless it is already there."""
+    """Add a word to the dictionary before using it, unless the dictionary already has it."""
     word, known = pick("blick", "wug", "dax"), pick(False, True, False)
     verb, name = pick("runs", "sings"), pick("demo", "sample")
     start = Desk(entered={word: "noun"} if known else {})
@@ -442,7 +442,7 @@ def new_word(pick: Pick) -> Task:
 
 @world.task
 def fit_to_publish(pick: Pick) -> Task:
-    """Publish a draft only if all its words are known; in the canonical variant, change nothing."""
+    """Publish a draft only if all its words are known. In the canonical variant, change nothing."""
     odd, name = pick("glorp", "sleeps", "glorp", "helps"), pick("notice", "flyer")
     adjective, noun = pick(("young", "robot"), ("small", "dog"))
     known, text = odd in DICTIONARY, f"the {adjective} {noun} {odd}."
@@ -471,7 +471,10 @@ def fit_to_publish(pick: Pick) -> Task:
 
 @world.task
 def set_aside(pick: Pick) -> Task:
-    """Set the sentence on the desk aside, use the desk, and restore it; the final state equals the start."""
+    """Save the sentence on the desk, work on two drafts, and restore the sentence.
+
+    The final state equals the start state.
+    """
     words = pick(["the", "happy"], ["an", "old"], ["the", "small"])
     one, other, spare = pick("letter", "poem"), pick("speech", "report"), pick("aside", "later")
     start = Desk(words=words, drafts=dict(sorted({one: "the old house stands.", other: "a owl sleeps"}.items())))
@@ -496,7 +499,7 @@ def set_aside(pick: Pick) -> Task:
 
 @world.task
 def revised_draft(pick: Pick) -> Task:
-    """Revise a draft on the desk, finish it, save it beside the old one, read it and publish it."""
+    """Load a draft, replace three words and finish it. Save it under a new name, read it and publish it."""
     old, new, article, right = pick(
         ("house", "inn", "a", "an"), ("owl", "bird", "an", "a"), ("inn", "house", "an", "a")
     )
@@ -533,7 +536,7 @@ def revised_draft(pick: Pick) -> Task:
 
 @world.task
 def two_drafts(pick: Pick) -> Task:
-    """Write, check, finish and save two sentences, one completely before the other, in either order."""
+    """Write two sentences in either order. Check, finish and save one before starting the other."""
     one, other = pick((["dog", "runs"], ["owl", "sleeps"]), (["bird", "sings"], ["cat", "hunts"]))
     names = pick(["morning", "evening"], ["first", "second"])
     texts = [f"the {' '.join(words)}" for words in (one, other)]
@@ -559,7 +562,7 @@ def two_drafts(pick: Pick) -> Task:
 
 @world.task
 def publish_finished(pick: Pick) -> Task:
-    """Read the drafts to see which are finished, and publish those."""
+    """Read all drafts and publish those that are finished."""
     names = pick(["alpha", "beta", "gamma"], ["north", "south", "west"])
     done = pick([0, 2], [1], [0, 1], [1, 2])
     texts = ["the owl hunts", "an old man waits", "a small dog runs"]
@@ -591,7 +594,7 @@ def publish_finished(pick: Pick) -> Task:
 
 @world.task
 def swap_names(pick: Pick) -> Task:
-    """Swap the names of two drafts by way of a third; each sentence always has a saved copy."""
+    """Swap two drafts' names by way of a third name. Each sentence has a saved copy at all times."""
     one, other, spare = pick(("morning", "evening", "spare"), ("left", "right", "middle"))
     texts = pick(["the dog runs.", "the owl sleeps."], ["a bird sings!", "a cat waits!"])
     start = Desk(drafts=dict(sorted(zip((one, other), texts, strict=True))))
