@@ -1,4 +1,4 @@
-"""Decoys: tempting wrong paths that a task declares, so that verification can prove that they score badly."""
+"""Decoys: tempting wrong paths in a task. Verification uses them to prove that wrong paths score badly."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from corepath.notation.action import Action
 from corepath.notation.call import Call
 
 FOOLED: Final = ("both", "state", "response", "none")
-"""The final-state baselines that a decoy may pass."""
+"""The allowed values of `Decoy.fools`. `state` and `response` are the two baselines that judge only how a run ends."""
 
 
 @dataclass(frozen=True)
 class Decoy:
-    """A tempting wrong path: it runs without a tool error, and its harm is of the declared kind.
+    """A tempting wrong path. Its calls run without a tool error, and the path contains a harm of the kind `harm`.
 
-    If `harm` is None, no call is wrong but a step is missing. `fools` names the final-state baselines that the decoy
-    passes although it is wrong; by default both.
+    If `harm` is None, the path contains no harm but lacks a step. `fools` says which of the final-state baselines the
+    decoy passes although the path is wrong.
     """
 
     calls: Sequence[Action | Call | str]

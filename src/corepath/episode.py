@@ -1,4 +1,4 @@
-"""Episodes: the recorded calls of one agent on one task."""
+"""Episodes: the calls that one agent made in one task."""
 
 from __future__ import annotations
 
@@ -9,34 +9,37 @@ from typing import Any, Final
 from corepath.notation.call import Call
 
 NO_AGENT_ACTIONS: Final = "no_agent_actions"
-"""Tag of a task that needs no action of the agent, only of a simulated user; also a key in its episodes."""
+"""Tag for a task that needs actions only from a simulated user and none from the agent.
+
+Records of the task's episodes have a key with the same name.
+"""
 ANSWERED: Final = "answered"
 """Outcome: the agent finished."""
 STEP_LIMIT: Final = "step limit"
-"""Outcome: the agent reached the task's limit of calls."""
+"""Outcome: the agent reached the task's step limit."""
 TURN_LIMIT: Final = "turn limit"
-"""Outcome: the model reached the limit of turns."""
+"""Outcome: the model reached its maximum number of turns."""
 CONTEXT_LIMIT: Final = "context limit"
 """Outcome: the conversation no longer fitted into the model's context."""
 FAILED_OUTSIDE: Final = "failed outside"
 """Outcome: something other than the agent failed. The episode is left out of all means."""
 IMPOSSIBLE: Final = "impossible"
-"""`mistake` of an episode whose mistake could not be planted. The episode is left out of all means."""
+"""Value of `Episode.mistake` if the mistake could not be planted. The episode is left out of all means."""
 
 
 Variant = tuple[str, int]
-"""A task id and the seed of its variant."""
+"""A task id and the seed of the task's variant."""
 
 
 @dataclass(frozen=True)
 class Episode:
     """One run of an agent on a task.
 
-    `seed` is the seed of the task's variant and `fingerprint` identifies the exact task. `scoring` is the name of the
-    scoring profile, or all its options. `outcome` says how the episode ended and `failure` why it failed outside the
-    agent. `reward` is the score that its source gave it. `mistake` says whether a built-in agent's mistake was planted.
-    `unasked` marks an episode whose task needs no action of the agent. `extra` holds everything else in the record. A
-    field that was not recorded is None or empty.
+    `seed` selects the task's variant, and `fingerprint` identifies the exact task. `scoring` is the name of the scoring
+    profile, or a mapping with all scoring options. `outcome` says how the episode ended. If something outside the agent
+    failed, `failure` says why. `reward` is the score in the imported data. `mistake` says whether a built-in agent's
+    mistake was planted. `unasked` is True if the task needs no action from the agent. `extra` holds everything else in
+    the record. Fields that were not recorded are None or empty.
     """
 
     task: str
@@ -67,13 +70,13 @@ _RECORDED: Final[Mapping[str, tuple[str, type | tuple[type, ...]]]] = {
     NO_AGENT_ACTIONS: ("unasked", bool),
     "scores": ("scores", dict),
 }
-"""Keys of a record that are fields of `Episode`, each with the field's name and its type in the record."""
+"""Maps keys in a record to fields of `Episode`. Each value is the field's name and the expected type in the record."""
 
 
 def typed_fields(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments for `Episode` from the free part of a record: typed fields, and the rest as `extra`.
+    """Convert the free part of a record, i.e. its optional keys, to keyword arguments for `Episode`.
 
-    A value of an unexpected type stays in `extra`.
+    Unknown keys and values of an unexpected type go into `extra`.
     """
     fields: dict[str, Any] = {}
     extra: dict[str, Any] = {}
@@ -87,7 +90,7 @@ def typed_fields(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def free_record(episode: Episode) -> dict[str, Any]:
-    """The inverse of `typed_fields`: the free part of an episode's record."""
+    """Return the free part of an episode's record, i.e. its optional keys. This is the inverse of `typed_fields`."""
     typed = {key: getattr(episode, name) for key, (name, _) in _RECORDED.items()}
     record = {key: value for key, value in typed.items() if value is not None and value is not False and value != {}}
     scores = {"scores": record.pop("scores")} if "scores" in record else {}
@@ -99,11 +102,14 @@ EXCLUSIONS: Final = {
     "unplanted": "the fault could not be planted",
     "unasked": "nothing was asked of the agent",
 }
-"""Reasons to leave episodes out of the means, in words."""
+"""Reasons for leaving an episode out of the means, each with its description."""
 
 
 def exclusion(episode: Episode) -> str | None:
-    """The reason to leave an episode out of the means, as a key of `EXCLUSIONS`; None if it counts."""
+    """Return the reason for leaving an episode out of the means, or None if the episode counts.
+
+    The reason is a key in `EXCLUSIONS`.
+    """
     if episode.outcome == FAILED_OUTSIDE:
         return "outside"
     if episode.mistake == IMPOSSIBLE:
@@ -112,20 +118,20 @@ def exclusion(episode: Episode) -> str | None:
 
 
 def agent_of(episode: Episode) -> str:
-    """The agent's name, or `?` if unknown."""
+    """Return the agent's name, or `?` if it is unknown."""
     return episode.agent or "?"
 
 
 def variant_of(episode: Episode) -> Variant:
-    """The task id and seed of an episode."""
+    """Return the episode's task id and seed. The seed is 0 if none was recorded."""
     return episode.task, episode.seed or 0
 
 
 def variant_name(task: str, seed: int) -> str:
-    """The name of a variant in messages: the task id, and the seed unless it is 0."""
+    """Return a variant's name for messages, e.g. `farm/water_plant (seed 3)`. Seed 0 is not shown."""
     return f"{task} (seed {seed})" if seed else task
 
 
 def world_of(episode: Episode) -> str:
-    """The name of the world: the first part of the task id."""
+    """Return the world's name, which is the first part of the task id."""
     return episode.task.partition("/")[0]

@@ -1,13 +1,13 @@
-"""Every error a user can meet.
+"""The errors that corepath raises.
 
 CorepathError
-├── NotationError     a call, matcher or procedure in text that cannot be parsed
-├── TaskError         a task that is wrong, found when it is built
-├── ToolError         a tool of a world that cannot do what the agent asked
-├── StepLimitError    a call beyond the step limit of an episode
-├── RunError          a run that cannot continue, and what would help
-├── OptionError       an option of a run with an unknown value, such as an agent or a provider
-└── InputError        every problem in the input files, with file and line
+├── NotationError     call notation that cannot be parsed
+├── TaskError         an invalid task or world definition
+├── ToolError         a tool that cannot do what the agent asked
+├── StepLimitError    a call beyond the task's step limit
+├── RunError          a run that cannot continue
+├── OptionError       an invalid run option, e.g. an unknown agent or provider
+└── InputError        all problems in the input files, each with file and line
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class CorepathError(Exception):
 
 
 class NotationError(CorepathError, ValueError):
-    """Text that cannot be parsed as call notation; `position` is the index in `text`."""
+    """Raised when call notation cannot be parsed. `position` is the index in `text` at which parsing failed."""
 
     def __init__(self, message: str, text: str, position: int) -> None:
         self.message, self.text, self.position = message, text, position
@@ -31,7 +31,7 @@ class NotationError(CorepathError, ValueError):
 
 
 class TaskError(CorepathError, ValueError):
-    """A task that is wrong; `problems` lists every reason, with the field it concerns."""
+    """Raised when a task or world definition is invalid. `problems` lists every fault that was found."""
 
     def __init__(self, problems: Iterable[Fault]) -> None:
         self.problems = tuple(problems)
@@ -39,31 +39,35 @@ class TaskError(CorepathError, ValueError):
 
     @classmethod
     def of(cls, message: str, *where: str | int) -> TaskError:
-        """An error with one problem; `where` is the path of the field."""
+        """Create an error with a single problem. `where` is the path to the field, e.g. `"transitions", "q0"`."""
         return cls([Fault(message, where)])
 
 
 class ToolError(CorepathError):
-    """Raised by a tool that cannot do what was asked: the agent gets the message, the state does not change."""
+    """Raised by a tool that cannot do what the agent asked.
+
+    The agent reads the message, and the state does not change.
+    """
 
 
 class StepLimitError(CorepathError):
-    """A call beyond the task's step limit: it is not executed, and the episode ends."""
+    """Raised when an agent exceeds the task's step limit. The call is not executed, and the episode ends."""
 
 
 class RunError(CorepathError):
-    """A run, or one of its models, that cannot continue; the message says what would help."""
+    """Raised when a run, or one of its models, cannot continue. The message says what would help."""
 
 
 class OptionError(CorepathError, ValueError):
-    """An option of a run with an unknown value; the message says which values exist."""
+    """Raised when a run option has an invalid value. The message says which values are allowed."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something wrong in a task definition.
+    """A mistake in a task definition.
 
-    `where` is the path of the field, `offset` the character in its text; `at_key` points to the field's key instead.
+    `where` is the path to the field, e.g. `("accept", 0)`, and `offset` is an index into that field's text. If `at_key`
+    is True, the mistake is in the field's key rather than in its value.
     """
 
     message: str
@@ -74,7 +78,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Problem:
-    """Something wrong in a file; lines and columns count from 1."""
+    """A mistake in an input file. `line` and `column` count from 1, and `column` is the character within the line."""
 
     file: str
     line: int
@@ -86,7 +90,7 @@ class Problem:
 
 
 class InputError(CorepathError, ValueError):
-    """Problems in input files; `problems` lists all of them."""
+    """Raised when input files contain mistakes. `problems` lists all of them."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -94,21 +98,21 @@ class InputError(CorepathError, ValueError):
 
 
 class RecordError(Exception):
-    """A record that an importer cannot read; the caller turns it into a `Problem`."""
+    """Raised when an importer cannot read a record. The caller turns it into a `Problem`."""
 
 
 def count(number: int, one: str, more: str | None = None) -> str:
-    """A number with its noun: `1 episode`, `2,000 episodes`; `more` is an irregular plural."""
+    """Format a number with its noun, e.g. `1 episode` or `2,000 episodes`. `more` is the plural if it is irregular."""
     return f"{number:,} {one if number == 1 else more or f'{one}s'}"
 
 
 def install(extra: str) -> str:
-    """The command that installs an extra, for the end of a message."""
+    """Return the command that installs an optional extra, for use at the end of an error message."""
     return f"pip install 'corepath[{extra}]', or in a checkout: pip install '.[{extra}]'"
 
 
 def no_such_file(path: str | Path) -> str:
-    """A message about a missing file or folder, with a suggestion if a similar name exists."""
+    """Return an error message for a missing file or folder. If a similar name exists, the message suggests it."""
     beside = Path(path).parent
     names = [one.name for one in beside.iterdir()] if beside.is_dir() else []
     close = difflib.get_close_matches(Path(path).name[:100], names, n=1, cutoff=0.75)
@@ -116,14 +120,17 @@ def no_such_file(path: str | Path) -> str:
 
 
 def excerpt(text: str, position: int, width: int = 60) -> str:
-    """The part of a text around a position, on one line."""
+    """Cut out about `width` characters of `text` around `position`, and put them on one line."""
     first = max(0, position - width // 2)
     part = text[first : first + width].replace("\n", " ")
     return ("…" if first else "") + part + ("…" if first + width < len(text) else "")
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
-    """The end of a message about an unknown name: `; did you mean 'move'?` or `; there is move, scan, water`."""
+    """Return the end of an error message about an unknown name.
+
+    The result is e.g. `; did you mean 'move'?` if a similar name exists, and `; there is move, scan, water` otherwise.
+    """
     known = sorted(choices) if isinstance(choices, (set, frozenset)) else list(choices)
     close = difflib.get_close_matches(word[:100], known, n=1)
     if close:

@@ -1,4 +1,4 @@
-"""Tasks: a prompt, and the automaton of the allowed calls."""
+"""Tasks: a prompt, and the automaton that says which calls are allowed."""
 
 from __future__ import annotations
 
@@ -20,68 +20,69 @@ from corepath.notation.procedure import Procedure
 from corepath.rules.policy import Policy
 
 _UNMADE: Final = Automaton(Alphabet((), frozenset()), ("q0",), ({},), 0, frozenset({0}))
-"""Placeholder for an automaton that is yet to be compiled from the task's procedure."""
+"""Placeholder until the automaton is compiled from the task's procedure."""
 
 
 class SimulatedTool(Protocol):
-    """A tool that a simulator executes."""
+    """A tool that a simulator can execute."""
 
     @property
     def name(self) -> str:
-        """The name that agents call it by."""
+        """The name by which agents call the tool."""
 
     @property
     def writes(self) -> bool:
-        """Whether it may change the state."""
+        """Whether the tool may change the state."""
 
     @property
     def inputs(self) -> Mapping[str, Parameter]:
-        """The parameters by name."""
+        """The tool's parameters, keyed by name."""
 
     @property
     def description(self) -> str:
-        """The description for the agent."""
+        """The description that the agent reads."""
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The description for models: name, description, and JSON Schema of the parameters."""
+        """The tool's definition for language models: name, description, and the JSON Schema for its parameters."""
 
 
 class Simulator(Protocol):
-    """Executes calls. States are values: a call returns the next state and leaves the previous one unchanged."""
+    """Executes calls. A call returns a new state and never modifies the previous one."""
 
     name: str
     rules: str
-    """The rules for every task, in words for the agent."""
+    """The rules that hold in every task, in words for the agent."""
 
     @property
     def tools(self) -> Mapping[str, SimulatedTool]:
-        """The tools by name."""
+        """The simulator's tools, keyed by name."""
 
     def answer(self, state: Any, call: Call) -> tuple[Call, Any]:
-        """Execute a call: returns it with its result or error, and the next state."""
+        """Execute a call, and return the call with its result or error, and the next state."""
 
     def public(self, state: Any) -> Any:
-        """The state as JSON, without private fields."""
+        """Return the state as JSON, without its private fields."""
 
     def key(self, state: Any) -> str:
-        """The whole state as text; equal states give equal texts."""
+        """Serialize the whole state to a string. Equal states give equal strings."""
 
     def same_public(self, one: Any, other: Any) -> bool:
-        """Whether two states are equal except in private fields."""
+        """Return True if two states are equal, ignoring private fields."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Task:
-    """A prompt and the automaton of the allowed calls. A wrong task raises `TaskError` when it is made.
+    """A prompt, and the automaton that says which calls are allowed. Creating an invalid task raises `TaskError`.
 
-    Give either a `procedure`, which is compiled, or an `automaton`. `reads`, `neutral` and `forbid` describe calls that
-    are not steps, and `tools` lists all tools with the defaults of their parameters. These four belong to a procedure;
-    an automaton has its own.
+    Pass either a `procedure`, which is compiled to an automaton, or an `automaton`. With a procedure, `reads`,
+    `neutral` and `forbid` describe calls that are not steps, and `tools` lists all tools with the defaults of their
+    parameters. An automaton already has its own versions of these four fields.
 
-    A task of a world also has a `start` state, a `goal`, which is a condition on the final state, `policies`, which say
-    why some ways to the goal are wrong, `decoys`, and `says`, which maps phrases of the prompt to the values that they
-    stand for. `most_calls` is the step limit; by default, four times the longest golden path plus 8.
+    A task in a world has a few more fields. `start` is the start state, and `goal` is a condition on the final state.
+    `policies` say why some ways to the goal are wrong, and `decoys` are examples of wrong paths. `says` maps phrases in
+    the prompt to the values that they stand for. `most_calls` is the step limit. By default, it is four times the
+    length of the longest golden path, plus 8.
     """
 
     id: str = ""
@@ -127,10 +128,10 @@ class Task:
 
     @cached_property
     def step_limit(self) -> int:
-        """The most calls that an agent may make."""
+        """The maximum number of calls that an agent may make."""
         return 4 * self.automaton.golden.longest + 8 if self.most_calls is None else self.most_calls
 
     @cached_property
     def answer_matcher(self) -> Matcher | None:
-        """The condition on the agent's final answer."""
+        """The matcher for the agent's final answer, or None if the task does not check the answer."""
         return None if self.answer is None else as_matcher(self.answer)

@@ -1,4 +1,4 @@
-"""JSON values: equality, canonical text, strict parsing, and paths into them."""
+"""JSON values: comparing, serializing and strictly parsing them, and looking up values by path."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ _TOOL = re.compile(r"[^\W\d][\w*]*(?:[-./][\w*]+)*|\*[\w*]*")
 _HALF = re.compile("[\ud800-\udfff]")
 
 DEEPEST = 200
-"""The deepest nesting of lists and objects that is accepted."""
+"""The maximum depth to which lists and objects may be nested."""
 MOST_DIGITS = 4300
-"""The most digits of an integer that are accepted; Python refuses to print more."""
+"""The maximum number of digits in an integer. Python refuses to print longer integers."""
 _LARGEST = 10**MOST_DIGITS
 
 
 def equal(a: Any, b: Any) -> bool:
-    """JSON equality: 1 equals 1.0 but not `True` or `"1"`; the order of keys does not matter, that of items does."""
+    """Return True if `a` and `b` are equal as JSON values.
+
+    1 equals 1.0, but neither `True` nor `"1"`. The order of keys in an object is ignored, the order of items in a list
+    is not.
+    """
     if type(a) is str or type(b) is str:
         return bool(a == b)
     if isinstance(a, bool) or isinstance(b, bool):
@@ -39,12 +43,12 @@ def _equal_objects(a: Mapping[Any, Any], b: Mapping[Any, Any]) -> bool:
 
 
 def canonical(value: Any) -> str:
-    """A text that is the same for two values exactly if they are equal."""
+    """Serialize a value to canonical JSON. Two values give the same string if and only if they are equal."""
     return json.dumps(_normalize(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=repr)
 
 
 def _normalize(value: Any) -> Any:
-    """Convert whole floats to integers, keys to text, and tuples to lists."""
+    """Convert whole floats to integers, keys to strings, and tuples to lists, at every level."""
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
         return value
@@ -58,7 +62,11 @@ def _normalize(value: Any) -> Any:
 
 
 def why_not_json(value: Any) -> str | None:
-    """The reason why a value is not JSON, or is nested deeper than `DEEPEST`; None if it is fine."""
+    """Return the reason why `value` is not acceptable JSON, or None if it is acceptable.
+
+    A value that is nested deeper than `DEEPEST` or has an integer with more than `MOST_DIGITS` digits is not
+    acceptable.
+    """
     level = [value]
     for _ in range(DEEPEST + 1):
         below: list[Any] = []
@@ -98,33 +106,37 @@ def _wrong_scalar(item: Any) -> str | None:
 
 
 def is_number(value: Any) -> bool:
-    """Whether the value is a JSON number; booleans are not."""
+    """Return True if `value` is a JSON number. Booleans are not numbers."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def to_notation(value: Any) -> str:
-    """A JSON value in the call notation: JSON, with unpaired surrogates escaped."""
+    """Write a JSON value in the call notation, which is JSON with unpaired surrogates escaped."""
     text = json.dumps(value, ensure_ascii=False, default=repr)
     return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def is_name(text: str) -> bool:
-    """Whether the text is a bare name in the notation: letters, digits and _."""
+    """Return True if `text` is a name that needs no quotes in the call notation: letters, digits and `_`."""
     return _NAME.fullmatch(text) is not None
 
 
 def key_text(name: str) -> str:
-    """A key in the notation, quoted only if necessary."""
+    """Write a key in the call notation, in quotes only if necessary."""
     return name if is_name(name) else to_notation(name)
 
 
 def tool_text(name: str) -> str:
-    """The name of a tool or an action in the notation, quoted only if necessary."""
+    """Write the name of a tool or an action in the call notation, in quotes only if necessary."""
     return name if _TOOL.fullmatch(name) else to_notation(name)
 
 
 def look_up(value: Any, path: str | None) -> list[Any]:
-    """The values at a dotted path; a text is parsed as JSON first, and a name applied to a list means each item."""
+    """Return the values at a dotted path, e.g. `rule.id`, or `[value]` if `path` is None.
+
+    A string is parsed as JSON first. Applied to a list, a number selects one item, and a name is looked up in every
+    item.
+    """
     if path is None:
         return [value]
     if isinstance(value, str):
@@ -149,10 +161,11 @@ def _child(value: Any, name: str) -> list[Any]:
 
 
 def parse_json(text: str, *, stored: bool = False) -> Any:
-    """Parse strict JSON: NaN and infinities are errors; if a key is repeated, the last one wins.
+    """Parse strict JSON, in which NaN and infinities are errors. If a key is repeated, the last value wins.
 
-    With `stored`, for files that other programs wrote, NaN, infinities and numbers that are too large become texts.
-    Raises ValueError with a message for the user; for a syntax error it is a `json.JSONDecodeError`.
+    Use `stored` for files that other programs wrote: it turns NaN, infinities and numbers that are too large into
+    strings. Raises `ValueError` with a message for the user. For a syntax error, the exception is a
+    `json.JSONDecodeError`.
     """
     try:
         if stored:
@@ -193,14 +206,18 @@ def _whole_or_text(digits: str) -> int | str:
 
 
 def arguments_of(given: Mapping[str, Any] | str | None) -> Any:
-    """The arguments to record for a call: an object, or the raw text if it is not one."""
+    """Return a call's arguments in the form in which they are recorded.
+
+    A string is parsed, and it is kept as it is if it does not contain a JSON object. None and a blank string become
+    `{}`.
+    """
     if given is None:
         return {}
     if not isinstance(given, str):
         wrong = why_not_json(given)
         return given if wrong is None else _as_text(given, wrong)
     if not given.strip():
-        return {}  # some providers send an empty text if there are no arguments
+        return {}  # some providers send an empty string if there are no arguments
     try:
         parsed = parse_json(given)
     except ValueError:
@@ -209,7 +226,7 @@ def arguments_of(given: Mapping[str, Any] | str | None) -> Any:
 
 
 def _as_text(given: Any, wrong: str) -> str:
-    """A value that is not JSON as text: its `repr`, or what is wrong with it if that fails."""
+    """Return the `repr` of a value that is not JSON, or the reason `wrong` if `repr` fails."""
     try:
         return repr(given)
     except (ValueError, RecursionError):
@@ -220,5 +237,5 @@ _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202
 
 
 def visible(text: str) -> str:
-    """The text with control and invisible characters escaped, safe to print on a terminal."""
+    """Escape control characters and invisible characters, so that `text` is safe to print on a terminal."""
     return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)

@@ -1,1 +1,1 @@
-"""The notation of calls, actions, matchers and procedures."""
+"""The text notation for calls, actions, matchers and procedures."""

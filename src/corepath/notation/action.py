@@ -1,4 +1,4 @@
-"""Actions, the steps of a procedure, and the tools that build them."""
+"""Actions, which are the steps in a procedure, and tools, which create actions."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from corepath.values import key_text, parse_json, to_notation, tool_text
 
 @dataclass(frozen=True)
 class Action(Procedure):
-    """One step of a procedure: a tool, a pattern for its arguments and, optionally, one for its result.
+    """One step in a procedure: a tool, a pattern for its arguments and, optionally, a pattern for its result.
 
-    In `reads`, `neutral` and `forbid` the tool may be a glob such as `get_*`.
+    In a task's `reads`, `neutral` and `forbid`, the tool may be a glob such as `get_*`.
     """
 
     tool: str
@@ -30,19 +30,22 @@ class Action(Procedure):
     name: str | None = field(default=None, compare=False)
 
     def returns(self, pattern: Any) -> Action:
-        """Require a result that fits: `check(policy="P1").returns({"status": "conflict"})`."""
+        """Require a result that matches `pattern`: `check(policy="P1").returns({"status": "conflict"})`."""
         return replace(self, result=open_objects(as_matcher(pattern)))
 
     def named(self, name: str) -> Action:
-        """The same action with this name."""
+        """Return a copy of the action with this name."""
         return replace(self, name=name)
 
     def fits_tool(self, tool: str) -> bool:
-        """Whether the action is a call of that tool."""
+        """Return True if `tool` is the action's tool or matches its glob."""
         return tool == self.tool or (self.is_glob and fnmatchcase(tool, self.tool))
 
     def fits_result(self, result: Any, scope: Scope) -> bool:
-        """Whether the result fits, either as it is or, if it is a text, as the JSON in it."""
+        """Return True if `result` matches the action's result pattern.
+
+        A string may match either as it is or after it is parsed as JSON.
+        """
         if self.result is None:
             return True
         if result is UNANSWERED:
@@ -57,24 +60,24 @@ class Action(Procedure):
             return False
 
     def covers(self, other: Action) -> bool:
-        """Whether this action matches every call that `other` matches."""
+        """Return True if this action matches every call that `other` matches."""
         if not self.fits_tool(other.tool) or not covers(self.arguments, other.arguments):
             return False
         return self.result is None or (other.result is not None and covers(self.result, other.result))
 
     def examples(self) -> tuple[Call, ...]:
-        """Calls that fit, the simplest first."""
+        """Return example calls that match the action, the simplest first."""
         return tuple(Call(self.tool, arguments) for arguments in self.arguments.examples())
 
     @property
     def is_literal(self) -> bool:
-        """Whether exactly one call fits, whatever its result."""
+        """Whether the action matches exactly one combination of arguments and any result."""
         fields = self.arguments
         return not fields.open and self.result is None and all(isinstance(p, Literal) for _, p in fields.fields)
 
     @cached_property
     def is_glob(self) -> bool:
-        """Whether the tool is a glob."""
+        """Whether the tool's name is a glob."""
         return any(sign in self.tool for sign in "*?[")
 
     @cached_property
@@ -90,29 +93,29 @@ class Action(Procedure):
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool's name and, if known, its parameters with their defaults. Call it to build an action.
+    """A tool's name and, if known, its parameters with their defaults. Call the tool to create an action.
 
-    With `deposit = tool("deposit")`, `deposit(amount=100)` allows that argument and no other,
-    `deposit.where(amount=100)` allows others too, and `deposit.any()` is any call of the tool.
+    With `deposit = tool("deposit")`, the action `deposit(amount=100)` allows this argument and no other,
+    `deposit.where(amount=100)` allows other arguments too, and `deposit.any()` allows any arguments.
     """
 
     name: str
     parameters: Mapping[str, Any] | None = None
 
     def __call__(self, /, **arguments: Any) -> Action:
-        """An action with these arguments and no others."""
+        """Create an action with exactly these arguments."""
         return self._action(arguments, is_open=False)
 
     def where(self, /, **arguments: Any) -> Action:
-        """An action with these arguments and any others."""
+        """Create an action with these arguments that allows other arguments too."""
         return self._action(arguments, is_open=True)
 
     def any(self) -> Action:
-        """An action with any arguments."""
+        """Create an action that allows any arguments."""
         return self._action({}, is_open=True)
 
     def fill_defaults(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The arguments, with defaults for those that are missing."""
+        """Add the defaults of missing arguments."""
         if self.parameters is None:
             return arguments
         missing = {
@@ -123,7 +126,10 @@ class Tool:
         return {**arguments, **missing} if missing else arguments
 
     def complete(self, action: Action) -> Action:
-        """The action, with defaults for missing arguments; raises `TaskError` if it does not fit the tool."""
+        """Add the defaults of missing arguments to an action.
+
+        Raises `TaskError` if the action has an unknown argument or lacks a required one.
+        """
         if action.arguments.open or self.parameters is None:
             return action
         given = dict(action.arguments.fields)

@@ -1,14 +1,17 @@
-"""Bipartite matching: whether each item can get a value of its own."""
+"""Bipartite matching: decide whether every item can be assigned a different value."""
 
 from __future__ import annotations
 
 
 def can_assign(fits: list[list[int]]) -> bool:
-    """Whether each item can have a value of its own; `fits` lists the values (as numbers) that fit each item."""
+    """Return True if every item can be assigned a different value.
+
+    `fits` has one list per item, with the indexes of the values that fit the item.
+    """
     owner: dict[int, int] = {}
     holds: dict[int, int] = {}
     for item in range(len(fits)):
-        # Search for an augmenting path, breadth first: a taken value is freed by moving its owner to another one.
+        # Search for an augmenting path, breadth first: a value becomes free if its owner can move to another value.
         reached: dict[int, int] = {}
         queue = [item]
         for one in queue:

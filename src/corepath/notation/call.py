@@ -1,4 +1,4 @@
-"""Calls: what an agent did."""
+"""Calls: a tool and its arguments, as an agent sent them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from corepath.values import canonical, key_text, to_notation, tool_text
 
 
 class _Absent:
-    """A sentinel for a missing value, where `None` is a valid one."""
+    """A sentinel for a missing value, used when `None` is a valid value."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -29,16 +29,16 @@ class _Absent:
 
 
 UNANSWERED: Final = _Absent("UNANSWERED")
-"""The result of a call that was never answered."""
+"""The result of a call that never got a result."""
 REQUIRED: Final = _Absent("REQUIRED")
-"""The default of a tool's parameter that must be given."""
+"""The default of a parameter that has no default."""
 
 LONGEST_LABEL: Final = 200
 
 
 @dataclass(frozen=True)
 class Call:
-    """A tool and its arguments as the agent sent them, with the result or the error once it is executed."""
+    """A tool and its arguments, as the agent sent them. An executed call also has a `result` or an `error`."""
 
     tool: str
     arguments: Any = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Call:
 
     @property
     def failed(self) -> bool:
-        """Whether the environment answered with an error."""
+        """Whether the call returned an error."""
         return self.error is not None and self.error is not False and self.error != ""
 
     @property
@@ -60,7 +60,7 @@ class Call:
 
     @property
     def label(self) -> str:
-        """Tool and arguments for display, shortened if they are long."""
+        """The tool and its arguments for display, shortened if they are long."""
         if self.malformed:
             return _cut(f"{self.tool}({to_notation(self.arguments)})")
         if not self.arguments:
@@ -74,7 +74,7 @@ class Call:
 
 
 def unknown_token(call: Call) -> tuple[str, str]:
-    """The token of a call that matches no action; calls share it if tool and arguments are equal."""
+    """Return the tool and the canonical arguments of a call, as a key for comparing calls that match no action."""
     return (call.tool, canonical(call.arguments))
 
 

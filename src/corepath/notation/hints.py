@@ -1,4 +1,4 @@
-"""Error messages that say what to write instead of a sign the notation does not know."""
+"""Error messages for signs that the notation does not have. Each message says what to write instead."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _MEANT: Final = {
     **dict.fromkeys(("&&", "and", "AND"), _BOTH),
     "+": "& for both or >> for then, as in a & b or a >> b",
 }
-"""Signs and words of other languages between two steps, and what to write in their place."""
+"""Maps signs and words that other languages put between steps to the advice on what to write instead."""
 _OPERATORS: Final = {"seq": "a >> b", "any_order": "a & b", "choice": "a | b", "optional": "a?", "repeat": "a{2,4}"}
-"""Python functions that build procedures, and how the same is written in text."""
+"""Maps Python functions that build procedures to the same procedure in text."""
 _STATEMENTS: Final = ("if", "else", "not", "while", "for")
 _TIMES: Final = re.compile(r"\*+\s*(\d+)")
 _NAME_TIMES: Final = re.compile(r"(.+?)\*+(\d+)")
 
 
 def unknown_sign(text: str, start: int) -> str:
-    """Explain a character between steps that is not part of the notation."""
+    """Explain a character between two steps that is not part of the notation. `start` is the index in `text`."""
     sign = text[start]
     if sign == ">" and text[start - 1 : start] == "=":
         sign = "=>"
@@ -32,7 +32,10 @@ def unknown_sign(text: str, start: int) -> str:
 
 
 def misplaced_sign(sign: str, rest: str) -> str | None:
-    """Explain a token between two steps that is not an operator; `rest` is the text from the token on."""
+    """Explain a token between two steps that is not an operator, or return None if there is no advice.
+
+    `rest` is the text from the token onwards.
+    """
     if times := _TIMES.match(rest):
         return f"'{times[0]}' means nothing here; write {{{times[1]}}} to repeat a step, as in a{{{times[1]}}}"
     if sign.startswith("*"):
@@ -43,19 +46,19 @@ def misplaced_sign(sign: str, rest: str) -> str | None:
 
 
 def meaningless(sign: str) -> str:
-    """Explain a sign that another language has between two steps."""
+    """Explain a sign that other languages put between two steps."""
     return f"'{sign}' means nothing here; write {_MEANT[sign]}"
 
 
 def unnamed_argument(tool: str) -> str:
-    """Explain an argument without a name."""
+    """Explain that an argument needs a name."""
     if tool in _OPERATORS:
         return f"{tool}() is written with operators in text: {_OPERATORS[tool]}"
     return f"arguments have names: {tool}(name=value), or {tool}(...) for any"
 
 
 def multiplied_name(name: str) -> str | None:
-    """Explain `a*3` in place of `a{3}`."""
+    """Explain that `a*3` is written `a{3}`, or return None if `name` does not look like `a*3`."""
     times = _NAME_TIMES.fullmatch(name)
     if times is None:
         return None
@@ -63,7 +66,7 @@ def multiplied_name(name: str) -> str | None:
 
 
 def statement(word: str) -> str | None:
-    """Explain a word such as `if`, which a procedure does not have."""
+    """Explain that procedures have no statements such as `if`, or return None if `word` is not a statement."""
     if word not in _STATEMENTS:
         return None
     return f"there is no '{word}' in a procedure; a choice is written (a >> b) | c, a repeated step a{{2,4}}"

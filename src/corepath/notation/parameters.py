@@ -15,7 +15,7 @@ from corepath.notation.call import REQUIRED
 from corepath.values import equal, to_notation
 
 LARGEST: Final = 10**18
-"""The largest whole number that is accepted; results computed from larger ones might not fit into JSON."""
+"""The largest whole number that is accepted. Results computed from larger numbers might not fit into JSON."""
 _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
 _SCHEMAS = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 _SAMPLES: dict[Any, tuple[Any, ...]] = {
@@ -29,7 +29,10 @@ _SAMPLES: dict[Any, tuple[Any, ...]] = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a tool: `str`, `int`, `float`, `bool`, `Literal[...]`, `list[...]`, or one of several."""
+    """A tool's parameter.
+
+    `type` is `str`, `int`, `float`, `bool`, `None`, `Literal[...]`, `list[...]`, or a union of them.
+    """
 
     name: str
     type: Any
@@ -37,7 +40,7 @@ class Parameter:
     description: str = ""
 
     def convert(self, value: Any) -> Any:
-        """Convert a value to the parameter's type. Raises `ToolError` if it is of another type."""
+        """Convert a value to the parameter's type. Raises `ToolError` if that is not possible."""
         try:
             return _convert(self.type, value)
         except ValueError:
@@ -49,7 +52,7 @@ class Parameter:
             raise ToolError(f"argument '{self.name}' must be {_describe_type(self.type)}, not {cut}") from None
 
     def admits(self, value: Any) -> bool:
-        """Whether the value is of the parameter's type."""
+        """Return True if `value` can be converted to the parameter's type."""
         try:
             _convert(self.type, value)
         except ValueError:
@@ -58,19 +61,19 @@ class Parameter:
 
     @property
     def samples(self) -> tuple[Any, ...]:
-        """Example values of the parameter's type."""
+        """Example values that have the parameter's type."""
         return _samples(self.type)
 
     @property
     def options(self) -> tuple[Any, ...] | None:
-        """All possible values, if the type is a `Literal` or `bool`; else None."""
+        """All possible values if the type is a `Literal` or `bool`, or None for any other type."""
         if get_origin(self.type) is Literal:
             return get_args(self.type)
         return (True, False) if self.type is bool else None
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the parameter."""
+        """The parameter's JSON Schema."""
         schema = _schema(self.type)
         if self.description:
             schema["description"] = self.description
@@ -80,7 +83,7 @@ class Parameter:
 
 
 def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
-    """The parameters of a tool's function, without the first, which is the state."""
+    """Return a tool function's parameters, keyed by name. The first one, which is the state, is left out."""
     hints = typing.get_type_hints(function, include_extras=True)
     listed = list(inspect.signature(function).parameters.values())
     if not listed:
@@ -102,7 +105,7 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 def check_arguments(tool: str, parameters: Mapping[str, Parameter], arguments: Any) -> dict[str, Any]:
-    """Check and convert the arguments of a call, and fill in defaults. Raises `ToolError` if an argument is wrong."""
+    """Check and convert a call's arguments, and fill in defaults. Raises `ToolError` if an argument is invalid."""
     if not isinstance(arguments, Mapping):
         raise ToolError(f"the arguments of '{tool}' must be a JSON object")
     for name in arguments:
@@ -135,7 +138,7 @@ def _known(kind: Any) -> bool:
 
 
 def _convert(kind: Any, value: Any) -> Any:
-    """Convert a value to a type, or raise `ValueError`."""
+    """Convert a value to a type. Raises `ValueError` if that is not possible."""
     if type(value) is kind and (kind is str or kind is bool):
         return value
     origin = get_origin(kind)
@@ -150,7 +153,7 @@ def _convert(kind: Any, value: Any) -> Any:
 
 
 def _convert_to_any(kinds: tuple[Any, ...], value: Any) -> Any:
-    """Convert a value to the first type that takes it."""
+    """Convert a value to the first type that accepts it. Raises `ValueError` if no type does."""
     for kind in kinds:
         try:
             return _convert(kind, value)
@@ -160,7 +163,10 @@ def _convert_to_any(kinds: tuple[Any, ...], value: Any) -> Any:
 
 
 def _convert_scalar(kind: Any, value: Any) -> Any:
-    """Convert a value to a plain type: `true` is no number, and a whole number may be written 25.0."""
+    """Convert a value to a plain type. Raises `ValueError` if that is not possible.
+
+    A boolean is not a number, but a float such as 25.0 is accepted as a whole number.
+    """
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if kind is float and is_number:
         return _finite(value)
@@ -192,7 +198,7 @@ def _option(kind: Any, value: Any) -> Any:
 
 
 def _describe_type(kind: Any) -> str:
-    """A type in words, for error messages: `a whole number or null`."""
+    """Describe a type in words for error messages, e.g. `a whole number or null`."""
     if get_origin(kind) is Literal:
         return f"one of {', '.join(map(to_notation, get_args(kind)))}"
     if get_origin(kind) is list:

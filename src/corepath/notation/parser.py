@@ -1,8 +1,8 @@
-"""The parser of the call notation: calls, actions, matchers, tools and procedures from text.
+"""The parser for the call notation: it turns text into calls, actions, matchers, tools and procedures.
 
     deposit(account_id="A123", amount=between(1, 100), ...)     a call or an action; `...` allows other arguments
     check(policy=$p) -> {status: "conflict"}                    an action with a pattern for its result
-    unlock & scan >> move(to="C") >> water{2,4} >> log?         a procedure of named actions and calls
+    unlock & scan >> move(to="C") >> water{2,4} >> log?         a procedure made of named actions and calls
 
 Text is parsed, never evaluated.
 """
@@ -39,7 +39,7 @@ _DEEPEST_PROCEDURE: Final = 50
 _MOST_SUFFIXES: Final = 2
 
 Lookup = Callable[[str], Action | None]
-"""Finds the action with a given name."""
+"""A function that returns the action with a name, or None if there is no such action."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def matcher(text: str) -> Matcher:
 
 
 def tool(text: str) -> Tool:
-    """Parse a tool: its name, or its name and parameters as in `tool('pay(to, amount, currency="EUR")')`."""
+    """Parse a tool, with or without its parameters: `tool("pay")` or `tool('pay(to, amount, currency="EUR")')`."""
     if text and not set("()\"'") & set(text):
         return Tool(text)
     parser = _Parser(text)
@@ -94,7 +94,11 @@ def tool(text: str) -> Tool:
 def procedure(
     text: str, lookup: Lookup | None = None, names: tuple[str, ...] = (), tools: Collection[str] = ()
 ) -> ParsedProcedure:
-    """Parse a procedure; `lookup` finds its named actions, `names` and `tools` are used in error messages."""
+    """Parse a procedure.
+
+    `lookup` finds the actions that the procedure refers to by name. `names` and `tools` are used only in error
+    messages.
+    """
     parser = _Parser(text, lookup, names, tools, in_procedure=True)
     if parser.peek().kind == "end":
         return ParsedProcedure(seq(), ())
@@ -104,7 +108,7 @@ def procedure(
 
 
 class _Parser(Cursor):
-    """A recursive descent parser of one text."""
+    """A recursive descent parser for one string."""
 
     def __init__(
         self,
@@ -121,13 +125,13 @@ class _Parser(Cursor):
         self.warnings: list[str] = []
 
     def end(self) -> None:
-        """Raise an error if there is text left."""
+        """Raise an error if any text is left."""
         token = self.peek()
         if token.kind != "end":
             raise self.error(self._explain_misplaced(token) or f"unexpected '{token.text}' after the end")
 
     def _explain_misplaced(self, token: Token) -> str | None:
-        """What to write instead of a token between two steps that is not an operator."""
+        """Explain what to write instead of a misplaced token, or return None if there is no advice."""
         if not self.in_procedure:
             return None
         if hint := hints.misplaced_sign(token.text, self.text[token.start :]):
@@ -155,7 +159,7 @@ class _Parser(Cursor):
         return self.matcher()
 
     def _arguments(self, tool: Token) -> tuple[dict[str, Matcher], bool]:
-        """The arguments by name, and whether `...` allows others."""
+        """Parse a call's arguments. Return them keyed by name, and whether `...` allows other arguments."""
         arguments: dict[str, Matcher] = {}
         while not self.skip(")"):
             if self.skip("..."):
@@ -185,7 +189,7 @@ class _Parser(Cursor):
         return as_matcher(self.pattern())
 
     def pattern(self) -> Any:
-        """Parse JSON, a matcher, or lists and objects of them."""
+        """Parse a JSON value, a matcher, or a list or object that contains them."""
         self.depth += 1
         if self.depth > _DEEPEST:
             raise self.error(f"nested deeper than {_DEEPEST} levels")
@@ -250,7 +254,7 @@ class _Parser(Cursor):
         return fields
 
     def put(self, named: dict[Any, Any], key: Token, value: Any) -> None:
-        """Store the value under a key that is not yet taken."""
+        """Store a value under a key. Raise an error if the key is already taken."""
         name = unquote(key)
         if name in named:
             raise self.error(f"{key.text} is given twice", key)
@@ -302,7 +306,7 @@ class _Parser(Cursor):
         return found
 
     def _explain_unknown(self, name: str, token: Token) -> str:
-        """What is wrong with the name of an action that does not exist."""
+        """Explain that there is no action called `name`, and suggest what to write instead."""
         if self.in_procedure and (hint := hints.multiplied_name(name)):
             return hint
         if name in self.tools or self._is_called(name):
@@ -314,7 +318,7 @@ class _Parser(Cursor):
         return f"no action '{name}'{nearest(name, self.names)}"
 
     def _is_called(self, name: str) -> bool:
-        """Whether the text calls a tool by that name."""
+        """Return True if the text calls a tool with this name."""
         pairs = zip(self.tokens, self.tokens[1:], strict=False)
         return any(after.text == "(" and one.is_name and unquote(one) == name for one, after in pairs)
 
@@ -369,7 +373,10 @@ class _Parser(Cursor):
         return join(*parts)
 
     def _warn_of_mix(self, sign: str, first: int, last: int) -> None:
-        """Warn of an operand with another operator in it and no parentheses around it."""
+        """Warn if an operand contains another operator without parentheses around the operand.
+
+        `first` and `last` are the indexes of the tokens between which the operand lies.
+        """
         depth = 0
         for token in self.tokens[first:last]:
             if token.kind == "sign":
@@ -380,7 +387,7 @@ class _Parser(Cursor):
                     return
 
     def _step(self) -> Procedure:
-        """Parse an action or a group, with the suffixes that repeat it."""
+        """Parse an action or a group, and the suffixes that repeat it."""
         parsed = self._atom()
         for _ in range(_MOST_SUFFIXES):
             if self.skip("?"):
@@ -422,7 +429,7 @@ class _Parser(Cursor):
         return self._find_action(token)
 
     def _explain_no_step(self, token: Token) -> str:
-        """What is wrong with a token where a step should begin."""
+        """Explain why no step can begin with this token."""
         before = self.tokens[self.place - 1]
         if self.place and token.text in ("&", "|") and before.text == token.text and before.start == token.start - 1:
             return hints.meaningless(token.text * 2)

@@ -1,6 +1,6 @@
-"""Patterns: what a task's author writes for a value, and how it becomes a matcher.
+"""Patterns: what a task's author writes to describe a value, and how patterns become matchers.
 
-A pattern is plain JSON, a matcher from one of these functions, a Python predicate, or a list or object of patterns.
+A pattern is a JSON value, a matcher from one of these functions, a Python predicate, or a list or object of patterns.
 The functions return `Any`, so that type checkers accept a matcher where a tool expects, say, a number.
 """
 
@@ -38,7 +38,10 @@ ANY: Any = Anything()
 
 
 def approx(number: float, tol: float | None = None) -> Any:
-    """A number close to this one: `approx(4.5)` within a millionth of it, `approx(4.5, tol=0.1)` within 0.1."""
+    """Match a number close to `number`.
+
+    `approx(4.5, tol=0.1)` allows a difference of 0.1. `approx(4.5)` allows a relative difference of 1e-6.
+    """
     for value, what in ((number, "number"), (tol, "tolerance")):
         if value is not None and (not is_number(value) or why_not_json(value)):
             raise TaskError.of(f"approx() needs a {what}, not {_describe(value)}")
@@ -48,7 +51,7 @@ def approx(number: float, tol: float | None = None) -> Any:
 
 
 def between(low: Any, high: Any) -> Any:
-    """A number (or a text, such as a date) from low to high, both included."""
+    """Match a number, or a string such as a date, from `low` to `high`, both included."""
     both = (low, high)
     if not (all(map(is_number, both)) or all(isinstance(end, str) for end in both)):
         raise TaskError.of(f"between() needs two numbers or two texts, not {_describe(low)} and {_describe(high)}")
@@ -60,12 +63,12 @@ def between(low: Any, high: Any) -> Any:
 
 
 def one_of(*options: Any) -> Any:
-    """One of these values or matchers: `one_of("low", "high")`."""
+    """Match one of these values or matchers: `one_of("low", "high")`."""
     return OneOf(_options("one_of", options))
 
 
 def none_of(*options: Any) -> Any:
-    """Any value except these: `none_of("draft")`."""
+    """Match any value except these: `none_of("draft")`."""
     matcher = NoneOf(_options("none_of", options))
     if not matcher.examples():
         raise TaskError.of(f"no value was found that {matcher} allows")
@@ -73,7 +76,10 @@ def none_of(*options: Any) -> Any:
 
 
 def regex(pattern: str, example: str | None = None) -> Any:
-    """A text that fully matches the expression (RE2 syntax); `example` is needed if none can be generated."""
+    """Match a string if the regular expression (RE2 syntax) matches all of it.
+
+    An `example` is required only if none can be generated from the pattern.
+    """
     if not isinstance(pattern, str):
         raise TaskError.of(f"regex() needs a text, not {_describe(pattern)}")
     expression = regular_expressions.compile_expression(pattern)
@@ -86,40 +92,43 @@ def regex(pattern: str, example: str | None = None) -> Any:
 
 
 def contains(part: Any) -> Any:
-    """A text with this part, or a list with an item that fits."""
+    """Match a string that contains `part`, or a list with an item that matches `part`."""
     return Contains(as_matcher(part))
 
 
 def unordered(items: Any) -> Any:
-    """A list of exactly these items, in any order: `unordered(["a", "b"])`."""
+    """Match a list of exactly these items, in any order: `unordered(["a", "b"])`."""
     if not isinstance(items, (list, tuple)):
         raise TaskError.of(f'unordered() takes one list, as in unordered(["a", "b"]), not {_describe(items)}')
     return Unordered(tuple(as_matcher(item) for item in items))
 
 
 def same_text(text: str) -> Any:
-    """This text, ignoring case and white space."""
+    """Match this string, ignoring case and white space."""
     if not isinstance(text, str):
         raise TaskError.of(f"same_text() needs a text, not {_describe(text)}")
     return SameText(text)
 
 
 def var(name: str) -> Any:
-    """A variable, `$name` in text. Its value is from the episode's params, or from the first step that matches."""
+    """Match the value of a variable, which is written `$name` in text.
+
+    The value comes from the episode's params or from the first step that uses the variable.
+    """
     if not (isinstance(name, str) and is_name(name)):
         raise TaskError.of(f"a variable's name is letters, digits and _, not {name!r}")
     return Variable(name)
 
 
 def result_of(action: Any, path: str | None = None) -> Any:
-    """The result of the latest successful step of an action: `result_of(check, "rule.id")`."""
+    """Match the result of an action's latest successful step, or a part of it: `result_of(check, "rule.id")`."""
     if not hasattr(action, "tool"):
         raise TaskError.of(f"result_of() takes an action of the procedure, not {action!r}")
     return ResultOf(action, path)
 
 
 def satisfies(predicate: Callable[[Any], object], *examples: Any) -> Any:
-    """A value for which the function returns true; the examples are such values."""
+    """Match a value for which `predicate` returns a true value. `examples` are values that match."""
     name = getattr(predicate, "__name__", "predicate")
     for example in examples:
         if wrong := why_not_json(example):
@@ -137,12 +146,15 @@ def satisfies(predicate: Callable[[Any], object], *examples: Any) -> Any:
 
 
 def as_matcher(pattern: Any) -> Matcher:
-    """Convert a pattern to a matcher; the key `...` in an object allows other fields."""
+    """Convert a pattern to a matcher. In an object, the key `...` allows other fields."""
     return pattern if isinstance(pattern, Matcher) else _wrap(_normalize(pattern))
 
 
 def open_objects(matcher: Matcher) -> Matcher:
-    """Open all objects in a matcher: a tool's result may have more fields than the procedure mentions."""
+    """Allow other fields in all objects in a matcher.
+
+    A tool's result may have more fields than the procedure mentions.
+    """
     match matcher:
         case Literal(value=value):
             return _open_value(value)
@@ -156,7 +168,7 @@ def open_objects(matcher: Matcher) -> Matcher:
 
 
 def _normalize(pattern: Any) -> Any:
-    """Convert a pattern to a matcher, or to plain JSON if there is no matcher in it."""
+    """Convert a pattern to a matcher, or to plain JSON if it contains no matcher."""
     if isinstance(pattern, Matcher):
         return pattern.value if isinstance(pattern, Literal) else pattern
     if isinstance(pattern, Mapping):
@@ -196,7 +208,7 @@ def _wrap(value: Any) -> Matcher:
 
 
 def _describe(value: Any) -> str:
-    """The value for an error message, or its type if it is too long to print."""
+    """Show a value in an error message. If the value is too long to print, show its type."""
     try:
         text = str(value) if isinstance(value, Matcher) else repr(value)
     except ValueError:  # Python refuses to print very long numbers

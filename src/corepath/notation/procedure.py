@@ -1,7 +1,8 @@
-"""Procedures: expressions for the orders in which a task's steps may be done.
+"""Procedures: expressions that say in which orders a task's steps may be done.
 
-The leaves are actions (`action.Action` is a `Procedure`). In text, procedures have operators: `a >> b` for a then b,
-`a & b` for both in any order, interleaved, `a | b` for one of them, `a?` for optional, `a{3}` and `a{2,4}` to repeat.
+A procedure is built from actions, and an `action.Action` is itself a `Procedure`. In text, `a >> b` means a, then b.
+`a & b` means both in any order, with their steps interleaved. `a | b` means one of them, and `a?` means that a is
+optional. `a{3}` and `a{2,4}` repeat a.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from typing import Final
 from corepath.errors import TaskError
 
 MOST_IN_TURN: Final = 6
-"""The most parts of a `one_by_one`; six have 720 orders."""
+"""The maximum number of parts in a `one_by_one`. Six parts have 720 orders."""
 
 
 @dataclass(frozen=True)
 class Procedure:
-    """The allowed orders of steps; combine procedures with `>>`, `&` and `|`."""
+    """The orders in which steps may be done. Combine procedures with `>>`, `&` and `|`."""
 
     def __rshift__(self, other: Procedure) -> Procedure:
         return seq(self, other)
@@ -33,7 +34,7 @@ class Procedure:
 
 @dataclass(frozen=True)
 class Seq(Procedure):
-    """All parts, one after the other; nothing to do if there are none."""
+    """All parts, one after the other. Without parts, there is nothing to do."""
 
     parts: tuple[Procedure, ...]
 
@@ -43,7 +44,7 @@ class Seq(Procedure):
 
 @dataclass(frozen=True)
 class AnyOrder(Procedure):
-    """All parts, with their steps interleaved freely; equal parts count separately."""
+    """All parts, with their steps interleaved in any way. Two equal parts must both be done."""
 
     parts: tuple[Procedure, ...]
 
@@ -53,7 +54,7 @@ class AnyOrder(Procedure):
 
 @dataclass(frozen=True)
 class Choice(Procedure):
-    """One of the parts."""
+    """Exactly one of the parts."""
 
     parts: tuple[Procedure, ...]
 
@@ -63,7 +64,7 @@ class Choice(Procedure):
 
 @dataclass(frozen=True)
 class Repeat(Procedure):
-    """A step repeated `least` to `most` times in a row."""
+    """A step that is repeated `least` to `most` times in a row."""
 
     step: Procedure
     least: int
@@ -78,38 +79,38 @@ class Repeat(Procedure):
 
 
 def seq(*parts: Procedure) -> Procedure:
-    """All parts, one after the other: `seq(unlock(), move(to="C"))`."""
+    """Require all parts, one after the other: `seq(unlock(), move(to="C"))`."""
     return _join(Seq, parts)
 
 
 def any_order(*parts: Procedure) -> Procedure:
-    """All parts, with their steps interleaved freely: `any_order(seq(a, b), c)` allows a, c, b."""
+    """Require all parts, with their steps interleaved in any way: `any_order(seq(a, b), c)` allows a, c, b."""
     return _join(AnyOrder, parts)
 
 
 def one_by_one(*parts: Procedure) -> Procedure:
-    """All parts in any order, each finished before the next begins: `one_by_one(seq(a, b), seq(c, d))`."""
+    """Require all parts in any order, without interleaving their steps: `one_by_one(seq(a, b), seq(c, d))`."""
     if len(parts) > MOST_IN_TURN:
         raise TaskError.of(f"one_by_one() takes at most {MOST_IN_TURN} parts, because it lists all of their orders")
     return choice(*(seq(*order) for order in permutations(parts))) if parts else seq()
 
 
 def choice(*parts: Procedure) -> Procedure:
-    """One of the parts: `choice(approve(), reject())`."""
+    """Require exactly one of the parts: `choice(approve(), reject())`."""
     if not parts:
         raise TaskError.of("choice() of nothing can never be done; give it at least one part")
     return _join(Choice, parts)
 
 
 def optional(step: Procedure) -> Procedure:
-    """The step, or nothing."""
+    """Allow a step without requiring it."""
     return repeat(step, 0, 1)
 
 
 def repeat(
     step: Procedure, least: int | None = None, most: int | None = None, *, times: int | None = None
 ) -> Procedure:
-    """Repeat a step: `repeat(step, times=3)`, or 2 to 4 times with `repeat(step, 2, 4)`."""
+    """Repeat a step 3 times with `repeat(step, times=3)`, or 2 to 4 times with `repeat(step, 2, 4)`."""
     if times is not None:
         if least is not None or most is not None:
             raise TaskError.of("repeat() takes either times= or a least and a most number, not both")
@@ -125,7 +126,7 @@ def repeat(
 
 
 def leaves(procedure: Procedure) -> Iterator[Procedure]:
-    """The actions of a procedure, from left to right."""
+    """Yield a procedure's actions, from left to right."""
     waiting = [procedure]
     while waiting:
         part = waiting.pop()
@@ -139,7 +140,7 @@ def leaves(procedure: Procedure) -> Iterator[Procedure]:
 
 
 def _join(kind: type[Seq | AnyOrder | Choice], parts: tuple[Procedure, ...]) -> Procedure:
-    """Join the parts under one node, flattening nested nodes of the same kind."""
+    """Combine the parts into a procedure of this kind. Nested procedures of the same kind are flattened."""
     flat: list[Procedure] = []
     for part in _check(parts):
         flat.extend(part.parts if isinstance(part, kind) else (part,))
@@ -149,7 +150,7 @@ def _join(kind: type[Seq | AnyOrder | Choice], parts: tuple[Procedure, ...]) -> 
 
 
 def _check(parts: tuple[Procedure, ...]) -> tuple[Procedure, ...]:
-    """Return the parts, or raise `TaskError` if one is not a procedure."""
+    """Return the parts unchanged, or raise `TaskError` if one of them is not a procedure."""
     for part in parts:
         if not isinstance(part, Procedure):
             raise TaskError.of(

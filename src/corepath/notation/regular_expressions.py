@@ -1,4 +1,4 @@
-"""Regular expressions that match in linear time, and texts that they match."""
+"""Regular expressions that match in linear time, and examples of strings that they match."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from corepath.errors import TaskError
 
 _HALF = re.compile("[\ud800-\udfff]")
 _LONGEST = 1000
-"""The length up to which repetitions in an example are extended."""
+"""In an example, a part is repeated more often than required only up to this length."""
 _OUTSIDE = "axk5Z_ -.~é\n\t" + "".join(map(chr, range(33, 127))) + "äλжあ中😀"
-"""Characters to try for a negated set such as `[^a-z]`."""
+"""Characters from which to choose a member of a negated set such as `[^a-z]`."""
 
 
 class Expression(Protocol):
-    """A compiled expression."""
+    """A compiled regular expression."""
 
     def fullmatch(self, text: str) -> object | None:
-        """The match of the whole text, or None."""
+        """Match the whole string. Return a match object, or None if the string does not match."""
 
 
 class _Re2Expression:
-    """An RE2 expression; RE2 cannot encode half of a surrogate pair, so U+FFFD replaces it."""
+    """An RE2 expression that replaces unpaired surrogates by U+FFFD, because RE2 cannot encode them."""
 
     def __init__(self, expression: Expression) -> None:
         self._expression = expression
@@ -39,8 +39,8 @@ class _Re2Expression:
 
 @cache
 def compile_expression(pattern: str) -> Expression:
-    """Compile with RE2, so that no text from an agent can make matching slow."""
-    import re2  # noqa: PLC0415  # slow to import, and most tasks have no expression
+    """Compile a regular expression with RE2, so that no input from an agent can make matching slow."""
+    import re2  # noqa: PLC0415  # slow to import, and most tasks have no regular expression
 
     options = re2.Options()
     options.log_errors = False
@@ -56,11 +56,11 @@ def compile_expression(pattern: str) -> Expression:
 
 
 def examples(pattern: str) -> tuple[str, ...]:
-    """Texts that match, both short and longer ones; empty if none was found."""
+    """Return short and longer strings that match the pattern. The result is empty if no match was found."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python's parser only suggests examples; RE2 does the matching
-            tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001  # there is no public one
+            tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001  # there is no public parser
     except (re.error, OverflowError, RecursionError):
         return ()
     expression = compile_expression(pattern)
@@ -73,7 +73,10 @@ def examples(pattern: str) -> tuple[str, ...]:
 
 
 def _texts(tree: Iterable[tuple[Any, Any]], variant: int) -> Iterator[str]:
-    """The parts of one matching text; variants differ in the number of repetitions and in the branches taken."""
+    """Yield the parts of one string that matches the parsed expression `tree`.
+
+    `variant`, from 0 to 3, determines the number of repetitions and which branches are used.
+    """
     for op, argument in tree:
         match str(op):
             case "LITERAL":
@@ -99,7 +102,7 @@ def _texts(tree: Iterable[tuple[Any, Any]], variant: int) -> Iterator[str]:
 
 
 def _member(items: list[tuple[Any, Any]], variant: int) -> str:
-    """One character of a set such as `[a-z_]`; the variants include the ends of its ranges."""
+    """Return a character from a set such as `[a-z_]`. Some variants return an end of a range."""
     negated = str(items[0][0]) == "NEGATE"
     characters: list[str] = []
     for op, argument in items:
@@ -118,7 +121,7 @@ def _member(items: list[tuple[Any, Any]], variant: int) -> str:
 
 
 def _includes(item: tuple[Any, Any], character: str) -> bool:
-    """Whether a part of a set, such as `a-z`, includes the character."""
+    """Return True if a part of a set, such as `a-z`, includes the character."""
     op, argument = item
     match str(op):
         case "LITERAL":

@@ -1,4 +1,7 @@
-"""Subsumption: whether one matcher accepts everything that another accepts. Used to find shadowed actions."""
+"""Subsumption: decide whether one matcher accepts every value that another accepts.
+
+It is used to find actions that are shadowed by other actions.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,18 @@ from corepath.notation.matchers import (
 from corepath.values import is_number
 
 _EXACT = (Literal, Between, Approx, Items, Fields, Unordered, Contains)
-"""Matchers for which the accepted numbers and ranges of texts are known exactly (contains() accepts no range)."""
+"""Matchers for which it is known exactly which numbers and which ranges of strings they accept.
+
+`Contains` is one of them because it accepts no range.
+"""
 
 
 def covers(wide: Matcher, narrow: Matcher) -> bool:
-    """Whether `wide` accepts every value that `narrow` accepts.
+    """Return True if `wide` accepts every value that `narrow` accepts.
 
-    Exact for literals, ANY, one_of, between, and lists and objects of them. Otherwise both are compared on their
-    examples and on values near them. A variable covers only itself, because its value is not known beforehand.
+    The result is exact for literals, ANY, one_of, between, and lists and objects made of them. Other matchers are
+    compared on their examples and on similar values. A variable covers only itself, because its value is not known in
+    advance.
     """
     match wide, narrow:
         case Anything(), _:
@@ -54,7 +61,7 @@ def covers(wide: Matcher, narrow: Matcher) -> bool:
 
 
 def _covers_constant(wide: Matcher, narrow: Matcher) -> bool:
-    """Whether `wide` covers `narrow`, if neither depends on other calls."""
+    """Return True if `wide` covers `narrow` and neither depends on other calls."""
     if depends_on_calls(wide) or depends_on_calls(narrow):
         return False
     match wide, narrow:
@@ -77,7 +84,7 @@ def _covers_candidates(wide: Matcher, narrow: Matcher) -> bool:
 
 
 def _is_wider(narrow: Matcher, wide: Matcher) -> bool:
-    """Whether `narrow` clearly accepts more values than `wide`, or more than its options can list."""
+    """Return True if `narrow` clearly accepts values that `wide` cannot accept, e.g. because `wide` is a literal."""
     match wide, narrow:
         case (_, Anything() | NoneOf()) | (Literal(), _):
             return True
@@ -87,7 +94,7 @@ def _is_wider(narrow: Matcher, wide: Matcher) -> bool:
 
 
 def _contained(part: Matcher, narrow: Contains | Items | Unordered) -> bool:
-    """Whether every value that `narrow` accepts contains the part."""
+    """Return True if every value that `narrow` accepts contains `part`."""
     if isinstance(narrow, Contains):
         return not _has_texts(narrow.part) and covers(part, narrow.part)
     return any(covers(part, item) for item in narrow.items)
@@ -113,7 +120,7 @@ def _covers_fields(wide: Fields, narrow: Fields) -> bool:
 
 
 def _fills(wide: Matcher, narrow: Between) -> bool:
-    """Whether the values and ranges of `wide` together leave no gap in the range of `narrow`."""
+    """Return True if the values and ranges that `wide` accepts leave no gap in the range `narrow`."""
     is_text = isinstance(narrow.low, str)
     ranges = [one for one in _ranges(wide) if isinstance(one.low, str) == is_text and one.high >= narrow.low]
     reached = narrow.low
@@ -127,7 +134,7 @@ def _fills(wide: Matcher, narrow: Between) -> bool:
 
 
 def _ranges(matcher: Matcher) -> Iterator[Between]:
-    """The ranges that a matcher accepts, as far as they are known; a single value is a range too."""
+    """Yield the known ranges that a matcher accepts. A single value counts as a range."""
     match matcher:
         case Between():
             yield matcher
@@ -154,7 +161,7 @@ def _has_texts(matcher: Matcher) -> bool:
 
 
 def _candidates(wide: Matcher, narrow: Matcher) -> Iterator[Any]:
-    """Values on which the two matchers may differ."""
+    """Yield values that one of the two matchers may accept and the other reject."""
     for one in (*walk(narrow), *walk(wide)):
         for example in one.examples():
             yield example

@@ -1,4 +1,4 @@
-"""The lexer of the call notation: text to tokens."""
+"""The lexer for the call notation: it splits text into tokens."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ESCAPES: Final = {
 
 
 class Token(NamedTuple):
-    """A piece of text; `kind` is text, number, variable, name, sign or end."""
+    """A token and its index in the text. `kind` is `text`, `number`, `variable`, `name`, `sign` or `end`."""
 
     kind: str
     text: str
@@ -33,12 +33,12 @@ class Token(NamedTuple):
 
     @property
     def is_name(self) -> bool:
-        """Whether it can be the name of a tool, an action or an argument: bare or in quotes."""
+        """Whether the token can be the name of a tool, an action or an argument, with or without quotes."""
         return self.kind in ("name", "text")
 
 
 def tokenize(text: str, *, in_procedure: bool = False) -> list[Token]:
-    """Split the text into tokens, the last of kind `end`; `in_procedure` is for error messages alone."""
+    """Split `text` into tokens. The last token has the kind `end`. `in_procedure` only affects error messages."""
     tokens: list[Token] = []
     position, end = 0, len(text.rstrip())
     while position < end:
@@ -55,14 +55,14 @@ def tokenize(text: str, *, in_procedure: bool = False) -> list[Token]:
 
 
 def unquote(token: Token) -> str:
-    """The text that a token stands for: without quotes and with its escapes replaced."""
+    """Return the string that a token stands for, without quotes and with escapes replaced."""
     if token.kind != "text":
         return token.text
     return _ESCAPE.sub(_unescape, token.text[1:-1]).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 class Cursor:
-    """A place in a list of tokens that moves from left to right."""
+    """A position in a list of tokens that moves from left to right."""
 
     def __init__(self, text: str, *, in_procedure: bool = False) -> None:
         self.text, self.in_procedure = text, in_procedure
@@ -70,34 +70,34 @@ class Cursor:
         self.place = 0
 
     def peek(self, ahead: int = 0) -> Token:
-        """The next token, or one further ahead."""
+        """Return the next token, or the token `ahead` places after it, without moving."""
         return self.tokens[self.place + ahead]
 
     def next(self) -> Token:
-        """The next token; move past it unless it is the end."""
+        """Return the next token and move past it. The cursor never moves past the end token."""
         token = self.tokens[self.place]
         self.place += token.kind != "end"
         return token
 
     def skip(self, sign: str) -> bool:
-        """Move past the sign if it comes next."""
+        """Move past `sign` if it is the next token. Return True if the cursor moved."""
         if self.peek()[:2] == ("sign", sign):
             self.place += 1
             return True
         return False
 
     def need(self, sign: str, message: str) -> None:
-        """Move past the sign, or raise an error with this message."""
+        """Move past `sign`, or raise an error with this message if `sign` is not the next token."""
         if not self.skip(sign):
             raise self.error(message)
 
     def separate(self, closing: str, where: str = "") -> None:
-        """Move past a comma; raise an error if neither it nor the closing bracket comes next."""
+        """Move past a comma. Raise an error if the next token is neither a comma nor the closing bracket."""
         if not self.skip(",") and self.peek().text != closing:
             raise self.error(f"expected ',' or '{closing}'{where}")
 
     def error(self, message: str, token: Token | None = None) -> NotationError:
-        """An error at the token, by default the next one."""
+        """Create an error at `token`, or at the next token if `token` is None."""
         return NotationError(message, self.text, (token or self.peek()).start)
 
 
@@ -124,7 +124,7 @@ def _explain_unreadable(text: str, start: int, context: str, *, in_procedure: bo
 
 
 def _context(tokens: list[Token]) -> str:
-    """Where the next token is: inside a `call`, inside the `{` after a step, or (empty) between steps."""
+    """Return the context of the next token: `call` in a call, `{` in a repetition, or an empty string between steps."""
     open_brackets = [""]
     for place, token in enumerate(tokens):
         if token.kind != "sign":

@@ -1,1 +1,1 @@
-"""Policies: rules of a task that explain why some ways to the goal are wrong."""
+"""Policies: rules that explain why some ways to a task's goal are wrong."""

@@ -1,7 +1,7 @@
-"""Policies: rules that explain why some ways to the goal are wrong, each with the words that tell the agent.
+"""Policies: rules that explain why some ways to the goal are wrong, and the words that explain them to the agent.
 
-The automaton says which paths are allowed; policies say why the others are not. `verify` checks that no golden path
-breaks a policy, and that each way to the goal that the automaton rejects breaks one.
+The automaton says which paths are allowed, and policies say why other paths are not. `verify` checks that no golden
+path breaks a policy. It also checks that every path that reaches the goal but is rejected by the automaton breaks one.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from corepath.notation.call import Call
 from corepath.notation.matchers import Scope
 
 Condition = Callable[[Any], object]
-"""A condition on the state of a world."""
+"""A condition on a world's state."""
 
 
 @dataclass(frozen=True)
 class Before:
-    """Each call that fits `then` needs an earlier call that fits `first`, with the same variables."""
+    """Every call that matches `then` needs an earlier call that matches `first`, with the same variables."""
 
     first: Action
     then: Action
@@ -34,7 +34,7 @@ class Before:
 
 @dataclass(frozen=True)
 class After:
-    """Each call that fits `first` needs a later call that fits `then`, with the same variables."""
+    """Every call that matches `first` needs a later call that matches `then`, with the same variables."""
 
     first: Action
     then: Action
@@ -46,7 +46,7 @@ class After:
 
 @dataclass(frozen=True)
 class Needed:
-    """The call must be made at some time."""
+    """The agent must make this call at some point."""
 
     call: Action
     because: str
@@ -57,7 +57,11 @@ class Needed:
 
 @dataclass(frozen=True)
 class Never:
-    """The call is forbidden: always, or if `when` holds for the state before it, or `leaves` for the state after it."""
+    """The agent must not make this call.
+
+    If `when` is set, the call is forbidden only in states that satisfy `when`. If `leaves` is set, the call is
+    forbidden only if the state after it satisfies `leaves`. If `call` is None, the policy applies to every call.
+    """
 
     call: Action | None
     because: str
@@ -103,8 +107,8 @@ def never(
 ) -> Never:
     """Forbid a call: `never(drain.any(), because="...")`, `never(move.any(), when=lambda f: f.wet, because="...")`.
 
-    `when` is a condition on the state before the call, `leaves` on the state after it. Without a call, the policy is
-    about every call.
+    `when` is a condition on the state before the call, and `leaves` is a condition on the state after it. If `call` is
+    None, the policy applies to every call.
     """
     if call is None and when is None and leaves is None:
         raise ValueError("never() without a call, when= or leaves= would forbid everything")
@@ -112,17 +116,23 @@ def never(
 
 
 def describe(policy: Policy) -> str:
-    """The policy and its reason, which together identify it."""
+    """Describe a policy and the reason for it. The description identifies the policy."""
     return f"{policy}: {policy.because}"
 
 
 def is_order(policy: Policy) -> bool:
-    """Whether the policy is about order, rather than about a call that is always forbidden or needed."""
+    """Return True if the policy depends on the order of calls.
+
+    Policies that require a call, or forbid a call in every state, do not depend on the order.
+    """
     return isinstance(policy, (Before, After)) or (isinstance(policy, Never) and not policy.always)
 
 
 def complete_policy(policy: Policy, tools: Mapping[str, Tool]) -> Policy:
-    """The policy with the tools' defaults filled into its patterns."""
+    """Fill the tools' default arguments into the policy's patterns.
+
+    Raises `TaskError` if a pattern names an unknown tool.
+    """
 
     def complete(action: Action) -> Action:
         if not any(action.fits_tool(tool) for tool in tools):
@@ -138,7 +148,10 @@ def complete_policy(policy: Policy, tools: Mapping[str, Tool]) -> Policy:
 
 
 def breaks(policy: Policy, done: Sequence[Call], call: Call, state: Any, after: Any) -> bool:
-    """Whether the call breaks the policy after the calls done so far; `state` is before it, `after` is after it."""
+    """Return True if `call` breaks the policy.
+
+    `done` lists the earlier calls. `state` is the state before `call`, and `after` is the state after it.
+    """
     match policy:
         case Before(first, then):
             bound = _bind(then, call, {})
@@ -153,7 +166,7 @@ def breaks(policy: Policy, done: Sequence[Call], call: Call, state: Any, after: 
 
 
 def concerns(policy: Policy, tool: str) -> bool:
-    """Whether a call of the tool could break the policy."""
+    """Return True if a call to `tool` could break the policy."""
     match policy:
         case Before(_, then):
             return then.fits_tool(tool)
@@ -163,7 +176,7 @@ def concerns(policy: Policy, tool: str) -> bool:
 
 
 def owes(policy: Policy, done: Sequence[Call]) -> bool:
-    """Whether the policy still requires a call after the calls done so far."""
+    """Return True if the policy still requires another call after the calls in `done`."""
     match policy:
         case Needed(call):
             return not any(_bind(call, made, {}) is not None for made in done)
@@ -176,7 +189,7 @@ def owes(policy: Policy, done: Sequence[Call]) -> bool:
 
 
 def _bind(pattern: Action, call: Call, variables: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The variables with which the call fits the pattern, or None if it does not fit."""
+    """Match a call against a pattern. Return the variables, including new ones, or None if the call does not match."""
     if not pattern.fits_tool(call.tool) or call.failed:
         return None
     scope = Scope(dict(variables))

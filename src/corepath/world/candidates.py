@@ -1,4 +1,4 @@
-"""Candidates: plausible calls of every tool, with values from the prompt and the state."""
+"""Candidates: plausible calls to every tool, with values from the prompt and the state."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from corepath.values import canonical, equal, is_number
 from corepath.world.exploring import as_call
 
 MOST_CALLS_PER_TOOL: Final = 40
-"""The most candidate calls of one tool."""
+"""The maximum number of candidate calls for one tool."""
 MOST_VALUES: Final = 8
-"""The most values tried for one argument."""
+"""The maximum number of plausible values for one argument."""
 
 
 class Candidates:
-    """Plausible calls in a task, with values from the prompt, the state's identifiers, the steps and the decoys."""
+    """Plausible calls in a task.
+
+    The arguments' values come from the prompt, the identifiers in the state, the steps and the decoys.
+    """
 
     def __init__(self, task: Task, world: Simulator) -> None:
         self.task, self.world = task, world
@@ -39,7 +42,7 @@ class Candidates:
         self._families = list(_families(task.start))
 
     def calls(self, tool: str) -> list[Call]:
-        """Calls of a tool, the most plausible first."""
+        """Return candidate calls to a tool, the most plausible first."""
         inputs = self.world.tools[tool].inputs
         columns = [self._values(parameter) for parameter in inputs.values()]
         ranks = product(*(range(len(column)) for column in columns))
@@ -48,7 +51,7 @@ class Candidates:
         return [Call(tool, dict(zip(inputs, row, strict=True))) for row in rows]
 
     def _values(self, parameter: Parameter) -> list[Any]:
-        """Values of an argument: its default first, then all its options or the most plausible values."""
+        """Return an argument's values: the default first, then all options or else the most plausible values."""
         values = [] if parameter.default is REQUIRED else [parameter.default]
         if parameter.options is not None:
             values += parameter.options
@@ -57,19 +60,23 @@ class Candidates:
         return _distinct(values)
 
     def _plausible_values(self, parameter: Parameter) -> list[Any]:
-        """Values from steps and decoys, then identifiers of the same kind, then any value of the right type."""
+        """Return plausible values for an argument, the most plausible first.
+
+        Values in steps and decoys come first, then identifiers of the same kind, then any value that has the right
+        type.
+        """
         used = [value for value in self._used.get(parameter.name, ()) if parameter.admits(value)]
         related = [name for family in self._families for value in used if value in family for name in family]
         return [*used, *related, *(value for value in (*self.texts, *self.numbers) if parameter.admits(value))]
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
-    """The values without duplicates; the last of equal values is kept, at the place of the first."""
+    """Remove duplicate values. Among equal values, the last one is kept, at the position of the first."""
     return list({canonical(value): value for value in values}.values())
 
 
 def _values_used(task: Task) -> dict[str, list[Any]]:
-    """By argument name, the values in the task's steps and decoys."""
+    """Return the values in the task's steps and decoys, keyed by argument name."""
     found: dict[str, list[Any]] = {}
     calls = [as_call(call) for decoy in task.decoys.values() for call in decoy.calls]
     pairs = [pair for call in calls if isinstance(call.arguments, Mapping) for pair in call.arguments.items()]
@@ -84,7 +91,7 @@ def _values_used(task: Task) -> dict[str, list[Any]]:
 
 
 def _families(value: Any) -> Iterator[list[str]]:
-    """Groups of identifiers of the same kind in a state: the keys of each mapping, the strings of each list."""
+    """Yield groups of similar identifiers in a state: the keys of each mapping, and the strings in each list."""
     if is_dataclass(value):
         for item in vars(value).values():
             yield from _families(item)
@@ -101,7 +108,7 @@ def _families(value: Any) -> Iterator[list[str]]:
 
 
 def _step_texts(task: Task) -> Iterator[str]:
-    """The literal string arguments of the task's steps."""
+    """Yield the literal string arguments in the task's steps."""
     alphabet = task.automaton.alphabet
     for number in sorted(alphabet.steps):
         for _, pattern in alphabet.actions[number].arguments.fields:
@@ -110,7 +117,7 @@ def _step_texts(task: Task) -> Iterator[str]:
 
 
 def _names(value: Any) -> Iterator[str]:
-    """The identifiers in a state: keys of mappings and short strings, but not field names."""
+    """Yield the identifiers in a state: keys of mappings and short strings, but not field names."""
     if is_dataclass(value):
         for name, item in vars(value).items():
             if not name.startswith("_"):
@@ -127,7 +134,7 @@ def _names(value: Any) -> Iterator[str]:
 
 
 def in_prompt(value: Any, prompt: str) -> bool:
-    """Whether a prompt contains the value literally: a string as whole words, a number as a number."""
+    """Return True if `prompt` contains `value`. A string must appear as whole words, a number as a number."""
     if isinstance(value, str):
         return bool(value) and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", prompt) is not None
     return is_number(value) and any(equal(number, value) for number in numbers_in(prompt))
@@ -135,6 +142,6 @@ def in_prompt(value: Any, prompt: str) -> bool:
 
 @cache
 def numbers_in(text: str) -> tuple[float, ...]:
-    """The numbers in a text."""
+    """Return the numbers that appear in `text`, without duplicates."""
     found = re.findall(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?", text)
     return tuple(dict.fromkeys(float(number.replace(",", "")) for number in found))

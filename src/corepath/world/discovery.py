@@ -1,4 +1,4 @@
-"""Find worlds: installed ones by name, and those in a Python file."""
+"""Find worlds: installed worlds by name, and worlds in a Python file."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP: Final = "corepath.worlds"
-"""The entry point group of worlds: `farm = "corepath.worlds.farm:world"`."""
+"""The entry point group for worlds. An entry point looks like `farm = "corepath.worlds.farm:world"`."""
 
 
 def installed_worlds() -> dict[str, EntryPoint]:
-    """The installed worlds by name, including those of other packages. No world is imported."""
+    """Return the entry points of all installed worlds, keyed by name, without importing them.
+
+    Worlds in other packages are included.
+    """
     from importlib.metadata import entry_points  # noqa: PLC0415  # slower than importing the rest of the package
 
     found = {entry.name: entry for entry in entry_points(group=GROUP)}
@@ -27,7 +30,7 @@ def installed_worlds() -> dict[str, EntryPoint]:
 
 
 def world(name: str) -> World[Any]:
-    """An installed world by name: `world("farm")`."""
+    """Load an installed world by name: `world("farm")`."""
     known = installed_worlds()
     if name not in known:
         raise TaskError.of(f"no world '{name}'{nearest(name, known)}")
@@ -38,13 +41,13 @@ def world(name: str) -> World[Any]:
 
 
 def world_task(id: str, seed: int = 0) -> Task:  # noqa: A002
-    """A task of an installed world by its id, such as `farm/water_plant`."""
+    """Make a task in an installed world from the task's id, e.g. `farm/water_plant`."""
     name, _, rest = id.partition("/")
     return world(name).make(rest, seed)
 
 
 def load_worlds(path: str) -> list[World[Any]]:
-    """The worlds in a Python file. The file is executed, as in an import."""
+    """Load all worlds in a Python file. The file is executed, as in an import."""
     module = _import_file(path)
     found = list({id(value): value for value in vars(module).values() if isinstance(value, World)}.values())
     if not found:

@@ -1,4 +1,9 @@
-"""Example arguments with which the steps of a task are executed."""
+"""Example arguments for executing a task's steps.
+
+A step is identified by its symbol, which is the number of its action in the automaton's alphabet. The examples of each
+argument are numbered, and a variant uses the same example number for all arguments. A position is a point in an
+episode, with the automaton state, the variables and the results so far.
+"""
 
 from __future__ import annotations
 
@@ -29,23 +34,29 @@ from corepath.values import canonical
 from corepath.world.exploring import Choose, simulator_of
 
 MOST_VARIANTS: Final = 50
-"""The most variants of a task's arguments that are tried."""
+"""The maximum number of variants in which a task is executed."""
 
 
 def variant(task: Task, number: int) -> Choose:
-    """Choose the example with this number for every step: 0 is the plainest, others include boundary values."""
+    """Return a function that chooses example `number` for every argument of a step.
+
+    Example 0 is the simplest, and the others include boundary values.
+    """
     return lambda position, symbol: arguments_at(task, position, symbol, number)
 
 
 def count_variants(task: Task) -> int:
-    """The number of variants that together use every example of every step at least once, up to a limit."""
+    """Return how many variants are needed to use every example of every argument, at most `MOST_VARIANTS`."""
     alphabet = task.automaton.alphabet
     names = ((number, name) for number in alphabet.steps for name, _ in alphabet.patterns[number].arguments.fields)
     return min(MOST_VARIANTS, max((len(sample_values(task, number, name)) for number, name in names), default=1))
 
 
 def count_distinct_variants(task: Task, symbol: int) -> int | None:
-    """The number of distinct variants of a step; None if it depends on earlier steps."""
+    """Return how many distinct variants a step has, or None if they cannot be counted.
+
+    They can be counted only if the step does not depend on earlier steps and does not allow other arguments.
+    """
     arguments = task.automaton.alphabet.patterns[symbol].arguments
     settled = [_settled_values(task, symbol, name) for name, _ in arguments.fields]
     if arguments.open or None in settled:
@@ -54,7 +65,11 @@ def count_distinct_variants(task: Task, symbol: int) -> int | None:
 
 
 def sample_values(task: Task, symbol: int, name: str) -> list[Any]:
-    """The example values of a step's argument at the start of an episode."""
+    """Return the example values for a step's argument at the start of an episode.
+
+    A variable's values are the samples for the tool's parameter. Any other argument that depends on earlier steps has
+    the values `[None]`.
+    """
     settled = _settled_values(task, symbol, name)
     if settled is not None:
         return settled
@@ -64,15 +79,16 @@ def sample_values(task: Task, symbol: int, name: str) -> list[Any]:
 
 
 def _settled_values(task: Task, symbol: int, name: str) -> list[Any] | None:
-    """The values of an argument that does not depend on earlier steps; None if it does."""
+    """Return the values for the argument `name`, or None if they depend on earlier steps."""
     return next(values for argument, _, values in _step(task, symbol).arguments if argument == name)
 
 
 @dataclass(frozen=True)
 class _Step:
-    """A step's arguments, each with its name, its pattern, and its values, or None if they depend on earlier steps.
+    """A step's arguments, each as a tuple of name, pattern and values.
 
-    `settled` is True if no argument depends on earlier steps; then `known` caches the arguments of each variant.
+    The values are None if they depend on earlier steps. `settled` is True if no argument depends on earlier steps. In
+    that case `known` caches the arguments for each variant.
     """
 
     arguments: tuple[tuple[str, Matcher, list[Any] | None], ...]
@@ -84,7 +100,7 @@ _STEPS: Final[WeakKeyDictionary[Task, dict[int, _Step]]] = WeakKeyDictionary()
 
 
 def _step(task: Task, symbol: int) -> _Step:
-    """The arguments of a step, cached by task."""
+    """Return a step's arguments, cached per task."""
     steps = _STEPS.setdefault(task, {})
     if symbol not in steps:
         action, world = task.automaton.alphabet.patterns[symbol], simulator_of(task)
@@ -97,9 +113,9 @@ def _step(task: Task, symbol: int) -> _Step:
 
 
 def arguments_at(task: Task, position: Position, symbol: int, number: int = 0) -> dict[str, Any] | None:
-    """The arguments of a step at a position: the example with this number for each argument, modulo their count.
+    """Return a step's arguments at a position, or None if an argument has no example there.
 
-    None if an argument has no example there.
+    Each argument gets the example with this number, modulo the number of its examples.
     """
     step = _step(task, symbol)
     if not step.settled:
@@ -130,7 +146,7 @@ def _arguments(task: Task, position: Position, symbol: int, number: int) -> dict
 
 
 def _values(pattern: Matcher, scope: Scope, world: Simulator, tool: str, name: str) -> list[Any]:
-    """Values that match an argument's pattern and have the type of the tool's parameter."""
+    """Return values that match an argument's pattern and have the type of the tool's parameter."""
     if isinstance(pattern, Anything) or (isinstance(pattern, Variable) and pattern.name not in scope.variables):
         return list(world.tools[tool].inputs[name].samples)
     fitting = [value for value in _instances(pattern, scope) if world.tools[tool].inputs[name].admits(value)]
@@ -138,7 +154,7 @@ def _values(pattern: Matcher, scope: Scope, world: Simulator, tool: str, name: s
 
 
 def _instances(pattern: Matcher, scope: Scope) -> Iterator[Any]:
-    """Values that match a pattern, with variables and earlier results replaced by their values."""
+    """Yield values that match a pattern. Variables and earlier results are replaced by their values in `scope`."""
     match pattern:
         case Variable(name):
             yield scope.variables.get(name, name)
@@ -159,18 +175,18 @@ def _instances(pattern: Matcher, scope: Scope) -> Iterator[Any]:
 
 
 def _first_instances(patterns: Sequence[Matcher], scope: Scope) -> Iterator[list[Any]]:
-    """One list with the first instance of each pattern; nothing if a pattern has none."""
+    """Yield one list with the first matching value for each pattern, or nothing if a pattern has no matching value."""
     columns = [list(_instances(pattern, scope)) for pattern in patterns]
     if all(columns):
         yield [column[0] for column in columns]
 
 
 def may_match(action: Action, arguments: Any) -> bool:
-    """Whether the arguments match the action for some values of its variables and earlier results."""
+    """Return True if `arguments` can match the action for some values of its variables and earlier results."""
     return settled_part(action).matches(arguments, Scope())
 
 
 def settled_part(action: Action) -> Fields:
-    """The part of an action's pattern that does not depend on earlier steps."""
+    """Return the part of an action's argument pattern that does not depend on earlier steps."""
     settled = tuple((name, pattern) for name, pattern in action.arguments.fields if not depends_on_calls(pattern))
     return Fields(settled, open=True)

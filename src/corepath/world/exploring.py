@@ -1,4 +1,7 @@
-"""Execute calls in a task's world, and explore every pair of automaton state and world state on golden paths."""
+"""Execute calls in a task's world, and explore all golden paths.
+
+Exploring visits every pair of automaton state and world state that occurs on a golden path.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +20,22 @@ from corepath.task import Simulator, Task
 from corepath.values import canonical
 
 MOST_PAIRS: Final = 20_000
-"""The most pairs that are explored; beyond that, answers that need all pairs are unknown."""
+"""The maximum number of pairs to explore. Beyond it, questions that need all pairs have no answer."""
 
 _encode: Final = json.JSONEncoder(sort_keys=True, check_circular=False).encode
 
 Place = tuple[int, str, str]
-"""The key of a pair of states; see `place`."""
+"""A node's key, computed by `place`: the automaton state, and the world state and the bound values as text.
+
+The bound values are the variables and results from earlier steps.
+"""
 Choose = Callable[[Position, int], Mapping[str, Any] | None]
-"""Chooses the arguments of a step at a position; None if the step cannot be executed there."""
+"""A function that chooses a step's arguments at a position, or returns None if the step cannot be executed there."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """Executed calls with their answers, and the states before and after them: `states[0]` is the start state."""
+    """Executed calls with their results, and the states before and after them. `states[0]` is the start state."""
 
     calls: tuple[Call, ...]
     states: tuple[Any, ...]
@@ -41,7 +47,7 @@ class Replay:
 
 
 def replay(task: Task, calls: Iterable[Action | Call | str]) -> Replay:
-    """Execute calls one after the other in a fresh copy of the task's world."""
+    """Execute calls one after the other in the task's world, beginning in its start state."""
     world = simulator_of(task)
     states = [task.start]
     answered: list[Call] = []
@@ -53,14 +59,14 @@ def replay(task: Task, calls: Iterable[Action | Call | str]) -> Replay:
 
 
 def simulator_of(task: Task) -> Simulator:
-    """The task's simulator. Raises `TaskError` if it has none."""
+    """Return the task's simulator. Raises `TaskError` if the task has none."""
     if task.simulator is None:
         raise TaskError.of(f"task '{task.id}' has no world in which its calls could be executed")
     return task.simulator
 
 
 def as_call(call: Action | Call | str) -> Call:
-    """Convert to a call: from call notation, or from an action whose arguments are all literal values."""
+    """Convert call notation, or an action whose arguments are all literal values, to a call."""
     if isinstance(call, str):
         return parser.call(call)
     if isinstance(call, Call):
@@ -72,7 +78,11 @@ def as_call(call: Action | Call | str) -> Call:
 
 @dataclass(frozen=True)
 class Node:
-    """A pair of automaton state and world state; `previous` is the node and the call that first led here."""
+    """A pair of automaton state and world state.
+
+    `position` holds the automaton state, the variables and the earlier results. `previous` is the node and the call
+    that first led to this node, or None for the start node.
+    """
 
     position: Position
     state: Any
@@ -90,13 +100,13 @@ class Node:
 
 
 def path_text(calls: Sequence[Call]) -> str:
-    """A path for messages: its calls joined by arrows."""
+    """Format a path for messages, with its calls joined by arrows."""
     return " → ".join(map(str, calls)) if calls else "nothing"
 
 
 @dataclass(frozen=True)
 class Edge:
-    """An executed step from one node to another."""
+    """An executed step from `node` to the node `after`. `symbol` is the number of the step's action."""
 
     node: Node
     symbol: int
@@ -106,7 +116,10 @@ class Edge:
 
 @dataclass(frozen=True)
 class Snag:
-    """A step that is due but could not be executed."""
+    """A step that was expected at `node` but could not be executed.
+
+    `symbol` is the number of the step's action. `call` is None if there were no arguments to call the tool with.
+    """
 
     node: Node
     symbol: int
@@ -116,7 +129,10 @@ class Snag:
 
 @dataclass(frozen=True)
 class Explored:
-    """All nodes reached by progress steps, with their keys in `places`; `whole` is False if the limit was reached."""
+    """All nodes that were reached by progress steps, and their keys in `places`.
+
+    `whole` is False if the exploration stopped at the maximum number of nodes.
+    """
 
     nodes: tuple[Node, ...]
     places: tuple[Place, ...]
@@ -126,7 +142,10 @@ class Explored:
 
 
 StepMemo = dict[tuple[Place, int, str], tuple["Edge | Snag", "Place | None"]]
-"""Executed steps by place, step and arguments, each with the place that it leads to."""
+"""A cache of executed steps. Each key is a place, a step's number and the arguments as text.
+
+Each value is the edge or snag, and the place to which the step leads, or None for a snag.
+"""
 
 
 def explore(
@@ -139,8 +158,8 @@ def explore(
 ) -> Explored:
     """Explore every pair of states on golden paths, executing each step with the arguments that `choose` returns.
 
-    `also` computes a further part of a node's key, to distinguish nodes with the same states. `memo` keeps executed
-    steps from one exploration of the task to the next.
+    `also` computes an additional key that distinguishes nodes with the same states. `memo` caches executed steps, so
+    that several explorations of the same task can share them. The exploration stops once there are `most` nodes.
     """
     first = Node(begin(task.automaton, params), task.start)
     start = (place(task, first), None if also is None else also(first))
@@ -169,7 +188,10 @@ def explore(
 def _attempt_once(
     task: Task, here: Place, node: Node, symbol: int, choose: Choose, memo: StepMemo | None
 ) -> tuple[Edge | Snag, Place | None]:
-    """Attempt a step, or look it up in the memo; with the place that it leads to."""
+    """Execute a step, or look it up in `memo`.
+
+    Return the edge or snag, and the place to which the step leads, or None for a snag.
+    """
     if memo is None:
         done = attempt(task, node, symbol, choose)
         return done, None if isinstance(done, Snag) else place(task, done.after)
@@ -186,7 +208,10 @@ def _explored(
 
 
 def attempt(task: Task, node: Node, symbol: int, choose: Choose) -> Edge | Snag:
-    """Execute one step from a node, with the arguments that `choose` returns."""
+    """Execute one step from a node, with the arguments that `choose` returns.
+
+    Return a snag if the call fails or does not make the expected progress.
+    """
     name = task.automaton.alphabet.names[symbol]
     arguments = choose(node.position, symbol)
     if arguments is None:
@@ -206,7 +231,11 @@ def attempt(task: Task, node: Node, symbol: int, choose: Choose) -> Edge | Snag:
 
 
 def place(task: Task, node: Node) -> Place:
-    """The key of a node: both states, and the values bound by earlier steps if later steps depend on them."""
+    """Return a node's key.
+
+    It consists of the automaton state, the world state as text, and the bound values as text. The last part is empty if
+    no later step depends on earlier ones.
+    """
     bound = ""
     if task.automaton.alphabet.binds:
         results = {action.notation: result for action, result in node.position.results.items()}

@@ -1,4 +1,4 @@
-"""The system prompt of a world."""
+"""The system prompt for a world's tasks."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ _INSTRUCTIONS: Final = (
 
 
 def system_prompt(simulator: Simulator) -> str:
-    """The rules of the world, and how to work in it."""
+    """Return the system prompt: the world's rules, and instructions on how to work in the world."""
     rules = simulator.rules.strip()
     return f"{rules}\n\n{_INSTRUCTIONS}" if rules else _INSTRUCTIONS

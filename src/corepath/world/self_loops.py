@@ -1,4 +1,7 @@
-"""Self-loops of a world's task: writes that change nothing in any world state of an automaton state."""
+"""Find self-loops in a world's task.
+
+A self-loop is a write that changes nothing in any world state that can occur with an automaton state.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,11 @@ from corepath.world.exploring import Node, Place, StepMemo, explore, simulator_o
 
 
 def find_self_loops(task: Task) -> dict[int, set[int]]:
-    """By automaton state, the writes among the steps that have no transition there and change nothing.
+    """Return the numbers of the steps that are self-loops, keyed by automaton state.
 
-    Such a write succeeds and preserves the public state in every world state that can occur with the automaton state.
-    Empty if there are too many pairs of states to explore them all.
+    Only writes without a transition from the automaton state can be self-loops. Such a write must succeed and preserve
+    the public state in every world state that can occur with the automaton state. The result is empty if there are too
+    many pairs of states to explore.
     """
     rounds = range(count_variants(task))
     reached: dict[int, dict[Place, Node]] = {}
@@ -41,21 +45,24 @@ def find_self_loops(task: Task) -> dict[int, set[int]]:
 
 
 def _writes(task: Task) -> list[int]:
-    """The numbers of the steps that are writes."""
+    """Return the numbers of the steps that are writes."""
     alphabet, tools = task.automaton.alphabet, simulator_of(task).tools
     return [number for number in sorted(alphabet.steps) if tools[alphabet.actions[number].tool].writes]
 
 
 @dataclass
 class _Trials:
-    """Tries steps in world states; the same call in the same world state is executed only once."""
+    """Executes steps in world states, and remembers the outcome so that no call is executed twice in the same state."""
 
     task: Task
     calls: dict[tuple[str, int, int], tuple[Call | None, str]] = field(default_factory=dict)
     known: dict[tuple[str, int, str], bool] = field(default_factory=dict)
 
     def changes_nothing(self, place: Place, node: Node, symbol: int, number: int) -> bool:
-        """Whether a step succeeds at a node and preserves the public state."""
+        """Return True if a step succeeds at a node and preserves the public state.
+
+        `number` selects the example arguments.
+        """
         _, state, bound = place
         if (bound, symbol, number) not in self.calls:
             self.calls[bound, symbol, number] = self._call(node, symbol, number)
@@ -69,7 +76,10 @@ class _Trials:
         return self.known[state, symbol, text]
 
     def _call(self, node: Node, symbol: int, number: int) -> tuple[Call | None, str]:
-        """The call of a step at a node, and its arguments as text."""
+        """Return a step's call at a node, and the arguments as text.
+
+        The call is None if there are no example arguments.
+        """
         arguments = arguments_at(self.task, node.position, symbol, number)
         if arguments is None:
             return None, ""

@@ -1,4 +1,4 @@
-"""World states as values: copy, compare, change, and encode as JSON."""
+"""World states as values: copying, comparing and changing them, and encoding them as JSON."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _NUMBERS: Final = (int, float)
 
 encode: Final = json.JSONEncoder(default=vars, sort_keys=True, check_circular=False).encode
-"""Encode the whole state as JSON text, private fields included; equal states give equal texts."""
+"""Encode the whole state as JSON, including private fields. Equal states give equal strings."""
 
 
 def copy_state(state: Any) -> Any:
-    """A deep copy of a state or of a value in it."""
+    """Make a deep copy of a state or of a value in it."""
     kind = type(state)
     if kind in _SCALARS:
         return state
@@ -35,7 +35,7 @@ def copy_state(state: Any) -> Any:
 
 
 def public_state(value: Any) -> Any:
-    """The state as JSON, without the fields whose names begin with `_`."""
+    """Return the state as JSON, without the fields whose names begin with `_`."""
     kind = type(value)
     if kind in _SCALARS:
         return value
@@ -47,7 +47,7 @@ def public_state(value: Any) -> Any:
 
 
 def same_public_state(one: Any, other: Any) -> bool:
-    """Whether two states are equal except in private fields."""
+    """Return True if two states are equal, ignoring private fields."""
     kind = type(one)
     if one is other:
         return True
@@ -63,7 +63,11 @@ def same_public_state(one: Any, other: Any) -> bool:
 
 
 def _same_items(one: Mapping[str, Any], other: Mapping[str, Any], *, are_fields: bool = False) -> bool:
-    """Whether two mappings have the same keys and values; private fields of a dataclass are not compared."""
+    """Return True if two mappings have the same keys and values.
+
+    If `are_fields` is True, the mappings hold the fields of a dataclass, and the values of private fields are not
+    compared.
+    """
     if one.keys() != other.keys():
         return False
     for name, value in one.items():
@@ -75,12 +79,15 @@ def _same_items(one: Mapping[str, Any], other: Mapping[str, Any], *, are_fields:
 
 
 def why_not_state(state: Any) -> str | None:
-    """Why a value cannot be a world's state, or None: only plain JSON values and dataclasses are allowed."""
+    """Return the reason why a value cannot be a world's state, or None if it can.
+
+    A state may contain only plain JSON values and dataclasses.
+    """
     return _find_unusual(state) or why_not_json(_plain(state))
 
 
 def _plain(value: Any) -> Any:
-    """The whole state as JSON, private fields included; values that are not JSON are kept."""
+    """Return the whole state as JSON, including private fields. Values that are not JSON are kept."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {name: _plain(item) for name, item in vars(value).items()}
     if isinstance(value, dict):
@@ -89,7 +96,10 @@ def _plain(value: Any) -> Any:
 
 
 def _find_unusual(value: Any) -> str | None:
-    """A message about the first part of a state that is neither a plain JSON value nor a dataclass."""
+    """Return a message about the first part of a state that is neither a plain JSON value nor a dataclass.
+
+    Return None if there is no such part.
+    """
     kind = type(value)
     if kind in _SCALARS:
         return None
@@ -103,9 +113,10 @@ def _find_unusual(value: Any) -> str | None:
 
 
 def change_state(usual: Any, given: Any, what: str) -> Any:
-    """A copy of a state with some fields changed. Raises `TaskError` for an unknown field or a value of another type.
+    """Copy the state `usual` with the changes in `given`.
 
-    `what` names the state or its part in error messages.
+    Raises `TaskError` for an unknown field or a value that has another type. `what` describes the state, or the part of
+    it that is changed, in error messages.
     """
     if dataclasses.is_dataclass(usual):
         return _change_fields(usual, given, what)
@@ -135,12 +146,15 @@ def _change_fields(usual: Any, given: Any, what: str) -> Any:
 
 
 def _example_item(items: Any) -> Any:
-    """The first dataclass among the items, which new items must resemble; None if there is none."""
+    """Return the first dataclass among the items, which new items must resemble, or None if there is no dataclass."""
     return next((item for item in items if dataclasses.is_dataclass(item)), None)
 
 
 def _is_like(usual: Any, given: Any) -> bool:
-    """Whether a value has the type of the usual one; all numbers are of one type, and anything may replace None."""
+    """Return True if `given` has the same type as `usual`.
+
+    All numbers count as one type, and any value may replace None.
+    """
     if isinstance(given, bool) and type(usual) in _NUMBERS:
         return False
     both_numbers = type(usual) in _NUMBERS and type(given) in _NUMBERS

@@ -1,4 +1,4 @@
-"""Traits of a task, found by executing it."""
+"""Traits of a task that are found by executing it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from corepath.world.exploring import explore, simulator_of
 
 
 def traits(task: Task) -> tuple[str, ...]:
-    """The traits of a task, such as `restores` or `many ways`."""
+    """Return a task's traits, e.g. `restores` or `many ways`."""
     alphabet, world = task.automaton.alphabet, simulator_of(task)
     steps = [alphabet.actions[number] for number in alphabet.steps]
     explored = explore(task, variant(task, 0))

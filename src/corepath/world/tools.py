@@ -1,4 +1,4 @@
-"""Tools of a world: functions on its state that agents call."""
+"""A world's tools: functions on the world's state that agents call."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True)
 class WorldTool(Tool, Generic[P]):
-    """A tool that can be executed. Calling it in a task definition makes an action: `move(to="C")`."""
+    """A tool that can be executed. Calling the tool in a task definition creates an action, e.g. `move(to="C")`."""
 
     function: Callable[..., Any] = field(repr=False, kw_only=True)
     inputs: Mapping[str, Parameter] = field(repr=False, kw_only=True)
     writes: bool = field(kw_only=True)
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Action:
-        """An action: the tool with exactly these arguments."""
+        """Create an action with exactly these arguments."""
         try:
             bound = self._signature.bind_partial(*args, **kwargs)
         except TypeError as error:
@@ -35,7 +35,10 @@ class WorldTool(Tool, Generic[P]):
         return self._action(bound.arguments, is_open=False)
 
     def execute(self, state: S, arguments: Mapping[str, Any]) -> tuple[Any, S]:
-        """Call the function on a copy of the state; returns the result and the new state. Arguments must be checked."""
+        """Run the tool on a copy of the state, and return the result and the new state.
+
+        The caller must check `arguments` first.
+        """
         after = copy_state(state)
         return self.function(after, **copy_state(arguments)), after
 
@@ -46,7 +49,7 @@ class WorldTool(Tool, Generic[P]):
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The description for models: name, description, and JSON Schema of the parameters."""
+        """The tool's definition for language models: name, description, and the JSON Schema for its parameters."""
         required = [name for name, parameter in self.inputs.items() if parameter.default is REQUIRED]
         return {
             "name": self.name,

@@ -1,4 +1,4 @@
-"""Worlds: simulators with tools on a small state, and their tasks.
+"""Worlds: simulators that have a small state, tools that work on the state, and tasks.
 
 world = World("lamp", Lamp, rules="...")
 
@@ -35,17 +35,17 @@ T = TypeVar("T")
 
 
 class Pick:
-    """Picks the values of a task: seed 0 picks the first, any other seed a pseudo-random one."""
+    """Picks values for a task. Seed 0 always picks the first option, any other seed a pseudo-random one."""
 
     def __init__(self, name: str, seed: int) -> None:
         self._name, self._seed, self._count = name, seed, 0
 
     def __call__(self, *options: T) -> T:
-        """Pick one of the values."""
+        """Pick one of the options."""
         return options[self._number(len(options))]
 
     def some(self, count: int, *options: T) -> list[T]:
-        """Pick `count` of the values without repetition; seed 0 picks the first ones."""
+        """Pick `count` different options. Seed 0 picks the first ones."""
         left = list(options)
         return [left.pop(self._number(len(left))) for _ in range(count)]
 
@@ -76,7 +76,7 @@ class World(Generic[S]):
 
     @property
     def about(self) -> str:
-        """A short description: the first line of the docstring of the world's module or state."""
+        """A short description of the world: the first line in the docstring of its module or its state class."""
         module = sys.modules.get(getattr(self.state, "__module__", ""))
         text = getattr(module, "__doc__", None) or self.state.__doc__ or ""
         return text.strip().split("\n")[0]
@@ -92,13 +92,14 @@ class World(Generic[S]):
         return self._tool(function, writes=True)
 
     def policy(self, *policies: Policy) -> None:
-        """Add policies that hold in every task of the world."""
+        """Add policies that apply to all tasks in the world."""
         self.policies += policies
 
     def task(self, function: Callable[[Pick], Task]) -> Callable[[Pick], Task]:
         """Decorate a function that makes a task: `def water_plant(pick): ... return Task(...)`.
 
-        The task is named after the function. A trailing underscore is dropped, so that a tool may have the same name.
+        The task is named after the function, without a trailing underscore. With the underscore, the function can have
+        the same name as a tool.
         """
         name = function.__name__.removesuffix("_")
         if name in self.makers:
@@ -120,7 +121,10 @@ class World(Generic[S]):
     # Execution: the protocol `task.Simulator`
 
     def answer(self, state: S, call: Call) -> tuple[Call, S]:
-        """Execute a call: returns it with its result or error, and the next state. A failed call changes nothing."""
+        """Execute a call, and return the call with its result or error, and the next state.
+
+        A failed call does not change the state.
+        """
         tool = self.tools.get(call.tool)
         if tool is None:
             return _failed(call, f"no tool '{call.tool[:80]}'{nearest(call.tool, self.tools)}"), state
@@ -136,21 +140,21 @@ class World(Generic[S]):
         return Call(call.tool, arguments, result, None, call.id, call.turn, call.extra), after
 
     def public(self, state: S) -> Any:
-        """The state as JSON, without the private fields, which begin with `_`."""
+        """Return the state as JSON, without its private fields. The names of private fields begin with `_`."""
         return public_state(state)
 
     def key(self, state: S) -> str:
-        """The whole state as text; equal states give equal texts."""
+        """Serialize the whole state to a string. Equal states give equal strings."""
         return encode(state)
 
     def same_public(self, one: S, other: S) -> bool:
-        """Whether two states are equal except in private fields."""
+        """Return True if two states are equal, ignoring private fields."""
         return same_public_state(one, other)
 
     # Tasks
 
     def make(self, name: str, seed: int = 0) -> Task:
-        """Make a task by name: with its canonical values for seed 0, a variant for any other seed."""
+        """Make a task by name. Seed 0 makes the canonical task, any other seed a variant with other values."""
         if name not in self.makers:
             raise TaskError.of(f"no task '{name}' in world '{self.name}'{nearest(name, self.makers)}")
         try:
@@ -161,16 +165,19 @@ class World(Generic[S]):
             raise TaskError.of(f"task '{self.name}/{name}', seed {seed}: {describe_exception(error)}") from error
 
     def tasks(self, seed: int = 0) -> dict[str, Task]:
-        """Make all tasks of the world, by id."""
+        """Make all tasks in the world, keyed by id."""
         made = (self.make(name, seed) for name in self.makers)
         return {task.id: task for task in made}
 
     def start_state(self, setup: Mapping[str, Any]) -> S:
-        """The default start state with the changes in a task file's `setup`."""
+        """Return the world's default start state, changed by the `setup` in a task file."""
         return cast("S", change_state(self.state(), setup, f"the state of world '{self.name}'"))
 
     def complete(self, task: Task, name: str | None = None) -> Task:
-        """Complete a task with the world's tools, reads and policies, and with the self-loops found by executing it."""
+        """Add the world's tools, reads and policies to a task.
+
+        This also adds the self-loops, which are found by executing the task.
+        """
         if not isinstance(task, Task):
             raise TaskError.of(f"a task's function must return a Task, not {task!r}")
         start = self.state() if task.start is None else task.start
@@ -199,14 +206,14 @@ class World(Generic[S]):
 
 
 def _forbidden(policies: Iterable[Policy]) -> Iterator[Forbidden]:
-    """The calls that policies forbid unconditionally."""
+    """Yield the calls that the policies forbid in every state."""
     for policy in policies:
         if isinstance(policy, Never) and policy.always and policy.call is not None:
             yield Forbidden(policy.call, policy.severity, policy.because)
 
 
 def describe_exception(error: BaseException) -> str:
-    """An exception from a world author's code, with its file and line."""
+    """Describe an exception from a world author's code, with its file and line."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return (
         f"{type(error).__name__}: {error} (line {frame.lineno} of {frame.filename.rpartition('/')[2]}, in {frame.name})"
@@ -219,5 +226,5 @@ def _failed(call: Call, message: str, *, crashed: bool = False) -> Call:
 
 
 def state_matcher(world: World[Any], matcher: Matcher) -> Callable[[Any], bool]:
-    """A goal function from a pattern for the public state."""
+    """Return a goal function, which is true for states whose public fields match `matcher`."""
     return lambda state: matcher.matches(world.public(state), Scope())

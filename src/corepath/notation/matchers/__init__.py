@@ -1,7 +1,7 @@
-"""Matchers: conditions on one argument, one result or one answer.
+"""Matchers: conditions on an argument, a result or an answer.
 
-A matcher says whether a value fits, gives examples that do, and prints itself in the call notation. Build them with
-the functions of `patterns`.
+A matcher decides whether a value matches, lists examples that match, and prints itself in the call notation. Create
+matchers with the functions in `patterns`.
 """
 
 from corepath.notation.matchers.base import PROBES, Matcher, Scope, walk

@@ -1,4 +1,4 @@
-"""The interface of all matchers, and the scope in which they are evaluated."""
+"""The interface that all matchers share, and the scope in which they are evaluated."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 PROBES: Final[tuple[Any, ...]] = ("anything", "", 0, 1, -1, 0.5, 100, True, False, None, [], {}, ["a"], "2025-01-01")
-"""Values of every JSON type, tried when there are no better candidates."""
+"""Values of every JSON type, which serve as test values if there are no better ones."""
 
 
 @dataclass
 class Scope:
-    """The variables and earlier results that are known while one call is matched."""
+    """The variables and earlier results that are known while a call is matched."""
 
     variables: dict[str, Any] = field(default_factory=dict)
     results: Mapping[Any, Any] = field(default_factory=dict)
@@ -21,23 +21,23 @@ class Scope:
 
 @dataclass(frozen=True)
 class Matcher(ABC):
-    """A condition on one value."""
+    """A condition on a value."""
 
     @abstractmethod
     def matches(self, value: Any, scope: Scope) -> bool:
-        """Whether the value fits. A variable without a value takes this one, in `scope`."""
+        """Return True if `value` matches. A variable that has no value in `scope` yet is set to `value`."""
 
     @abstractmethod
     def examples(self) -> tuple[Any, ...]:
-        """Values that fit, the simplest first, including boundary values."""
+        """Return values that match, the simplest first, including boundary values."""
 
     def inner(self) -> tuple[Matcher, ...]:
-        """The matchers nested directly in this one."""
+        """Return the matchers that are directly nested in this matcher."""
         return ()
 
 
 def walk(matcher: Matcher) -> Iterator[Matcher]:
-    """The matcher and all matchers nested in it."""
+    """Yield the matcher and all matchers nested in it, at any depth."""
     waiting = [matcher]
     while waiting:
         one = waiting.pop()
@@ -46,7 +46,7 @@ def walk(matcher: Matcher) -> Iterator[Matcher]:
 
 
 def try_match(matcher: Matcher, value: Any, scope: Scope) -> bool:
-    """Match the value, and undo the bindings of variables if it does not fit."""
+    """Return True if `value` matches. If it does not match, restore the variables in `scope`."""
     before = dict(scope.variables)
     if matcher.matches(value, scope):
         return True

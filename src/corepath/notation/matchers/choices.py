@@ -1,4 +1,4 @@
-"""Matchers for one of several options, and for none of them."""
+"""Matchers for one of several options, and for none of several options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from corepath.values import canonical, is_number
 
 @dataclass(frozen=True)
 class OneOf(Matcher):
-    """A value that fits one of the options."""
+    """Matches a value that matches at least one of the options."""
 
     options: tuple[Matcher, ...]
 
@@ -35,7 +35,7 @@ class OneOf(Matcher):
 
 @dataclass(frozen=True)
 class NoneOf(Matcher):
-    """A value that fits none of the options."""
+    """Matches a value that matches none of the options."""
 
     options: tuple[Matcher, ...]
 
@@ -65,7 +65,7 @@ class NoneOf(Matcher):
 
 
 def unique(values: Iterable[Any]) -> tuple[Any, ...]:
-    """The values without duplicates."""
+    """Remove duplicate values."""
     return tuple({canonical(value): value for value in values}.values())
 
 

@@ -1,4 +1,4 @@
-"""Matchers for lists, objects, and parts of a list or a text."""
+"""Matchers for lists and objects, and for parts of a list or a string."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from corepath.values import canonical, key_text
 
 @dataclass(frozen=True)
 class Contains(Matcher):
-    """A text with this part (case-sensitive), or a list with an item that fits it."""
+    """Matches a string that contains `part` (case-sensitive), or a list with an item that matches `part`."""
 
     part: Matcher
 
@@ -42,7 +42,7 @@ class Contains(Matcher):
 
 @dataclass(frozen=True)
 class Items(Matcher):
-    """A list whose items fit these matchers, in this order."""
+    """Matches a list whose items match these matchers, in this order."""
 
     items: tuple[Matcher, ...]
 
@@ -69,7 +69,7 @@ class Items(Matcher):
 
 @dataclass(frozen=True)
 class Unordered(Matcher):
-    """A list whose items fit these matchers, in any order."""
+    """Matches a list whose items match these matchers, in any order."""
 
     items: tuple[Matcher, ...]
 
@@ -82,7 +82,7 @@ class Unordered(Matcher):
 
     def examples(self) -> tuple[Any, ...]:
         rows = _rows([item.examples() for item in self.items])
-        if depends_on_calls(self):  # in another order, variables would be bound to other values
+        if depends_on_calls(self):  # in another order, variables would get other values
             return unique(rows)
         first = rows[0]
         return unique([*rows, first[::-1], first[1:] + first[:1]])
@@ -96,7 +96,7 @@ class Unordered(Matcher):
 
 @dataclass(frozen=True, eq=False)
 class Fields(Matcher):
-    """An object whose fields fit these matchers; it may have other fields only if `open`."""
+    """Matches an object whose fields match these matchers. Other fields are allowed only if `open` is True."""
 
     fields: tuple[tuple[str, Matcher], ...]
     open: bool = False
@@ -112,7 +112,7 @@ class Fields(Matcher):
         return hash((frozenset(self.fields), self.open))
 
     def matches(self, value: Any, scope: Scope) -> bool:
-        if type(value) is not dict and not isinstance(value, Mapping):  # nearly always a dict, and that check is fast
+        if type(value) is not dict and not isinstance(value, Mapping):  # nearly always a dict, which is fast to check
             return False
         if not self.open and len(value) != len(self.fields):
             return False
@@ -139,7 +139,7 @@ class Fields(Matcher):
 
 
 def _known_texts(part: Matcher, scope: Scope) -> list[str]:
-    """The texts that a matcher stands for, as far as they can be listed."""
+    """Return the strings that `part` stands for, if they can be listed. Other matchers give an empty list."""
     known: list[Any] = []
     match part:
         case Literal(value=value):
@@ -154,15 +154,15 @@ def _known_texts(part: Matcher, scope: Scope) -> list[str]:
 
 
 def _assign(with_variables: list[Matcher], plain: list[Matcher], values: list[Any], scope: Scope) -> bool:
-    """Whether each item can have a value of its own.
+    """Return True if every item can be assigned a different value that matches.
 
-    Items with variables are tried one by one, since their bindings restrict the others; the plain items are then
-    assigned all at once.
+    Items with variables are assigned one by one, because the value of a variable restricts the other items. The plain
+    items are then assigned all at once.
     """
     if not with_variables:
         return _all_fit(plain, values, scope)
     before = dict(scope.variables)
-    # Next comes an item whose variables are all bound, if there is one: it has the fewest choices.
+    # Prefer an item whose variables all have values, because it has the fewest choices.
     place = next((place for place, one in enumerate(with_variables) if variables(one) <= before.keys()), 0)
     item, others = with_variables[place], with_variables[:place] + with_variables[place + 1 :]
     tried: set[str] = set()
@@ -181,7 +181,10 @@ def _all_fit(items: list[Matcher], values: Sequence[Any], scope: Scope) -> bool:
 
 
 def _choices_last(patterns: Iterable[tuple[Any, Matcher]]) -> list[tuple[Any, Matcher]]:
-    """Sort patterns that can bind a variable in several ways to the end, after those that determine its value."""
+    """Sort patterns so that those that can bind a variable in several ways come last.
+
+    The patterns before them leave no choice, so they determine the values of variables first.
+    """
     return sorted(patterns, key=lambda pattern: any(map(_leaves_choice, walk(pattern[1]))))
 
 
@@ -190,7 +193,11 @@ def _leaves_choice(matcher: Matcher) -> bool:
 
 
 def _rows(columns: list[tuple[Any, ...]]) -> list[list[Any]]:
-    """Rows that cover every example of every column: all first ones, then one changed at a time, then all changed."""
+    """Build rows that together use every example. Each column lists the examples for one item or field.
+
+    The first row consists of the first examples. The next rows each replace one of them by another example. The last
+    row consists of the last examples.
+    """
     first = [column[0] for column in columns]
     rows = [first]
     for place, column in enumerate(columns):

@@ -1,4 +1,4 @@
-"""Matchers that refer to other calls: variables and results of earlier steps."""
+"""Matchers that refer to other calls: variables, and results of earlier steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from corepath.values import equal, look_up, to_notation
 
 @dataclass(frozen=True)
 class Variable(Matcher):
-    """The value of a variable: from the episode's params, or from the first step that matched it."""
+    """Matches a variable's value.
+
+    The value comes from the episode's params or from the first step that used the variable.
+    """
 
     name: str
 
@@ -30,7 +33,7 @@ class Variable(Matcher):
 
 @dataclass(frozen=True)
 class ResultOf(Matcher):
-    """The result of the latest successful step of an action, or the part of it at a path."""
+    """Matches the result of an action's latest successful step, or the part of that result at `path`."""
 
     action: Any
     path: str | None
@@ -39,7 +42,10 @@ class ResultOf(Matcher):
         return any(equal(found, value) for found in self.values(scope))
 
     def values(self, scope: Scope) -> list[Any]:
-        """The result and, if it is a list, each of its items; empty before the action succeeded."""
+        """Return the values that match: the result and, if the result is a list, its items.
+
+        The list is empty if the action has not succeeded yet.
+        """
         if self.action not in scope.results:
             return []
         found = look_up(scope.results[self.action], self.path)
@@ -54,10 +60,13 @@ class ResultOf(Matcher):
 
 
 def depends_on_calls(matcher: Matcher) -> bool:
-    """Whether other calls decide which values fit: there is a variable or a `result_of` in the matcher."""
+    """Return True if other calls decide which values match.
+
+    This is the case if there is a variable or a `result_of` in the matcher.
+    """
     return any(isinstance(one, (Variable, ResultOf)) for one in walk(matcher))
 
 
 def variables(matcher: Matcher) -> set[str]:
-    """The names of the variables in a matcher."""
+    """Return the names of the variables in a matcher."""
     return {one.name for one in walk(matcher) if isinstance(one, Variable)}

@@ -1,4 +1,4 @@
-"""Matchers that look at the value alone: no variables, no earlier results, no nested matchers."""
+"""Matchers that look only at the value: they have no variables, earlier results or nested matchers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from corepath.values import equal, is_number, to_notation
 
 @dataclass(frozen=True)
 class Literal(Matcher):
-    """Exactly this JSON value."""
+    """Matches exactly this JSON value."""
 
     text: str
     value: Any = field(compare=False)
@@ -35,7 +35,7 @@ class Literal(Matcher):
 
 @dataclass(frozen=True)
 class Anything(Matcher):
-    """Any value."""
+    """Matches any value."""
 
     def matches(self, value: Any, scope: Scope) -> bool:
         return True
@@ -49,7 +49,10 @@ class Anything(Matcher):
 
 @dataclass(frozen=True)
 class Approx(Matcher):
-    """A number close to this one: within the absolute tolerance, or within a relative 1e-6 if there is none."""
+    """Matches a number that is close to `number`.
+
+    `tol` is the absolute tolerance. If it is None, the relative tolerance is 1e-6.
+    """
 
     number: float
     tol: float | None
@@ -64,7 +67,7 @@ class Approx(Matcher):
 
     @cached_property
     def _rough(self) -> tuple[float, float]:
-        """Both ends as floats, moved slightly outwards."""
+        """Both ends of the range as floats, moved slightly outwards."""
         try:
             low, high = map(float, self._ends)
         except OverflowError:
@@ -77,13 +80,16 @@ class Approx(Matcher):
 
     @cached_property
     def _ends(self) -> tuple[Fraction, Fraction]:
-        """Both ends in exact decimal arithmetic, so that 0.4 is within 0.1 of 0.3."""
+        """Both ends of the range as exact decimal numbers, so that 0.4 is within 0.1 of 0.3."""
         middle = _exact(self.number)
         reach = abs(middle) / 1_000_000 if self.tol is None else _exact(self.tol)
         return middle - reach, middle + reach
 
     def _inside(self, end: Fraction, inwards: float) -> float:
-        """The end as a JSON number, moved inwards if rounding put it outside."""
+        """Convert one end of the range to a JSON number.
+
+        If rounding put the number outside the range, the next number inwards is returned.
+        """
         if isinstance(self.number, int) and end.denominator == 1:
             return int(end)
         try:
@@ -98,13 +104,13 @@ class Approx(Matcher):
 
 
 def _exact(number: float) -> Fraction:
-    """The number as its decimal digits say, without the error of binary floats."""
+    """Convert a number to a fraction with the same decimal digits, without the error of binary floats."""
     return Fraction(number if isinstance(number, int) else repr(number))
 
 
 @dataclass(frozen=True)
 class Between(Matcher):
-    """A number or a text from low to high, both included."""
+    """Matches a number or a string from `low` to `high`, both included."""
 
     low: Any
     high: Any
@@ -133,7 +139,7 @@ class Between(Matcher):
 
 @dataclass(frozen=True)
 class Regex(Matcher):
-    """A text that fully matches the regular expression."""
+    """Matches a string if the regular expression matches all of it."""
 
     pattern: str
     example: str | None = field(default=None, compare=False)
@@ -154,7 +160,7 @@ class Regex(Matcher):
 
 @dataclass(frozen=True)
 class SameText(Matcher):
-    """This text, ignoring case and white space."""
+    """Matches this string, ignoring case and white space."""
 
     text: str
 
@@ -170,13 +176,13 @@ class SameText(Matcher):
 
 
 def _fold(text: str) -> str:
-    """Remove white space and differences of case."""
+    """Remove white space and convert to one case."""
     return "".join(text.split()).casefold()
 
 
 @dataclass(frozen=True)
 class Satisfies(Matcher):
-    """A value for which a Python function returns true."""
+    """Matches a value for which a Python function returns a true value."""
 
     predicate: Callable[[Any], object]
     known: tuple[str, ...]
@@ -184,7 +190,7 @@ class Satisfies(Matcher):
     def matches(self, value: Any, scope: Scope) -> bool:
         try:
             return bool(self.predicate(value))
-        except Exception:  # noqa: BLE001  # the function need not expect every type that an agent may send
+        except Exception:  # noqa: BLE001  # the function may not handle every type that an agent sends
             return False
 
     def examples(self) -> tuple[Any, ...]:
