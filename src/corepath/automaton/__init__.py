@@ -1,1 +1,1 @@
-"""The automaton of a task: its alphabet, its golden paths, and running it on calls."""
+"""A task's automaton: its alphabet, its golden paths, and how it runs on calls."""

@@ -1,7 +1,8 @@
-"""The alphabet of a task: matches each call to an action, or says what else the call is.
+"""A task's alphabet: it matches each call to an action, or says what else the call is.
 
-The steps of the procedure are tried in order, and the first one whose arguments and result both fit wins. A call that
-fits no step is forbidden, a read, neutral or unlisted, checked in this order.
+The procedure's steps are checked in order, and a call matches the first step that fits both its arguments and its
+result. If a call matches no step, the alphabet checks whether the call is forbidden, then whether it is a read or
+neutral. Any other call is unlisted. An action's number is called its symbol.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Forbidden:
 
 
 class Role(StrEnum):
-    """The role of a call in the task, whatever the state."""
+    """A call's role in the task, regardless of the state."""
 
     STEP = "step"
     FORBIDDEN = "forbidden"
@@ -47,9 +48,10 @@ class Role(StrEnum):
 class Reading:
     """What the alphabet says about a call.
 
-    `symbol` is the action whose arguments and result both fit. `fits` are the actions whose arguments fit, up to and
-    including `symbol`; the others expect another result. `loops` says that a read or neutral pattern fits. `variables`
-    are the bindings that hold after the call if it is progress.
+    `symbol` is the number of the action that fits both the arguments and the result, or None if no action does. `fits`
+    lists the numbers of the actions that fit the arguments. It ends with `symbol` unless `symbol` is None. All other
+    actions in `fits` expect a different result. `loops` says whether a read or neutral pattern fits. `variables` holds
+    the variables' values after the call if the call is progress.
     """
 
     role: Role
@@ -62,10 +64,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class Listing:
-    """The rules of a task for calls that are not steps.
+    """A task's rules for calls that are not steps.
 
-    `reads` and `neutral` calls are self-loops, `forbid` lists calls that are always harmful, and `unlisted` says how
-    to treat every other call. `tools`, if given, are all existing tools by name.
+    `reads` and `neutral` calls are self-loops. `forbid` lists calls that are always harmful. `unlisted` says how to
+    treat all other calls. `tools` holds all existing tools by name, or is None if the tools are unknown.
     """
 
     reads: tuple[Action, ...] = ()
@@ -77,9 +79,9 @@ class Listing:
 
 @dataclass(frozen=True)
 class Alphabet:
-    """The actions of a task's automaton, numbered, and the rules for all other calls.
+    """The numbered actions of a task's automaton, and the rules for all other calls.
 
-    `steps` are the numbers of the actions that the procedure uses; an action can be declared without being a step.
+    `steps` holds the numbers of the actions that the procedure uses. An action can be declared without being a step.
     """
 
     actions: tuple[Action, ...]
@@ -88,17 +90,17 @@ class Alphabet:
 
     @property
     def reads(self) -> tuple[Action, ...]:
-        """Calls that only read."""
+        """Patterns for calls that only read."""
         return self.listing.reads
 
     @property
     def neutral(self) -> tuple[Action, ...]:
-        """Calls that are allowed everywhere and change nothing that matters."""
+        """Patterns for calls that are allowed in every state and change nothing that matters."""
         return self.listing.neutral
 
     @property
     def forbid(self) -> tuple[Forbidden, ...]:
-        """Calls that are harmful in every state."""
+        """Rules against calls that are harmful in every state."""
         return self.listing.forbid
 
     @property
@@ -108,19 +110,22 @@ class Alphabet:
 
     @property
     def tools(self) -> Mapping[str, Tool] | None:
-        """All tools by name, if they are known."""
+        """All tools by name, or None if the tools are unknown."""
         return self.listing.tools
 
     @cached_property
     def binds(self) -> bool:
-        """Whether a step depends on the arguments or the result of an earlier one."""
+        """Whether a step depends on the arguments or the result of an earlier step."""
         actions = [self.patterns[number] for number in self.steps]
         patterns = [pattern for action in actions for pattern in (action.arguments, action.result) if pattern]
         return any(map(depends_on_calls, patterns))
 
     @cached_property
     def depends_on_results(self) -> bool:
-        """Whether reading a call takes more than its arguments: its result, or bindings of earlier steps."""
+        """Whether a call's arguments alone may not be enough to classify the call.
+
+        This is the case if a pattern looks at the call's result or at the arguments or results of earlier calls.
+        """
         listed = (*self.reads, *self.neutral, *(one.call for one in self.forbid))
         actions = (*self.patterns, *listed)
         return self.binds or any(action.result is not None or depends_on_calls(action.arguments) for action in actions)
@@ -132,7 +137,10 @@ class Alphabet:
             raise TaskError(faults)
 
     def read(self, call: Call, variables: Mapping[str, Any], results: Mapping[Any, Any], *, failed: bool) -> Reading:
-        """Match a call against the alphabet, given the bindings so far. The result of a failed call fits no pattern."""
+        """Match a call against the alphabet.
+
+        `variables` and `results` hold the values bound by earlier steps. The result of a failed call fits no pattern.
+        """
         if call.malformed:
             return Reading(Role.MALFORMED)
         tools = self.listing.tools
@@ -152,7 +160,11 @@ class Alphabet:
     def _match(
         self, call: Call, variables: Mapping[str, Any], results: Mapping[Any, Any], *, failed: bool
     ) -> tuple[int | None, tuple[int, ...], Mapping[str, Any]]:
-        """The action that fits the call, all actions tried whose arguments fit, and the bindings after it."""
+        """Find the action that fits a call.
+
+        Returns the action's symbol or None, the symbols of all actions checked so far that fit the arguments, and the
+        variables' values after the call.
+        """
         fits: list[int] = []
         for number in self._by_tool.get(call.tool, ()):
             if fits and number not in self.steps:
@@ -165,7 +177,7 @@ class Alphabet:
         return None, tuple(fits), variables
 
     def is_read(self, number: int) -> bool:
-        """Whether the action is a read or neutral, and so a self-loop wherever it is not progress."""
+        """Whether an action is a read or neutral, i.e. a self-loop in every state in which it is not progress."""
         return any(pattern.covers(self.patterns[number]) for pattern in (*self._reads, *self._neutral))
 
     @cached_property
@@ -177,7 +189,7 @@ class Alphabet:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """A name for each action: its own, or its tool's if that is unambiguous, or its notation."""
+        """A name for each action: its own name, its tool's name if no other action uses the tool, or its notation."""
         tools = Counter(action.tool for action in self.actions)
         named = {action.name for action in self.actions}
         return tuple(
@@ -187,7 +199,7 @@ class Alphabet:
 
     @cached_property
     def patterns(self) -> tuple[Action, ...]:
-        """The actions, with the default arguments of their tools filled in."""
+        """The actions, with their tools' default arguments filled in."""
         if self.tools is None:
             return self.actions
         return tuple(self.tools[action.tool].complete(action) for action in self.actions)
@@ -198,11 +210,11 @@ class Alphabet:
 
     @cached_property
     def overlaps(self) -> tuple[Fault, ...]:
-        """Warnings about patterns that contradict each other, and which one wins.
+        """Warnings about patterns that contradict each other. Each warning says which pattern wins.
 
-        A step wins over forbid, and forbid over reads and neutral. There is a warning if a forbid rule covers a step,
-        read or neutral pattern completely, or if a pattern is both in reads and in neutral. A read that is also a step
-        is fine: it is progress where the procedure expects it and a self-loop elsewhere.
+        A step wins over a forbid rule, and a forbid rule wins over reads and neutral patterns. A warning is issued if a
+        forbid rule covers a step, read or neutral pattern completely, or if a pattern is in both reads and neutral. A
+        read may also be a step: it is progress if the procedure expects it, and a self-loop otherwise.
         """
         return tuple(self._overlaps())
 
@@ -210,7 +222,7 @@ class Alphabet:
         steps = sorted(self.steps)
         for place, one in enumerate(self.forbid):
             for number in steps:
-                # A step that expects a result leaves calls with other results to forbid.
+                # If a step expects a result, calls with other results can still be forbidden.
                 wins = self.actions[number].result is None or one.call.result is not None
                 if wins and self._covers(one.call, self.actions[number]):
                     message = f"'{one.call.notation}' also fits the step '{self.names[number]}'; the step wins, "
@@ -221,7 +233,10 @@ class Alphabet:
                     yield Fault(f"'{pattern.notation}' {message}", (key, place))
 
     def _conflict(self, pattern: Action, *, in_neutral: bool) -> str:
-        """The rule that conflicts with a read or neutral pattern, in words; empty if there is none."""
+        """Describe the conflict between a read or neutral pattern and another rule.
+
+        Returns an empty string if there is no conflict.
+        """
         if any(_same(pattern, self.actions[number]) for number in self.steps):
             return ""
         forbidden = next((one.call for one in self.forbid if self._covers(one.call, pattern)), None)
@@ -233,12 +248,12 @@ class Alphabet:
         return ""
 
     def _covers(self, wide: Action, narrow: Action) -> bool:
-        """Whether the wide pattern fits every call that the narrow one fits, given the defaults of the tools."""
+        """Whether `wide` fits every call that `narrow` fits, with the tools' default arguments filled in."""
         others = list(self._expand(narrow))
         return bool(others) and all(any(one.covers(other) for one in self._expand(wide)) for other in others)
 
     def _loops_of(self, tool: str) -> tuple[Action, ...]:
-        """The read and neutral patterns that a call of the tool could fit."""
+        """Return the read and neutral patterns that may fit a call of `tool`."""
         if self.tools is None:
             return (*self._reads, *self._neutral)
         return self._loops_by_tool.get(tool, ())
@@ -259,7 +274,7 @@ class Alphabet:
         return tuple(replace(one, call=expanded) for one in self.forbid for expanded in self._expand(one.call))
 
     def _expand(self, pattern: Action) -> Iterable[Action]:
-        """One pattern for each tool that the pattern fits, with that tool's defaults filled in."""
+        """Return one pattern for each tool that `pattern` fits, with the tool's default arguments filled in."""
         if self.tools is None:
             return [pattern]
         found: list[Action] = []
@@ -269,13 +284,13 @@ class Alphabet:
             except TaskError:
                 if tool == pattern.tool:
                     raise
-                # A glob can match a tool that lacks the argument it names; no call of that tool fits it.
+                # A glob can match tools that lack one of its arguments. No call of such a tool fits the pattern.
         return found
 
     @cached_property
     def _by_tool(self) -> dict[str, tuple[int, ...]]:
         by_tool: dict[str, list[int]] = defaultdict(list)
-        # Declared actions that are not steps are tried after all steps.
+        # Declared actions that are not steps are checked after all steps.
         for number in sorted(range(len(self.actions)), key=lambda number: (number not in self.steps, number)):
             by_tool[self.actions[number].tool].append(number)
         return {tool: tuple(numbers) for tool, numbers in by_tool.items()}
@@ -299,7 +314,10 @@ class Alphabet:
                     yield Fault(message, (key, number))
 
     def _pattern_problem(self, pattern: Action, tools: Mapping[str, Tool]) -> str:
-        """Why a read, neutral or forbid pattern fits no tool; empty if it fits one."""
+        """Explain why a read, neutral or forbid pattern fits no tool.
+
+        Returns an empty string if the pattern fits a tool.
+        """
         try:
             fits_some = bool(self._expand(pattern))
         except TaskError as error:
@@ -315,7 +333,7 @@ class Alphabet:
                     yield Fault(message, ("actions", action.name or number))
 
     def _shadow_faults(self) -> Iterable[Fault]:
-        """Actions that never match because an earlier one fits all their calls."""
+        """Yield a fault for each action that never matches because an earlier action fits all its calls."""
         for numbers in self._by_tool.values():
             literal: dict[Action, int] = {}
             wide: list[int] = []
@@ -337,7 +355,10 @@ class Alphabet:
 
 
 def _tool_problem(action: Action, tools: Mapping[str, Tool]) -> str:
-    """Why no tool can be called as the action says; empty if one can."""
+    """Explain why an action's tool cannot be called in the way that the action describes.
+
+    Returns an empty string if there is no problem.
+    """
     if action.tool not in tools:
         return f"no tool '{action.tool}'{nearest(action.tool, tools)}"
     try:

@@ -1,4 +1,7 @@
-"""The automaton of a task: a partial deterministic finite automaton over actions, checked on construction."""
+"""A task's automaton: a partial deterministic finite automaton over actions, checked on construction.
+
+States and actions are numbered. An action's number is called its symbol.
+"""
 
 from __future__ import annotations
 
@@ -19,21 +22,25 @@ from corepath.notation.procedure import Procedure, leaves
 MOST_SIMPLE_PATHS: Final = 10_000
 """The most golden paths that a task with `golden="simple_paths"` may have."""
 MOST_LOOKED_AT: Final = 500_000
-"""The most transitions that listing those paths may look at."""
+"""The most transitions to look at while listing the golden paths of a task with `golden="simple_paths"`."""
 
 _MOST_PAIRS: Final = 1_000_000
-"""The most pairs of states that the search for restrictive reads visits."""
+"""The most pairs of states to visit in the search for restrictive reads."""
 
 GoldenRule = Literal["acyclic", "simple_paths"]
-"""Which paths are golden: all (progress has no cycles), or those that visit no state twice."""
+"""Which accepted paths are golden.
+
+With "acyclic", all of them are, and progress must not have cycles. With "simple_paths", only paths that visit no state
+twice are golden.
+"""
 
 
 @dataclass(frozen=True)
 class Automaton:
-    """Numbered states with names, and a partial transition function: `delta[state][action]` is the next state.
+    """An automaton with a partial transition function: `delta[state][symbol]` is the next state.
 
-    Build one with `from_procedure` or `from_transitions`, which raise `TaskError` if something is wrong. `procedure` is
-    the procedure it was compiled from, if any.
+    `states` holds the names of the states. Build an automaton with `from_procedure` or `from_transitions`, which raise
+    `TaskError` if the input is invalid. `procedure` is None if the automaton was built from transitions.
     """
 
     alphabet: Alphabet
@@ -50,11 +57,11 @@ class Automaton:
     def from_procedure(
         cls, procedure: Procedure, declared: Sequence[Action] = (), listing: Listing | None = None
     ) -> Automaton:
-        """Compile a procedure to the minimal automaton that accepts exactly the orders it allows.
+        """Compile a procedure to the minimal automaton that accepts exactly the orders the procedure allows.
 
-        `declared` are further actions that need not be steps.
+        `declared` lists further actions, which need not be steps.
         """
-        # One action under two names counts as two, so that the second is reported as shadowed.
+        # One action with two names counts as two actions, so that the second is reported as shadowed.
         used: dict[tuple[Action, str | None], Action] = {}
         for leaf in leaves(procedure):
             if not isinstance(leaf, Action):
@@ -85,7 +92,7 @@ class Automaton:
         unlisted: Unlisted = "harm",
         tools: Mapping[str, Tool] | None = None,
     ) -> Automaton:
-        """Build an automaton from its transitions: `transitions[state][action]` is the next state."""
+        """Build an automaton from named transitions: `transitions[state][action]` is the next state."""
         listing = Listing(tuple(reads), tuple(neutral), tuple(forbid), unlisted, tools)
         accept = list(accept)
         symbols = {name: number for number, name in enumerate(actions)}
@@ -104,13 +111,17 @@ class Automaton:
         return automaton
 
     def with_listing(self, listing: Listing) -> Automaton:
-        """A copy with other rules for calls that are not steps."""
+        """Return a copy with other rules for calls that are not steps."""
         alphabet = Alphabet(self.alphabet.actions, self.alphabet.steps, listing)
         delta = [dict(edges) for edges in self.delta]
         return replace(self, alphabet=alphabet, delta=_add_read_loops(delta, alphabet), _graphs={})
 
     def with_loops(self, loops: Mapping[int, Iterable[int]]) -> Automaton:
-        """A copy with more self-loops: by state, the actions to add where they have no transition yet."""
+        """Return a copy with additional self-loops.
+
+        `loops` maps each state to the symbols that become self-loops. A symbol that already has a transition in the
+        state keeps it.
+        """
         delta = [dict(edges) for edges in self.delta]
         for state, symbols in loops.items():
             for symbol in symbols:
@@ -129,7 +140,7 @@ class Automaton:
         return self._minimal[0]
 
     def golden_from(self, state: int) -> GoldenGraph | None:
-        """The graph of everything that golden paths can still do from a state; None if none visits the state."""
+        """Return the graph of all ways in which golden paths continue from `state`, or None if none visits `state`."""
         if self._compiled is not None:
             return self._compiled.with_start(state)
         if self.rule == "simple_paths":
@@ -142,7 +153,7 @@ class Automaton:
 
     @cached_property
     def missing(self) -> tuple[int, ...]:
-        """For each state, the fewest progress steps to acceptance; -1 if there is no path."""
+        """For each state, the fewest progress steps to an accepting state, or -1 if none can be reached."""
         before: list[list[int]] = [[] for _ in self.delta]
         for state, target in self._progress():
             before[target].append(state)
@@ -158,7 +169,7 @@ class Automaton:
 
     @cached_property
     def ahead(self) -> tuple[int, ...]:
-        """For each state, the actions that are progress there or later, as a bit set."""
+        """For each state, a bit set of the symbols that are progress in this state or in a later state."""
         bits = [0] * len(self.delta)
         before: list[list[int]] = [[] for _ in self.delta]
         for state, edges in enumerate(self.delta):
@@ -180,11 +191,11 @@ class Automaton:
         return tuple(bits)
 
     def due(self, state: int) -> tuple[int, ...]:
-        """The actions that are progress in a state."""
+        """Return the symbols that are progress in `state`."""
         return tuple(symbol for symbol, target in self.delta[state].items() if target != state)
 
     def loops(self, state: int) -> tuple[int, ...]:
-        """The actions that are self-loops in a state."""
+        """Return the symbols that are self-loops in `state`."""
         return tuple(symbol for symbol, target in self.delta[state].items() if target == state)
 
     @property
@@ -198,19 +209,22 @@ class Automaton:
         return lengths_of(self.golden.lengths)
 
     def golden_paths(self) -> Iterator[tuple[str, ...]]:
-        """Yield the golden paths as names of actions."""
+        """Yield each golden path as a tuple of action names."""
         names = self.alphabet.names
         return (tuple(names[symbol] for symbol in path) for path in self.golden.paths())
 
     @cached_property
     def read_warnings(self) -> tuple[str, ...]:
-        """Warnings about reads that forbid what was allowed before them, although a read changes nothing."""
+        """Warnings about reads after which fewer steps are allowed than before. At most 20 warnings are listed.
+
+        Such reads are suspicious because reads change nothing.
+        """
         return tuple(islice(_find_restrictive_reads(self), 20))
 
     # Checks
 
     def _progress(self) -> Iterator[tuple[int, int]]:
-        """Yield the state before and the state after each progress transition."""
+        """Yield the states before and after each progress transition."""
         for state, edges in enumerate(self.delta):
             for target in edges.values():
                 if target != state:
@@ -251,7 +265,10 @@ class Automaton:
         return reached
 
     def _cycle(self) -> str | None:
-        """A progress cycle as text, found by depth-first search; None if there is none."""
+        """Search depth-first for a cycle of progress transitions.
+
+        Returns the cycle as a string, e.g. `a → b → a`, or None if there is no cycle.
+        """
         path: list[int] = []
         done: set[int] = set()
         on_path: set[int] = set()
@@ -277,7 +294,7 @@ class Automaton:
 
     @cached_property
     def _minimal(self) -> tuple[GoldenGraph, dict[int, int]]:
-        """The minimal graph of the progress edges, and the node of each state in it."""
+        """The minimal graph of all progress transitions, and a mapping from states to nodes in this graph."""
         edges = [
             tuple((symbol, target) for symbol, target in edges.items() if target != state)
             for state, edges in enumerate(self.delta)
@@ -286,13 +303,13 @@ class Automaton:
 
     @cached_property
     def _golden_states(self) -> frozenset[int]:
-        """The states that golden paths visit, if golden paths are simple paths."""
+        """The states that golden paths visit under the rule "simple_paths"."""
         return frozenset(state for _, states in self._simple_paths(self.start) for state in states)
 
     def _simple_paths(self, start: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """Yield the paths from a state to acceptance that visit no state twice, with their states.
+        """Yield the symbols and the states of each path from `start` to acceptance that visits no state twice.
 
-        Raises `TaskError` if there are more than `MOST_SIMPLE_PATHS`, or if they take too long to list.
+        Raises `TaskError` if there are more than `MOST_SIMPLE_PATHS` paths or if listing them takes too long.
         """
         symbols: list[int] = []
         states = [start]
@@ -326,7 +343,7 @@ class Automaton:
 
 
 def _add_read_loops(delta: Sequence[dict[int, int]], alphabet: Alphabet) -> tuple[Mapping[int, int], ...]:
-    """Add to δ a self-loop for every step that is a read, wherever it has no transition."""
+    """Give each step that is a read a self-loop in every state in which the step has no transition."""
     reads = [number for number in sorted(alphabet.steps) if alphabet.is_read(number)]
     for state, edges in enumerate(delta):
         for number in reads:
@@ -337,7 +354,7 @@ def _add_read_loops(delta: Sequence[dict[int, int]], alphabet: Alphabet) -> tupl
 def _number_transitions(
     transitions: Mapping[str, Mapping[str, str]], states: Mapping[str, int], symbols: Mapping[str, int]
 ) -> list[dict[int, int]]:
-    """The transitions with states and actions by number."""
+    """Convert transitions from names to numbers."""
     delta: list[dict[int, int]] = [{} for _ in states]
     for state, edges in transitions.items():
         delta[states[state]] = {symbols[action]: states[target] for action, target in edges.items()}
@@ -347,7 +364,7 @@ def _number_transitions(
 def _name_faults(
     actions: Mapping[str, int], start: str, accept: list[str], transitions: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Fault]:
-    """Names of states and actions that do not exist."""
+    """Yield a fault for each state or action that is mentioned but does not exist, and one if `accept` is empty."""
     known = {start, *transitions, *accept}
     targets = {target for edges in transitions.values() for target in edges.values()}
     if start not in transitions and start not in accept:
@@ -362,7 +379,7 @@ def _name_faults(
 
 
 def _edge_faults(state: str, edges: Mapping[str, str], actions: Mapping[str, int], states: set[str]) -> Iterator[Fault]:
-    """Transitions of a state by an unknown action or to an unknown state."""
+    """Yield a fault for each transition that has an unknown action or leads to an unknown state."""
     for action, target in edges.items():
         if action not in actions:
             message = f"state '{state}' has a transition by '{action}', which is no action{nearest(action, actions)}"
@@ -373,7 +390,7 @@ def _edge_faults(state: str, edges: Mapping[str, str], actions: Mapping[str, int
 
 
 def _find_restrictive_reads(automaton: Automaton) -> Iterator[str]:
-    """Yield a warning for each read after which some step is no longer allowed that was allowed before."""
+    """Yield a warning for each read that makes a step illegal that would be allowed without the read."""
     names = automaton.alphabet.names
     reads = {number for number in automaton.alphabet.steps if automaton.alphabet.is_read(number)}
     seen: set[tuple[int, int]] = set()
@@ -390,9 +407,10 @@ def _find_restrictive_reads(automaton: Automaton) -> Iterator[str]:
 
 
 def _find_lost_step(automaton: Automaton, state: int, after: int, read: int, seen: set[tuple[int, int]]) -> str | None:
-    """A step that can follow from `state` without the read but not from `after`, or None.
+    """Find a step that is possible from `state` without the read but not from `after`, which follows the read.
 
-    Walks pairs of states that the same steps lead to, from `state` and from `after`; `seen` holds the pairs visited.
+    The search walks through pairs of states that the same steps reach from `state` and from `after`. `seen` holds the
+    pairs visited so far. Returns the step's name, or None if no step is lost.
     """
     waiting = [(state, after)]
     seen.add((state, after))

@@ -1,4 +1,4 @@
-"""Condensation: the trace of a run, and its condensed path, without self-loops."""
+"""Condensation: trace a run, and reduce it to its condensed path by leaving out self-loops."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from corepath.notation.call import Call
 
 @dataclass(frozen=True)
 class Path:
-    """A condensed path: everything the metrics need to know about a run.
+    """A condensed path: everything that the metrics need to know about a run.
 
-    `harm_mask` has a 1 for each harmful step, `states` are the automaton's states after each step, and `end` is the
-    last one. `length` counts all calls, self-loops included.
+    `harm_mask` has a 1 for each harmful step and a 0 for each progress step. `states` lists the state after each step.
+    `end` is the run's last state. `length` counts all calls, including self-loops.
     """
 
     tokens: tuple[Token, ...]
@@ -29,7 +29,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Trace:
-    """All steps of a run, with the positions before and after it."""
+    """All steps of a run, with the positions before the first step and after the last step."""
 
     begin: Position
     steps: tuple[Step, ...]
@@ -37,32 +37,32 @@ class Trace:
 
     @property
     def automaton(self) -> Automaton:
-        """The automaton of the run."""
+        """The automaton on which the calls were run."""
         return self.begin.automaton
 
     @cached_property
     def condensed(self) -> tuple[Step, ...]:
-        """The steps that are progress or harm, without self-loops."""
+        """The steps that are progress or harm. Self-loops are left out."""
         return tuple(step for step in self.steps if step.kind is not Kind.LOOP)
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
-        """The tokens of the condensed path."""
+        """The condensed path as tokens."""
         return tuple(step.token for step in self.condensed)
 
     @cached_property
     def harm_mask(self) -> tuple[int, ...]:
-        """1 for each condensed step that is harmful, 0 for the others."""
+        """One number per condensed step: 1 if the step is harmful, 0 otherwise."""
         return tuple(int(step.kind is Kind.HARM) for step in self.condensed)
 
     @cached_property
     def path(self) -> Path:
-        """The condensed path, as the metrics see it."""
+        """The condensed path in the form that the metrics use."""
         states = tuple(step.after for step in self.condensed)
         return Path(self.tokens, self.harm_mask, states, self.end.state, len(self.steps))
 
     def label(self, step: Step) -> str:
-        """The step as text: the name of its action, or `?` and the call if it is unknown."""
+        """Return a label for `step`: its action's name, or `?` and the call if the call fits no action."""
         return f"?{step.call.label}" if step.symbol is None else self.automaton.alphabet.names[step.symbol]
 
 

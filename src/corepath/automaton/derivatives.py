@@ -1,10 +1,12 @@
 """Compile a procedure to its automaton with Brzozowski derivatives.
 
-A state is what remains to be done, as an expression. The derivative of an expression by a symbol is what remains after
-that step; the states are all derivatives of the procedure, found breadth first, and the result is minimised.
+A state is an expression that describes what remains to be done. The derivative of an expression by a symbol (an
+action's number) is what remains after that step. The automaton's states are all derivatives of the procedure, found
+breadth-first. The result is minimised.
 
-Expressions are hash-consed: each is stored once and known by its number. Parts of a choice and of any_order are sorted
-and flattened, and a sequence leans to the right, so that equal remainders usually have the same number.
+Expressions are hash-consed: each expression is stored once and identified by its number. The parts of `choice` and
+`any_order` are flattened and sorted, and sequences are nested to the right. As a result, equal remainders usually have
+the same number.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from corepath.notation.action import Action
 from corepath.notation.procedure import AnyOrder, Choice, Procedure, Repeat, Seq
 
 MOST_STATES: Final = 100_000
-"""The most states that a procedure may need, before minimisation."""
+"""The most states that a procedure may need before minimisation."""
 
 _NOTHING: Final = 0
 _Node = tuple[str, tuple[int, ...]]
@@ -27,7 +29,7 @@ _Node = tuple[str, tuple[int, ...]]
 def compile_procedure(procedure: Procedure, number_of: Callable[[Action], int]) -> GoldenGraph:
     """Build the minimal automaton that accepts exactly the orders the procedure allows.
 
-    `number_of` gives each action its symbol. Raises `TaskError` if more than `MOST_STATES` states are needed.
+    `number_of` returns an action's symbol. Raises `TaskError` if more than `MOST_STATES` states are needed.
     """
     expressions = _Expressions(number_of)
     start = expressions.intern(procedure)
@@ -53,10 +55,11 @@ def compile_procedure(procedure: Procedure, number_of: Callable[[Action], int]) 
 
 
 class _Expressions:
-    """All expressions met so far, by number; 0 is the empty sequence, nothing to do.
+    """A store of numbered expressions. Number 0 is the empty sequence: nothing to do.
 
-    `nodes[number]` is the kind of the expression and the numbers of its parts (for a step: its symbol; for a repeat:
-    the part, the least and the most times). `nullable[number]` says whether it can be left out.
+    `nodes[number]` is a pair of the expression's kind and the numbers of its parts. A step has its symbol instead of
+    parts. A repeat has its part, the minimum and the maximum number of repetitions. `nullable[number]` says whether the
+    expression can be left out.
     """
 
     def __init__(self, number_of: Callable[[Action], int]) -> None:
@@ -68,7 +71,7 @@ class _Expressions:
         self._sequences: dict[tuple[int, int], int] = {}
 
     def intern(self, procedure: Procedure) -> int:
-        """The number of a procedure; equal procedures have equal numbers."""
+        """Return the number of a procedure's expression. Equal procedures have equal numbers."""
         match procedure:
             case Action():
                 return self._number("step", (self.number_of(procedure),), nullable=False)
@@ -86,10 +89,10 @@ class _Expressions:
         raise TypeError(procedure)
 
     def derivatives(self, number: int) -> dict[int, int]:
-        """The derivative of an expression by each symbol it can begin with.
+        """Map each symbol with which an expression can begin to the expression's derivative by that symbol.
 
-        Derivatives of the parts are computed first, with a stack rather than by recursion: procedures can be nested
-        deeper than Python recurses.
+        Parts are derived first. A stack replaces recursion, because procedures can be nested more deeply than Python
+        recurses.
         """
         stack = [number]
         while stack:
@@ -104,7 +107,7 @@ class _Expressions:
         return self._derivatives[number]
 
     def _heads(self, number: int) -> Iterable[int]:
-        """The parts that the first step can belong to."""
+        """Return the parts to which an expression's first step can belong."""
         kind, parts = self.nodes[number]
         match kind:
             case "seq":
@@ -116,7 +119,7 @@ class _Expressions:
         return ()
 
     def _derive(self, number: int) -> dict[int, int]:
-        """Derivatives of an expression whose heads are derived already."""
+        """Derive an expression whose heads are already derived."""
         kind, parts = self.nodes[number]
         match kind:
             case "step":
@@ -137,7 +140,10 @@ class _Expressions:
         return self._union([found, self._derivatives[rest]]) if self.nullable[head] else found
 
     def _derive_any_order(self, parts: tuple[int, ...]) -> dict[int, int]:
-        """∂(p₁ ∥ … ∥ pₙ) = the union over i of ∂pᵢ ∥ all other parts; equal parts are neighbours and tried once."""
+        """∂(p₁ ∥ … ∥ pₙ) = the union over i of ∂pᵢ ∥ all other parts.
+
+        Parts are sorted, so equal parts are neighbours. Only the first of several equal parts is derived.
+        """
         places = [place for place, part in enumerate(parts) if place == 0 or part != parts[place - 1]]
         return self._union(
             {
@@ -148,7 +154,10 @@ class _Expressions:
         )
 
     def _union(self, alternatives: Iterable[dict[int, int]]) -> dict[int, int]:
-        """Merge alternatives; a symbol that several begin with leaves the choice of their remainders."""
+        """Merge the derivatives of several alternatives.
+
+        If a symbol occurs in more than one alternative, its derivative is a choice between the remainders.
+        """
         found: dict[int, int] = {}
         for derivatives in alternatives:
             for symbol, remainder in derivatives.items():
@@ -157,7 +166,7 @@ class _Expressions:
         return found
 
     def _seq(self, head: int, rest: int) -> int:
-        """The sequence of two expressions, rebalanced to lean to the right: (a·b)·c becomes a·(b·c)."""
+        """Return the sequence of two expressions, nested to the right: (a·b)·c becomes a·(b·c)."""
         if _NOTHING in (head, rest):
             return head or rest
         chain: list[int] = []
@@ -176,7 +185,7 @@ class _Expressions:
         return sequence
 
     def _any_order(self, parts: Iterable[int]) -> int:
-        """The parts in any order (their shuffle), flattened and sorted."""
+        """Return the expression for `parts` in any order (their shuffle), flattened and sorted."""
         flat: list[int] = []
         for part in parts:
             kind, inner = self.nodes[part]
@@ -186,7 +195,7 @@ class _Expressions:
         return self._number("any_order", tuple(sorted(flat)), nullable=all(self.nullable[part] for part in flat))
 
     def _choice(self, parts: Iterable[int]) -> int:
-        """One of the parts, flattened, sorted and without duplicates."""
+        """Return the expression for a choice between `parts`, flattened, sorted and without duplicates."""
         flat: set[int] = set()
         for part in parts:
             kind, inner = self.nodes[part]
@@ -196,7 +205,7 @@ class _Expressions:
         return self._number("choice", tuple(sorted(flat)), nullable=any(self.nullable[part] for part in flat))
 
     def _repeat(self, step: int, least: int, most: int) -> int:
-        """The expression `least` to `most` times."""
+        """Return the expression for `step` repeated `least` to `most` times."""
         if most == 0 or step == _NOTHING:
             return _NOTHING
         if self.nullable[step]:
@@ -206,7 +215,7 @@ class _Expressions:
         return self._number("repeat", (step, least, most), nullable=least == 0)
 
     def _number(self, kind: str, parts: tuple[int, ...], *, nullable: bool) -> int:
-        """The number of an expression; a new one is stored."""
+        """Return the number of an expression. An expression that is not known yet is stored first."""
         number = self._numbers.setdefault((kind, parts), len(self.nodes))
         if number == len(self.nodes):
             self.nodes.append((kind, parts))

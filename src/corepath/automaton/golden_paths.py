@@ -1,9 +1,10 @@
-"""Golden paths: the loop-free, harm-free ways to do a task, stored as a graph rather than a list.
+"""Golden paths: the ways to do a task without loops or harm, stored as a graph rather than a list.
 
-The graph is a minimal acyclic automaton (a DAWG): any_order of k steps has k! golden paths but only 2^k nodes. Nodes
-are numbered in topological order: every edge leads to a higher number, so one pass over the numbers is a dynamic
-program over all golden paths. Nodes need not be states of the task's automaton: with `simple_paths`, the listed paths
-are folded into a graph of their own.
+The graph is a minimal acyclic automaton (a DAWG). For example, `any_order` with k steps has k! golden paths but only
+2^k nodes. Nodes are numbered in topological order, so every edge leads to a higher number. A single pass over the
+numbers is therefore a dynamic program over all golden paths. Edges are labelled with symbols, i.e. action numbers.
+Nodes are not always states of the task's automaton: under the rule "simple_paths", the listed paths are folded into a
+graph of their own.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from functools import cached_property
 from typing import Final
 
 Edges = tuple[tuple[int, int], ...]
-"""Pairs of a symbol and the node it leads to."""
+"""Pairs of a symbol and the node that it leads to."""
 OTHER: Final = -1
 """The symbol that replaces all merged symbols in a `MergedGraph`."""
 MIN_EDGES_TO_MERGE: Final = 1_000
-"""In a graph with fewer edges, merging symbols does not pay."""
+"""In a graph with fewer edges, merging symbols is not worth the effort."""
 MIN_UNUSED_TO_MERGE: Final = 3
-"""With fewer unused symbols, merging them saves almost no nodes."""
+"""If there are fewer unused symbols, merging them saves almost no nodes."""
 
 
 @dataclass(frozen=True)
 class GoldenGraph:
     """An acyclic graph in which the paths from `start` to an accepting node are the golden paths.
 
-    `edges[node]` lists the pairs (symbol, next node), with next node > node.
+    `edges[node]` lists pairs of a symbol and the next node. The next node always has a higher number than `node`.
     """
 
     edges: tuple[Edges, ...]
@@ -38,7 +39,7 @@ class GoldenGraph:
 
     @cached_property
     def incoming(self) -> tuple[Edges, ...]:
-        """For each node, the pairs (previous node, symbol) of the edges that lead to it."""
+        """For each node, pairs of a previous node and the symbol that leads from there to the node."""
         into: list[list[tuple[int, int]]] = [[] for _ in self.edges]
         for node, edges in enumerate(self.edges):
             for symbol, after in edges:
@@ -47,7 +48,7 @@ class GoldenGraph:
 
     @cached_property
     def lengths_from(self) -> tuple[int, ...]:
-        """For each node, the lengths of its paths to acceptance: bit ℓ is set if there is one of length ℓ."""
+        """For each node, a bit set of lengths: bit ℓ is set if a path of length ℓ leads from the node to acceptance."""
         bits = [0] * len(self.edges)
         for node in range(len(self.edges) - 1, -1, -1):
             found = int(node in self.accepting)
@@ -58,7 +59,7 @@ class GoldenGraph:
 
     @cached_property
     def lengths(self) -> int:
-        """The lengths of the golden paths: bit ℓ is set if there is one of length ℓ."""
+        """A bit set of path lengths: bit ℓ is set if there is a golden path of length ℓ."""
         uses = [len(before) for before in self.incoming]
         bits: dict[int, int] = {}
         for node in range(len(self.edges) - 1, self.start - 1, -1):
@@ -74,7 +75,7 @@ class GoldenGraph:
 
     @cached_property
     def longest_from(self) -> tuple[int, ...]:
-        """For each node, the length of its longest path to acceptance."""
+        """For each node, the length of the longest path from the node to acceptance."""
         longest = [0] * len(self.edges)
         for node in range(len(self.edges) - 1, -1, -1):
             longest[node] = max((longest[after] + 1 for _, after in self.edges[node]), default=0)
@@ -87,7 +88,7 @@ class GoldenGraph:
 
     @cached_property
     def symbols(self) -> frozenset[int]:
-        """All symbols of the edges."""
+        """All symbols that occur on edges."""
         return frozenset(symbol for edges in self.edges for symbol, _ in edges)
 
     @cached_property
@@ -105,7 +106,7 @@ class GoldenGraph:
 
     @cached_property
     def max_occurrences(self) -> tuple[dict[int, int], ...]:
-        """For each node, how many times each symbol occurs at most on a path from there to acceptance."""
+        """For each node, the most times that each symbol can occur on a path from the node to acceptance."""
         most: list[dict[int, int]] = [{} for _ in self.edges]
         for node in range(len(self.edges) - 1, -1, -1):
             here = most[node]
@@ -116,7 +117,7 @@ class GoldenGraph:
         return tuple(most)
 
     def paths(self) -> Iterator[tuple[int, ...]]:
-        """Yield every golden path, by depth-first search."""
+        """Yield every golden path as symbols, in depth-first order."""
         path: list[int] = []
         if self.start in self.accepting:
             yield ()
@@ -135,7 +136,7 @@ class GoldenGraph:
             stack.append(iter(self.edges[after]))
 
     def shortest(self) -> tuple[int, ...]:
-        """One of the shortest golden paths, by breadth-first search."""
+        """Find one of the shortest golden paths by breadth-first search."""
         reached_by: dict[int, tuple[int, int] | None] = {self.start: None}
         queue = deque([self.start])
         while queue[0] not in self.accepting:
@@ -152,19 +153,22 @@ class GoldenGraph:
         return tuple(path[::-1])
 
     def merge_unused(self, used: Container[object]) -> MergedGraph | None:
-        """The graph with all symbols outside `used` merged into `OTHER`, or None if merging does not pay."""
+        """Merge all symbols that are not in `used` into `OTHER`.
+
+        Returns the merged graph, or None if merging is not worth the effort.
+        """
         unused = [symbol for symbol in self.symbols if symbol not in used]
         if len(unused) < MIN_UNUSED_TO_MERGE or self.size < MIN_EDGES_TO_MERGE:
             return None
         kept = self.symbols.difference(unused)
         if kept not in self._merged:
-            self._merged.clear()  # PC and PC-KTC of one episode ask for the same graph, the next episode for another
+            self._merged.clear()  # only PC and PC-KTC of the same episode use the same graph
             graph, node_of = minimise(self.edges, self.accepting, self.start, kept)
             self._merged[kept] = MergedGraph(graph, self, node_of)
         return self._merged[kept]
 
     def with_start(self, node: int) -> GoldenGraph:
-        """The same graph with another start node; tables that are computed already are shared."""
+        """Return the same graph with another start node. Tables that are already computed are shared."""
         graph = GoldenGraph(self.edges, self.accepting, node)
         shared = ("incoming", "lengths_from", "longest_from", "max_occurrences", "size")
         vars(graph).update({name: getattr(self, name) for name in shared if name in vars(self)})
@@ -173,11 +177,11 @@ class GoldenGraph:
 
 @dataclass(frozen=True)
 class MergedGraph:
-    """A golden graph in which all symbols that the agent never used are merged into one, `OTHER`.
+    """A golden graph in which all symbols that the agent never used are merged into a single one, `OTHER`.
 
-    Unused symbols can match no token of the agent's path, so scores do not depend on which of them a path has. Merging
-    them makes more nodes equal: for an agent that did 7 of 14 free steps, 1,024 nodes are left of 16,384. `node_of`
-    maps each node of `original` to its node in `graph`.
+    Unused symbols cannot match any token of the agent's path, so it does not matter for a score which of them occur on
+    a golden path. After merging, more nodes are equivalent. For example, if an agent did 7 of 14 steps that may come in
+    any order, 1,024 of 16,384 nodes remain. `node_of` maps each node of `original` to its node in `graph`.
     """
 
     graph: GoldenGraph
@@ -185,7 +189,10 @@ class MergedGraph:
     node_of: dict[int, int]
 
     def restore(self, path: Sequence[int], nodes: Sequence[int]) -> list[int]:
-        """Turn a path of the merged graph, and the nodes its symbols lead to, into a path of the original graph."""
+        """Convert a path through the merged graph to a path through the original graph.
+
+        `nodes` lists the node that each symbol in `path` leads to.
+        """
         node = self.original.start
         symbols: list[int] = []
         for wanted, target in zip(path, nodes, strict=True):
@@ -198,12 +205,12 @@ class MergedGraph:
 
 
 def lengths_of(bits: int) -> list[int]:
-    """The lengths in a bit set, shortest first."""
+    """Return the lengths in a bit set, shortest first."""
     return [length for length in range(bits.bit_length()) if bits >> length & 1]
 
 
 def fold(paths: Iterable[Sequence[int]]) -> GoldenGraph:
-    """The smallest graph with exactly the given paths: a trie of them, minimised."""
+    """Build the smallest graph that has exactly these paths, by minimising a trie."""
     children: list[dict[int, int]] = [{}]
     ends: set[int] = set()
     for path in paths:
@@ -220,13 +227,13 @@ def fold(paths: Iterable[Sequence[int]]) -> GoldenGraph:
 def minimise(
     edges: Sequence[Edges], accepting: Container[int], start: int, kept: Container[int] | None = None
 ) -> tuple[GoldenGraph, dict[int, int]]:
-    """Merge all equivalent nodes of an acyclic graph: those from which the same paths lead to acceptance.
+    """Merge equivalent nodes of an acyclic graph, i.e. nodes from which the same paths lead to acceptance.
 
-    Nodes are visited in reverse topological order. The successors of a node are then merged already, so two nodes are
-    equivalent if both accept or both do not, and their edges are equal. If `kept` is given, all other symbols become
-    `OTHER`.
+    Nodes are visited in reverse topological order, so that a node's successors are merged before the node itself. Two
+    nodes are then equivalent if both or neither are accepting and their edges are equal. Symbols that are not in `kept`
+    become `OTHER`. If `kept` is None, all symbols are kept.
 
-    Returns the minimal graph, with start 0, and the new number of each node that `start` reaches.
+    Returns the minimal graph, whose start is 0, and the new number of each node that `start` reaches.
     """
     classes: dict[tuple[bool, Edges], int] = {}
     class_of: dict[int, int] = {}
@@ -236,7 +243,7 @@ def minimise(
         else:
             after = list({(symbol if symbol in kept else OTHER, class_of[target]) for symbol, target in edges[node]})
         class_of[node] = classes.setdefault((node in accepting, tuple(sorted(after))), len(classes))
-    # Classes are numbered from the ends to the start; reversed, the numbers are a topological order.
+    # Classes are numbered from the ends to the start. The reversed numbers are a topological order.
     last = len(classes) - 1
     found = sorted(classes.items(), key=lambda item: -item[1])
     graph = tuple(tuple((symbol, last - target) for symbol, target in after) for (_, after), _ in found)
@@ -245,7 +252,7 @@ def minimise(
 
 
 def topological_order(edges: Sequence[Sequence[tuple[int, int]]], start: int) -> list[int]:
-    """The nodes that `start` reaches, each before its successors; an edge that closes a cycle is ignored."""
+    """Return the nodes that `start` reaches, each before its successors. Edges that close a cycle are ignored."""
     order: list[int] = []
     seen = {start}
     stack = [(start, iter(edges[start]))]

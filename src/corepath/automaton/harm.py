@@ -1,4 +1,4 @@
-"""The kinds of harm, and how to tell the kind of a harmful call."""
+"""The kinds of harm, and how to determine why a call is harmful."""
 
 from __future__ import annotations
 
@@ -19,21 +19,24 @@ class HarmKind(StrEnum):
     FORBIDDEN = "forbidden"
     """The task forbids the call in every state."""
     REPEATED = "repeated"
-    """The step was done already and is not due again."""
+    """The step was already done and is not expected again."""
     OUT_OF_ORDER = "out_of_order"
-    """A step of the procedure, at the wrong time."""
+    """The call is a step of the procedure but comes at the wrong time."""
     WRONG_ARGUMENT = "wrong_argument"
-    """A tool that is legal in this state, with wrong arguments."""
+    """The tool is legal in this state, but not with these arguments."""
     AFTER_COMPLETION = "after_completion"
-    """The procedure is finished, and no step is due any more."""
+    """The procedure is finished, and no further step is expected."""
     UNLISTED = "unlisted"
     """The task does not mention the call."""
     FAILED = "failed"
-    """A legal call that failed, if the scoring counts failed calls as harmful."""
+    """A legal call failed, and the scoring options count failed calls as harmful."""
 
 
 def kind_of_harm(automaton: Automaton, state: int, done: frozenset[int], call: Call, reading: Reading) -> HarmKind:
-    """The kind of harm of a call without a transition in the state; `done` are the steps that were progress so far."""
+    """Return why a call that is illegal in `state` is harmful.
+
+    `done` holds the numbers of the actions that were progress so far.
+    """
     if reading.role in (Role.MALFORMED, Role.UNKNOWN_TOOL, Role.FORBIDDEN):
         return HarmKind(reading.role.value)
     fits = reading.fits if reading.symbol is None else (reading.symbol,)
@@ -47,7 +50,7 @@ def kind_of_harm(automaton: Automaton, state: int, done: frozenset[int], call: C
 
 
 def _tool_is_legal(automaton: Automaton, state: int, tool: str) -> bool:
-    """Whether some call of the tool is legal in the state."""
+    """Whether some call of `tool` is legal in `state`."""
     alphabet = automaton.alphabet
     if any(alphabet.actions[number].tool == tool for number in automaton.delta[state]):
         return True

@@ -2,6 +2,8 @@
 
 position = begin(automaton)
 taken, position = step(position, call)
+
+An action's number is called its symbol.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ from corepath.automaton.harm import HarmKind, kind_of_harm
 from corepath.notation.call import UNANSWERED, Call, unknown_token
 
 Errors = Literal["no_effect", "harmful", "as_called"]
-"""How a failed call counts: no effect, harmful, or as if it had succeeded."""
+"""How a failed call counts: as a call without effect, as harmful, or as if it had succeeded."""
 
 Token = int | tuple[str, str]
-"""What paths are made of: the number of an action, or the tool and arguments of an unknown call."""
+"""An element of a path: an action's symbol, or the tool and arguments of a call that fits no action."""
 
 
 class Kind(StrEnum):
@@ -33,7 +35,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """One labelled call: its kind, its action if it fits one, and the states before and after it."""
+    """A call together with its effect on the run.
+
+    `symbol` is the number of the action that the call fits, or None if the call fits no action. `before` and `after`
+    are the states before and after the call. `harm` is None unless the call is harmful.
+    """
 
     index: int
     call: Call
@@ -46,26 +52,29 @@ class Step:
 
     @property
     def token(self) -> Token:
-        """The token in the condensed path; an unknown call equals no action."""
+        """The step's token in the condensed path. If the call fits no action, the token differs from every action."""
         return unknown_token(self.call) if self.symbol is None else self.symbol
 
     @property
     def forbidden(self) -> Forbidden | None:
-        """The rule that forbids the call, if any."""
+        """The rule that forbids the call, or None if no rule does."""
         return self.reading.forbidden
 
     @property
     def ignored(self) -> bool:
-        """Whether the task ignores the call as unlisted; a step's call with an unexpected result is not unlisted."""
+        """Whether the task does not mention the call and therefore ignores it.
+
+        A call that has the arguments of a step but an unexpected result is not ignored.
+        """
         return self.kind is Kind.LOOP and self.reading.role is Role.UNLISTED and not self.reading.fits
 
 
 @dataclass(frozen=True)
 class Position:
-    """The position of a run: a value, from which `step` makes the next one.
+    """The position of a run between two calls. Positions are immutable: `step` returns a new one.
 
-    `variables` and `results` are the bindings so far, `done` the steps that were progress, and `index` the number of
-    the next call.
+    `variables` and `results` are the values bound by earlier steps. `done` holds the symbols that were progress so far.
+    `index` is the index of the next call.
     """
 
     automaton: Automaton
@@ -83,12 +92,12 @@ class Position:
 
 
 def begin(automaton: Automaton, params: Mapping[str, Any] | None = None, errors: Errors = "no_effect") -> Position:
-    """The position before the first call; `params` are initial values of variables."""
+    """Return the position before the first call. `params` holds initial values for variables."""
     return Position(automaton, automaton.start, dict(params or {}), errors=errors)
 
 
 def step(position: Position, call: Call) -> tuple[Step, Position]:
-    """Label one call and return it with the position after it."""
+    """Classify a call, and return the resulting step and the position after it."""
     automaton, state = position.automaton, position.state
     failed = call.failed and position.errors != "as_called"
     reading = automaton.alphabet.read(call, position.variables, position.results, failed=failed)
@@ -103,7 +112,7 @@ def step(position: Position, call: Call) -> tuple[Step, Position]:
 
 
 def advance(position: Position, taken: Step) -> Position:
-    """The position after a step."""
+    """Return the position after the step `taken`."""
     automaton, number, errors = position.automaton, position.index + 1, position.errors
     variables, results, done = position.variables, position.results, position.done
     if taken.kind is Kind.PROGRESS and taken.symbol is not None:
@@ -115,7 +124,7 @@ def advance(position: Position, taken: Step) -> Position:
 
 
 def _effect(automaton: Automaton, state: int, reading: Reading, *, failed: bool) -> tuple[Kind, int]:
-    """The kind of a call and the state after it; a failed call does not advance."""
+    """Return the kind of a call and the state after the call. A failed call never advances the state."""
     after = automaton.delta[state].get(reading.symbol) if reading.symbol is not None else None
     if after is not None and after != state and not failed:
         return Kind.PROGRESS, after
@@ -131,5 +140,5 @@ def _is_allowed(automaton: Automaton, reading: Reading) -> bool:
 
 
 def _may_be_due(automaton: Automaton, state: int, reading: Reading, *, failed: bool) -> bool:
-    """Whether a call that failed, or whose result fits no step, would be legal here with the right result."""
+    """Whether a call that failed or returned an unexpected result would be legal in `state` with the right result."""
     return (failed or reading.symbol is None) and any(number in automaton.delta[state] for number in reading.fits)

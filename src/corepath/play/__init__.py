@@ -1,1 +1,1 @@
-"""Playing episodes: sessions, recorders, built-in agents and the mistakes planted in them."""
+"""Playing episodes: sessions, recorders, built-in agents, and the mistakes that these agents make."""

@@ -1,7 +1,7 @@
-"""Built-in agents, which need no model: the oracle, the floor, and one for each kind of mistake.
+"""Built-in agents, which need no model: the oracle, the floor, and one agent for each kind of mistake.
 
-An agent is a function of a `Session`. These agents use only the session's random numbers, so that the same seed gives
-the same calls.
+An agent is a function that takes a `Session`. Built-in agents use no random numbers except the session's, so the same
+seed leads to the same calls.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from corepath.play.stray_calls import find_strays
 from corepath.world.exploring import simulator_of
 
 PLANTED: Final = "planted"
-"""The mistake is in the episode; see also `episode.IMPOSSIBLE`."""
+"""The episode contains the mistake. See also `episode.IMPOSSIBLE`."""
 SPARED: Final = "spared"
-"""The agent's rate left the mistake out of this episode."""
+"""The episode contains no mistake, because the agent makes mistakes in only some episodes."""
 
 MOST_FAULTY_PATHS: Final = 40
-"""The most faulty paths to choose from at random."""
+"""The most faulty paths to generate before one is chosen at random."""
 
 
 def oracle(session: Session) -> Any:
-    """Plays a random golden path."""
+    """Play a random golden path."""
     _make_calls(session, _golden_run(session).calls)
     return _answer(session)
 
 
 def do_nothing(session: Session) -> Any:  # noqa: ARG001
-    """Makes no call."""
+    """Make no calls."""
     return "There is nothing to do."
 
 
 def reads_only(session: Session) -> Any:
-    """Makes a few reads with every reading tool, and no writes."""
+    """Make up to two calls with each tool that only reads, and no writes."""
     strays = find_strays(session.task)
     tools = [tool.name for tool in strays.world.tools.values() if not tool.writes]
     session.random.shuffle(tools)
@@ -51,7 +51,7 @@ def reads_only(session: Session) -> Any:
 
 
 def random(session: Session) -> Any:
-    """Makes random calls, with values from the prompt and the world."""
+    """Make random calls with values from the prompt and the world."""
     strays = find_strays(session.task)
     tools = [tool for tool, calls in strays.calls.items() if calls]
     for _ in range(session.random.randint(1, session.task.automaton.golden.longest + 2)):
@@ -60,10 +60,11 @@ def random(session: Session) -> Any:
 
 
 def failing(*kinds: Mistake, rate: float = 1.0) -> Agent:
-    """An agent that plays golden paths and plants a mistake in a share of its episodes, given by `rate`.
+    """Build an agent that plays golden paths but makes a mistake in some episodes.
 
-    It plants the first of the mistakes that is possible in the path. `notes["fault"]` records whether the mistake was
-    planted; episodes in which it was impossible are left out of all means.
+    `rate` is the probability of a mistake in an episode. The agent makes the first mistake in `kinds` that is possible
+    in the path. `notes["fault"]` records whether the mistake was planted. Episodes in which no mistake was possible are
+    left out of all means.
     """
 
     def agent(session: Session) -> Any:
@@ -104,11 +105,14 @@ _PLAIN: Final[dict[str, Agent]] = {
 BUILT_IN: Final = (*_PLAIN, *_FAILING)
 """The names of the built-in agents."""
 FLOOR: Final = ("do_nothing", "reads_only")
-"""The agents that only read or do nothing: the floor that live models are compared with in tables."""
+"""The agents that do nothing or only read. Tables compare live models with them."""
 
 
 def built_in(name: str) -> Agent:
-    """A built-in agent by name: `oracle`, or `swapped:0.3` for a mistake in 30 % of the episodes."""
+    """Look up a built-in agent by name, e.g. `oracle`, or `swapped:0.3` for mistakes in 30 % of the episodes.
+
+    Raises `TaskError` if there is no such agent or the rate is invalid.
+    """
     plain, _, share = name.partition(":")
     if plain not in BUILT_IN:
         raise TaskError.of(f"no agent '{plain}'{nearest(plain, BUILT_IN)}")
@@ -135,7 +139,7 @@ def _make_calls(session: Session, calls: Iterable[Call]) -> None:
 
 
 def _answer(session: Session) -> Any:
-    """An answer that the task accepts."""
+    """Return an answer that the task accepts, or "Done." if the task asks for no answer."""
     matcher = session.task.answer_matcher
     accepted = (text for text in matcher.examples() if matcher.matches(text, Scope())) if matcher else iter(())
     return next(accepted, "Done.")

@@ -1,6 +1,7 @@
-"""What corepath records about an episode inside files of other formats, so that importing restores the episode.
+"""Store corepath's own data about an episode in files of other formats, so that importing restores the episode.
 
-It all goes under one key, since a trace of another tool may have a `task` or a `seed` of its own.
+This data is called the episode's origin. All of it is stored under a single key, because a file from another tool may
+have its own `task` or `seed`.
 """
 
 from __future__ import annotations
@@ -19,30 +20,39 @@ from corepath.scoring.options import Scoring
 from corepath.task import Task
 
 KEY: Final = "corepath"
-"""The key of corepath's data in a file of another format."""
+"""The key for corepath's data in a file of another format."""
 EPISODE: Final = "episode"
-"""The key under `KEY` where an Inspect log has the whole episode. It is text, because Inspect drops null values."""
+"""The key under `KEY` that holds the whole episode in an Inspect log.
+
+The episode is stored as a string, because Inspect drops null values.
+"""
 
 
 def origin(episode: Episode) -> dict[str, Any]:
-    """Everything recorded about an episode except calls and messages, which have their place in the other format."""
+    """Return everything recorded about an episode except its calls and messages.
+
+    Other formats have their own place for calls and messages.
+    """
     record: dict[str, Any] = json.loads(episode_json(episode))
     return {name: value for name, value in record.items() if name not in ("calls", "messages")}
 
 
 def identity(task: Task, seed: int, scoring: Scoring) -> dict[str, Any]:
-    """The part of the origin that is known before an episode is played."""
+    """Return the part of the origin that is known before the episode is played."""
     return {"task": task.id, "seed": seed, "fingerprint": fingerprint(task), "scoring": scoring.recorded}
 
 
 def origin_in(value: Any) -> Mapping[str, Any] | None:
-    """The origin that corepath wrote into an object; None if there is none."""
+    """Return the origin that corepath stored in `value`, or None if there is none."""
     recorded = value.get(KEY) if isinstance(value, Mapping) else None
     return recorded if _is_origin(recorded) else None
 
 
 def restore(episode: Episode, recorded: Mapping[str, Any] | None) -> Episode:
-    """Complete an imported episode with its recorded origin. Raises `RecordError` if that is malformed."""
+    """Complete an imported episode with its recorded origin.
+
+    If `recorded` is None, the episode is returned unchanged. Raises `RecordError` if the origin is malformed.
+    """
     if recorded is None:
         return episode
     line = next(read_episodes(KEY, BytesIO(json.dumps({"calls": [], **recorded}).encode())))

@@ -1,4 +1,4 @@
-"""Golden paths, executed in the task's world."""
+"""Execute golden paths in the task's world."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ from corepath.world.examples import variant
 from corepath.world.exploring import Edge, Node, attempt
 
 MOST_PATHS: Final = 200
-"""The number of golden paths to choose from: the first ones."""
+"""Golden paths are chosen from the first ones only, at most this many."""
 
 
 @dataclass(frozen=True)
 class GoldenRun:
-    """An executed golden path: the numbers of its steps, the answered calls, and the states before and after each."""
+    """A golden path that was executed.
+
+    `symbols` holds the steps' action numbers, `calls` the calls with their results, and `states` the start state
+    followed by the state after each call.
+    """
 
     task: Task
     world: Simulator
@@ -32,19 +36,22 @@ class GoldenRun:
 
     @property
     def strays(self) -> Strays:
-        """The task's calls that are not steps."""
+        """The task's stray calls, i.e. calls that are not steps."""
         return find_strays(self.task)
 
 
 def golden_runs(task: Task, world: Simulator, most: int = 2) -> list[GoldenRun]:
-    """Up to `most` golden paths, executed: evenly spaced from the first to the last."""
+    """Execute up to `most` golden paths, evenly spaced from the first to the last."""
     paths = list(islice(task.automaton.golden.paths(), MOST_PATHS))
     chosen = sorted({round(number * (len(paths) - 1) / max(most - 1, 1)) for number in range(most)})
     return [_run(task, world, paths[number]) for number in chosen]
 
 
 def random_golden_run(task: Task, world: Simulator, random: Random) -> GoldenRun:
-    """A random golden path, executed: in each state a random step that is due and succeeds."""
+    """Execute a random golden path.
+
+    In each state, a random step is chosen among those that are progress and succeed.
+    """
     if task.automaton.rule == "simple_paths":  # random steps could go in circles
         return _run(task, world, random.choice(list(islice(task.automaton.golden.paths(), MOST_PATHS))))
     strays = find_strays(task)
@@ -68,7 +75,7 @@ def random_golden_run(task: Task, world: Simulator, random: Random) -> GoldenRun
 
 
 def _shuffle_steps(strays: Strays, node: Node, random: Random) -> Iterator[Edge]:
-    """The steps that are due at a node and succeed, in random order."""
+    """Yield the steps that are progress at `node` and succeed, in random order."""
     due = list(strays.task.automaton.due(node.position.state))
     random.shuffle(due)
     for symbol in due:
@@ -78,7 +85,7 @@ def _shuffle_steps(strays: Strays, node: Node, random: Random) -> Iterator[Edge]
 
 
 def _run(task: Task, world: Simulator, path: Sequence[int]) -> GoldenRun:
-    """Execute a golden path, given as the numbers of its steps."""
+    """Execute the golden path that consists of the action numbers in `path`."""
     node = Node(begin(task.automaton), task.start)
     states = [task.start]
     for symbol in path:

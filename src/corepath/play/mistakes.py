@@ -1,7 +1,7 @@
-"""Mistakes: ways to turn a golden path into a faulty one, and valid variants that must not be punished.
+"""Mistakes turn a golden path into a faulty path. There are also valid variants, which must not be punished.
 
-A mistake is defined by what the path does, never by its score. For example, an argument is wrong if the call matches no
-step, and two steps depend on each other if no golden path has them in the other order.
+A mistake is defined by what the path does, never by its score. For example, an argument is wrong if the call fits no
+step. Two steps depend on each other if no golden path has them in the opposite order.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from corepath.play.stray_calls import MOST_UNDO_TRIALS
 from corepath.task import Task
 
 Mistake = Callable[[GoldenRun], Iterator[Sequence[Call]]]
-"""Makes faulty paths from a golden one; none if the mistake is impossible in it."""
+"""A function that yields faulty versions of a golden path. It yields none if the mistake is impossible in the path."""
 
 
 def left_out(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Leaves out a step, so that the rest is not a golden path."""
+    """Leave out one step so that the remaining steps are not a golden path."""
     for index in range(len(run.calls)):
         if not _accepts(run.task, run.symbols[:index] + run.symbols[index + 1 :]):
             yield run.calls[:index] + run.calls[index + 1 :]
 
 
 def swapped(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Swaps two steps into an order that no golden path has.
+    """Swap two steps so that the new order is not a golden path.
 
-    Adjacent steps are preferred. The step that comes too early is a write that fails or has an effect; a read only if
-    the golden path has no writes.
+    Adjacent steps are preferred. If the golden path has writes, the step that now comes too early is a write that fails
+    or has an effect.
     """
     pairs = list(combinations(range(len(run.calls)), 2))
     adjacent = [path for one, other in pairs if other == one + 1 for path in _swap(run, one, other)]
@@ -41,7 +41,7 @@ def swapped(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 
 def _swap(run: GoldenRun, one: int, other: int) -> Iterator[Sequence[Call]]:
-    """The path with two of its steps swapped, if that is a mistake."""
+    """Yield the path with two of its steps swapped if this is a mistake."""
     symbols, calls = list(run.symbols), list(run.calls)
     symbols[one], symbols[other] = symbols[other], symbols[one]
     calls[one], calls[other] = calls[other], calls[one]
@@ -58,7 +58,10 @@ def _has_writes(run: GoldenRun) -> bool:
 
 
 def wrong_argument(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Calls a write with arguments that match no step of the task; a read if no write can be changed that way."""
+    """Call a write with arguments that fit no step of the task.
+
+    If no write can be changed in this way, change a read.
+    """
     for writes in (True, False):
         found = False
         for index, call in enumerate(run.calls):
@@ -70,7 +73,7 @@ def wrong_argument(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 
 def wrong_tool(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Replaces a step by a write of another tool that is not a step of the task."""
+    """Replace a step with another tool's write that is not a step of the task."""
     for index, call in enumerate(run.calls):
         others = [other for other in run.strays.writes if other.tool != call.tool]
         if others:
@@ -78,29 +81,29 @@ def wrong_tool(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 
 def repeated(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Repeats a write that is not due again; the repetition changes something or fails."""
+    """Repeat a write that is not expected again. The repetition is not a self-loop in the automaton."""
     yield from (path for path, is_loop in _repeat(run) if not is_loop)
 
 
 def repeated_without_effect(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Repeats a write that is known to change nothing the second time."""
+    """Repeat a write that is known to change nothing the second time."""
     yield from (path for path, is_loop in _repeat(run) if is_loop)
 
 
 def harmful_early(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Begins with a write that nobody asked for."""
+    """Begin with a write that nobody asked for."""
     for call in run.strays.writes[:2]:
         yield (call, *run.calls)
 
 
 def harmful_late(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Ends with a write that nobody asked for."""
+    """End with a write that nobody asked for."""
     for call in run.strays.writes[:2]:
         yield (*run.calls, call)
 
 
 def undone(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Makes a write that nobody asked for and undoes it at once, so that the final state does not show it."""
+    """Make a write that nobody asked for and undo it at once, so that the final state shows no trace of the write."""
     for index in sorted({0, len(run.calls) // 2, len(run.calls)}):
         both = next(_find_undoable(run, run.states[index]), None)
         if both is not None:
@@ -108,7 +111,10 @@ def undone(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 
 def _find_undoable(run: GoldenRun, state: Any) -> Iterator[tuple[Call, Call]]:
-    """Pairs of a stray write and a call that undoes it in this state; pairs from the start state are tried first."""
+    """Yield pairs of a stray write and a call that undoes the write in `state`.
+
+    Pairs that work in the start state come first.
+    """
     yield from (pair for pair in run.strays.undoable if run.strays.undoes(state, *pair))
     for call in run.strays.alternating_writes[:MOST_UNDO_TRIALS]:
         back = run.strays.undo(state, call)
@@ -117,7 +123,7 @@ def _find_undoable(run: GoldenRun, state: Any) -> Iterator[tuple[Call, Call]]:
 
 
 def redundant_reads(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Inserts a read that is not needed."""
+    """Insert a read that is not needed."""
     for call in run.strays.reads[:2]:
         for index in sorted({0, len(run.calls) // 2, len(run.calls)}):
             yield (*run.calls[:index], call, *run.calls[index:])
@@ -126,32 +132,35 @@ def redundant_reads(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 
 def early_stop(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Stops before the task is complete."""
+    """Stop before the task is complete."""
     for length in range(len(run.calls)):
         if not _accepts(run.task, run.symbols[:length]):
             yield run.calls[:length]
 
 
 def wandering(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Makes the same needless reads before every step."""
+    """Make the same needless reads before every step."""
     if run.strays.reads:
         reads = run.strays.reads[:3]
         yield (*reads, *(one for call in run.calls for one in (*reads, call)))
 
 
 def another_golden_path(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """A golden path without changes: valid."""
+    """Yield the golden path unchanged, which is valid."""
     yield run.calls
 
 
 def reads_inserted(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """A golden path with a harmless read before every step: valid."""
+    """Insert a harmless read before every step, which is valid."""
     if run.strays.reads:
         yield tuple(one for call in run.calls for one in (run.strays.reads[0], call))
 
 
 def _repeat(run: GoldenRun, *, writes: bool = True) -> Iterator[tuple[Sequence[Call], bool]]:
-    """The path with one write, or read, repeated where it is not due again, and whether that is a self-loop."""
+    """Yield the path with one call repeated that is not expected again, and whether the repetition is a self-loop.
+
+    Only writes are repeated, or only reads if `writes` is False.
+    """
     state = run.task.automaton.start
     for index, (symbol, call) in enumerate(zip(run.symbols, run.calls, strict=True)):
         state = run.task.automaton.delta[state][symbol]
@@ -161,7 +170,7 @@ def _repeat(run: GoldenRun, *, writes: bool = True) -> Iterator[tuple[Sequence[C
 
 
 def _accepts(task: Task, symbols: Sequence[int]) -> bool:
-    """Whether the steps, given by number, are a golden path."""
+    """Whether the steps with these action numbers form a golden path."""
     automaton = task.automaton
     state: int | None = automaton.start
     for symbol in symbols:

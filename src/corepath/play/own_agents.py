@@ -1,4 +1,4 @@
-"""Users' own agents: functions of a `Session`, named `FILE.py:FUNCTION` or `MODULE:FUNCTION`."""
+"""Users' own agents: functions that take a `Session`, named `FILE.py:FUNCTION` or `MODULE:FUNCTION`."""
 
 from __future__ import annotations
 
@@ -25,21 +25,22 @@ from corepath.task import Task
 from corepath.values import why_not_json
 
 RAISED: Final = "raised in the agent"
-"""The kind of failure if the agent raised an exception."""
+"""The failure kind that is recorded if the agent raised an exception."""
 LONGEST_MESSAGE: Final = 500
-"""The most characters of an exception's message that are recorded."""
+"""The most characters that are recorded of an exception's message."""
 
 
 def is_own(name: str) -> bool:
-    """Whether a name refers to a user's own agent, not to a built-in one with a rate such as `swapped:0.3`."""
+    """Whether `name` refers to a user's own agent rather than a built-in agent such as `oracle` or `swapped:0.3`."""
     where, _, function = name.rpartition(":")
     return bool(where) and where not in BUILT_IN and function.isidentifier()
 
 
 def find_agent(name: str) -> Agent:
-    """A built-in agent or a user's own one, by name. Raises `OptionError` or `TaskError` if it does not exist.
+    """Look up a built-in agent or import a user's own agent.
 
-    If a file cannot be imported, the error is an `InputError` with file and line.
+    Raises `OptionError` or `TaskError` if there is no such agent, and `InputError` with file and line if the agent's
+    module cannot be imported.
     """
     if is_own(name):
         where, _, function = name.rpartition(":")
@@ -50,13 +51,16 @@ def find_agent(name: str) -> Agent:
 
 
 def digest(name: str) -> str:
-    """A hash of the file that defines a user's own agent; files that it imports are not included."""
+    """Return a hash of the file that defines a user's own agent. Other files that the agent uses are not included."""
     file = _load_module(name.rpartition(":")[0]).__file__
     return hashlib.sha256(Path(file).read_bytes() if file else b"").hexdigest()[:16]
 
 
 def check_agent(agent: Any, label: str) -> None:
-    """Raise `OptionError` unless the agent can be called with a session alone; `label` names it in the message."""
+    """Raise `OptionError` unless `agent` can be called with a session as its only argument.
+
+    `label` is how the error message refers to the agent.
+    """
     if not callable(agent):
         raise OptionError(f"{label} is {_with_article(type(agent).__name__)}, and an agent is a function of a session")
     if inspect.isclass(agent):
@@ -65,7 +69,7 @@ def check_agent(agent: Any, label: str) -> None:
         raise OptionError(f"{label} is async; write a function around it: return asyncio.run(...)")
     try:
         signature = inspect.signature(agent)
-    except (TypeError, ValueError):  # a function written in C may have none
+    except (TypeError, ValueError):  # a function written in C may have no signature
         return
     try:
         signature.bind(None)
@@ -74,7 +78,7 @@ def check_agent(agent: Any, label: str) -> None:
 
 
 def play_safely(agent: Agent, task: Task, *, name: str, epoch: int, seed: int, scoring: Scoring) -> Episode:
-    """Play one episode like `play`, but record an exception of the agent as a failure instead of raising it."""
+    """Play an episode like `play`, but record an exception raised by the agent as a failure instead of raising it."""
     session = Session(task, episode_seed(seed, name, task.id, epoch))
     answer, ended, failure = None, ANSWERED, {}
     try:
@@ -115,7 +119,7 @@ def _load_module(where: str) -> ModuleType:
 
 @lru_cache(maxsize=64)
 def _import(where: str, path: str) -> ModuleType:
-    """Import a file or module; it may import modules from the file's folder or the current one."""
+    """Import a file or module, which may itself import from the file's folder or from the current folder."""
     folder = str(Path(path).parent) if path else os.getcwd()  # noqa: PTH109
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -151,7 +155,11 @@ def _import_error(where: str, path: str, error: BaseException) -> InputError:
 
 
 def _locate_in_agent(agent: Agent, error: BaseException) -> str:
-    """`FILE:LINE` in the agent's own file where the exception was raised; in any file if the agent's is unknown."""
+    """Return the `FILE:LINE` in the agent's own file at which the exception was raised.
+
+    If the exception's traceback does not include that file, return the agent's first line. If the agent's file is
+    unknown, return the place in whichever file raised the exception.
+    """
     plain = inspect.unwrap(agent)
     code = getattr(plain, "__code__", None) or getattr(getattr(plain, "__call__", None), "__code__", None)  # noqa: B004
     if code is None:
@@ -161,13 +169,13 @@ def _locate_in_agent(agent: Agent, error: BaseException) -> str:
 
 
 def _locate(error: BaseException, wanted: Callable[[str], bool]) -> str:
-    """`FILE:LINE` of the innermost frame whose file is wanted; empty if there is none."""
+    """Return `FILE:LINE` for the innermost frame whose file is `wanted`, or an empty string if there is none."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if wanted(frame.filename)]
     return f"{_relative_path(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
 
 
 def _relative_path(file: str) -> str:
-    """The path relative to the current folder, if the file is inside it."""
+    """Return the path relative to the current folder if the file is inside that folder, and unchanged otherwise."""
     path, here = Path(file), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else file
 

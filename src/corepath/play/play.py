@@ -1,4 +1,4 @@
-"""Play one episode: an agent on a task, recorded and scored."""
+"""Play an episode: let an agent work on a task, then record and score the calls."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ def play(
     seed: int = 0,
     scoring: Scoring = PAPER,
 ) -> Episode:
-    """Play one episode of a task. The returned episode has its `scores`.
+    """Play a task with an agent and return the scored episode.
 
-    An agent is a function that takes a `Session` and returns its final answer. Exceptions of the agent are not caught.
+    An agent is a function that takes a `Session` and returns its final answer. Exceptions raised by the agent are not
+    caught, except `StepLimitError`, which ends the episode.
     """
     agent_name = name or str(getattr(agent, "__name__", "agent"))
     session = Session(task, episode_seed(seed, agent_name, task.id, epoch))
@@ -40,7 +41,7 @@ def play(
 
 
 def episode_seed(seed: int, agent: str, task: str, epoch: int) -> str:
-    """The seed of an episode's random numbers."""
+    """Return the seed for an episode's random numbers."""
     return f"{seed}:{agent}:{task}:{epoch}"
 
 
@@ -55,7 +56,7 @@ def record_episode(
     scoring: Scoring,
     more: Mapping[str, Any] | None = None,
 ) -> Episode:
-    """Turn a session into a scored episode; `more` holds further entries of its record."""
+    """Turn a session into a scored episode. `more` holds additional fields to record."""
     record = {"ended": ended, **(more or {}), **session.notes, "state": session.state}
     if session.clock is not None:
         record["seconds"] = session.seconds
@@ -67,6 +68,9 @@ def record_episode(
 
 
 def rescore(task: Task, episode: Episode, scoring: Scoring, replayed: Replay | None = None) -> Episode:
-    """The episode with new scores. Raises `TaskError` if it was played on another task."""
+    """Return a copy of the episode with new scores.
+
+    Raises `TaskError` if the episode was played on another version of the task.
+    """
     found = score(task, episode, scoring, replayed=replayed)
     return replace(episode, scoring=scoring.recorded, scores=found.to_dict())

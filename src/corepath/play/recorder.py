@@ -27,19 +27,19 @@ from corepath.task import Task
 from corepath.values import why_not_json
 
 Form = Literal["openai", "anthropic", "mcp", "schema"]
-"""The tool schema format of a provider; `schema` is just the name, description and parameters."""
+"""A provider's tool schema format. With `schema`, a tool has just a name, a description and parameters."""
 
 LONGEST_FAILURE: Final = 500
-"""The most characters of an exception's message that are recorded."""
+"""The most characters that are recorded of an exception's message."""
 
 
 def episode(
     task: Task | str | Path, *, agent: str = "agent", epoch: int = 0, seed: int = 0, scoring: Scoring = PAPER
 ) -> Recorder:
-    """Start an episode for your own agent loop; use it in a `with` statement.
+    """Start an episode for your own agent loop. Use it in a `with` statement.
 
-    The task is a `Task`, the id of a world's task such as `farm/threshold`, or a task file. `seed` selects the variant
-    of a world's task; for a `Task` it is only recorded.
+    `task` is a `Task`, the id of a world's task, e.g. `farm/threshold`, or the path of a task file. `seed` selects the
+    variant of a world's task. If `task` is already a `Task`, the seed does not change the task.
     """
     if not isinstance(seed, int):
         raise CorepathError(f"a seed is a whole number, not {seed!r}")
@@ -47,7 +47,7 @@ def episode(
 
 
 def resolve_task(task: Task | str | Path, seed: int = 0) -> Task:
-    """The task itself, or the task that a name or file stands for, as in `corepath.task`."""
+    """Return `task` itself if it is a `Task`. Otherwise look up the task by name or file, as `corepath.task` does."""
     if isinstance(task, Task):
         return task
     if not isinstance(task, (str, Path)):
@@ -56,11 +56,12 @@ def resolve_task(task: Task | str | Path, seed: int = 0) -> Task:
 
 
 class Recorder:
-    """Records an episode that your own agent loop drives. Several threads may use it; calls are executed one by one.
+    """Records an episode that your own agent loop drives.
 
-    An exception in the `with` block propagates, and the calls before it stay recorded. The episode then counts as
-    failed outside the agent, and is left out of all means, unless the agent had already answered or the exception is
-    an `AssertionError` or a `StepLimitError`.
+    Several threads may share a recorder, which executes their calls one at a time. If the `with` block raises an error,
+    the error propagates and the calls made so far stay recorded. The episode then counts as failed outside the agent
+    and is left out of all means. It counts as usual if the agent had already answered, or if the error is an
+    `AssertionError` or a `StepLimitError`.
     """
 
     def __init__(self, task: Task, agent: str, epoch: int, seed: int, scoring: Scoring) -> None:
@@ -86,12 +87,12 @@ class Recorder:
 
     @property
     def system(self) -> str:
-        """The system prompt for a model: the rules of the world and how to work in it."""
+        """The system prompt for a model: the world's rules and how to work in the world."""
         return self._session.system
 
     @property
     def over(self) -> bool:
-        """Whether no more calls are accepted."""
+        """Whether the episode accepts no more calls."""
         return self._closed or self._session.over
 
     @property
@@ -105,7 +106,7 @@ class Recorder:
         return self._session.state
 
     def tools(self, form: Form = "schema") -> list[dict[str, Any]]:
-        """The tools in the schema format of a provider."""
+        """Return the tools in a provider's schema format."""
         if not isinstance(form, str) or form not in _FORMS:
             raise CorepathError(f"no form of tools '{form}'{nearest(str(form), _FORMS)}")
         return [_FORMS[form](deepcopy(tool)) for tool in self._session.tools]
@@ -114,9 +115,10 @@ class Recorder:
         self, name: str, arguments: Mapping[str, Any] | str | None = None, *, id: str | None = None,  # noqa: A002
         turn: int | None = None,
     ) -> Call:  # fmt: skip
-        """Execute and record a call, and return it with its result or error. Arguments may be JSON text.
+        """Execute and record a call, and return it with its result or error.
 
-        Give calls that the agent sent together the same `turn`. Raises `StepLimitError` if the step limit is reached.
+        `arguments` may be a JSON string. Use the same `turn` for calls that the agent sent together. Raises
+        `StepLimitError` if the step limit is already reached.
         """
         with self._recording() as session:
             return session.call(name, arguments, id=id, turn=turn)
@@ -125,7 +127,7 @@ class Recorder:
         self, name: str, arguments: Mapping[str, Any] | str | None = None, *, id: str | None = None,  # noqa: A002
         turn: int | None = None,
     ) -> str:  # fmt: skip
-        """Execute and record a call like `call`, and return the text to send back to the model."""
+        """Execute and record a call like `call`, but return the text to send back to the model."""
         with self._recording() as session:
             return session.reply(name, arguments, id=id, turn=turn)
 
@@ -143,7 +145,7 @@ class Recorder:
 
     @property
     def score(self) -> Score:
-        """The score of the calls so far."""
+        """The score for the calls so far."""
         return self._result()[1]
 
     @property
@@ -169,7 +171,10 @@ class Recorder:
 
     @contextmanager
     def _recording(self) -> Iterator[Session]:
-        """The session, for one thread at a time. Raises `CorepathError` if the episode has ended."""
+        """Lend the session to one thread at a time.
+
+        Raises `CorepathError` if the episode has ended.
+        """
         with self._lock:
             self._check_open()
             try:
@@ -183,7 +188,7 @@ class Recorder:
             raise CorepathError(f"this episode of '{self.task.id}' has ended with its `with`; begin another one")
 
     def _result(self) -> tuple[Episode, Score]:
-        """The episode so far and its score; cached until something new is recorded."""
+        """Return the episode so far and its score. Both are cached until something new is recorded."""
         session = self._session
         with self._lock:
             version = (len(session.calls), len(session.messages), self._answer, self._ended)
@@ -209,15 +214,15 @@ def _rename_parameters(tool: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 Watcher = Callable[[Task, Episode, Score], None]
-"""A function that is called with every episode that ends."""
+"""A function to call with the task, the episode and the score whenever an episode ends."""
 
 _WATCHERS: Final[list[Watcher]] = []
-"""The active watchers, of which only the last is called. Shared by all threads, since tests start threads."""
+"""The active watchers. Only the last one is called. The list is shared by all threads, because tests start threads."""
 
 
 @contextmanager
 def watch_episodes(watcher: Watcher) -> Iterator[None]:
-    """Call `watcher` with each episode that begins in the `with` block, once the episode has ended."""
+    """Call `watcher` when an episode that began inside the `with` block has ended."""
     _WATCHERS.append(watcher)
     try:
         yield
@@ -226,6 +231,6 @@ def watch_episodes(watcher: Watcher) -> Iterator[None]:
 
 
 def notify_watcher(task: Task, episode: Episode, found: Score) -> None:
-    """Report an episode without a recorder to the active watcher."""
+    """Report an episode that was made without a recorder to the active watcher, if there is one."""
     if _WATCHERS:
         _WATCHERS[-1](task, episode, found)

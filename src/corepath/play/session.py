@@ -1,4 +1,4 @@
-"""A session: one agent in a fresh copy of a task's world, with every call recorded."""
+"""A session: an agent in a fresh copy of a task's world, with every call recorded."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from corepath.world.prompt import system_prompt
 from corepath.world.state import copy_state
 
 Agent = Callable[["Session"], Any]
-"""A function that makes calls through a session and returns its final answer, or None."""
+"""A function that makes calls through a session and returns its final answer, or None if it has no answer."""
 
 LONGEST_REPLY: Final = 100_000
-"""The most characters of a result in a reply; the recorded result is not cut."""
+"""The most characters of a result that a reply includes. The recorded result is not shortened."""
 
 
 @dataclass
 class Session:
-    """An agent's view of an episode: the prompt, the tools, and `call` and `reply`, which execute and record calls.
+    """An agent's view of an episode: the prompt, the tools, and the methods `call` and `reply` to call a tool.
 
-    Every call is recorded as it was sent, even if the tool does not exist or the arguments are not JSON. `random` is
-    seeded, so agents that use it are reproducible.
+    Every call is recorded as it was sent, even if the tool does not exist or the arguments are not valid JSON. `random`
+    is seeded, so agents that use it are reproducible.
     """
 
     task: Task
@@ -52,12 +52,12 @@ class Session:
 
     @property
     def system(self) -> str:
-        """The system prompt for a model: the rules of the world and how to work in it."""
+        """The system prompt for a model: the world's rules and how to work in the world."""
         return system_prompt(self._simulator)
 
     @property
     def tools(self) -> list[dict[str, Any]]:
-        """The tools, each with its name, description and JSON Schema of its parameters."""
+        """The tools, each with its name, its description and a JSON Schema for its parameters."""
         return [tool.schema for tool in self._simulator.tools.values()]
 
     @property
@@ -79,9 +79,10 @@ class Session:
         self, tool: str, arguments: Mapping[str, Any] | str | None = None, *, id: str | None = None,  # noqa: A002
         turn: int | None = None,
     ) -> Call:  # fmt: skip
-        """Execute and record a call, and return it with its result or error. Arguments may be JSON text.
+        """Execute and record a call, and return it with its result or error.
 
-        Raises `StepLimitError` if the step limit is reached; the call is then not executed.
+        `arguments` may be a JSON string. Raises `StepLimitError` if the step limit is already reached. In this case,
+        the call is not executed.
         """
         if self.over:
             raise StepLimitError(
@@ -100,7 +101,7 @@ class Session:
         self, tool: str, arguments: Mapping[str, Any] | str | None = None, *, id: str | None = None,  # noqa: A002
         turn: int | None = None,
     ) -> str:  # fmt: skip
-        """Execute and record a call like `call`, and return the text to send back to the model."""
+        """Execute and record a call like `call`, but return the text to send back to the model."""
         return describe_result(self.call(tool, arguments, id=id, turn=turn))
 
     @property
@@ -114,16 +115,16 @@ class Session:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the session began; 0 without a clock."""
+        """The seconds since the session began, or 0 if the session has no clock."""
         return round(self.clock() - self._began, 6) if self.clock else 0.0
 
     def _timestamp(self) -> dict[str, Any]:
-        """The time of a call, as an entry of its `extra`; empty without a clock."""
+        """Return the `extra` entry with the time of a call, or an empty dict if the session has no clock."""
         return {"at": self.seconds} if self.clock else {}
 
 
 def describe_result(call: Call) -> str:
-    """The text that a model reads after a call: the result as text or JSON, or the error."""
+    """Return the text that a model reads after a call: the result as plain text or JSON, or the error."""
     if call.failed:
         text = f"Error: {call.error}"
     else:

@@ -1,4 +1,4 @@
-"""Stray calls: calls that are not steps of a task, from which mistakes are made."""
+"""Stray calls: plausible calls that are not steps of a task. Mistakes are made from them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from corepath.world.examples import may_match, variant
 from corepath.world.exploring import Edge, Node, Place, Snag, attempt, place, simulator_of
 
 MOST_UNDO_TRIALS: Final = 30
-"""The most writes for which a call that undoes them is searched."""
+"""The most stray writes for which to search for a call that undoes them."""
 MOST_CACHED_STEPS: Final = 5_000
-"""The most executed steps that are cached for a task."""
+"""The most executed steps to cache per task."""
 
 
 class Strays:
-    """The stray calls of a task, and a cache of its executed steps. Everything is computed when first needed."""
+    """A task's stray calls, and a cache of executed steps. Everything is computed on first use."""
 
     def __init__(self, task: Task, world: Simulator) -> None:
         self.task, self.world = task, world
@@ -32,34 +32,34 @@ class Strays:
 
     @cached_property
     def calls(self) -> dict[str, list[Call]]:
-        """By tool, the calls that an agent might plausibly make, steps included."""
+        """Maps each tool to the calls that an agent might plausibly make with it, including steps."""
         candidates = Candidates(self.task, self.world)
         return {tool: candidates.calls(tool) for tool in self.world.tools}
 
     @cached_property
     def wrong(self) -> dict[str, list[Call]]:
-        """By tool, the plausible calls that are not a step of the task at any point."""
+        """Maps each tool to the plausible calls that are never a step of the task."""
         return {tool: [call for call in calls if not _is_step(self.task, call)] for tool, calls in self.calls.items()}
 
     @cached_property
     def every_write(self) -> list[Call]:
-        """All plausible writes, steps included, grouped by tool."""
+        """All plausible writes, including steps, grouped by tool."""
         return [call for tool, calls in self.calls.items() if self.world.tools[tool].writes for call in calls]
 
     @cached_property
     def writes(self) -> list[Call]:
-        """Writes that are not steps, grouped by tool."""
+        """All plausible writes that are not steps, grouped by tool."""
         return [call for tool, calls in self.wrong.items() if self.world.tools[tool].writes for call in calls]
 
     @cached_property
     def reads(self) -> list[Call]:
-        """Reads that are not steps and succeed in the start state."""
+        """All plausible reads that are not steps and that succeed in the start state."""
         calls = [call for tool, calls in self.wrong.items() if not self.world.tools[tool].writes for call in calls]
         return [call for call in calls if not self.world.answer(self.task.start, call)[0].failed]
 
     @cached_property
     def alternating_writes(self) -> list[Call]:
-        """Writes that are not steps: the first of each tool, then the second of each tool, and so on."""
+        """Writes that are not steps: the first write of each tool, then the second write of each tool, and so on."""
         by_tool: dict[str, list[Call]] = {}
         for call in self.writes:
             by_tool.setdefault(call.tool, []).append(call)
@@ -67,24 +67,27 @@ class Strays:
         return [call for calls in rounds for call in calls if call is not None]
 
     def step(self, node: Node, symbol: int) -> Edge | Snag:
-        """Execute a step from a node, or return the cached result; nodes that golden paths share are shared here."""
+        """Execute the step `symbol` from `node`, or return the cached outcome.
+
+        Golden paths that lead to the same place share one node.
+        """
         done = self._steps.get((id(node), symbol))
         if done is None:
             done = attempt(self.task, node, symbol, variant(self.task, 0))
             if len(self._steps) < MOST_CACHED_STEPS:
                 if isinstance(done, Edge):
                     done = replace(done, after=self._nodes.setdefault(place(self.task, done.after), done.after))
-                self._steps[id(node), symbol] = done  # it keeps the node alive, so that its id stays unique
+                self._steps[id(node), symbol] = done  # `done` keeps `node` alive, so that id(node) stays unique
         return done
 
     @cached_property
     def undoable(self) -> list[tuple[Call, Call]]:
-        """Pairs of a stray write and a call that undoes it, found in the start state."""
+        """Pairs of a stray write and a call that undoes the write in the start state."""
         found = ((call, self.undo(self.task.start, call)) for call in self.alternating_writes[:MOST_UNDO_TRIALS])
         return [(call, back) for call, back in found if back is not None]
 
     def undoes(self, state: Any, call: Call, back: Call) -> bool:
-        """Whether `call` changes this state and `back` restores it."""
+        """Whether `call` succeeds and changes `state`, and `back` then restores `state`."""
         key = self.world.key(state)
         answered, after = self.world.answer(state, call)
         if answered.failed or self.world.key(after) == key:
@@ -92,7 +95,10 @@ class Strays:
         return self.world.key(self.world.answer(after, back)[1]) == key
 
     def undo(self, state: Any, call: Call) -> Call | None:
-        """A write that restores the state after `call`; None if there is none or the call changes nothing."""
+        """Find a write that restores `state` after `call`.
+
+        Returns None if there is no such write, or if `call` fails or changes nothing.
+        """
         key = self.world.key(state)
         query = (key, str(call))
         if query not in self._undo:
@@ -105,12 +111,12 @@ class Strays:
 
 @lru_cache(maxsize=256)
 def find_strays(task: Task) -> Strays:
-    """The stray calls of a task, cached."""
+    """Return the task's stray calls. They are cached."""
     return Strays(task, simulator_of(task))
 
 
 def _is_step(task: Task, call: Call) -> bool:
-    """Whether the call matches a step for some values of the variables, or a neutral action."""
+    """Whether a call fits a neutral action, or fits a step for some values of the step's variables."""
     alphabet = task.automaton.alphabet
     arguments = (alphabet.tools or {})[call.tool].fill_defaults(call.arguments)
     patterns = [*(alphabet.patterns[number] for number in alphabet.steps), *alphabet.neutral]

@@ -1,1 +1,1 @@
-"""The scores of the CORE paper, one file per metric."""
+"""The scores from the CORE paper, one file per metric."""

@@ -1,9 +1,13 @@
-"""The reference closest to x among all paths of a golden graph, and its alignment, without listing the paths.
+"""Find the reference closest to x, and align the two, without listing all references.
 
-Let n be the length of x, ℓ that of a reference, and d their Levenshtein distance. The closest reference has the lowest
-normalised distance 2d / (n + ℓ + d), which grows with d / (n + ℓ). Two exact methods minimise that ratio: a search by
-number of edits for an x that is almost right (`edit_search`), and otherwise Levenshtein columns over the whole graph
-(`columns`), repeated by Dinkelbach's method.
+x is the agent's condensed path as a sequence of tokens. A reference is a path that x is compared with: a path through a
+golden graph, possibly after a prefix. A column is one column of the Levenshtein table. It belongs to a graph node and
+has one cell per prefix of x (see `columns`).
+
+Let n be the length of x, ℓ the length of a reference, and d their Levenshtein distance. The closest reference has the
+lowest normalised distance 2d / (n + ℓ + d), which grows with d / (n + ℓ). Two exact methods minimise this ratio. If x
+is almost right, a search by number of edits finds the reference (`edit_search`). Otherwise, columns are computed for
+the whole graph (`columns`), several times if needed (Dinkelbach's method).
 """
 
 from __future__ import annotations
@@ -19,13 +23,16 @@ from corepath.scoring.columns import Column, Weights, first_column, index_tokens
 from corepath.scoring.edit_search import EditSearch, Link
 
 MIN_CELLS_TO_SEARCH: Final = 5_000
-"""If the columns have more cells than this, the search by number of edits is tried first."""
+"""If the columns have more cells than this, the search by number of edits runs first."""
 MOST_EDGES: Final = 20_000
-"""The most edges that the search looks at before the columns are used instead."""
+"""The most edges that the search looks at before it gives up and columns are used instead."""
 
 
 class Pair(NamedTuple):
-    """One place of an alignment: an index in x, an index in the reference, or both; None for a missing partner."""
+    """One position in an alignment: an index in x (`mine`) and an index in the reference (`theirs`).
+
+    One of them is None if the token on the other side has no partner.
+    """
 
     mine: int | None
     theirs: int | None
@@ -53,10 +60,10 @@ def similarity(distance: int, mine: int, theirs: int) -> float:
 
 @dataclass(frozen=True)
 class Prefix:
-    """A set of prefixes that references can begin with, before a path of the graph.
+    """A set of token sequences with which references can begin, before they continue with a path through the graph.
 
-    `chain` lists them token by token. `column(weights)` is the column after the prefix, and `trace_back(used, weights)`
-    gives the best prefix and its alignment with the first `used` tokens of x.
+    `chain` describes these prefixes token by token. `column(weights)` returns the column after the prefix.
+    `trace_back(used, weights)` returns the best prefix and its alignment with the first `used` tokens of x.
     """
 
     chain: Sequence[Link]
@@ -65,7 +72,10 @@ class Prefix:
 
 
 def find_closest(graph: GoldenGraph | None, x: Sequence[Token], prefix: Prefix | None = None) -> ClosestReference:
-    """The closest of all references that consist of a prefix and a path of the graph."""
+    """Find the closest reference among all that consist of a prefix and a path through `graph`.
+
+    If `graph` is None, references consist of a prefix only. If `prefix` is None, references have no prefix.
+    """
     prefix = prefix or _empty_prefix(len(x))
     longest = len(prefix.chain) + (graph.longest if graph else 0)
     cells = (len(x) + 1) * (len(prefix.chain) + (graph.size if graph else 0))
@@ -79,7 +89,7 @@ def find_closest(graph: GoldenGraph | None, x: Sequence[Token], prefix: Prefix |
 
 
 def build_alignment(pieces: Iterable[tuple[int | None, Token | None]]) -> tuple[list[Token], list[Pair]]:
-    """A reference and its alignment, from pairs of an index in x and a reference token."""
+    """Build a reference and its alignment from pairs of an index in x and a reference token."""
     path: list[Token] = []
     pairs: list[Pair] = []
     for mine, token in pieces:
@@ -98,7 +108,11 @@ def _empty_prefix(n: int) -> Prefix:
 
 
 class _Optimum(NamedTuple):
-    """The reference of lowest weighted cost: its edit distance and length, and the columns to read it from."""
+    """The reference with the lowest weighted cost.
+
+    `distance` and `length` are its edit distance and length. The reference itself can be read from `columns`, starting
+    at `node`.
+    """
 
     distance: int
     length: int
@@ -110,8 +124,9 @@ class _Optimum(NamedTuple):
 def _find_by_columns(graph: GoldenGraph | None, x: Sequence[Token], prefix: Prefix, longest: int) -> ClosestReference:
     """Minimise the ratio d / (n + ℓ) over all references by Dinkelbach's method.
 
-    Given a ratio a/b, find the reference that minimises b·d − a·ℓ. If its own ratio is no lower, a/b was the minimum;
-    otherwise continue with its ratio. The first round, with a/b = 0, minimises the plain distance.
+    For a ratio a/b, find the reference that minimises b·d − a·ℓ. If this reference's ratio is not below a/b, then a/b
+    was the minimum. Otherwise, continue with the reference's ratio. The first round has a/b = 0 and minimises the plain
+    distance.
     """
     n = len(x)
     merged = graph.merge_unused(set(x)) if graph else None
@@ -135,9 +150,9 @@ def _find_by_columns(graph: GoldenGraph | None, x: Sequence[Token], prefix: Pref
 def _solve_round(
     graph: GoldenGraph | None, x: Sequence[Token], prefix: Prefix, longest: int, a: int, b: int
 ) -> _Optimum:
-    """The reference that minimises b·d − a·ℓ, and of those the longest one.
+    """Find the reference that minimises b·d − a·ℓ, preferring longer references among equals.
 
-    Both are minimised at once as the integer (b·d − a·ℓ)·scale − ℓ, with scale > ℓ.
+    Both goals are combined into one integer, (b·d − a·ℓ)·scale − ℓ with scale > ℓ.
     """
     scale = longest + 1
     weights = Weights(edge=(b - a) * scale - 1, hit=-a * scale - 1, drop=b * scale)
@@ -151,7 +166,10 @@ def _solve_round(
 def _columns(
     graph: GoldenGraph | None, x: Sequence[Token], first: Column, weights: Weights
 ) -> tuple[list[Column | None], int]:
-    """The column of each node that the start reaches, and the accepting node with the lowest cost for all of x."""
+    """Compute the column of each node that the start reaches, and find the best accepting node.
+
+    The best accepting node has the lowest cost for all of x. The column of an unreachable node is None.
+    """
     if graph is None:
         return [first], 0
     indexes = index_tokens(x)
@@ -179,7 +197,10 @@ def _columns(
 def _trace_back(
     graph: GoldenGraph | None, x: Sequence[Token], best: _Optimum, prefix: Prefix
 ) -> tuple[list[Token], list[int], list[int], list[Pair]]:
-    """Read the best reference from its columns, backwards: prefix, path in the graph, its nodes, and the alignment."""
+    """Read the best reference backwards from its columns.
+
+    Returns the prefix, the path through the graph, the nodes on this path, and the alignment.
+    """
     path: list[int] = []
     nodes: list[int] = []
     places: list[tuple[int | None, bool]] = []
@@ -212,7 +233,10 @@ class _EdgeBack(NamedTuple):
 
 
 def _edge_back(graph: GoldenGraph, x: Sequence[Token], best: _Optimum, node: int, used: int) -> _EdgeBack | None:
-    """The edge that explains the cost in a node's column; None if there the last token of x was deleted."""
+    """Find the edge that explains the cost in cell `used` of a node's column.
+
+    Returns None if the cost is explained by deleting the last token of x instead.
+    """
     columns, weights = best.columns, best.weights
     column = columns[node] or []
     cost = column[used]

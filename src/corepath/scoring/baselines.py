@@ -1,6 +1,10 @@
-"""The two final-state baselines of BFCL: the right final state, and the right responses.
+"""The two final-state baselines from BFCL: whether the final state is right, and whether the responses are right.
 
-The episode and the golden paths are executed in a fresh world. The baselines show by contrast what path metrics add.
+The episode and the golden paths are executed in a fresh world. The contrast with the baselines shows what path metrics
+add.
+
+A step is called open if more than one call fits it. An open step is bound if its arguments depend on earlier calls, and
+settled otherwise.
 """
 
 from __future__ import annotations
@@ -20,13 +24,17 @@ from corepath.world.examples import arguments_at, settled_part
 from corepath.world.exploring import MOST_PAIRS, Choose, Explored, Node, Replay, explore, replay, simulator_of
 
 MOST_KEPT: Final = 200
-"""The most explorations that are cached for one task."""
+"""The most explorations that are cached per task."""
 
 
 def baselines(
     task: Task, calls: Sequence[Call], params: Mapping[str, Any] | None = None, replayed: Replay | None = None
 ) -> tuple[bool | None, bool | None]:
-    """`state_match` and `response_match`; None if the golden paths reach too many states to explore."""
+    """Compute `state_match` and `response_match` for an agent's calls.
+
+    Both are None if the golden paths reach too many states to explore. `response_match` alone is None if there are too
+    many combinations of responses.
+    """
     world = simulator_of(task)
     run = replay(task, calls) if replayed is None else replayed
     done = [call for call in run.calls if not call.failed]
@@ -38,7 +46,7 @@ def baselines(
 
 
 class _References:
-    """The golden paths executed in the world: their final states, and the responses along them."""
+    """The golden paths as executed in the world, with their final states and their responses."""
 
     def __init__(self, world: Simulator, explored: Explored) -> None:
         self.explored = explored
@@ -49,9 +57,10 @@ class _References:
             self._steps[id(edge.node)].append((canonical(edge.call.result), edge.after))
 
     def match_responses(self, responses: Counter[str]) -> bool | None:
-        """Whether the agent got every response of some golden path, each at least as often.
+        """Whether the agent got all responses of some golden path, each at least as often as on that path.
 
-        None if there are more than `MOST_PAIRS` combinations of a node and the responses on the way to it.
+        Returns None if there are more than `MOST_PAIRS` combinations of a node and the responses on the way to the
+        node.
         """
         first: tuple[Node, tuple[str, ...]] = (self.explored.nodes[0], ())
         seen = {(id(first[0]), first[1])}
@@ -72,9 +81,9 @@ class _References:
 
 
 def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any]) -> _References:
-    """Execute the golden paths, each step with the agent's arguments if it gave any, otherwise with example arguments.
+    """Execute the golden paths with the agent's arguments if it made a fitting call, otherwise with example arguments.
 
-    Arguments of the agent that equal the examples are left out, so that more episodes share one exploration.
+    Arguments that equal the examples are not passed on, so that more episodes share one exploration.
     """
     settled, bound = {}, {}
     for step in _open_steps(task):
@@ -92,9 +101,10 @@ def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any]) -> 
 def _explore_bound(
     task: Task, settled: Mapping[int, Sequence[Any]], bound: Mapping[int, Sequence[Any]], params: Mapping[str, Any]
 ) -> _References:
-    """Explore a task with steps that depend on bindings.
+    """Explore a task that has bound steps.
 
-    The exploration with example arguments is used again if the agent's arguments are the same at every step.
+    If the agent's arguments equal the example arguments at every step, the exploration with example arguments is
+    reused.
     """
     by_example = _explore(task, settled, params)
     attempts: list[tuple[Node, int, Call | None]] = [
@@ -112,8 +122,8 @@ def _explore_bound(
 class _OpenStep:
     """A step that more than one call fits.
 
-    `may_be` is the part of its argument pattern that holds for all bindings. `bound` says that the arguments depend on
-    bindings; otherwise `example` are the arguments to use if the agent gave none.
+    `may_be` is the part of the argument pattern that does not depend on earlier calls. `bound` says whether some part
+    does. If the step is not bound, `example` holds the arguments to use when the agent never made a fitting call.
     """
 
     symbol: int
@@ -123,7 +133,7 @@ class _OpenStep:
     example: Any
 
     def collect_arguments(self, done: Sequence[Call]) -> list[Any]:
-        """The distinct arguments of the agent's calls that could be this step."""
+        """Return the distinct arguments of the agent's calls that might be this step."""
         found: dict[str, Any] = {}
         for call in done:
             if call.tool == self.tool and self.may_be.matches(call.arguments, Scope()):
@@ -132,7 +142,7 @@ class _OpenStep:
 
 
 def _open_steps(task: Task) -> list[_OpenStep]:
-    """The steps that more than one call fits; cached."""
+    """Return the steps that more than one call fits. The result is cached."""
     cache = _cache_of(task)
     if cache.open_steps is None:
         alphabet = task.automaton.alphabet
@@ -154,7 +164,7 @@ def _with_text_keys(own: Mapping[int, Sequence[Any]]) -> dict[str, Sequence[Any]
 
 
 def _explore(task: Task, own: Mapping[int, Sequence[Any]], params: Mapping[str, Any]) -> _References:
-    """Explore the golden paths with the agent's own arguments by step; cached."""
+    """Explore the golden paths, using the agent's own arguments for the steps in `own`. The result is cached."""
 
     def run() -> _References:
         explored = explore(task, _choose_own(task, own), MOST_PAIRS, params=params)
@@ -165,13 +175,13 @@ def _explore(task: Task, own: Mapping[int, Sequence[Any]], params: Mapping[str, 
 
 @dataclass
 class _Cache:
-    """What is known about a task's golden paths, shared by all episodes of the task."""
+    """Cached knowledge about a task's golden paths, shared by all episodes of the task."""
 
     open_steps: list[_OpenStep] | None = None
     references: dict[str, _References] = field(default_factory=dict)
 
     def get(self, key: str, explore: Callable[[], _References]) -> _References:
-        """The references of a key; explored if they are not cached."""
+        """Return the references cached under `key`, calling `explore` first if there are none."""
         if key not in self.references:
             found = explore()
             if len(self.references) >= MOST_KEPT:
@@ -190,7 +200,7 @@ def _cache_of(task: Task) -> _Cache:
 
 
 def _choose_own(task: Task, own: Mapping[int, Sequence[Any]]) -> Choose:
-    """Choose the agent's own arguments for a step if they fit, otherwise example arguments."""
+    """Return a function that chooses a step's arguments: the agent's own if they fit, otherwise example arguments."""
 
     def choose(position: Position, symbol: int) -> Any:
         pattern = task.automaton.alphabet.patterns[symbol]

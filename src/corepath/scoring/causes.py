@@ -1,7 +1,8 @@
-"""Causes of harm: groups the harmful calls that one skipped step explains.
+"""Find out which skipped step caused a harmful call.
 
-The calls are run a second time, with each skipped step inserted where it was first missed. A call that is harmful in
-the real run but not in the second one is caused by the step inserted last.
+The calls are run a second time. Whenever a call comes too early in the second run, the steps that were skipped before
+the call are inserted. If a call is harmful in the real run but not in the second run, then the steps inserted last are
+the call's cause. Steps are identified by their symbols, i.e. action numbers.
 """
 
 from __future__ import annotations
@@ -15,19 +16,25 @@ from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind, Position, Step, advance, step
 
 _Detour = tuple[list[int], int] | None
-"""Steps and the state after them, or None if no steps help."""
+"""The symbols of the skipped steps and the state after these steps, or None if no steps help."""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Steps that were skipped, and the number of the call at which they were first missed."""
+    """The steps whose omission makes a call harmful.
+
+    `skipped` holds the names of the steps. `at` is the index of the call before which the steps should have been done.
+    """
 
     skipped: tuple[str, ...]
     at: int
 
 
 def find_causes(trace: Trace) -> dict[int, Cause]:
-    """The cause of each harmful call that has one, by the number of the call."""
+    """Map the index of each harmful call to the call's cause.
+
+    Harmful calls that no skipped step explains are left out.
+    """
     found: dict[int, Cause] = {}
     if not any(step.harm is HarmKind.OUT_OF_ORDER for step in trace.condensed):
         return found
@@ -53,7 +60,10 @@ def find_causes(trace: Trace) -> dict[int, Cause]:
 def _insert_skipped(
     position: Position, harmful: Step, detours: dict[tuple[int, int], _Detour]
 ) -> tuple[list[int], Position]:
-    """The fewest steps after which the harmful one is progress, and the position after them."""
+    """Return the fewest symbols that turn `harmful` into progress, and the position after them.
+
+    If no symbols help, the list is empty and the position is unchanged.
+    """
     symbol = harmful.symbol if harmful.symbol is not None else harmful.reading.fits[0]
     if (position.state, symbol) not in detours:
         detours[position.state, symbol] = _find_detour(position.automaton, position.state, symbol)
@@ -65,7 +75,10 @@ def _insert_skipped(
 
 
 def _find_detour(automaton: Automaton, state: int, symbol: int) -> _Detour:
-    """The fewest steps after which the symbol is progress, by breadth-first search, and the state after them."""
+    """Search breadth-first for the fewest steps from `state` after which `symbol` is progress.
+
+    Returns the symbols of these steps and the state after them, or None if `symbol` is never progress from `state` on.
+    """
     if not automaton.ahead[state] >> symbol & 1:
         return None
     reached_by: dict[int, tuple[int, int] | None] = {state: None}

@@ -1,10 +1,11 @@
-"""Levenshtein distance against all paths of a graph at once, with one column of the table for each node.
+"""Compute the Levenshtein distance to all paths of a graph at once, with one table column per node.
 
-Let x be the agent's condensed path. The column C of a node has |x| + 1 cells: C[i] is the lowest cost of aligning the
-first i tokens of x with any path that leads to the node, minus i·drop. Thanks to this offset, deleting a token of x
-changes nothing in the table, and a running minimum over the cells accounts for all deletions.
+x is the agent's condensed path as a sequence of tokens. A reference is a path that x is compared with, i.e. a path
+through the graph. The column C of a node has |x| + 1 cells. C[i] is the lowest cost of aligning the first i tokens of x
+with any path that leads to the node, minus i·drop. Thanks to this offset, deleting a token of x leaves the value in the
+table unchanged. A running minimum over the cells then accounts for all deletions.
 
-Invariant: a column never rises. The cost of aligning all of x is C[|x|] + |x|·drop.
+Invariant: the values in a column never rise. The cost of aligning all of x is C[|x|] + |x|·drop.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ Column = list[int]
 class Weights:
     """The costs of an alignment.
 
-    `edge` is the cost of a reference token that is inserted or substituted, `hit` that of a reference token that
-    matches, and `drop` that of a token of x that is deleted.
+    `edge` is the cost of inserting or substituting a reference token. `hit` is the cost of a match. `drop` is the cost
+    of deleting a token of x.
     """
 
     edge: int
@@ -37,7 +38,7 @@ EDITS = Weights(edge=1, hit=0, drop=1)
 
 
 def index_tokens(x: Sequence[Token]) -> dict[Token, list[int]]:
-    """The indexes of each token in x, in ascending order."""
+    """Map each token in x to its indexes in ascending order."""
     found: dict[Token, list[int]] = defaultdict(list)
     for index, token in enumerate(x):
         found[token].append(index)
@@ -45,19 +46,20 @@ def index_tokens(x: Sequence[Token]) -> dict[Token, list[int]]:
 
 
 def first_column(length: int) -> Column:
-    """The column of the start node: every token of x so far is deleted."""
+    """Return the start node's column, in which every token of x is deleted. `length` is the length of x."""
     return [0] * (length + 1)
 
 
 def next_column(before: Sequence[tuple[Column, Sequence[int]]], weights: Weights) -> Column:
-    """The column of a node, from the columns of its predecessors.
+    """Compute a node's column from the columns of its predecessors.
 
-    `before` has a pair for each incoming edge: the column at its other end and the indexes of its token in x.
+    `before` has one pair per incoming edge: the predecessor's column, and the indexes at which the edge's token occurs
+    in x.
     """
     edge, hit, drop = weights.edge, weights.hit - weights.drop, weights.drop
     lowest = before[0][0] if len(before) == 1 else list(map(min, *(column for column, _ in before)))
     column = [edge + lowest[0]]
-    # Written out rather than with min: this is the innermost loop of all scores.
+    # Written out rather than with min, because this is the innermost loop of all scores.
     column += [edge + (one if one < used - drop else used - drop) for used, one in pairwise(lowest)]  # noqa: FURB136
     lowered = False
     for earlier, matching in before:

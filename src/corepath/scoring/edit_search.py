@@ -1,10 +1,15 @@
-"""The closest reference by breadth-first search over the number of edits: fast if the agent was almost right.
+"""Find the closest reference by searching with 0 edits, then 1, then 2, and so on.
 
-The search walks along x and the references at once. A spot (node, used) means that the first `used` tokens of x are
-aligned with a reference prefix that leads to `node`. Level e holds the spots reached with exactly e edits: matches are
-free and followed at once, then a deletion, insertion or substitution leads to level e + 1. A spot is entered again only
-with a longer prefix, because with equally many edits the longer reference is closer. Spots far from x are never
-visited, however large the graph is.
+x is the agent's condensed path as a sequence of tokens. A reference is a path that x is compared with, e.g. a golden
+path. The search is fast if x is almost right.
+
+The search walks along x and all references at once. A spot (node, used) means: the first `used` tokens of x are aligned
+with the beginning of a reference, and this beginning leads to `node`. Level e holds the spots that are reached with
+exactly e edits. Matches cost nothing, so they are followed within the level. A deletion, insertion or substitution
+leads to level e + 1.
+
+A spot is entered a second time only with a longer reference prefix, because with the same number of edits the longer
+reference is closer. Spots far away from x are never visited, no matter how large the graph is.
 """
 
 from __future__ import annotations
@@ -18,14 +23,18 @@ from corepath.automaton.step import Token
 
 
 class Link(NamedTuple):
-    """The next place in every reference: one of `tokens`, or nothing if it is `optional`."""
+    """The next token of a reference: any one of `tokens`, or no token at all if the link is `optional`."""
 
     tokens: tuple[Token, ...]
     optional: bool
 
 
 class Found(NamedTuple):
-    """A reference and its alignment: pairs of an index in x and a reference token, None where one has no partner."""
+    """The closest reference, aligned with x.
+
+    `distance` is the number of edits. Each piece is a pair of an index in x and a reference token. The token is None if
+    the token of x was deleted, and the index is None if the reference token was inserted.
+    """
 
     distance: int
     pieces: list[tuple[int | None, Token | None]]
@@ -33,17 +42,18 @@ class Found(NamedTuple):
 
 _Spot = tuple[int, int]
 _Origin = tuple[int, _Spot, Token | None]
-"""How a spot was reached: the number of edits and the spot before it, and the reference token in between, if any."""
+"""How a spot was reached: edits at the previous spot, the previous spot, and the reference token in between or None."""
 _Level = dict[_Spot, tuple[int, _Origin | None]]
-"""For each spot the length of its reference prefix, and its origin."""
+"""Maps each spot to the length of its reference prefix and to its origin. The first spot has no origin."""
 
 
 @dataclass
 class EditSearch:
     """A search for the reference closest to x.
 
-    References consist of the links of `chain`, then a path of `graph`; `longest` is an upper bound of their length.
-    The nodes of the chain are numbered 0, 1, …, those of the graph follow.
+    Every reference begins with one token per link in `chain`, or no token if the link is optional. A path through
+    `graph` follows, unless `graph` is None. No reference is longer than `longest`. Node numbers start with the chain
+    (0, 1, …) and continue with the graph.
     """
 
     chain: Sequence[Link]
@@ -52,9 +62,9 @@ class EditSearch:
     longest: int
 
     def find_closest(self, budget: int) -> Found | None:
-        """The reference with the smallest d/(|x| + ℓ), d its edits and ℓ its length.
+        """Find the reference with the smallest d/(|x| + ℓ), with d edits and a reference of length ℓ.
 
-        None if the search would look at more than `budget` edges.
+        Returns None if the search would look at more than `budget` edges.
         """
         n = len(self.x)
         lengths: dict[_Spot, int] = {}
@@ -85,7 +95,7 @@ class EditSearch:
         origins: dict[tuple[int, _Spot], _Origin | None],
         edits: int,
     ) -> Iterator[_Spot]:
-        """Complete a level with all spots that matches and skipped optional links reach, and yield its spots."""
+        """Extend `level` by following matches and skipping optional links, and yield all spots in `level`."""
         stack = [(spot, *reached) for spot, reached in level.items()]
         level.clear()
         while stack:
@@ -106,7 +116,7 @@ class EditSearch:
         yield from level
 
     def _next_level(self, level: _Level, lengths: dict[_Spot, int], edits: int) -> _Level:
-        """The spots that one deletion, insertion or substitution reaches from a level."""
+        """Return the spots that one deletion, insertion or substitution reaches from `level`."""
         following: _Level = {}
 
         def offer(spot: _Spot, length: int, origin: _Origin) -> None:
@@ -127,14 +137,14 @@ class EditSearch:
         return following
 
     def _degree(self, node: int) -> int:
-        """The number of edges that leave a node."""
+        """Return the number of edges that leave `node`."""
         before = len(self.chain)
         if node < before:
             return len(self.chain[node].tokens)
         return 0 if self.graph is None else len(self.graph.edges[node - before + self.graph.start])
 
     def _edges(self, node: int) -> Iterator[tuple[Token, int]]:
-        """Yield the edges that leave a node of the chain or of the graph."""
+        """Yield the token and the target node of each edge that leaves `node`."""
         before = len(self.chain)
         if node < before:
             for token in self.chain[node].tokens:
@@ -145,7 +155,7 @@ class EditSearch:
                 yield symbol, after + base
 
     def _accepts(self, node: int) -> bool:
-        """Whether a reference can end at a node."""
+        """Whether a reference can end at `node`."""
         before = len(self.chain)
         if node < before:
             return False
@@ -154,7 +164,7 @@ class EditSearch:
     def _trace_back(
         self, origins: dict[tuple[int, _Spot], _Origin | None], edits: int, spot: _Spot
     ) -> list[tuple[int | None, Token | None]]:
-        """The alignment that led to a spot, read backwards through the origins."""
+        """Return the alignment that led to `spot`, by following the origins backwards."""
         pieces: list[tuple[int | None, Token | None]] = []
         origin = origins[edits, spot]
         while origin is not None:

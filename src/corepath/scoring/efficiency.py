@@ -7,7 +7,7 @@ from corepath.automaton.condensation import Path
 
 
 def efficiency(path: Path, automaton: Automaton) -> float | None:
-    """Eff (Eq. 8): ℓ*/n with ℓ* the largest golden length that is at most n; None when there is none."""
+    """Eff (Eq. 8): ℓ*/n with ℓ* the largest golden length that is at most n, or None if there is no such length."""
     n = path.length
     reached = automaton.golden.lengths & ((1 << n + 1) - 1)
     if not reached:
@@ -16,7 +16,11 @@ def efficiency(path: Path, automaton: Automaton) -> float | None:
 
 
 def directness(path: Path, automaton: Automaton) -> float | None:
-    """Share of all calls that were progress; without calls, 1 if nothing had to be done and None otherwise."""
+    """Return the share of all calls that were progress.
+
+    Without any calls, directness is 1.0 if the start state is accepting. Otherwise it is undefined, and None is
+    returned.
+    """
     if not path.length:
         return 1.0 if automaton.start in automaton.accepting else None
     return path.harm_mask.count(0) / path.length

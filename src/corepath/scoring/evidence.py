@@ -15,10 +15,11 @@ from corepath.scoring.causes import Cause, find_causes
 
 @dataclass(frozen=True)
 class Harm:
-    """One harmful call.
+    """A harmful call.
 
-    `index` is the number of the call, `effected` says whether it was executed without an error, `cause` is the skipped
-    step that explains it, and `why` is the reason given by the rule that forbids it.
+    `index` is the call's position in the episode. `effected` is True if the call was executed without an error. `cause`
+    names the skipped steps that explain the harm, or is None. `severity` and `why` come from the rule that forbids the
+    call. They are None if no rule forbids it.
     """
 
     index: int
@@ -29,7 +30,7 @@ class Harm:
     why: str | None
 
     def to_dict(self) -> dict[str, Any]:
-        """The harm as JSON."""
+        """Return the harm as JSON."""
         cause = None if self.cause is None else dict(vars(self.cause))
         shown = {**vars(self), "kind": self.kind.value, "cause": cause}
         if self.why is None:
@@ -39,7 +40,10 @@ class Harm:
 
 @dataclass(frozen=True)
 class Reference:
-    """A path that the condensed path is compared with, as names of actions, and their alignment."""
+    """A path that the condensed path is compared with, and the alignment of the two paths.
+
+    `path` holds the names of the reference's actions.
+    """
 
     path: tuple[str, ...]
     alignment: tuple[Pair, ...]
@@ -49,7 +53,7 @@ _NEVER_RUN: Final = (HarmKind.MALFORMED, HarmKind.UNKNOWN_TOOL)
 
 
 def list_harms(trace: Trace) -> tuple[Harm, ...]:
-    """List the harmful calls of a run, in order."""
+    """Return the harmful calls of a run in the order in which they were made."""
     causes = find_causes(trace)
     return tuple(
         Harm(
@@ -66,7 +70,7 @@ def list_harms(trace: Trace) -> tuple[Harm, ...]:
 
 
 def name_reference(trace: Trace, found: ClosestReference) -> Reference:
-    """Turn a reference into names of actions."""
+    """Convert a reference from tokens to action names."""
 
     def name(token: Token) -> str:
         return trace.automaton.alphabet.names[token] if isinstance(token, int) else token[1]

@@ -1,4 +1,4 @@
-"""Harmful-Call Rate: the share of the condensed path that is harm."""
+"""Harmful-Call Rate: the share of condensed steps that are harms."""
 
 from __future__ import annotations
 

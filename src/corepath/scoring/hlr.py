@@ -1,11 +1,15 @@
-"""PC with Harm-Local Refinement: the closest path to which the agent's own path can be repaired.
+"""PC with Harm-Local Refinement: compare the agent's path with the closest of its repaired versions.
 
-A repaired path keeps every progress step. In place of each harmful step it has nothing, or any action that is a
-self-loop in that state. After the last step it continues as some golden path does.
+x is the agent's condensed path as a sequence of tokens. A reference is a path that x is compared with. Here, the
+references are the repaired paths. A repaired path keeps every progress step of x. Each harmful step is either removed
+or replaced by an action that is a self-loop in the same state. After the last step, the repaired path continues like a
+golden path.
 
-Consecutive harmful steps (a streak) share one state, so a streak of w steps can become any word of at most w loop
-actions. All these words are aligned at once: the column after a streak follows from the column before it with a
-sliding-window minimum, in time linear in |x| however long the streak is.
+Consecutive harmful steps form a streak. They all happen in the same state, so a streak of w steps can become any word
+of at most w loop actions. All these words are aligned with x at once, by means of Levenshtein columns. For each prefix
+of x, a column holds the lowest cost of aligning this prefix with the beginning of a reference (see `columns`). The
+column after a streak is computed from the column before the streak with a sliding-window minimum. This takes time
+linear in |x|, no matter how long the streak is.
 """
 
 from __future__ import annotations
@@ -26,10 +30,11 @@ from corepath.scoring.edit_search import Link
 
 @dataclass(frozen=True)
 class _Streak:
-    """A possibly empty streak of harmful steps in one state, and the progress step after it (None at the end).
+    """A streak of harmful steps in one state, followed by the step `progress`.
 
-    It can be repaired to at most `most` loop actions: those in `loops`, which occur in x, or `filler`, which stands
-    for any other.
+    The streak may be empty. `progress` is None at the end of the path. The streak can be repaired to at most `most`
+    loop actions. `loops` are the loop actions that occur in x. `filler` is an arbitrary loop action that is inserted if
+    no match is possible. It is None if the state has no loop actions.
     """
 
     most: int
@@ -44,14 +49,17 @@ def hlr(path: Path, automaton: Automaton) -> ClosestReference:
     x = path.tokens
     if any(path.harm_mask):
         return find_closest(rest, x, _repair_prefix(path, automaton))
-    # Nothing to repair: the path itself, then the shortest way to acceptance.
+    # There is nothing to repair: take the path itself, then the shortest way to acceptance.
     missing = rest.shortest() if rest else ()
     repaired, pairs = build_alignment([*enumerate(x), *((None, token) for token in missing)])
     return ClosestReference(len(missing), tuple(repaired), tuple(pairs), len(x))
 
 
 def _repair_prefix(path: Path, automaton: Automaton) -> Prefix:
-    """The part of all repaired paths that replaces the agent's steps, before the golden rest."""
+    """Build the part of the repaired paths that replaces the agent's steps.
+
+    In a complete repaired path, the rest of a golden path follows.
+    """
     x, streaks = path.tokens, list(_streaks(path, automaton))
     indexes = index_tokens(x)
     known: dict[Weights, list[array[int]]] = {}
@@ -82,7 +90,7 @@ def _repair_prefix(path: Path, automaton: Automaton) -> Prefix:
 
 
 def _links(path: Path, streaks: list[_Streak]) -> Iterator[Link]:
-    """The repaired steps one by one: a progress step stays, a harmful one is replaced or left out."""
+    """Yield one link per step of the path: progress steps stay, and harmful steps are replaced or left out."""
     remaining = iter(streaks)
     streak = next(remaining)
     for token, harmful in zip(path.tokens, path.harm_mask, strict=True):
@@ -95,7 +103,7 @@ def _links(path: Path, streaks: list[_Streak]) -> Iterator[Link]:
 
 
 def _streaks(path: Path, automaton: Automaton) -> Iterator[_Streak]:
-    """Split the path into streaks of harmful steps, one before each progress step and one at the end."""
+    """Yield the streaks of harmful steps: one before each progress step and one at the end."""
     others = [("read", pattern.notation) for pattern in automaton.alphabet.other_loops]
     state, harms = automaton.start, 0
     in_x = set(path.tokens)
@@ -115,12 +123,12 @@ def _streaks(path: Path, automaton: Automaton) -> Iterator[_Streak]:
 
 
 def _column_after(streak: _Streak, column: Column, x: tuple[Token, ...], weights: Weights) -> Column:
-    """The column after a streak, from the column before it.
+    """Compute the column after a streak from the column before it.
 
-    The streak's word is aligned with a span x[first:last]. Let s = last − first and m the number of loop tokens in the
-    span. The word is best chosen with min(s, most) tokens, of which min(m, most) match. For each `last`, the minimum
-    over `first` splits into two sliding windows: `near`, with s ≤ most, and `far`, with s > most and m ≤ most. A span
-    with m > most is never better than a shorter one.
+    The streak's word is aligned with a span x[first:last]. Let s = last − first, and let m be the number of loop tokens
+    in the span. The best word has min(s, most) tokens, of which min(m, most) match. For each `last`, the minimum over
+    `first` splits into two sliding windows: `near` with s ≤ most, and `far` with s > most and m ≤ most. A span with m >
+    most is never better than a shorter span.
     """
     if not streak.most:
         return column
@@ -148,10 +156,10 @@ def _column_after(streak: _Streak, column: Column, x: tuple[Token, ...], weights
 
 
 class _Window:
-    """Sliding-window minimum: the lowest value at the indexes added and not yet forgotten.
+    """Sliding-window minimum: the lowest value among the indexes that were added and not yet forgotten.
 
-    The deque holds indexes in ascending order with ascending values, so the first one is the minimum; every index is
-    added and removed once.
+    The deque holds indexes in ascending order, and their values ascend too. So the first index has the lowest value.
+    Every index is added and removed only once.
     """
 
     def __init__(self, values: list[int]) -> None:
@@ -159,13 +167,13 @@ class _Window:
         self._indexes: deque[int] = deque()
 
     def add(self, index: int) -> None:
-        """Add an index, which is larger than all before."""
+        """Add an index that is larger than all indexes added before."""
         while self._indexes and self._values[self._indexes[-1]] >= self._values[index]:
             self._indexes.pop()
         self._indexes.append(index)
 
     def forget_before(self, index: int) -> None:
-        """Remove all smaller indexes."""
+        """Remove all indexes smaller than `index`."""
         while self._indexes and self._indexes[0] < index:
             self._indexes.popleft()
 
@@ -174,14 +182,14 @@ class _Window:
         return not self._indexes
 
     def lowest(self) -> int:
-        """The lowest value."""
+        """Return the lowest value in the window."""
         return self._values[self._indexes[0]]
 
 
 def _trace_back(
     streaks: list[_Streak], columns: list[array[int]], x: tuple[Token, ...], used: int, weights: Weights
 ) -> tuple[list[Token], list[Pair]]:
-    """The best prefix and its alignment with the first `used` tokens of x, read backwards from the columns."""
+    """Reconstruct the best repaired prefix, and its alignment with the first `used` tokens of x, from the columns."""
     pieces: list[tuple[int | None, Token | None]] = []
     earlier = reversed(columns)
     after = next(earlier)
@@ -208,7 +216,10 @@ def _trace_progress(
     weights: Weights,
     pieces: list[tuple[int | None, Token | None]],
 ) -> int:
-    """Add a progress step, and the tokens of x deleted after it, to the alignment; return the tokens still unread."""
+    """Append a progress step to `pieces`, together with the tokens of x that are deleted after the step.
+
+    Pieces are collected from the end to the beginning. Returns how many tokens of x are still to be aligned.
+    """
     while True:
         cost = after[used]
         hits = used and x[used - 1] == progress and before[used - 1] + weights.hit - weights.drop == cost
@@ -226,7 +237,7 @@ def _trace_progress(
 def _span(
     before: array[int], after: array[int], x: tuple[Token, ...], streak: _Streak, used: int, weights: Weights
 ) -> tuple[int, int]:
-    """The span of x that the streak is aligned with."""
+    """Return `first` and `last` of the span x[first:last] that the streak is aligned with."""
     if not streak.most:
         return used, used
     gain, match = weights.drop - weights.edge, weights.edge - weights.hit
@@ -244,7 +255,11 @@ def _span(
 
 
 def _fill(x: tuple[Token, ...], streak: _Streak, first: int, last: int) -> Iterator[tuple[int, Token | None]]:
-    """Align the streak's word with x[first:last]: loop actions that match, then fillers, until `most` are used."""
+    """Yield each index in x[first:last] with the token of the streak's word that is aligned with the index.
+
+    Loop actions that match are used first. The filler takes the remaining places, until the word has `most` tokens. All
+    other indexes are yielded with None.
+    """
     matching = [index for index in range(first, last) if x[index] in streak.loops][: streak.most]
     others = streak.most - len(matching)
     matched = set(matching)

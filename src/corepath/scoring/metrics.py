@@ -1,4 +1,4 @@
-"""The metrics of one path, assembled in one place for `score` and for the sensitivity analysis."""
+"""All metrics for one path, in one place for `score` and for the sensitivity analysis."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from corepath.scoring.prefix_criticality import prefix_criticality
 
 @dataclass(frozen=True)
 class Metrics:
-    """Every metric of a path on an automaton, computed on first access.
+    """All metrics for a path on an automaton.
 
-    Metrics that depend on an option of the scoring are methods; the others are properties.
+    Metrics that depend on scoring options are methods. All other metrics are properties.
     """
 
     path: Path
@@ -29,12 +29,12 @@ class Metrics:
 
     @cached_property
     def nearest(self) -> ClosestReference:
-        """The golden path nearest to the path; its similarity is PC."""
+        """The golden path closest to the agent's path. Its similarity is PC."""
         return path_correctness(self.path, self.automaton)
 
     @cached_property
     def repair(self) -> ClosestReference:
-        """The repaired path nearest to the path, for PC+HLR."""
+        """The repaired path closest to the agent's path, used for PC+HLR."""
         return hlr(self.path, self.automaton)
 
     @property
@@ -43,16 +43,16 @@ class Metrics:
         return self.nearest.similarity
 
     def pc_ktc(self, scoring: Scoring) -> Composite:
-        """PC-KTC, exact or as an interval."""
+        """Compute PC-KTC, or an interval around it if the search exceeds its budget."""
         return pc_ktc(self.path, self.automaton, self.nearest, scoring.lam, scoring.order_fallback, scoring.ktc_budget)
 
     def hlr_reference(self, scoring: Scoring) -> ClosestReference:
-        """The reference of PC+HLR; its similarity is the score."""
+        """Return the path that PC+HLR compares with. Its similarity is the PC+HLR score."""
         with_golden = scoring.hlr_references == "repaired+golden"
         return self.nearest if with_golden and self.pc > self.repair.similarity else self.repair
 
     def prefix_criticality(self, scoring: Scoring) -> float:
-        """Prefix Criticality."""
+        """Compute Prefix Criticality."""
         return prefix_criticality(self.path.harm_mask, scoring.beta)
 
     @property
@@ -67,12 +67,12 @@ class Metrics:
 
     @property
     def efficiency(self) -> float | None:
-        """Efficiency; None if it is undefined."""
+        """Efficiency, or None if efficiency is undefined."""
         return efficiency(self.path, self.automaton)
 
     @property
     def directness(self) -> float | None:
-        """Share of calls that were progress; None if it is undefined."""
+        """The share of calls that were progress, or None if directness is undefined."""
         return directness(self.path, self.automaton)
 
     @property
@@ -82,5 +82,5 @@ class Metrics:
 
     @property
     def missing_steps(self) -> int:
-        """The fewest steps from the end of the run to acceptance."""
+        """The fewest steps that lead from the run's last state to an accepting state."""
         return self.automaton.missing[self.path.end]

@@ -1,4 +1,4 @@
-"""The scoring options, and the two profiles."""
+"""The scoring options and the two predefined profiles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UndefinedEfficiency = Literal["zero", "skip"]
 
 
 def _check(ok: object, name: str, value: object, wanted: str) -> None:
-    """Raise `TaskError` unless the value of an option is ok."""
+    """Raise `TaskError` unless `ok` is true."""
     if not ok:
         raise TaskError.of(f"Scoring: {name} must be {wanted}, not {value!r}")
 
@@ -26,22 +26,22 @@ def _is_number(value: object) -> TypeGuard[float]:
 
 @dataclass(frozen=True)
 class Scoring:
-    """The options of a scoring; the defaults are the paper's. They are stored with every score."""
+    """Scoring options. The defaults are the paper's. The options are stored with every score."""
 
     lam: float = 0.5
     """λ, the weight of PC against τ⁺ in PC-KTC."""
     beta: float = 0.5
-    """β of Prefix Criticality; the smaller it is, the more early harm weighs."""
+    """β in Prefix Criticality. The smaller β is, the more early harm weighs."""
     order_fallback: OrderFallback = 0.5
-    """The value of τ⁺ if fewer than two tokens match: a number, or `"pc"`."""
+    """The value of τ⁺ if fewer than two tokens match: a number, or `"pc"` for PC itself."""
     hlr_references: HlrReferences = "repaired"
-    """The references of PC+HLR: repaired paths only, or golden paths too."""
+    """The paths that PC+HLR compares with: repaired paths only, or golden paths too."""
     errors: Errors = "no_effect"
     """How a failed call counts."""
     undefined_efficiency: UndefinedEfficiency = "zero"
-    """How an undefined efficiency counts in a mean; the score itself stays undefined."""
+    """How an undefined efficiency counts in a mean. The score itself stays undefined."""
     ktc_budget: int = 200_000
-    """The most entries that the search for PC-KTC expands before it answers with an interval."""
+    """The most entries that the PC-KTC search expands. Beyond this number, PC-KTC is an interval."""
 
     def __post_init__(self) -> None:
         _check(_is_number(self.lam) and 0 <= self.lam <= 1, "lam", self.lam, "a number from 0 to 1")
@@ -66,7 +66,7 @@ class Scoring:
 
     @property
     def profile(self) -> str:
-        """`paper`, `recommended`, or `custom` for any other mix of options."""
+        """`paper`, `recommended`, or `custom` for any other combination of options."""
         return {PAPER: "paper", RECOMMENDED: "recommended"}.get(self, "custom")
 
     @property
@@ -76,12 +76,15 @@ class Scoring:
 
     @property
     def recorded(self) -> str | dict[str, Any]:
-        """The scoring as an episode records it: the name of a profile, or all options."""
+        """The options as stored in an episode: a profile name, or all options if the profile is `custom`."""
         return self.options if self.profile == "custom" else self.profile
 
     @classmethod
     def of(cls, recorded: str | Mapping[str, Any]) -> Scoring:
-        """Read a scoring that an episode recorded. Raises `TaskError` for an unknown profile or option."""
+        """Restore the scoring options that were stored in an episode.
+
+        Raises `TaskError` if a profile or an option does not exist or an option's value is invalid.
+        """
         if isinstance(recorded, str):
             profiles = {"paper": PAPER, "recommended": RECOMMENDED}
             if recorded not in profiles:
@@ -98,9 +101,9 @@ class Scoring:
 PAPER = Scoring()
 """The paper's definitions."""
 RECOMMENDED = Scoring(order_fallback="pc", hlr_references="repaired+golden", undefined_efficiency="skip")
-"""PC-KTC is PC if there is no order to judge, PC+HLR is never below PC, and undefined efficiencies are skipped."""
+"""PC-KTC equals PC if there is no order to judge, PC+HLR is at least PC, and undefined efficiencies are skipped."""
 
 
 def with_options(scoring: Scoring, **options: Any) -> Scoring:
-    """A copy with the given options changed; options that are None stay as they are."""
+    """Return a copy of `scoring` with some options changed. Options that are None keep their value."""
     return replace(scoring, **{name: value for name, value in options.items() if value is not None})

@@ -1,4 +1,4 @@
-"""Path Correctness: how close the condensed path comes to the nearest golden path."""
+"""Path Correctness: how close the agent's condensed path x comes to the nearest golden path."""
 
 from __future__ import annotations
 

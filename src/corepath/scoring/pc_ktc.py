@@ -1,12 +1,17 @@
 """PC-KTC: Path Correctness combined with the order of the steps (Kendall's τ).
 
-The golden path that is best for both at once is found by a best-first branch-and-bound search (A*) over pairs of a
-golden path and its alignment with x. The next entry to expand is the one with the highest upper bound, so the first
-complete entry that leaves the queue is the optimum.
+x is the agent's condensed path as a sequence of tokens. A reference is a path that x is compared with. Here, the
+references are the golden paths.
 
-The future of a search depends on its past only through the node of the golden graph, the tokens of x that can still be
-matched, and for each of them the number of matched tokens to its right in x. Entries that agree in these share a
-search node; among them, one with at least as many edits and inversions as another is discarded.
+The search for the best golden path is best-first (A* with branch and bound). Each entry in its queue is the beginning
+of a golden path, aligned with the beginning of x. The upper bound of an entry is a value that no completion of the
+entry can exceed. The entry with the highest upper bound is expanded next, so the first complete entry that leaves the
+queue is the optimum.
+
+Three things decide how an entry can continue: the node in the golden graph, the open tokens of x (those that can still
+be matched), and how many matched tokens lie to the right of each open token. Entries that agree in all three share a
+search node. Among the entries of a search node, an entry is dropped if another entry has no more edits and no more
+inversions.
 """
 
 from __future__ import annotations
@@ -26,20 +31,20 @@ from corepath.scoring.alignment import ClosestReference, similarity
 from corepath.scoring.columns import EDITS, Column, first_column, index_tokens, next_column
 
 OrderFallback = float | Literal["pc"]
-"""The value of τ⁺ if fewer than two tokens match: a number, or PC itself."""
+"""The value of τ⁺ if fewer than two tokens match: a number, or "pc" for PC itself."""
 
 MOST_LISTED: Final = 64
-"""With at most this many golden paths, each is compared with x, without a search."""
+"""Up to this many golden paths are compared with x one by one. Above this number, the search is used."""
 _ROUNDING: Final = 1e-13
 _Open = tuple[tuple[int, int], ...]
-"""Tokens of x that can still be matched: pairs of an index in x and the number of matched tokens to its right."""
+"""The open tokens of x: pairs of an index in x and the number of matched tokens to the right of that index."""
 _Entry = tuple[int, int, int, int]
-"""A search node, the number of tokens of x used, the edits so far, and the inversions so far."""
+"""A search node's number, the number of tokens of x used, the edits so far, and the inversions so far."""
 
 
 @dataclass(frozen=True)
 class Composite:
-    """PC-KTC as an interval that contains it; `lower` equals `upper` if it is exact."""
+    """PC-KTC as an interval. If the value is exact, `lower` equals `upper`."""
 
     lower: float
     upper: float
@@ -63,7 +68,10 @@ class _Formula:
         return self.lam * pc + (1 - self.lam) * (pc if self.fallback == "pc" else self.fallback)
 
     def ceiling(self, pc: float, *, ordered: bool) -> float:
-        """An upper bound for paths of this PC or less; `ordered` says whether two matches are possible at all."""
+        """Return an upper bound for all paths whose PC is at most `pc`.
+
+        `ordered` says whether two tokens can match at all.
+        """
         return max(self(pc, 0, 1), self(pc, 0, 0)) if ordered else self(pc, 0, 0)
 
 
@@ -72,7 +80,7 @@ def pc_ktc(
 ) -> Composite:
     """PC-KTC (Eq. 5): the largest λ·PC + (1−λ)·τ⁺ over all golden paths, PC and τ⁺ of the same path.
 
-    `nearest` is the reference that PC found. If the search expands more than `budget` entries, the answer is an
+    `nearest` is the reference that PC found. If the search would expand more than `budget` entries, the result is an
     interval.
     """
     golden, x = automaton.golden, path.tokens
@@ -92,9 +100,9 @@ def pc_ktc(
 
 
 def concordance(x: Sequence[Token], path: Sequence[Token]) -> tuple[int, int]:
-    """The inversions among the matches of x and a path, and the number of pairs of matches.
+    """Return the number of inversions among the matches of x with `path`, and the number of pairs of matches.
 
-    Each token of x, in order, is matched with the first equal token of the path that is still free.
+    The tokens of x are matched in order, each with the first equal token of `path` that is not matched yet.
     """
     free = {token: iter(indexes) for token, indexes in index_tokens(path).items()}
     inversions = 0
@@ -108,12 +116,12 @@ def concordance(x: Sequence[Token], path: Sequence[Token]) -> tuple[int, int]:
 
 
 def _can_match_two(golden: GoldenGraph, x: Sequence[Token]) -> bool:
-    """Whether at least two tokens of x are symbols of golden paths."""
+    """Whether at least two tokens of x occur on golden paths."""
     return sum(token in golden.symbols for token in x) >= 2
 
 
 def _similarity(x: Sequence[Token], path: Sequence[Token]) -> float:
-    """1 − NLD of x and one path."""
+    """Compute 1 − NLD of x and `path`."""
     indexes = index_tokens(x)
     column = first_column(len(x))
     for token in path:
@@ -123,10 +131,10 @@ def _similarity(x: Sequence[Token], path: Sequence[Token]) -> float:
 
 @dataclass
 class _SearchNode:
-    """The part of a search entry that decides its future."""
+    """The part of a search entry that decides how the entry can continue."""
 
     node: int
-    """The node of the golden graph."""
+    """The node in the golden graph."""
     left: int
     """The number of steps left on the golden path."""
     length: int
@@ -135,9 +143,9 @@ class _SearchNode:
     """The number of matches so far."""
     open: _Open
     futures: tuple[tuple[int, int], ...] = ()
-    """For each number of further matches: the fewest inversions they add, and the pairs of matches there are then."""
+    """For 0, 1, 2, … further matches: the fewest inversions they add, and the resulting number of pairs of matches."""
     edges: list[tuple[int, int, int]] | None = None
-    """For each edge: its symbol, the search node it leads to, and the inversions it adds; None until needed."""
+    """For each edge: its symbol, the number of the next search node, and the inversions added. None until computed."""
 
     def __post_init__(self) -> None:
         cheapest = sorted(right for _, right in self.open)[: self.left]
@@ -149,8 +157,9 @@ class _SearchNode:
 class _Search:
     """The best-first search for one x.
 
-    `frontier` holds, for each search node and number of used tokens, the pairs (edits, inversions) that no other pair
-    dominates. `remaining` holds the columns of the fewest edits that are still needed.
+    `frontier` maps a search node and a number of used tokens to the (edits, inversions) pairs that are worth keeping. A
+    pair is kept if no other pair has at most as many edits and at most as many inversions. `remaining` caches the
+    fewest edits that are still needed.
     """
 
     def __init__(self, golden: GoldenGraph, x: Sequence[Token], formula: _Formula) -> None:
@@ -163,10 +172,10 @@ class _Search:
         self.frontier: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
     def find_best(self, known: float, ceiling: float, budget: int) -> Composite:
-        """The largest value over all golden paths, or an interval that contains it.
+        """Find the largest value over all golden paths, or an interval that contains this value.
 
-        `known` is a value that some path has, `ceiling` an upper bound. Invariant: every path better than `known`
-        continues some entry of the heap, and no path is better than the highest bound in the heap.
+        `known` is a value that some golden path reaches, and `ceiling` is an upper bound. Invariant: every path better
+        than `known` continues some entry in the heap, and no such path is better than the highest bound in the heap.
         """
         n, golden = len(self.x), self.golden
         if len(golden.edges) * golden.lengths.bit_count() * (n + golden.longest + 1) > 50 * budget:
@@ -190,7 +199,11 @@ class _Search:
         return Composite(known, known)
 
     def _successors(self, number: int, used: int, distance: int, inversions: int) -> Iterator[_Entry]:
-        """Delete a token of x, or take one more step of the golden path, with a token of x or without."""
+        """Yield the entries that follow an entry.
+
+        They delete the next token of x, insert the golden path's next step, or align that step with the next token of
+        x.
+        """
         unused = used < len(self.x)
         if unused:
             yield number, used + 1, distance + 1, inversions
@@ -200,20 +213,20 @@ class _Search:
                 yield after, used + 1, distance + (self.x[used] != symbol), inversions + added
 
     def _complete_greedily(self, number: int, used: int, distance: int, inversions: int) -> float:
-        """The value of a complete path, found by always taking the successor with the highest bound."""
+        """Complete an entry by always taking the successor with the highest bound, and return the resulting value."""
         while self.nodes[number].left or used < len(self.x):
             successors = self._successors(number, used, distance, inversions)
             number, used, distance, inversions = max(successors, key=self._promise)
         return self._bound(self.nodes[number], 0, distance, inversions)
 
     def _promise(self, entry: _Entry) -> tuple[float, int, int]:
-        """Sort key of entries: the bound first, then how near the end is."""
+        """Return a sort key for `entry`: the upper bound first, then how close the entry is to its end."""
         number, used, distance, inversions = entry
         node = self.nodes[number]
         return self._bound(node, len(self.x) - used, distance, inversions), -node.left, used
 
     def _push(self, number: int, used: int, distance: int, inversions: int, known: float) -> None:
-        """Add an entry to the heap, unless another one dominates it or its bound is not above `known`."""
+        """Add an entry to the heap if its bound is above `known` and no known entry is at least as good."""
         frontier = self.frontier.setdefault((number, used), [])
         for d, i in frontier:
             if d <= distance and i <= inversions:
@@ -227,15 +240,19 @@ class _Search:
             heappush(self.heap, (-bound, node.left, unused, number, used, distance, inversions))
 
     def _bound(self, node: _SearchNode, unused: int, distance: int, inversions: int) -> float:
-        """An upper bound of the value of all completions: fewest further edits, and fewest further inversions."""
+        """Return an upper bound for all completions of an entry.
+
+        The bound combines the fewest further edits with the fewest further inversions.
+        """
         edits = distance + self._remaining(node.node, node.left)[unused] + unused
         pc = similarity(edits, len(self.x), node.length)
         return max(self.formula(pc, inversions + added, pairs) for added, pairs in node.futures)
 
     def _remaining(self, node: int, left: int) -> Column:
-        """The fewest edits to the end of a path with `left` steps, for each number of unused tokens of x.
+        """Return a column with the fewest edits from `node` to the end, for each number of unused tokens of x.
 
-        These are Levenshtein columns from the end of x and of the paths, with the offset described in `columns`.
+        Only paths with exactly `left` steps count. A column is one column of the Levenshtein table with the offset
+        described in `columns`. These columns are computed backwards, from the end of x and from the ends of the paths.
         """
         stack = [(node, left)]
         while stack:
@@ -255,20 +272,23 @@ class _Search:
         return self.remaining[node, left]
 
     def _graph_edges(self, node: int, left: int) -> list[tuple[int, int]]:
-        """The edges of the golden graph after which a path can end in exactly `left` − 1 steps."""
+        """Return the edges of `node` after which a path can end in exactly `left` − 1 steps."""
         if not left:
             return []
         return [edge for edge in self.golden.edges[node] if self.golden.lengths_from[edge[1]] >> (left - 1) & 1]
 
     def _edges_of(self, number: int) -> list[tuple[int, int, int]]:
-        """The edges of a search node, computed once."""
+        """Return the edges of a search node. They are computed once."""
         node = self.nodes[number]
         if node.edges is None:
             node.edges = [self._follow(node, *edge) for edge in self._graph_edges(node.node, node.left)]
         return node.edges
 
     def _follow(self, node: _SearchNode, symbol: int, after: int) -> tuple[int, int, int]:
-        """The search node after an edge, which matches the first open token that equals its symbol."""
+        """Follow an edge of the golden graph, and match its symbol with the first equal open token, if any.
+
+        Returns the edge's symbol, the number of the next search node, and the inversions added.
+        """
         still_open, added, matches = node.open, 0, node.matches
         match = next((one for one in node.open if self.x[one[0]] == symbol), None)
         if match is not None:
@@ -280,7 +300,7 @@ class _Search:
         return symbol, target, added
 
     def _intern(self, node: int, left: int, length: int, matches: int, still_open: _Open) -> int:
-        """The number of a search node; a new one is stored."""
+        """Return the number of a search node. A search node that is not known yet is stored first."""
         key = (node, left, length, matches, still_open)
         if key not in self.numbers:
             self.numbers[key] = len(self.nodes)
@@ -288,7 +308,7 @@ class _Search:
         return self.numbers[key]
 
     def _drop_unmatchable(self, node: int, still_open: _Open) -> _Open:
-        """The open tokens that some path from the node can still match."""
+        """Keep the open tokens that some path from `node` can still match."""
         left = cast("dict[Token, int]", dict(self.golden.max_occurrences[node]))
         kept: list[tuple[int, int]] = []
         for one in still_open:

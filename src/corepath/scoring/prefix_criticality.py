@@ -1,4 +1,4 @@
-"""Prefix Criticality: the earlier a harm, the more it weighs."""
+"""Prefix Criticality: the earlier a harm occurs, the more it weighs."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ def prefix_criticality(harm_mask: Sequence[int], beta: float) -> float:
         if harmful:
             total += weight
         weight *= beta
-    return max(0.0, 1 - (1 - beta) / (1 - beta**length) * total)  # rounding may go past 0
+    return max(0.0, 1 - (1 - beta) / (1 - beta**length) * total)  # rounding can lead below 0

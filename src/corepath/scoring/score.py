@@ -23,9 +23,9 @@ from corepath.world.exploring import Replay
 
 @dataclass(frozen=True)
 class Score:
-    """Every score of one episode; an undefined score is None.
+    """All scores of one episode. An undefined score is None.
 
-    The numbers are fields. The evidence for them (`harms`, `reference`, `repair` and so on) is computed on first
+    The scores are plain fields. The evidence behind them, e.g. `harms`, `reference` and `repair`, is computed on first
     access.
     """
 
@@ -61,12 +61,12 @@ class Score:
 
     @property
     def harm_mask(self) -> tuple[int, ...]:
-        """1 for each condensed step that is harmful, 0 for the others."""
+        """One number per condensed step: 1 if the step is harmful, 0 otherwise."""
         return self.trace.harm_mask
 
     @cached_property
     def condensed(self) -> tuple[str, ...]:
-        """The condensed path as names of actions; unknown calls begin with `?`."""
+        """The condensed path as action names. A call that fits no action begins with `?`."""
         return tuple(map(self.trace.label, self.trace.condensed))
 
     @cached_property
@@ -76,21 +76,21 @@ class Score:
 
     @cached_property
     def ignored(self) -> tuple[int, ...]:
-        """The numbers of the unlisted calls that the task ignores."""
+        """The indexes of calls that the task does not mention and therefore ignores."""
         return tuple(step.index for step in self.trace.steps if step.ignored)
 
     @cached_property
     def reference(self) -> Reference:
-        """The golden path closest to the agent's, which `pc` is computed from."""
+        """The golden path closest to the agent's path. `pc` is computed from this path."""
         return name_reference(self.trace, self.metrics.nearest)
 
     @cached_property
     def repair(self) -> Reference:
-        """The repaired path closest to the agent's, which `pc_hlr` is computed from."""
+        """The repaired path closest to the agent's path. `pc_hlr` is computed from this path."""
         return name_reference(self.trace, self.metrics.hlr_reference(self.scoring))
 
     def to_dict(self) -> dict[str, Any]:
-        """The score as JSON; `corepath score --json` prints it."""
+        """Return the score as JSON, as printed by `corepath score --json`."""
         shown = {name: getattr(self, name) for name in _SHOWN}
         shown["harms"] = [harm.to_dict() for harm in self.harms]
         shown["profile"] = self.profile
@@ -115,10 +115,13 @@ def score(
     answer: Any = None,
     replayed: Replay | None = None,
 ) -> Score:
-    """Score calls, or an episode, on a task. A call may be given in the call notation.
+    """Score an episode, or a sequence of calls, on a task.
 
-    Raises `TaskError` for an episode that was played on another version of the task. `replayed` is the episode as the
-    task's world executed it, if that is known; otherwise the baselines execute it again.
+    Calls may be `Call` objects or strings in the call notation. If the task's world has already executed the calls,
+    pass the outcome as `replayed`. Otherwise the calls are executed again to compute `state_match` and
+    `response_match`.
+
+    Raises `TaskError` if the episode was played on another version of the task.
     """
     if isinstance(calls, Episode):
         check_played(task, calls)
@@ -152,7 +155,7 @@ def score(
 
 
 def _match_answer(task: Task, answer: Any, params: Mapping[str, Any] | None) -> bool | None:
-    """Whether the answer is right; None if the task does not ask for one."""
+    """Return whether the task accepts `answer`, or None if the task does not ask for an answer."""
     if task.answer_matcher is None:
         return None
     return task.answer_matcher.matches(answer, Scope(dict(params or {})))

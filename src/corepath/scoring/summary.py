@@ -1,4 +1,4 @@
-"""Summaries of many episodes: means with errors and intervals, pass^k, harms by kind, and the Pareto front."""
+"""Summarise many episodes: means with errors and intervals, pass^k, harms by kind, and the Pareto front."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MEANS: Final = (
 )  # fmt: skip
 """The scores that a summary averages. An episode is `solved` if it is accepted without harm."""
 VECTOR: Final = ("pc", "pc_ktc", "prefix_criticality", "harm_free", "efficiency", "pc_hlr", "accepted")
-"""The scores that agents are compared by; higher is better. `accepted` is among them so that doing nothing loses."""
+"""The scores by which agents are compared. Higher is better. Thanks to `accepted`, doing nothing does not win."""
 
 LEVEL: Final = 0.95
 """The confidence level of intervals."""
 POWER: Final = 0.8
-"""The power at which a difference counts as detectable."""
+"""The statistical power at which a difference counts as detectable."""
 RESAMPLES: Final = 1000
 """The number of bootstrap resamples."""
 QUARTILES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -36,12 +36,13 @@ Interval = tuple[float, float]
 
 @dataclass
 class Summary:
-    """Summary of the episodes of one agent, world or task.
+    """A summary of many episodes, e.g. all episodes by one agent or on one task.
 
-    Some episodes are counted but left out of all means: those that failed outside the agent (`outside`), those in which
-    a built-in agent's mistake could not be planted (`unplanted`), and those that ask nothing of the agent (`unasked`).
-    An undefined score is left out of its mean, except efficiency, which counts as 0 unless `undefined_efficiency` is
-    "skip". Episodes of one task are not independent, so errors and intervals are clustered by task.
+    Some episodes are counted but left out of all means: `outside` episodes failed outside the agent, in `unplanted`
+    episodes a built-in agent's mistake was impossible, and `unasked` episodes ask nothing of the agent. An undefined
+    score is left out of its mean. Efficiency is an exception: if undefined, it counts as 0 unless
+    `undefined_efficiency` is "skip". Episodes of the same task are not independent, so errors and intervals are
+    clustered by task.
     """
 
     name: str
@@ -55,7 +56,7 @@ class Summary:
     harmful: int = 0
     undefined: int = 0
     harms: Counter[tuple[str, bool]] = field(default_factory=Counter)
-    """The number of harmful calls, by kind and by whether they took effect."""
+    """Counts of harmful calls. Each key is a harm kind and whether the call took effect."""
     _by_task: dict[Variant, dict[str, list[float]]] = field(default_factory=dict, repr=False)
 
     def add(self, episode: Episode) -> None:
@@ -79,31 +80,31 @@ class Summary:
 
     @property
     def counted(self) -> int:
-        """The number of episodes in the means."""
+        """The number of episodes that enter the means."""
         return self.episodes - self.outside - self.unplanted - self.unasked
 
     def values(self, name: str) -> list[float]:
-        """The values of a score in all counted episodes in which it is defined."""
+        """Return the values of a score from all counted episodes in which the score is defined."""
         return [value for own in self._by_task.values() for value in own[name]]
 
     def mean(self, name: str) -> float | None:
-        """The mean of a score over episodes; None if it is defined in none."""
+        """Return the mean of a score over episodes, or None if the score is defined in no episode."""
         found = self.values(name)
         return fmean(found) if found else None
 
     def task_means(self, name: str) -> dict[str, float]:
-        """The mean of a score in each task, sorted by name; each variant of a task has its own mean."""
+        """Return the mean of a score for each task variant, e.g. `farm/water_plant`, sorted by name."""
         return {variant_name(*task): fmean(own[name]) for task, own in sorted(self._by_task.items()) if own[name]}
 
     def _groups(self, name: str) -> list[list[float]]:
-        """The values of a score grouped by task, sorted by name; all variants of a task are one group."""
+        """Group the values of a score by task, sorted by task name. All variants of a task form one group."""
         groups: dict[str, list[float]] = {}
         for (task, _), own in sorted(self._by_task.items()):
             groups.setdefault(task, []).extend(own[name])
         return [group for group in groups.values() if group]
 
     def error(self, name: str) -> float | None:
-        """The standard error of the mean, clustered by task; None with fewer than two tasks."""
+        """Return the mean's standard error clustered by task, or None if there are fewer than two tasks."""
         groups, mean = self._groups(name), self.mean(name)
         if mean is None or len(groups) < 2:
             return None
@@ -111,37 +112,47 @@ class Summary:
         return sqrt(len(groups) / (len(groups) - 1) * squares) / sum(map(len, groups))
 
     def interval(self, name: str, level: float = LEVEL) -> Interval | None:
-        """A bootstrap interval of the mean that resamples tasks, with a fixed seed; None with fewer than two tasks."""
+        """Return a bootstrap interval for the mean, or None if there are fewer than two tasks.
+
+        Tasks are resampled with a fixed seed.
+        """
         groups = self._groups(name)
         return bootstrap_interval([(sum(group), len(group)) for group in groups], level) if len(groups) > 1 else None
 
     def quantiles(self, name: str, points: Sequence[float] = QUARTILES) -> list[float] | None:
-        """Quantiles of a score over episodes, by default the quartiles; None if it is defined in none."""
+        """Return quantiles of a score over episodes, or None if the score is defined in no episode.
+
+        By default, these are the minimum, the three quartiles and the maximum.
+        """
         found = sorted(self.values(name))
         return [_quantile(found, point) for point in points] if found else None
 
     def pass_hat(self, k: int) -> float | None:
         """pass^k: the probability that k rollouts of a task are all solved, C(c, k)/C(n, k) averaged over tasks.
 
-        c of the n rollouts of a task are solved. Tasks with fewer than k rollouts are left out; None if all are.
+        Here, n is a task's number of rollouts and c is the number of those that are solved. Tasks with fewer than k
+        rollouts are left out. Returns None if no tasks remain.
         """
         rollouts = [own["solved"] for own in self._by_task.values() if len(own["solved"]) >= k]
         return fmean(comb(int(sum(own)), k) / comb(len(own), k) for own in rollouts) if rollouts else None
 
     @property
     def most_repeats(self) -> int:
-        """The number of rollouts of the task that has the most."""
+        """The largest number of rollouts that any task has."""
         return max((len(own["solved"]) for own in self._by_task.values()), default=0)
 
     def weighted_mean(self, weights: Mapping[str, float]) -> float | None:
-        """The weighted mean of the given scores; None if one of them is undefined."""
+        """Return the weighted mean of the scores named in `weights`, or None if one of these scores is undefined."""
         means = {name: self.mean(name) for name in weights}
         if any(mean is None for mean in means.values()):
             return None
         return sum(weight * (means[name] or 0.0) for name, weight in weights.items()) / sum(weights.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as JSON: counts, means, errors, intervals, quartiles over episodes, pass^k, and harms by kind."""
+        """Return the summary as JSON.
+
+        It contains counts, means, errors, intervals, quartiles over episodes, pass^k, and harms by kind.
+        """
         return {
             "name": self.name,
             "episodes": self.episodes,
@@ -166,7 +177,10 @@ class Summary:
 def summarise(
     episodes: Iterable[Episode], by: Callable[[Episode], K], undefined_efficiency: str = "zero"
 ) -> dict[K, Summary]:
-    """Group the episodes by the key that `by` returns, and summarise each group, in order of first appearance."""
+    """Group episodes by the key that `by` returns, and summarise each group.
+
+    Groups are in order of first appearance.
+    """
     found: dict[K, Summary] = {}
     for episode in episodes:
         key = by(episode)
@@ -177,19 +191,20 @@ def summarise(
 
 
 def pareto_front(rows: Iterable[Summary], names: Sequence[str] = VECTOR) -> list[str]:
-    """The Pareto front: the names of all summaries that no other dominates.
+    """Return the names of the summaries on the Pareto front, i.e. those that no other summary dominates.
 
-    One dominates another if it is at least as good in every score and better in one. Summaries without counted episodes
-    are left out; an undefined score is worse than any other.
+    A summary dominates another if it is at least as good in every score and better in at least one. Summaries without
+    counted episodes are left out. An undefined score is worse than any defined one.
     """
     means = {one.name: [_or_lowest(one.mean(name)) for name in names] for one in rows if one.counted}
     return [name for name, own in means.items() if not any(_dominates(other, own) for other in means.values())]
 
 
 def smallest_detectable(error: float | None) -> float | None:
-    """The smallest difference that a two-sided test at 5 % detects with a power of 80 %, given the standard error.
+    """Return the smallest difference that a two-sided test at 5 % detects with 80 % power.
 
-    None if the error is unknown or 0: equal results on a few tasks do not show that others would be equal too.
+    `error` is the standard error. Returns None if it is unknown or 0, because equal results on a few tasks do not show
+    that the results on other tasks would be equal too.
     """
     if not error:
         return None
@@ -198,7 +213,10 @@ def smallest_detectable(error: float | None) -> float | None:
 
 
 def bootstrap_interval(groups: Sequence[tuple[float, int]], level: float = LEVEL) -> Interval:
-    """The percentile bootstrap interval of a mean; groups are resampled whole, each given as its sum and count."""
+    """Compute the percentile bootstrap interval for a mean.
+
+    Each group is a pair of the sum and the number of its values. Groups are resampled as a whole.
+    """
     sums, counts = [one for one, _ in groups], [count for _, count in groups]
     same_size = len(set(counts)) == 1
     means = sorted(
@@ -210,7 +228,10 @@ def bootstrap_interval(groups: Sequence[tuple[float, int]], level: float = LEVEL
 
 
 def check_weights(weights: Mapping[str, float]) -> dict[str, float]:
-    """Check weights of scores. Raises `TaskError` for a score that is not in `VECTOR` or an invalid weight."""
+    """Check score weights and return a copy of them.
+
+    Raises `TaskError` if a score is not in `VECTOR`, a weight is negative or infinite, or all weights are 0.
+    """
     for name, weight in weights.items():
         if name not in VECTOR:
             raise TaskError.of(f"no score '{name}' to weigh{nearest(name, VECTOR)}")
@@ -223,13 +244,13 @@ def check_weights(weights: Mapping[str, float]) -> dict[str, float]:
 
 @lru_cache(maxsize=64)
 def _resamples(groups: int) -> list[list[int]]:
-    """Draw all bootstrap resamples of group indexes; the seed is fixed, so results are reproducible."""
+    """Draw all bootstrap resamples of group indexes. The seed is fixed, so results are reproducible."""
     rng = Random(0)  # noqa: S311
     return [rng.choices(range(groups), k=groups) for _ in range(RESAMPLES)]
 
 
 def _quantile(values: Sequence[float], point: float) -> float:
-    """Linear interpolation between sorted values."""
+    """Compute a quantile by linear interpolation. The values must be sorted."""
     place = point * (len(values) - 1)
     low = floor(place)
     high = min(low + 1, len(values) - 1)
@@ -237,7 +258,10 @@ def _quantile(values: Sequence[float], point: float) -> float:
 
 
 def _value(scores: Mapping[str, Any], name: str) -> float | None:
-    """The value of a score, including those derived from others; None if it is undefined."""
+    """Return the value of a score, or None if the score is undefined.
+
+    The derived scores `harm_free` and `solved` are computed from other scores.
+    """
     if name == "harm_free":
         return 1.0 - float(scores["harm_rate"])
     if name == "solved":
@@ -251,5 +275,5 @@ def _or_lowest(value: float | None) -> float:
 
 
 def _dominates(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Whether one is at least as good in every score and better in one."""
+    """Whether `one` is at least as good as `other` in every score and better in at least one."""
     return one != other and all(mine >= theirs for mine, theirs in zip(one, other, strict=True))
