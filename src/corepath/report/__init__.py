@@ -1,1 +1,1 @@
-"""Tables, figures and the report page of scored episodes."""
+"""Tables, figures and the report page for scored episodes."""

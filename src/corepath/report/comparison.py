@@ -1,4 +1,4 @@
-"""Compares two agents on the same tasks: the difference in each score, and how certain it is."""
+"""Compare two agents on the same tasks: the difference in each score, and how certain the difference is."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from corepath.scoring.summary import LEVEL, VECTOR, Interval, Summary, bootstrap
 
 LESS_IS_BETTER: Final = ("harm_count", "harm_rate")
 NEITHER: Final = ("length",)
-"""Scores of which neither more nor less is better."""
+"""Scores for which neither more nor less is better."""
 FLIPS: Final = 12
-"""Up to this many tasks, every way to flip the signs of their differences is tried; beyond, 2**FLIPS random ones."""
+"""The sign-flip test checks all flips for up to this many tasks, and 2**FLIPS random flips for more tasks."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference in a score between agents a and b, paired by task: the mean over tasks of b − a.
+    """The difference in a score between agents a and b: the mean of b − a over the tasks that both played.
 
-    `detectable` is the smallest difference that could have been detected. It, the error and the interval are None with
-    a single task.
+    `error` is the standard error, and `interval` is a bootstrap interval. `detectable` is the smallest difference that
+    could have been detected. All three are None if there is only one task.
     """
 
     score: str
@@ -38,7 +38,10 @@ class Difference:
 
     @property
     def chance(self) -> float:
-        """The p-value of "b is worse" under a sign-flip test: how likely so low a mean is if a and b are equal."""
+        """The p-value for "b is worse than a" in a sign-flip test.
+
+        This is the probability of a mean difference at least as bad for b if a and b are equally good.
+        """
         if self.score in NEITHER:
             return 1.0
         sign = -1 if self.score in LESS_IS_BETTER else 1
@@ -46,17 +49,20 @@ class Difference:
 
     @property
     def changed_most(self) -> list[tuple[str, float]]:
-        """The tasks that differ, the largest difference first."""
+        """The (task, difference) pairs for all tasks that differ, with the largest difference first."""
         changed = [(task, one) for task, one in self.by_task.items() if one]
         return sorted(changed, key=lambda pair: (-abs(pair[1]), pair[0]))
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the difference as JSON."""
         return dict(vars(self))
 
 
 def difference(a: Summary, b: Summary, score: str) -> Difference | None:
-    """The difference in a score over the tasks that both played; None if they share no task with that score."""
+    """Return the difference in a score over the tasks that both agents played.
+
+    Returns None if the agents share no task with that score.
+    """
     mine, theirs = a.task_means(score), b.task_means(score)
     tasks = [task for task in mine if task in theirs]
     if not tasks:
@@ -71,14 +77,15 @@ def difference(a: Summary, b: Summary, score: str) -> Difference | None:
 
 
 def compare(a: Summary, b: Summary, scores: tuple[str, ...] = VECTOR) -> list[Difference]:
-    """The differences in several scores; a score that has none is left out."""
+    """Return the differences in several scores. Scores that cannot be compared are left out."""
     return [one for score in scores if (one := difference(a, b, score)) is not None]
 
 
 def regressions(differences: Sequence[Difference]) -> list[Difference]:
-    """The scores in which b is significantly worse: at most 5 % of pairs of equal agents have any.
+    """Return the differences in scores for which b is significantly worse than a.
 
-    Holm's method corrects for the number of scores.
+    Holm's method corrects for the number of scores. If two agents are equally good, the chance of any regression is at
+    most 5 %.
     """
     significant: list[Difference] = []
     for place, one in enumerate(sorted(differences, key=lambda each: each.chance)):
@@ -89,7 +96,7 @@ def regressions(differences: Sequence[Difference]) -> list[Difference]:
 
 
 def fewest_tasks(scores: int) -> int:
-    """The fewest tasks with which a difference in one of `scores` scores can be significant."""
+    """Return the fewest tasks with which a difference can be significant when `scores` scores are compared."""
     tasks = 1
     while 0.5**tasks > (1 - LEVEL) / max(1, scores):
         tasks += 1
@@ -97,13 +104,16 @@ def fewest_tasks(scores: int) -> int:
 
 
 def _chance(gaps: Sequence[float]) -> float:
-    """The share of sign flips that give a mean as low as the observed one; random flips use a fixed seed."""
+    """Return the share of sign flips whose mean is at most the observed mean.
+
+    `gaps` are the differences by task. Random flips use a fixed seed.
+    """
     observed = sum(gaps) + 1e-12
     if len(gaps) <= FLIPS:
         sums = [sum(map(float.__mul__, gaps, signs)) for signs in product((1.0, -1.0), repeat=len(gaps))]
         return sum(one <= observed for one in sums) / len(sums)
-    random = Random(0)  # noqa: S311  # a fixed seed, so that results reproduce
-    low = 1  # the observed signs
+    random = Random(0)  # noqa: S311  # a fixed seed makes results reproducible
+    low = 1  # counts the observed signs
     for _ in range(2**FLIPS - 1):
         bits = random.getrandbits(len(gaps))
         low += sum(gap if bits >> place & 1 else -gap for place, gap in enumerate(gaps)) <= observed

@@ -1,4 +1,4 @@
-"""The figures as data: CORE versus BFCL, the Pareto view, the heat map. `plot` and `pdf` draw them."""
+"""The figures as data: CORE versus BFCL, the Pareto view and the heat map. `plot` and `pdf` draw them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from corepath.scoring.summary import Summary, pareto_front
 
 @dataclass(frozen=True)
 class Point:
-    """The point of an agent, or of an agent in one world; a marked point is ringed."""
+    """A point for an agent, or for an agent in one world. A marked point has a ring."""
 
     x: float
     y: float
@@ -23,7 +23,7 @@ class Point:
 
     @property
     def label(self) -> str:
-        """The agent, and the world if there is one."""
+        """The agent's name, followed by the world if there is one."""
         return short(self.agent if self.world is None else f"{self.agent} in {self.world}")
 
 
@@ -31,7 +31,7 @@ class Point:
 class Scatter:
     """A scatter plot in the unit square.
 
-    `diagonal` draws the line on which both scores agree; `named` writes names beside the points, not in a legend.
+    `diagonal` draws the line on which both scores agree. `named` writes names beside the points instead of in a legend.
     """
 
     title: str
@@ -44,17 +44,20 @@ class Scatter:
 
     @property
     def agents(self) -> list[str]:
-        """The agents in order of appearance, which decides their colour and shape."""
+        """The agents in order of appearance. This order decides their colours and shapes."""
         return list(dict.fromkeys(point.agent for point in self.points))
 
     def svg(self) -> str:
-        """As SVG."""
+        """Return the plot as SVG."""
         return scatter_svg(self)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """An agent's mean in a world, and its difference from the mean of all agents on the same tasks there."""
+    """An agent's mean score in a world, and its difference from the mean of all agents on the same tasks.
+
+    `detectable` is the smallest difference that could have been detected.
+    """
 
     value: float | None
     difference: float | None = None
@@ -62,13 +65,13 @@ class Cell:
 
     @property
     def grey(self) -> bool:
-        """Whether the difference is too small to be detected with these tasks."""
+        """Whether the difference is unknown or too small to be detected with these tasks."""
         return self.difference is None or self.detectable is None or abs(self.difference) < self.detectable
 
 
 @dataclass(frozen=True)
 class HeatMap:
-    """One score of every agent in every world."""
+    """One score for every agent in every world."""
 
     title: str
     agents: tuple[str, ...]
@@ -77,7 +80,7 @@ class HeatMap:
     note: str
 
     def html(self) -> str:
-        """As an HTML table whose cells are coloured by value."""
+        """Return an HTML table whose cells are coloured by value."""
         head = "".join(f'<th scope="col">{text_of(world)}</th>' for world in self.worlds)
         body = "".join(
             f'<tr><th scope="row"><bdi>{text_of(agent)}</bdi></th>{"".join(map(_heat, row))}</tr>'
@@ -90,7 +93,7 @@ class HeatMap:
 
 
 def core_versus_bfcl(results: Results) -> Scatter:
-    """The paper's figure: BFCL state match against path correctness, one point per agent and world."""
+    """Plot path correctness against BFCL state match as in the paper, with one point per agent and world."""
     points = [
         Point(state, path, agent, world)
         for (agent, world), one in results.by_pair.items()
@@ -104,7 +107,7 @@ def core_versus_bfcl(results: Results) -> Scatter:
 
 
 def pareto_view(results: Results) -> Scatter:
-    """The Pareto front over all scores of the vector, plotted by acceptance and harm rate."""
+    """Plot agents by acceptance and harm rate, and mark the Pareto front over all scores."""
     front = set(pareto_front(results.by_agent.values()))
     points = [
         Point(accepted, harmless, one.name, marked=one.name in front)
@@ -119,7 +122,10 @@ def pareto_view(results: Results) -> Scatter:
 
 
 def heat_map(results: Results, score: str = "pc", title: str = "PC") -> HeatMap:
-    """A score of every agent in every world; grey cells do not differ detectably from all agents there."""
+    """Build a heat map of one score for every agent in every world.
+
+    A cell is grey if the agent does not differ detectably from the mean of all agents in that world.
+    """
     agents, worlds = tuple(results.by_agent), tuple(results.by_world)
     cells = tuple(tuple(_cell(results, agent, world, score) for world in worlds) for agent in agents)
     return HeatMap(

@@ -9,16 +9,17 @@ from typing import Any
 from corepath.report.results import Results
 
 FEWEST_AGENTS = 3
-"""The fewest agents for which a discrimination is computed."""
+"""The fewest agents for which discrimination is computed."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """A task as a test item, over all agents. `difficulty` is 1 − mean PC.
+    """A task as a test item, judged over all agents.
 
-    `discrimination` is the correlation, over agents, between PC on this task and mean PC on all others. Near 1, the
-    task ranks agents like the others do; near 0, it does not separate them; below 0, better agents do worse on it.
-    It is None with too few agents, or if they all score the same.
+    `difficulty` is 1 − mean PC. `discrimination` is the correlation, over agents, between PC on this task and mean PC
+    on all other tasks. A value near 1 means that the task ranks agents as the other tasks do. A value near 0 means that
+    the task does not separate agents. A negative value means that better agents do worse on the task. `discrimination`
+    is None if there are too few agents, or if all agents score the same.
     """
 
     task: str
@@ -29,7 +30,7 @@ class Item:
 
     @property
     def note(self) -> str:
-        """A warning for the author of the benchmark, or an empty text."""
+        """A warning for the benchmark's author, or an empty string."""
         if self.solved == 0:
             return "nobody solves it"
         if self.solved == 1:
@@ -39,12 +40,12 @@ class Item:
         return ""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the item as JSON."""
         return {**vars(self), "note": self.note}
 
 
 def items(results: Results) -> list[Item]:
-    """All tasks as items, the most difficult first."""
+    """Return all tasks as items, the most difficult first."""
     means = {name: one.task_means("pc") for name, one in results.by_agent.items()}
     listed = []
     for task, one in results.by_task.items():

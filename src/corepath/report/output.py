@@ -1,4 +1,4 @@
-"""Writes a report to a folder: the page, every table in four formats, and the figures."""
+"""Write a report to a folder: the page, every table in four formats, and the figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE = "index.html"
 
 
 def tables_of(results: Results) -> dict[str, Table]:
-    """All tables of a report by file name; a table with nothing to show is left out."""
+    """Return a report's tables, keyed by file name. Tables with nothing to show are left out."""
     tables = {
         "agents": agents_table(results),
         "worlds": worlds_table(results),
@@ -30,7 +30,7 @@ def tables_of(results: Results) -> dict[str, Table]:
 
 
 def write_report(results: Results, folder: Path) -> Path:
-    """Write the page, the tables and the figures (as SVG) to a folder, and return the path of the page."""
+    """Write the page, the tables and the SVG figures to a folder, and return the page's path."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables_of(results).items():
         formats = {"txt": table.text(), "md": table.markdown(), "csv": table.csv(), "tex": table.latex()}
@@ -43,7 +43,7 @@ def write_report(results: Results, folder: Path) -> Path:
 
 
 def write_figures(results: Results, folder: Path) -> list[Path] | None:
-    """Write the figures as PDF and return their paths; None if the extra `figures` is not installed."""
+    """Write the figures as PDF and return their paths, or None if the extra `figures` is not installed."""
     try:
         from corepath.report.pdf import write_pdfs  # noqa: PLC0415  # an extra
     except ImportError:

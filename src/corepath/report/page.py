@@ -1,6 +1,6 @@
 """The report page: one self-contained HTML file with the tables, the figures, and every task and episode.
 
-It loads nothing from elsewhere. Text that agents wrote is either encoded in a data block or escaped.
+The page loads nothing from elsewhere. Text that agents wrote is either encoded in a data block or escaped.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from corepath.report.tables import agents_table, faults_table, harms_table, worl
 from corepath.values import visible
 
 MOST_PROBLEMS: Final = 100
-"""The most problems that the page lists; it only counts the rest."""
+"""The most problems that the page lists. Further problems are only counted."""
 
 _MEANS: Final = Means(MORE_COLUMNS)
 _SCRIPTS: Final = ("basics.js", "data.js", "lists.js", "task.js", "episode.js", "diff.js", "page.js")
 
 
 class _Section(NamedTuple):
-    """A section of the page; `name` is its entry in the contents."""
+    """A section of the page. `name` is its entry in the table of contents."""
 
     id: str
     name: str
@@ -40,7 +40,10 @@ class _Section(NamedTuple):
 
 
 def page(results: Results) -> str:
-    """The page of some results as HTML. Equal results give equal text; control characters are made visible."""
+    """Return the report page as HTML.
+
+    Equal results give the same HTML. Control characters are made visible.
+    """
     style, script = f"{_asset('page.css')}\n{STYLE}", "\n\n".join(map(_asset, _SCRIPTS))
     sections = list(_sections(results))
     parts = {
@@ -77,7 +80,7 @@ def _block(name: str, text: str) -> str:
 
 
 def _facts(results: Results) -> str:
-    """The introduction: what the results are of, and what the means leave out."""
+    """Write the introduction: what the results cover, and what the means leave out."""
     places = f"<p>From {', '.join(map(_foreign, results.places))}.</p>" if results.places else ""
     return f"<p>{' '.join(_sentences(results))}</p>{places}{_problems(results.problems)}"
 
@@ -103,7 +106,7 @@ def _sentences(results: Results) -> Iterator[str]:
 
 
 def _problems(problems: tuple[Problem, ...]) -> str:
-    """A list that unfolds, of the lines that could not be read or scored."""
+    """Return a collapsible list of the lines that could not be read or scored, or an empty string if there are none."""
     if not problems:
         return ""
     lines = "".join(f"<li>{_foreign(str(problem))}</li>" for problem in problems[:MOST_PROBLEMS])
@@ -137,7 +140,7 @@ def _table(id_: str, name: str, table: Table) -> _Section:
 
 
 def _scrollable(html: str, label: str) -> str:
-    """A table in a scrollable region, with its notes below it."""
+    """Put a table into a scrollable region, with the notes below the region."""
     table, end, notes = html.partition("</table>")
     return f'<div class="scroll" role="region" tabindex="0" aria-label="{_text(label)}">{table}{end}</div>{notes}'
 
@@ -149,7 +152,7 @@ def _figure(scatter: Scatter) -> str:
 
 
 def _foreign(text: str) -> str:
-    """Text from outside, escaped and isolated from the direction of the text around it."""
+    """Escape text from outside, and isolate its writing direction from the surrounding text."""
     return f"<bdi>{_text(text)}</bdi>"
 
 

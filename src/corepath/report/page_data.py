@@ -1,6 +1,7 @@
 """The data that the page's script reads: an index of all episodes, and the tasks with their episodes in full.
 
-Everything is stored as columns of JSON, deflated and base64-encoded; `data.js` reads it.
+The data is JSON, deflated and base64-encoded, and `data.js` reads it. Lists of records are stored as columns: each key
+has one list with its values.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from corepath.scoring.score import Score, score
 from corepath.task import Task
 
 SMALL: Final = 30
-"""Automata with more states are also drawn folded, and the page shows the folded drawing first."""
+"""Automata with more states than this are also drawn folded. The page shows the folded drawing first."""
 MOST_STATES: Final = 400
-"""Automata with more states are only drawn folded: the full drawing would be too large to read."""
+"""Automata with more states than this are only drawn folded. Full drawings would be too large to read."""
 ONE_LINE: Final = 76
-"""The longest JSON value that is written on one line."""
+"""The longest JSON value that is written on one line, in characters."""
 BLOCK_SIZE: Final = 8_000_000
-"""A block of tasks ends once its JSON is longer than this; browsers parse a block in well under a second."""
+"""A block of tasks ends once its JSON is longer than this. Browsers parse a block in well under a second."""
 
 _INDEXED: Final = (
     "pc", "pc_ktc", "pc_ktc_upper", "prefix_criticality", "harm_rate", "harm_count", "efficiency", "directness",
@@ -44,7 +45,7 @@ _INDEXED: Final = (
 
 
 def page_data(results: Results) -> Iterator[tuple[str, str]]:
-    """The id and the encoded data of each block: `tasks-0`, `tasks-1`, …, and `index` last."""
+    """Yield the id and the encoded data of each block: `tasks-0`, `tasks-1`, …, and finally `index`."""
     index = _Index()
     tasks: list[dict[str, Any]] = []
     size = block = 0
@@ -61,19 +62,22 @@ def page_data(results: Results) -> Iterator[tuple[str, str]]:
 
 
 def encode(value: Any) -> str:
-    """A JSON value, deflated, in base64: nothing in it can be mistaken for HTML."""
+    """Encode a JSON value as deflated base64, which cannot be mistaken for HTML."""
     text = json.dumps(value, separators=(",", ":"))
     return b64encode(compress(text.encode("ascii"), 9)).decode("ascii")
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Rows as columns, which deflate better: values of one key resemble each other. Missing values are None."""
+    """Turn rows into columns, with None for missing values.
+
+    Columns deflate better, because the values under one key resemble each other.
+    """
     keys = dict.fromkeys(key for row in rows for key in row)
     return {key: [row.get(key) for row in rows] for key in keys}
 
 
 def _by_task(results: Results) -> dict[str, list[Result]]:
-    """Results by the name of their task; different tasks of the same name are numbered."""
+    """Group results by task name. Different tasks with the same name are numbered."""
     groups: dict[str, list[Result]] = {}
     tasks: dict[str, Task | None] = {}
     for result in results.results:
@@ -95,15 +99,18 @@ def _same(a: Task | None, b: Task | None) -> bool:
 
 @dataclass
 class _Index:
-    """One row per episode, stored as columns; agents, worlds and tasks are numbers into lists of names."""
+    """A table with one row per episode, stored as columns.
+
+    Agents, worlds and tasks are stored as indexes into the lists in `names`.
+    """
 
     names: dict[str, dict[str, int]] = field(default_factory=lambda: {"agent": {}, "world": {}, "task": {}})
     columns: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
     blocks: list[int] = field(default_factory=list)
-    """The number of the block that each task is in."""
+    """The number of the block that holds each task."""
 
     def add(self, name: str, result: Result, nth: int, headline: str) -> None:
-        """Add the row of an episode; `nth` counts episodes of the same agent, task and epoch, from 1."""
+        """Add a row for an episode. `nth` counts episodes with the same agent, task and epoch, from 1."""
         for column, text in (("agent", result.agent), ("world", result.world), ("task", name)):
             self.columns[column].append(self.names[column].setdefault(text, len(self.names[column])))
         for score_name in _INDEXED:
@@ -119,20 +126,23 @@ class _Index:
             self.columns[key].append(value)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the index as JSON."""
         names = {column: list(numbers) for column, numbers in self.names.items()}
         return {"names": names, "columns": self.columns, "blocks": self.blocks}
 
 
 def _short_number(value: Any) -> Any:
-    """A number rounded to five decimals; None for anything else."""
+    """Round a float to five decimals. Integers are kept, and anything else becomes None."""
     if not _is_number(value):
         return None
     return round(value, 5) if isinstance(value, float) else value
 
 
 def _harm_kinds(scores: Mapping[str, Any]) -> dict[int, str]:
-    """The kind of harm by the number of the call. The scores come from a file and may have any shape."""
+    """Return the kind of each harm, keyed by the call's index.
+
+    The scores come from a file, so they may have any shape.
+    """
     harms = scores.get("harms")
     return {
         harm["index"]: harm["kind"]
@@ -146,27 +156,27 @@ def _harm_kinds(scores: Mapping[str, Any]) -> dict[int, str]:
 
 @dataclass
 class _Calls:
-    """The distinct calls of a task's episodes, and the distinct requests in them (tool and arguments)."""
+    """The distinct calls in a task's episodes, and the distinct requests (tool and arguments) in these calls."""
 
     requests: dict[str, int] = field(default_factory=dict)
     calls: dict[str, int] = field(default_factory=dict)
 
     def add(self, calls: list[dict[str, Any]]) -> list[int]:
-        """Add the calls of an episode, and return the number of each."""
+        """Add an episode's calls, and return a number for each call."""
         return [_number(self.calls, {**call, "asked": _number(self.requests, call["asked"])}) for call in calls]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the calls and requests as JSON."""
         return {"asked": list(map(json.loads, self.requests)), "calls": list(map(json.loads, self.calls))}
 
 
 def _number(known: dict[str, int], record: dict[str, Any]) -> int:
-    """The number of a record, which is a new one if the record is not known yet."""
+    """Return the record's number. A new record gets the next free number."""
     return known.setdefault(json.dumps(record), len(known))
 
 
 def _task(name: str, group: list[Result], scoring: Scoring, index: _Index) -> dict[str, Any]:
-    """The record of a task and its episodes; adds the episodes to the index."""
+    """Build the record for a task and its episodes, and add the episodes to the index."""
     seen: Counter[tuple[str, int]] = Counter()
     harms: dict[int, Counter[str]] = defaultdict(Counter)
     calls = _Calls()
@@ -187,7 +197,7 @@ def _task(name: str, group: list[Result], scoring: Scoring, index: _Index) -> di
 
 
 def _explain(result: Result, scoring: Scoring) -> tuple[Score | None, Explanation | None]:
-    """Score and explain an episode; None and None if its task is not available."""
+    """Score and explain an episode, or return None and None if its task is not available."""
     if result.task is None:
         return None, None
     scored = score(result.task, result.episode, scoring)
@@ -195,7 +205,7 @@ def _explain(result: Result, scoring: Scoring) -> tuple[Score | None, Explanatio
 
 
 def _about(task: Task, harms: Mapping[int, Counter[str]]) -> dict[str, Any]:
-    """What a task asks for, its rules and its drawings."""
+    """Describe a task: its prompt, its actions and rules, and its drawings."""
     alphabet = task.automaton.alphabet
     return {
         "prompt": task.prompt,
@@ -213,7 +223,7 @@ def _about(task: Task, harms: Mapping[int, Counter[str]]) -> dict[str, Any]:
 
 
 def _rules(task: Task) -> list[list[Any]]:
-    """The rules of a task as texts, under their titles."""
+    """Return a task's rules as a list of [title, rules] pairs."""
     alphabet = task.automaton.alphabet
     forbidden = [
         f"{one.call.notation} ({one.severity}{f': {one.why}' if one.why else ''})" for one in alphabet.forbid
@@ -227,7 +237,10 @@ def _rules(task: Task) -> list[list[Any]]:
 
 
 def _drawings(task: Task, harms: Mapping[int, Counter[str]]) -> list[Drawing]:
-    """The drawings of a task's automaton with its harmful calls, the one to show first in front."""
+    """Draw a task's automaton with the harmful calls in each state.
+
+    Returns one or two drawings. The page begins with the first one.
+    """
     listed = {
         state: sorted(calls.items(), key=lambda pair: (-pair[1], pair[0])) for state, calls in sorted(harms.items())
     }
@@ -243,7 +256,10 @@ def _drawings(task: Task, harms: Mapping[int, Counter[str]]) -> list[Drawing]:
 
 
 def _episode(result: Result, scored: Score | None, explanation: Explanation | None) -> dict[str, Any]:
-    """The record of an episode; if its task is not available, with its recorded harms and the reason."""
+    """Build an episode's record.
+
+    If the task is not available, the record has the recorded harms and the reason.
+    """
     episode = result.episode
     record: dict[str, Any] = {
         "calls": [_call(call) for call in episode.calls],
@@ -263,7 +279,11 @@ def _episode(result: Result, scored: Score | None, explanation: Explanation | No
 
 
 def _explained(calls: list[dict[str, Any]], scored: Score, explanation: Explanation) -> dict[str, Any]:
-    """The findings and the references of an episode; adds to each call what it did on the automaton."""
+    """Return an episode's findings and alignments, and add to each call what it did on the automaton.
+
+    `golden` aligns the episode with the closest golden path, and `repair` with the closest repaired path. `repair` is
+    True if it is the same as `golden`, or None if it is empty.
+    """
     explained = explanation.to_dict()
     for call, step, note in zip(calls, scored.trace.steps, explained["steps"], strict=True):
         call |= {"kind": step.kind.value, "harm": step.harm, "before": step.before, "action": step.symbol,
@@ -278,7 +298,10 @@ def _explained(calls: list[dict[str, Any]], scored: Score, explanation: Explanat
 
 
 def _message(message: Any) -> dict[str, Any]:
-    """A message: its role, the call it precedes and its text, as far as they are known."""
+    """Convert a message to a record with its role, its text, and the index of the call that it precedes.
+
+    The role and the index are None if they are not known.
+    """
     if not isinstance(message, Mapping):
         return {"body": _text(message)}
     who, before, content = message.get("role"), message.get("before_call"), message.get("content")
@@ -291,7 +314,7 @@ def _message(message: Any) -> dict[str, Any]:
 
 
 def _call(call: Call) -> dict[str, Any]:
-    """A call: what was asked, and what came back."""
+    """Convert a call to a record with what was asked and what came back."""
     record: dict[str, Any] = {"asked": {"label": call.label, "tool": call.tool, "arguments": _text(call.arguments)}}
     if call.error is not None:
         record["error"] = _text(call.error)
@@ -305,7 +328,10 @@ def _call(call: Call) -> dict[str, Any]:
 
 
 def _aligned(scored: Score, reference: Reference) -> list[list[int | None]]:
-    """The condensed path aligned with a reference: pairs of a call's and an action's number, None for a gap."""
+    """Return the alignment between the condensed path and a reference path.
+
+    Each pair has a call index and an action index, with None for a gap.
+    """
     calls, names = scored.trace.condensed, scored.trace.automaton.alphabet.names
     return [
         [None if mine is None else calls[mine].index, None if theirs is None else names.index(reference.path[theirs])]
@@ -314,7 +340,10 @@ def _aligned(scored: Score, reference: Reference) -> list[list[int | None]]:
 
 
 def _text(value: Any) -> list[str]:
-    """The kind of a value ("text" or "JSON") and its full text. JavaScript would round large numbers."""
+    """Return a value's kind ("text" or "JSON") and its full text.
+
+    JSON is kept as text because JavaScript would round large numbers.
+    """
     if isinstance(value, str):
         return ["text", value]
     short = _json(value, None)
@@ -326,7 +355,7 @@ def _json(value: Any, indent: int | None) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON can hold, in place of one that it cannot."""
+    """Replace a value that JSON cannot hold by a dict or a string."""
     return dict(value) if isinstance(value, Mapping) else repr(value)
 
 

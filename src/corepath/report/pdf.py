@@ -1,4 +1,4 @@
-"""Draws the figures as PDF with matplotlib; needs the extra `figures`."""
+"""Draw the figures as PDF with matplotlib. This module needs the extra `figures`."""
 
 from __future__ import annotations
 
@@ -62,5 +62,5 @@ def _heat_map(heat: HeatMap) -> Figure:
 
 
 def _plain(text: str) -> str:
-    """A name as plain text for matplotlib, where an unescaped `$` begins a formula."""
+    """Shorten and escape a name for matplotlib, which reads an unescaped `$` as the start of a formula."""
     return visible(short(text, 24)).replace("$", r"\$")

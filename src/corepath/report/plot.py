@@ -1,4 +1,4 @@
-"""Draws a scatter plot as SVG."""
+"""Draw a scatter plot as SVG."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SHAPES: Final = ("circle", "square", "triangle", "diamond")
 COLOURS: Final = ("#3b6fb6", "#c2571a", "#2e8b57", "#8a4fbf", "#b8860b", "#c03a6b", "#1f8f9c", "#6b6b6b")
-"""Readable on white and on black. Each goes with a shape, so that nothing depends on colour alone."""
+"""Colours that are readable on white and on black. Agents also differ in shape, not by colour alone."""
 LONGEST_NAME: Final = 40
 
 _WIDTH, _HEIGHT = 620, 460
@@ -22,7 +22,7 @@ _LINE = 17
 
 
 def scatter_svg(scatter: Scatter) -> str:
-    """A scatter plot as an SVG element, in the text colour of the page around it."""
+    """Return a scatter plot as an SVG element. It uses the text colour of the surrounding page."""
     return _Plot(scatter).svg()
 
 
@@ -87,7 +87,7 @@ class _Plot:
         return parts
 
     def _names(self) -> list[str]:
-        """A name beside each point, moved up or down until no two overlap."""
+        """Write a name beside each point, moved up or down until no two names overlap."""
         parts = []
         taken: list[tuple[float, float, float]] = []
         for point in sorted(self.scatter.points, key=lambda one: (-one.y, one.x, one.agent)):
@@ -109,7 +109,7 @@ def _number(x: float, y: float, anchor: str, value: float) -> str:
 
 
 def _free(left: float, y: float, wide: float, taken: Sequence[tuple[float, float, float]]) -> float:
-    """The height nearest to `y` at which a name overlaps no other."""
+    """Return the height nearest to `y` at which a name overlaps no other, or `y` if there is no room."""
     for away in range(60):
         for at in (y + away * 7, y - away * 7):
             apart = all(abs(at - other) >= 14 or left > end + width or end > left + wide for end, other, width in taken)
@@ -132,15 +132,15 @@ def _mark(x: float, y: float, number: int) -> str:
 
 
 def shape_of(number: int) -> int:
-    """The number of an agent's shape; when the colours repeat, the shapes differ."""
+    """Return the index in `SHAPES` for an agent's number. When colours repeat, the shapes differ."""
     return (number + number // len(COLOURS)) % len(SHAPES)
 
 
 def short(text: str, most: int = LONGEST_NAME) -> str:
-    """A name, shortened to at most `most` characters."""
+    """Shorten a name to at most `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def text_of(text: str, most: int = LONGEST_NAME) -> str:
-    """A name, shortened and escaped for SVG or HTML."""
+    """Shorten a name, and escape it for SVG or HTML."""
     return escape(visible(short(text, most)))

@@ -1,4 +1,4 @@
-"""Loads scored episodes, with their tasks, from run folders and episode files."""
+"""Load scored episodes, with their tasks, from run folders and episode files."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result:
-    """A scored episode and its task, which is built when it is first needed.
+    """A scored episode and its task. The task is built when it is first needed.
 
-    If the task is not available, `why` gives the reason, and the scores are those that were recorded.
+    If the task is not available, `why` gives the reason, and `scores` are the recorded scores.
     """
 
     episode: Episode
@@ -41,12 +41,12 @@ class Result:
 
     @property
     def task(self) -> Task | None:
-        """The task that was played; None if it is not available."""
+        """The task that was played, or None if it is not available."""
         return self.find(self.episode.task)[0]
 
     @property
     def why(self) -> str | None:
-        """Why the task is not available; None if it is."""
+        """The reason why the task is not available, or None if it is available."""
         return self.find(self.episode.task)[1]
 
     @property
@@ -61,7 +61,7 @@ class Result:
 
     @property
     def task_name(self) -> str:
-        """The task's id, with the seed of its variant unless that is 0."""
+        """The task's id, followed by the seed unless the seed is 0."""
         return variant_name(*variant_of(self.episode))
 
     @property
@@ -71,8 +71,8 @@ class Result:
 
     @property
     def explanation(self) -> Explanation:
-        """Why the episode scores as it does. Raises `CorepathError` if its task is not available."""
-        from corepath.explanation import explain  # noqa: PLC0415  # tables do without it
+        """An explanation of the episode's scores. Raises `CorepathError` if the task is not available."""
+        from corepath.explanation import explain  # noqa: PLC0415  # not needed for tables
 
         if self.task is None:
             raise CorepathError(f"{self.episode.task[:120]}: {self.why}")
@@ -83,7 +83,7 @@ class Result:
 class Results:
     """Scored episodes that can share a table, because they were all scored in the same way.
 
-    `problems` are the lines that could not be read and the episodes that could not be scored; no table includes them.
+    `problems` are the lines that could not be read and the episodes that could not be scored. No table includes them.
     """
 
     results: tuple[Result, ...] = ()
@@ -91,7 +91,7 @@ class Results:
     problems: tuple[Problem, ...] = ()
     places: tuple[str, ...] = field(default=(), compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """Warnings for the reader, such as that a run is not complete."""
+    """Warnings for the reader, e.g. that a run is not complete."""
 
     def __iter__(self) -> Iterator[Result]:
         return iter(self.results)
@@ -100,7 +100,10 @@ class Results:
         return len(self.results)
 
     def worst(self, number: int = 1) -> list[Result]:
-        """The worst episodes, by PC and then by number of harms, without those that the means leave out."""
+        """Return the `number` worst episodes, ordered by PC and then by the number of harms.
+
+        Episodes that the means leave out are skipped.
+        """
         counted = [result for result in self.results if exclusion(result.episode) is None]
         return sorted(counted, key=lambda one: (one.scores["pc"], -one.scores["harm_count"]))[:number]
 
@@ -111,34 +114,37 @@ class Results:
 
     @cached_property
     def by_agent(self) -> dict[str, Summary]:
-        """Summary for each agent."""
+        """A summary for each agent."""
         return self._by(agent_of)
 
     @cached_property
     def by_world(self) -> dict[str, Summary]:
-        """Summary for each world over all agents, sorted by name."""
+        """A summary for each world over all agents, sorted by name."""
         return dict(sorted(self._by(world_of).items()))
 
     @cached_property
     def by_task(self) -> dict[str, Summary]:
-        """Summary for each task over all agents."""
+        """A summary for each task over all agents."""
         return self._by(lambda episode: variant_name(*variant_of(episode)))
 
     @cached_property
     def by_pair(self) -> dict[tuple[str, str], Summary]:
-        """Summary for each pair of agent and world."""
+        """A summary for each (agent, world) pair."""
         return self._by(lambda episode: (agent_of(episode), world_of(episode)))
 
     def _by(self, key: Any) -> dict[Any, Summary]:
         return summarise(self.episodes, key, self.scoring.undefined_efficiency)
 
     def only(self, agents: Iterable[str]) -> Results:
-        """The results of some agents only."""
+        """Return only the results for these agents."""
         wanted = set(agents)
         return replace(self, results=tuple(result for result in self.results if result.agent in wanted))
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row per episode: agent, world, task, epoch, outcome, and every numeric score."""
+        """Return a data frame with one row per episode.
+
+        The columns are agent, world, task, epoch, `ended` (the outcome), and every numeric score.
+        """
         try:
             import pandas as pd  # noqa: PLC0415  # an extra
         except ImportError as error:
@@ -155,7 +161,7 @@ class Results:
 
 
 def _recorded_scoring(episode: Episode) -> Scoring:
-    """How an episode was scored when it was played: the paper's way unless it recorded another."""
+    """Return the scoring options that an episode recorded, or the paper's options if it recorded none."""
     return PAPER if episode.scoring is None else Scoring.of(episode.scoring)
 
 
@@ -170,9 +176,9 @@ def _row(result: Result) -> dict[str, Any]:
 def load_results(*places: str | Path, tasks: Iterable[str | Path] = (), scoring: Scoring | None = None) -> Results:
     """Load scored episodes from run folders and episode files.
 
-    Episodes of a run already have scores. Those of a file are scored now, on the given tasks or those of installed
-    worlds. `scoring` scores everything anew. Agents of the same name that played the same episodes in two places get
-    the place added to their names.
+    Episodes in a run folder already have scores. Episodes in a file are scored now, on `tasks` or on the tasks in
+    installed worlds. If `scoring` is not None, all episodes are scored anew with these options. If agents with the same
+    name played the same episodes in two places, the place is added to their names.
     """
     known = Tasks(tasks)
     loaded = [_load_place(Path(place), known, scoring) for place in dict.fromkeys(map(str, places))]
@@ -191,7 +197,10 @@ def _load_place(path: Path, known: Tasks, scoring: Scoring | None) -> Results:
 
 
 def _common_scoring(loaded: list[Results]) -> Scoring | None:
-    """The scoring of all episodes; None if there are none. Raises `CorepathError` if they were scored differently."""
+    """Return the scoring options that all episodes share, or None if there are no episodes.
+
+    Raises `CorepathError` if the episodes were scored differently.
+    """
     scorings = {one.scoring for one in loaded if one.results}
     if len(scorings) > 1:
         named = ", ".join(f"{one.places[0]}: {one.scoring.profile}" for one in loaded)
@@ -201,7 +210,7 @@ def _common_scoring(loaded: list[Results]) -> Scoring | None:
 
 
 def _seed_notes(loaded: list[Results]) -> Iterator[str]:
-    """A note if a table pools variants of the same task."""
+    """Yield a note if the episodes have different seeds, so that tables pool variants of the same task."""
     seeds = sorted({result.episode.seed or 0 for one in loaded for result in one.results})
     if len(seeds) > 1:
         listed = ", ".join(map(str, seeds[:8])) + (", …" if len(seeds) > 8 else "")
@@ -209,7 +218,7 @@ def _seed_notes(loaded: list[Results]) -> Iterator[str]:
 
 
 def _load_run(path: Path, known: Tasks, scoring: Scoring | None) -> Results:
-    """The episodes of a run in the order of its plan; those without usable scores are scored now."""
+    """Load a run's episodes in the order of its plan. Episodes without usable scores are scored now."""
     if not is_run(path):
         raise CorepathError(f"{path}: no run here; a run's folder has a manifest.json")
     folder = RunFolder.open(path)
@@ -229,7 +238,10 @@ def _load_run(path: Path, known: Tasks, scoring: Scoring | None) -> Results:
 
 
 def _plan_order(plan: Plan) -> Callable[[Result], tuple[Any, ...]]:
-    """A sort key: by task, agent and epoch, tasks and agents as the plan lists them and others last."""
+    """Return a sort key that orders results by task, agent and epoch.
+
+    Tasks and agents are in the plan's order. Tasks and agents that are not in the plan come last.
+    """
     agents = {name: place for place, name in enumerate((*plan.agents, *plan.models))}
     tasks = {source.id: place for place, source in enumerate(plan.sources)}
     return lambda result: (
@@ -239,9 +251,10 @@ def _plan_order(plan: Plan) -> Callable[[Result], tuple[Any, ...]]:
 
 
 def _load_file(path: Path, tasks: Tasks, wanted: Scoring | None) -> Results:
-    """The episodes of a file, scored as `wanted` says or as each was scored when it was played.
+    """Load a file's episodes and score them.
 
-    An episode without a task is a problem, unless it already has scores.
+    The scoring options are `wanted`, or each episode's recorded options if `wanted` is None. An episode whose task is
+    not available is a problem, unless its recorded scores can be used.
     """
     if not path.exists():
         raise CorepathError(f"no such file or folder: {path}")
@@ -268,7 +281,7 @@ def _load_file(path: Path, tasks: Tasks, wanted: Scoring | None) -> Results:
 
 
 def _score(episode: Episode, tasks: Tasks, scoring: Scoring) -> Result:
-    """Score an episode. Without its task, the recorded scores are used if they are complete."""
+    """Score an episode. If the task is not available, the recorded scores are used if they are complete."""
     try:
         task = tasks.of(episode)
     except CorepathError as error:
@@ -283,9 +296,10 @@ def _always(found: FoundTask) -> Callable[[str], FoundTask]:
 
 
 def _disambiguate(loaded: list[Results]) -> Iterator[Results]:
-    """Add the place to the names of agents that played the same episodes in two places.
+    """Yield the results with unambiguous agent names and without repeated episodes.
 
-    A built-in agent that made the same calls again is the same agent: the repeated episode is dropped.
+    If agents with the same name played the same episodes in two places, the place is added to their names. A built-in
+    agent that made the same calls again is the same agent, so its repeated episode is dropped.
     """
     names = _short_names([one.places[0] for one in loaded])
     repeated, ambiguous = _find_repeats(loaded)
@@ -299,7 +313,11 @@ def _disambiguate(loaded: list[Results]) -> Iterator[Results]:
 
 
 def _find_repeats(loaded: list[Results]) -> tuple[set[int], set[str]]:
-    """The ids of results that repeat one of an earlier place, and the agents whose episodes there differ."""
+    """Return the `id()` of each repeated result, and the names of ambiguous agents.
+
+    A result is repeated if a built-in agent made the same calls in an earlier place. Any other agent that played the
+    same episode in an earlier place is ambiguous.
+    """
     first: dict[tuple[str, str, int], tuple[int, Episode]] = {}
     repeated: set[int] = set()
     ambiguous: set[str] = set()
@@ -317,6 +335,6 @@ def _find_repeats(loaded: list[Results]) -> tuple[set[int], set[str]]:
 
 
 def _short_names(places: list[str]) -> dict[str, str]:
-    """The last part of each path, or the whole path if two end alike."""
+    """Map each place to the last part of its path, or to the whole path if two places end alike."""
     ends = {place: Path(place).stem if Path(place).is_file() else Path(place).resolve().name for place in places}
     return {place: end if list(ends.values()).count(end) == 1 else place for place, end in ends.items()}

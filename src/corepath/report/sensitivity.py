@@ -1,4 +1,4 @@
-"""Sensitivity analysis: how the ranking of agents changes with the options of the scores."""
+"""Sensitivity analysis: how the ranking of agents changes with the scoring options."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OPTIONS: Final[Mapping[str, tuple[Any, ...]]] = {
     "errors": ("no_effect", "harmful", "as_called"),
     "undefined_efficiency": ("zero", "skip"),
 }
-"""The values to try for each option; one option is changed at a time."""
+"""The values to try for each scoring option. Only one option is changed at a time."""
 _MOVES: Final[Mapping[str, tuple[str, ...]]] = {
     "lam": ("pc_ktc",),
     "beta": ("prefix_criticality",),
@@ -40,9 +40,9 @@ TIED: Final = 1e-9
 
 @dataclass(frozen=True)
 class Flip:
-    """A pair of agents that change places: `better` was ahead, and is behind now.
+    """Two agents that change places: `better` was ahead of `worse`, and is now behind.
 
-    `clear` means that it was ahead by more than the smallest detectable difference.
+    `clear` says whether `better` was ahead by more than the smallest detectable difference.
     """
 
     better: str
@@ -52,7 +52,10 @@ class Flip:
 
 @dataclass(frozen=True)
 class Shift:
-    """The effect of one value of an option on a score: each agent's mean, and the pairs that flip."""
+    """The effect of one option value on a score: each agent's mean, and the pairs of agents that change places.
+
+    `pairs` is the number of all pairs of agents.
+    """
 
     option: str
     value: Any
@@ -62,13 +65,16 @@ class Shift:
     pairs: int
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the shift as JSON."""
         flips = [vars(flip) for flip in self.flips]
         return {**vars(self), "means": dict(self.means), "flips": flips}
 
 
 def sensitivity(results: Results) -> list[Shift]:
-    """The shifts for every value of every option but the one in use, over the episodes whose task is available."""
+    """Return the shifts for all option values except the ones in use.
+
+    Episodes are skipped if their task is not available or if the means leave them out.
+    """
     scored = _Scored([one for one in results.results if one.task is not None and exclusion(one.episode) is None])
     shifts = []
     for option, values in OPTIONS.items():
@@ -104,14 +110,14 @@ def _clear(results: Results, better: str, worse: str, score: str) -> bool:
 
 @dataclass
 class _Scored:
-    """Means of path scores under any scoring; what does not depend on the scoring is computed once."""
+    """Computes mean scores under any scoring options. Intermediate results that options share are computed once."""
 
     counted: list[Result]
     _metrics: dict[Errors, list[Metrics]] = field(default_factory=dict)
     _means: dict[tuple[str, Scoring], dict[str, float]] = field(default_factory=dict)
 
     def means(self, score: str, scoring: Scoring) -> dict[str, float]:
-        """The mean of a score for each agent under a scoring."""
+        """Return each agent's mean of `score` under the options in `scoring`."""
         if (score, scoring) not in self._means:
             found: dict[str, list[float]] = {}
             for result, metrics in zip(self.counted, self._run(scoring.errors), strict=True):
@@ -134,7 +140,10 @@ def _measure(result: Result, errors: Errors) -> Metrics:
 
 
 def _value(metrics: Metrics, score: str, scoring: Scoring) -> float | None:
-    """One score of an episode under a scoring; None if it is undefined and left out."""
+    """Return one score of an episode under the options in `scoring`, or None if the score is undefined.
+
+    Undefined efficiency counts as 0 if the options say so.
+    """
     match score:
         case "pc":
             return metrics.pc

@@ -26,7 +26,7 @@ PAPER_COLUMNS: Final = (
     Column("response_match", "BFCL\nResp. %", PERCENT),
     Column("pc_hlr", "PC+HLR", NUMBER),
 )
-"""The columns of the paper's tables, in its order."""
+"""The columns in the paper's tables, in the paper's order."""
 MORE_COLUMNS: Final = (
     Column("episodes", "episodes", ",d"),
     Column("outside", "outside", ",d"),
@@ -38,13 +38,16 @@ MORE_COLUMNS: Final = (
     Column("accepted", "accepted\n%", PERCENT),
     Column("solved", "solved\n%", PERCENT),
 )
-"""The columns of the paper's tables, and our own."""
+"""The columns in the paper's tables, and our own."""
 _COUNTS: Final = ("episodes", "outside", "unplanted", "harmful")
 
 
 @dataclass(frozen=True)
 class Means:
-    """What a table of means shows: its columns, whether with intervals, and the weights of a weighted mean."""
+    """What a table of means shows: its columns, whether it has intervals, and weights for a weighted mean.
+
+    There is no weighted mean if `weights` is None.
+    """
 
     columns: tuple[Column, ...] = PAPER_COLUMNS
     intervals: bool = False
@@ -55,7 +58,7 @@ PLAIN: Final = Means()
 
 
 def summary_table(title: str, what: str, rows: Iterable[Summary], means: Means = PLAIN) -> Table:
-    """One row per summary; `what` names the first column: agent, world or task."""
+    """Build a table with one row per summary. `what` names the first column: agent, world or task."""
     summaries = list(rows)
     columns = _columns(what, summaries, means)
     cells = tuple((one.name, *(_cell(one, column.key, means) for column in columns)) for one in summaries)
@@ -63,7 +66,10 @@ def summary_table(title: str, what: str, rows: Iterable[Summary], means: Means =
 
 
 def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
-    """The columns to show. Counts of episodes left out of the means are shown only if they are not all 0."""
+    """Choose the columns to show.
+
+    The counts of episodes that the means leave out are shown only if they are not all 0.
+    """
     empty = [name for name in ("outside", "unplanted") if not any(getattr(one, name) for one in rows)]
     columns = [column for column in means.columns if column.key not in empty]
     if means.columns is MORE_COLUMNS and what == "agent":  # other rows mix the rollouts of several agents
@@ -74,13 +80,13 @@ def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
 
 
 def _repeats(rows: Sequence[Summary]) -> list[int]:
-    """The k of pass^k: 2, 4, 8, …, up to the number of times that a task was played."""
+    """Return the values of k for pass^k: 2, 4, 8, …, up to the most times that a task was played."""
     most = max((one.most_repeats for one in rows), default=0)
     return [2**power for power in range(1, most.bit_length()) if 2**power <= most]
 
 
 def _cell(one: Summary, key: str, means: Means) -> float | Estimate | None:
-    """The value of a summary in a column."""
+    """Return a summary's value for a column, or None if the value is undefined."""
     if key in _COUNTS:
         count: int = getattr(one, key)
         return count
@@ -93,7 +99,7 @@ def _cell(one: Summary, key: str, means: Means) -> float | Estimate | None:
 
 
 def _notes(rows: Sequence[Summary], means: Means) -> Iterator[str]:
-    """The notes below a table: how the means are computed, and what they leave out."""
+    """Yield the notes below a table: how the means are computed, and what they leave out."""
     yield from note_undefined(rows)
     yield from note_exclusions(rows)
     if means.weights is not None:
@@ -104,7 +110,7 @@ def _notes(rows: Sequence[Summary], means: Means) -> Iterator[str]:
 
 
 def note_undefined(rows: Sequence[Summary]) -> Iterator[str]:
-    """A note on episodes without a defined efficiency, if there are any."""
+    """Yield a note on episodes with undefined efficiency, if there are any."""
     if undefined := sum(one.undefined for one in rows):
         counted = sum(one.counted for one in rows)
         rule = "counted as 0" if rows[0].undefined_efficiency == "zero" else "left out"
@@ -112,7 +118,7 @@ def note_undefined(rows: Sequence[Summary]) -> Iterator[str]:
 
 
 def note_exclusions(rows: Iterable[Summary]) -> Iterator[str]:
-    """How many episodes the means leave out, and why: one note per reason."""
+    """Yield one note per reason for leaving episodes out of the means, with the number of episodes."""
     summaries = list(rows)
     for name, reason in EXCLUSIONS.items():
         if episodes := sum(getattr(one, name) for one in summaries):

@@ -1,4 +1,4 @@
-"""A table of values, written as text, Markdown, CSV, LaTeX, HTML, JSON or a data frame."""
+"""A table of values that can be written as text, Markdown, CSV, LaTeX, HTML, JSON or a data frame."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LONGEST_NAME: Final = 120
-"""Longer names are shortened; CSV, JSON and data frames have them in full."""
+"""Names longer than this are shortened, except in CSV, JSON and data frames."""
 NARROWEST_NAME: Final = 9
-"""The first column is never narrower than this, however narrow the terminal."""
+"""The first column is never narrower than this, even on a narrow terminal."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its key for programs, its title for people, and the format of its numbers.
+    """A table column with a key for programs, a title for people, and a number format.
 
-    A title may have two lines. Percentages have their sign in the title only, not with each number.
+    A title may have two lines. The percent sign is in the title only, not after each number.
     """
 
     key: str
@@ -51,7 +51,7 @@ class Column:
         return not self.form
 
     def cell(self, value: Any) -> str:
-        """A value as text for people; – if it is undefined."""
+        """Format a value for people. An undefined value is shown as –."""
         if value is None:
             return "–"
         if self.is_text or isinstance(value, str):
@@ -64,7 +64,7 @@ class Column:
 
     @property
     def line(self) -> str:
-        """The title in one line."""
+        """The title on one line."""
         return self.title.replace("\n", " ")
 
 
@@ -78,19 +78,22 @@ class Table:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        # Titles and notes may contain names of agents.
+        # Titles and notes may contain agent names with control characters.
         object.__setattr__(self, "title", _lines(self.title))
         object.__setattr__(self, "notes", tuple(map(_lines, self.notes)))
 
     @property
     def cells(self) -> list[list[str]]:
-        """The cells of each row as text."""
+        """The formatted cells, row by row."""
         return [
             [column.cell(value) for column, value in zip(self.columns, row, strict=True)] for row in self.rows
         ]  # fmt: skip
 
     def text(self, width: int | None = None) -> str:
-        """As plain text for a terminal; names in the first column wrap if the table is wider than `width`."""
+        """Return the table as plain text for a terminal.
+
+        Names in the first column are wrapped if the table is wider than `width`.
+        """
         titles = [column.title.split("\n") for column in self.columns]
         high = max(map(len, titles))
         heads = [list(line) for line in zip(*([""] * (high - len(title)) + title for title in titles), strict=True)]
@@ -103,7 +106,7 @@ class Table:
         return "\n".join([*title, *(text for line in lines for text in self._wrap(line, widths)), *self.notes])
 
     def _wrap(self, cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-        """Lines of a row: a long name takes several, all other cells are in the first."""
+        """Return a row's lines. A long name takes several lines, and all other cells are on the first line."""
         name, *rest = [cells[0]] if cell_len(cells[0]) <= widths[0] else _fold(cells[0], widths[0])
         return [self._line([name, *cells[1:]], widths), *rest]
 
@@ -115,7 +118,7 @@ class Table:
         return " ".join(padded).rstrip()
 
     def markdown(self) -> str:
-        """As a Markdown table."""
+        """Return the table as Markdown."""
         rows = [[column.line for column in self.columns], *self.cells]
         lines = [f"| {' | '.join(map(_markdown, row))} |" for row in rows]
         rule = "".join("|---" if column.is_text else "|---:" for column in self.columns) + "|"
@@ -123,7 +126,7 @@ class Table:
         return "\n".join([f"**{_markdown(self.title)}**", "", lines[0], rule, *lines[1:], *notes])
 
     def csv(self) -> str:
-        """As CSV, with unrounded numbers; undefined values are empty."""
+        """Return the table as CSV with unrounded numbers. Undefined values are empty."""
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         keys, rows = self._flat
@@ -133,7 +136,7 @@ class Table:
         return file.getvalue().rstrip("\n")
 
     def latex(self) -> str:
-        """As a LaTeX table with the rules of booktabs."""
+        """Return the table as LaTeX with booktabs rules."""
         align = "".join("l" if column.is_text else "r" for column in self.columns)
         rows = [" & ".join(map(_latex, row)) + r" \\" for row in self.cells]
         head = " & ".join(_latex(column.line) for column in self.columns) + r" \\"
@@ -145,7 +148,7 @@ class Table:
         ])  # fmt: skip
 
     def html(self) -> str:
-        """As an HTML table; `data-value` holds a cell's number for sorting."""
+        """Return the table as HTML. `data-value` holds a cell's number for sorting."""
         head = "".join(
             f'<th scope="col" data-key="{escape(column.key)}"{_kind(column)}>{escape(column.line)}</th>'
             for column in self.columns
@@ -163,20 +166,20 @@ class Table:
         return self.html()
 
     def to_pandas(self) -> pd.DataFrame:
-        """As a data frame, with unrounded numbers."""
+        """Return the table as a data frame with unrounded numbers."""
         import pandas as pd  # noqa: PLC0415  # an extra
 
         keys, rows = self._flat
         return pd.DataFrame(rows, columns=keys)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The rows as JSON objects."""
+        """Return the rows as JSON objects."""
         keys, rows = self._flat
         return [dict(zip(keys, row, strict=True)) for row in rows]
 
     @cached_property
     def _flat(self) -> tuple[list[str], list[list[Any]]]:
-        """Keys and rows for programs; an estimate is spread over three columns."""
+        """The keys and rows for programs. An estimate takes three columns: mean, low and high."""
         wide = [any(isinstance(row[place], Estimate) for row in self.rows) for place in range(len(self.columns))]
         keys: list[str] = []
         for column, is_wide in zip(self.columns, wide, strict=True):
@@ -193,7 +196,7 @@ def _lines(text: str) -> str:
 
 
 def _fold(text: str, width: int) -> list[str]:
-    """Text in lines of at most `width` characters; words break only if they are longer."""
+    """Break text into lines of at most `width` characters. Words are split only if they are longer."""
     lines = wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
     return [line[start : start + width] for line in lines for start in range(0, max(len(line), 1), width)]
 
@@ -220,7 +223,7 @@ def _latex(text: str) -> str:
 
 
 def _harmless(value: Any) -> Any:
-    """A value that is safe in a spreadsheet: text that looks like a formula gets a leading apostrophe."""
+    """Make a value safe for spreadsheets: text that looks like a formula gets a leading apostrophe."""
     if not isinstance(value, str):
         return value
     return f"'{visible(value)}" if value[:1] in ("=", "+", "-", "@", "\t", "\r") else visible(value)

@@ -1,4 +1,4 @@
-"""The tables of results: by agent, world, task and pair, failure modes, harms by kind, item analysis."""
+"""The tables in a report: scores by agent, world, task and pair, failure modes, harms and item analysis."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ from corepath.scoring.summary import Summary
 
 
 def agents_table(results: Results, means: Means = PLAIN) -> Table:
-    """The paper's first table: one row per agent."""
+    """Build the paper's first table, with one row per agent."""
     return summary_table(AGENTS, "agent", results.by_agent.values(), means)
 
 
 def worlds_table(results: Results, means: Means = PLAIN) -> Table:
-    """The paper's second table: one row per world over all agents but the floor, whose agents are listed below."""
+    """Build the paper's second table, with one row per world over all agents except the floor.
+
+    The floor consists of the baseline agents. Each baseline agent has a row of its own below the worlds.
+    """
     agents = list(results.by_agent)
     floor = [name for name in agents if name in FLOOR]
     above = [name for name in agents if name not in FLOOR] or agents
@@ -34,12 +37,12 @@ def worlds_table(results: Results, means: Means = PLAIN) -> Table:
 
 
 def tasks_table(results: Results, means: Means = PLAIN) -> Table:
-    """One row per task, over all agents."""
+    """Build a table with one row per task, over all agents."""
     return summary_table("Scores by task", "task", results.by_task.values(), means)
 
 
 def pairs_table(results: Results, means: Means = PLAIN) -> Table:
-    """One row per agent and world."""
+    """Build a table with one row per agent and world."""
     table = summary_table("Scores by agent and world", "agent", results.by_pair.values(), means)
     rows = tuple((*pair, *row[1:]) for pair, row in zip(results.by_pair, table.rows, strict=True))
     return replace(table, columns=(table.columns[0], Column("world", "world"), *table.columns[1:]), rows=rows)
@@ -60,19 +63,19 @@ _MODES: Final = {
     "wandering": "Exploration bloat (too many steps)",
     "early_stop": "Stopped early",
 }
-"""The paper's failure modes and our own, by the built-in agent that shows them."""
+"""The paper's failure modes and our own, keyed by the built-in agent that shows the mode."""
 _MODE_COLUMNS: Final = (
     ("pc", "PC"), ("pc_ktc", "PC-KTC"), ("harm_rate", "HarmRate"), ("prefix_criticality", "PrefixCrit"),
     ("efficiency", "Eff."), ("pc_hlr", "PC+HLR"), ("state_match", "BFCL\nState"), ("response_match", "BFCL\nResp."),
 )  # fmt: skip
 SEEN: Final = 0.05
-"""A score sees a fault only if the fault changes its mean by at least this much."""
+"""A score sees a fault only if the fault changes the score's mean by at least this much."""
 
 
 def faults_table(results: Results) -> Table | None:
-    """The paper's failure modes: what each costs in each score, compared with the agent `oracle`.
+    """Build the paper's table of failure modes: what each mode costs in each score, compared with `oracle`.
 
-    None if there is no `oracle` to compare with, or no agent with a planted fault.
+    Returns None if there is no agent `oracle`, or no agent with a planted fault.
     """
     oracle = results.by_agent.get("oracle")
     modes = [name for name in _MODES if name in results.by_agent]
@@ -94,7 +97,7 @@ def faults_table(results: Results) -> Table | None:
 
 
 def _cost(gap: Difference | None) -> float | str | None:
-    """A difference; None if the score does not see it, "?" if there are too few tasks."""
+    """Return the difference, None if the score does not see the failure, or "?" if there are too few tasks."""
     if gap is None or gap.interval is None:
         return "?"
     low, high = gap.interval
@@ -102,7 +105,10 @@ def _cost(gap: Difference | None) -> float | str | None:
 
 
 def harms_table(results: Results) -> Table | None:
-    """Harmful calls by kind, one row per agent: those that took effect + those refused. None if there are none."""
+    """Build a table of harmful calls by kind with one row per agent, or return None if there are no harmful calls.
+
+    Each kind's cell shows calls that took effect + calls that were refused.
+    """
     seen = {kind for one in results.by_agent.values() for kind, _ in one.harms}
     kinds = [kind.value for kind in HarmKind if kind.value in seen]
     if not kinds:
@@ -127,7 +133,7 @@ def _both(one: Summary, kind: str) -> str | None:
 
 
 def items_table(items: Iterable[Item]) -> Table:
-    """One row per task: its difficulty, and how well it separates agents."""
+    """Build a table with one row per task: its difficulty, and how well it separates agents."""
     columns = (
         Column("task", "task"), Column("episodes", "episodes", ",d"), Column("solved", "solved %", PERCENT),
         Column("difficulty", "difficulty", NUMBER), Column("discrimination", "discrimination", "+.2f"),
@@ -143,6 +149,6 @@ def items_table(items: Iterable[Item]) -> Table:
 BY: Final[Mapping[str, Callable[..., Table]]] = {
     "agent": agents_table, "world": worlds_table, "task": tasks_table, "pair": pairs_table,
 }  # fmt: skip
-"""The tables of means by what a row stands for."""
+"""The functions that build tables of means, keyed by what each row is for."""
 
 assert set(_MODES) <= set(BUILT_IN)

@@ -1,1 +1,1 @@
-"""Running agents on tasks: run folders, function agents, live models, MCP and Inspect."""
+"""Run agents on tasks: run folders, function agents, live models, MCP and Inspect."""

@@ -1,4 +1,4 @@
-"""The conversation with a model: it gets the rules and the prompt, calls tools, reads results, and answers."""
+"""Let a model play a task: send it the rules and the prompt, execute its calls, and read its answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)  
 
 @dataclass
 class Ending:
-    """How a conversation ended, what it cost, and its messages."""
+    """How a conversation ended, what it cost, and which messages were exchanged."""
 
     ended: str = ANSWERED
     answer: str | None = None
@@ -44,7 +44,7 @@ class Ending:
     error: BaseException | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields that an episode records: the failure if there is one, turns and usage."""
+        """Return the fields that go into the episode's record: turns, usage, and the failure if there was one."""
         failure = {} if self.failure is None else {"failure": self.failure}
         return {**failure, "turns": self.turns, "usage": self.usage}
 
@@ -52,9 +52,10 @@ class Ending:
 async def converse(
     session: Session, model: Model, config: Callable[[int], GenerateConfig], most_turns: int | None = None
 ) -> Ending:
-    """Let the model act until it answers, runs out of calls or turns, or its service fails.
+    """Let the model act until it answers, reaches a limit, or its service fails.
 
-    `config` returns the options for a turn, counted from 1.
+    `config` returns the request options for a turn. Turns are counted from 1. `most_turns` defaults to one more than
+    the task's step limit.
     """
     tools = [
         ToolInfo(
@@ -90,12 +91,15 @@ async def converse(
 async def _turn(
     ending: Ending, model: Model, tools: list[ToolInfo], config: GenerateConfig
 ) -> tuple[ChatMessageAssistant, list[SentCall]] | None:
-    """The model's next message and its calls; None if the conversation ends without one."""
+    """Return the model's next message and the calls in it, or None if the conversation ends here.
+
+    If the conversation ends, the reason is stored in `ending`.
+    """
     try:
         output, response = await _generate(model, ending.messages, tools, config)
         message = output.message
         sent = sent_calls(message, response)
-    except Exception as error:  # noqa: BLE001  # errors of a service or its client are not the agent's
+    except Exception as error:  # noqa: BLE001  # a service's or client's error is not the agent's fault
         unparsed = unparsed_call(error)
         if unparsed is not None:
             return ChatMessageAssistant(content=""), [unparsed]
@@ -112,7 +116,10 @@ async def _turn(
 
 
 def _reply(message: ChatMessageAssistant, sent: list[SentCall]) -> ChatMessageAssistant:
-    """The model's message as it is sent back; changed only if its calls are missing or a service would refuse it."""
+    """Return the model's message in the form in which it is sent back.
+
+    The message is changed only if calls are missing from it, or if a service would refuse it.
+    """
     names = [call.function for call in message.tool_calls or []]
     update: dict[str, Any] = {}
     if names != [_sendable(call.name) for call in sent]:
@@ -126,7 +133,7 @@ def _reply(message: ChatMessageAssistant, sent: list[SentCall]) -> ChatMessageAs
 
 
 def _execute(session: Session, sent: SentCall, turn: int) -> ChatMessageTool:
-    """Execute a call and return the message with its result."""
+    """Execute a call and return its result as a message."""
     arguments = sent.arguments if isinstance(sent.arguments, (str, Mapping)) else json.dumps(sent.arguments)
     call = session.call(sent.name, arguments if sent.arguments is not None else None, id=sent.id, turn=turn)
     text = _clean(describe_result(call))
@@ -135,12 +142,12 @@ def _execute(session: Session, sent: SentCall, turn: int) -> ChatMessageTool:
 
 
 def _sendable(name: str) -> str:
-    """A tool's name with only the characters that services accept."""
+    """Replace characters that services do not accept in a tool's name, and cut the name to 64 characters."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "_"
 
 
 def _clean(text: str) -> str:
-    """The text with lone surrogates replaced, which cannot be sent."""
+    """Replace lone surrogates, which cannot be sent."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -150,7 +157,7 @@ _RESPONSES: ContextVar[list[Any] | None] = ContextVar("corepath_responses", defa
 
 
 def keep_responses(model: Model) -> Model:
-    """Make a model keep the raw responses of its service for `converse`, and note whether there was any."""
+    """Make a model keep raw responses for `converse`, and record whether its service ever responded."""
     api: Any = model.api
     if hasattr(api, "corepath_reached"):
         return model
@@ -171,7 +178,10 @@ def keep_responses(model: Model) -> Model:
 async def _generate(
     model: Model, messages: list[ChatMessage], tools: list[ToolInfo], config: GenerateConfig
 ) -> tuple[ModelOutput, Any]:
-    """The model's output and the raw response of its service."""
+    """Return the model's output and its service's raw response.
+
+    The response is None if Inspect did not pass one on.
+    """
     kept: list[Any] = []
     token = _RESPONSES.set(kept)
     try:
@@ -188,7 +198,7 @@ _COUNTED: Final = (
 
 
 def _add_usage(usage: dict[str, float], output: ModelOutput) -> None:
-    """Add the tokens of an output, and its cost if the provider's prices are known."""
+    """Add a request to `usage`: its tokens, its time, and its cost if the provider's prices are known."""
     usage["requests"] = usage.get("requests", 0) + 1
     if output.usage is not None:
         for name in _COUNTED:

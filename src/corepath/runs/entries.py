@@ -1,4 +1,4 @@
-"""Reads episodes from a run's folder, an episode file or standard input."""
+"""Read episodes from a run folder, an episode file or standard input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from corepath.task import Task
 
 @dataclass(frozen=True)
 class Entry:
-    """An episode with its file and line (from 1), and a way to find its task."""
+    """An episode with its file, its line number (from 1), and a function that finds its task.
+
+    `usual` are the scoring options for an episode that recorded none.
+    """
 
     episode: Episode
     file: str
@@ -30,23 +33,24 @@ class Entry:
 
     @property
     def task(self) -> Task:
-        """The task that was played. Raises `TaskError` if it is not available."""
+        """The task that was played. Raises `TaskError` if the task is not available."""
         return self.find(self.episode)
 
     @property
     def scoring(self) -> Scoring:
-        """How the episode was scored when it was played: as it recorded, else as `usual` says."""
+        """The scoring options that the episode recorded, or `usual` if it recorded none."""
         return self.usual if self.episode.scoring is None else Scoring.of(self.episode.scoring)
 
     def problem(self, message: str) -> Problem:
-        """A problem at the line of this episode."""
+        """Return a problem at this episode's line."""
         return Problem(self.file, self.line, 1, message)
 
 
 def read_entries(place: Path, tasks: Tasks) -> Iterator[Entry | Problem]:
-    """Read the episodes of a place one by one, with a problem for each line that is not an episode.
+    """Yield the episodes in `place` one by one, and a problem for each line that is not an episode.
 
-    Tasks of a run come from its plan, unless `tasks` has one of the same id.
+    `place` is a run folder, an episode file, or `-` for standard input. A run's tasks come from its plan, unless
+    `tasks` has a task with the same id.
     """
     if place.is_dir():
         yield from _read_run(place, tasks)

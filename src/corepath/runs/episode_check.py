@@ -1,4 +1,4 @@
-"""Checks whether an episode belongs to its run, and whether its recorded scores can be used."""
+"""Check whether an episode belongs to its run, and whether its recorded scores can be used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from corepath.scoring.options import Scoring
 from corepath.scoring.summary import MEANS
 
 LARGEST: Final = 10**9
-"""The largest count that an episode may have."""
+"""The largest harm count or path length that recorded scores may have."""
 
 
 class _Failure(BaseModel):
@@ -27,7 +27,7 @@ class _Failure(BaseModel):
 
 
 class _EpisodeOfRun(BaseModel):
-    """The fields that only a run writes."""
+    """Fields in an episode's record that only runs write."""
 
     model_config = ConfigDict(strict=True, extra="allow", defer_build=True)
 
@@ -42,7 +42,10 @@ class _EpisodeOfRun(BaseModel):
 
 
 def episode_error(episode: Episode, manifest: Mapping[str, Any]) -> str | None:
-    """Why an episode cannot be one of the run, or None if it can. Does not check its scores."""
+    """Return the reason why an episode cannot belong to the run, or None if it can.
+
+    The episode's scores are not checked.
+    """
     try:
         _EpisodeOfRun.model_validate(free_record(episode))
         if episode.scoring is not None:
@@ -65,7 +68,10 @@ def episode_error(episode: Episode, manifest: Mapping[str, Any]) -> str | None:
 
 
 def _place_error(episode: Episode, manifest: Mapping[str, Any]) -> str | None:
-    """Why the run has no such agent or epoch. A served run accepts any agent and any number of epochs."""
+    """Return the reason why the run has no such agent or epoch, or None if it has both.
+
+    A served run accepts any agent and any number of epochs.
+    """
     served = manifest.get("kind") == "serve"
     agents = [*manifest["agents"], *manifest["models"]]
     if not episode.agent or (not served and episode.agent not in agents):
@@ -80,7 +86,7 @@ _MAY_BE_UNDEFINED: Final = ("efficiency", "directness", "state_match", "response
 
 
 def scores_error(scores: Any, scoring: Scoring) -> str | None:
-    """Why recorded scores cannot be used in a table, or None if they can."""
+    """Return the reason why recorded scores cannot be used in a table, or None if they can."""
     if not isinstance(scores, Mapping) or not scores:
         return "it has no scores"
     if scores.get("profile") != scoring.profile:

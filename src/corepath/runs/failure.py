@@ -1,4 +1,4 @@
-"""Failures outside the agent: what went wrong with a model's service."""
+"""Describe failures outside the agent, i.e. errors in a model's service or client library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KINDS: Final = {401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: NOT_ALLOWED, 408: TIME
 
 
 def describe_failure(error: BaseException) -> dict[str, Any]:
-    """The kind and the message of a failure outside the agent."""
+    """Describe a failure outside the agent by its kind and message."""
     cause: BaseException = error
     wrappers = ("RetryError", "ModelGenerateError")
     while (type(cause).__name__ in wrappers or not str(cause)) and cause.__cause__ is not None:
@@ -24,7 +24,7 @@ def describe_failure(error: BaseException) -> dict[str, Any]:
 
 
 def _kind(cause: BaseException) -> str:
-    """The kind of a failure, from its HTTP status or the type of the error."""
+    """Return the failure's kind, based on the HTTP status or the exception's type."""
     name = type(cause).__name__
     status = getattr(cause, "status_code", None) or getattr(cause, "code", None)
     if isinstance(status, int) and not isinstance(status, bool):
@@ -35,7 +35,10 @@ def _kind(cause: BaseException) -> str:
 
 
 def _system_message(error: BaseException) -> str:
-    """The operating system's message, which a client library's "Connection error." leaves out."""
+    """Return the operating system's message in parentheses, or an empty string if there is none.
+
+    Client libraries leave this message out and only say "Connection error".
+    """
     root = error
     while (cause := root.__cause__ or root.__context__) is not None:
         root = cause
@@ -43,6 +46,6 @@ def _system_message(error: BaseException) -> str:
 
 
 def shorten(text: str, most: int = 500) -> str:
-    """A text on one line of at most `most` characters."""
+    """Put `text` on one line, and cut it to at most `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,7 +1,7 @@
-"""A run's folder: `manifest.json` holds the plan, `episodes.jsonl` one finished episode per line.
+"""A run folder: `manifest.json` holds the plan, and `episodes.jsonl` holds one finished episode per line.
 
-A run that is killed loses at most the episode that it was writing: the incomplete last line is dropped when the folder
-is opened again. Only one process at a time can write to a folder.
+A run that is killed loses at most the episode that it was writing. Readers skip the incomplete last line, and the next
+writer drops it. Only one process at a time can write to a folder.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ EPISODES: Final = "episodes.jsonl"
 SET_ASIDE: Final = "set-aside.jsonl"
 
 Key = tuple[str | None, str, int]
-"""What identifies an episode within a run: agent, task, epoch."""
+"""The agent, task and epoch that identify an episode within a run."""
 
 
 def key_of(episode: Episode) -> Key:
-    """The key of an episode."""
+    """Return the episode's key."""
     return episode.agent, episode.task, episode.epoch
 
 
 @dataclass
 class RunFolder:
-    """The folder of a run. `redact` is applied to every record before it is written."""
+    """A run folder. If `redact` is set, it is applied to every record before the record is written."""
 
     path: Path
     manifest: Mapping[str, Any]
@@ -48,7 +48,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, manifest: Mapping[str, Any]) -> RunFolder:
-        """Create the folder of a new run; an existing folder must be empty."""
+        """Create a new run's folder. An existing folder must be empty."""
         if why := why_not_new(path):
             raise _error(path, why)
         path.mkdir(parents=True, exist_ok=True)
@@ -58,13 +58,13 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
-        """Open the folder of an existing run."""
+        """Open an existing run's folder."""
         if not is_run(path):
             raise _error(path, f"no run here: a run's folder has a {MANIFEST}")
         return cls(path, read_manifest(path / MANIFEST))
 
     def lines(self) -> Iterator[EpisodeLine]:
-        """The lines of `episodes.jsonl` in order: each an episode of this run, or a problem.
+        """Yield the lines of `episodes.jsonl` in order, each with an episode from this run or a problem.
 
         An incomplete last line, left by a killed process, is skipped.
         """
@@ -88,12 +88,12 @@ class RunFolder:
             yield line if wrong is None else EpisodeLine(line.line, None, Problem(str(file), line.line, 1, wrong))
 
     def episodes(self) -> Iterator[Episode]:
-        """The episodes of all lines without problems."""
+        """Iterate over the episodes on all lines without problems."""
         return (line.episode for line in self.lines() if line.episode is not None)
 
     @contextmanager
     def writing(self) -> Iterator[RunFolder]:
-        """Lock the folder for writing; drops an incomplete last line first."""
+        """Lock the folder for writing, and drop an incomplete last line."""
         lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR, 0o644)
         try:
             try:
@@ -113,7 +113,10 @@ class RunFolder:
             os.close(lock)
 
     def append(self, *episodes: Episode) -> None:
-        """Append finished episodes. When this returns, they survive a kill of this process."""
+        """Append finished episodes.
+
+        Once this method returns, the episodes are safe even if the process is killed.
+        """
         assert self._file is not None, "append inside `with folder.writing()`"
         data = b"".join(self.line(episode) for episode in episodes)
         before = os.fstat(self._file).st_size
@@ -121,18 +124,18 @@ class RunFolder:
             while data:
                 data = data[os.write(self._file, data) :]
         except OSError:
-            os.ftruncate(self._file, before)  # leave no partial line, which the next episode would be appended to
+            os.ftruncate(self._file, before)  # or the next episode would be appended to a partial line
             raise
 
     def line(self, episode: Episode) -> bytes:
-        """The line that is written for an episode."""
+        """Return the line to write for an episode."""
         text = episode_json(episode)
         if self.redact is not None:
             text = json.dumps(self.redact(json.loads(text)))
         return text.encode() + b"\n"
 
     def set_aside(self, numbers: Collection[int]) -> None:
-        """Move lines, by number, to `set-aside.jsonl`, so that their episodes are played again."""
+        """Move the lines with these numbers to `set-aside.jsonl`, so that their episodes are played again."""
         assert self._file is not None, "set_aside inside `with folder.writing()`"
         if not numbers:
             return
@@ -145,21 +148,24 @@ class RunFolder:
         self._file = _open_to_append(self.path / EPISODES)
 
     def replace(self, episodes: Iterable[Episode], manifest: Mapping[str, Any] | None = None) -> None:
-        """Replace all episodes, and the manifest if one is given; each file is replaced atomically."""
-        if manifest is not None:  # first: it has the hashes of the tasks both as played and as scored
+        """Replace all episodes, and also the manifest unless `manifest` is None.
+
+        Each file is replaced atomically.
+        """
+        if manifest is not None:  # comes first: its task hashes fit old and new episodes
             replace_file(self.path / MANIFEST, json.dumps(manifest, indent=1) + "\n")
         replace_file(self.path / EPISODES, "".join(episode_json(episode) + "\n" for episode in episodes))
 
 
 def new_folder(prefix: str = "") -> Path:
-    """A path under `runs/` that does not exist yet, named after the current time."""
+    """Return an unused path named after the current time, e.g. `runs/2026-01-31-120000`."""
     base = Path("runs") / (prefix + time.strftime("%Y-%m-%d-%H%M%S"))
     numbered = (base.with_name(f"{base.name}-{number}") for number in count(2))
     return next(path for path in chain([base], numbered) if not path.exists())
 
 
 def why_not_new(path: Path) -> str | None:
-    """Why a new run cannot use a folder, or None if it can."""
+    """Return the reason why a new run cannot use the folder, or None if it can."""
     if path.exists() and not path.is_dir():
         return "is a file; give another place with --out"
     if is_run(path):
@@ -175,7 +181,7 @@ def is_run(path: Path) -> bool:
 
 
 def replace_file(path: Path, text: str | bytes) -> None:
-    """Write a file atomically: readers see the old content or the new, never a part."""
+    """Write a file atomically: readers see the old content or the new content, never a mix."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with temporary.open("wb") as file:

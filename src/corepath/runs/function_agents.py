@@ -1,4 +1,4 @@
-"""Plays agents that are Python functions, in one process or several; the episodes are the same either way."""
+"""Play agents that are Python functions, in one process or several. The episodes are the same either way."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from corepath.runs.plan import Plan
 from corepath.scoring.options import Scoring
 
 PATIENCE: Final = 10.0
-"""Seconds that processes have to finish their current episode when the run stops."""
+"""How many seconds worker processes have to finish their current episode when the run stops."""
 
 _STOP: Final[list[Event]] = []
-"""In a worker process, the event that tells it to stop."""
+"""The event that tells a worker process to stop. The list is empty in the main process."""
 
 
 class _Job(NamedTuple):
-    """The episodes of one task to play, as pairs of agent and epoch."""
+    """The episodes to play on one task. `todo` lists them as (agent, epoch) pairs."""
 
     source: Source
     todo: list[tuple[str, int]]
@@ -50,7 +50,10 @@ def play_function_agents(
     on_episode: Callable[[Episode], None],
     jobs: int = 0,
 ) -> None:
-    """Play the missing episodes of a plan's agents, but not its models, and append them in the plan's order."""
+    """Play the missing episodes of the plan's function agents, and append them in the plan's order.
+
+    `jobs` is the number of processes, or 0 for one per CPU. `on_episode` is called with each finished episode.
+    """
     work = [_Job(source, todo, plan.seed, plan.scoring) for source, todo in plan.missing(done, plan.agents)]
     workers = min(jobs or os.cpu_count() or 1, len(work))
     batches = _play_in_processes(work, workers, folder) if workers > 1 else _play_here(work)
@@ -62,14 +65,14 @@ def play_function_agents(
 
 
 def _play_here(work: list[_Job]) -> Generator[list[Episode]]:
-    """Play the episodes of all jobs in this process, one at a time."""
+    """Play all jobs in this process, and yield each episode in a list of its own."""
     for job in work:
         for episode in _play(job):
             yield [episode]
 
 
 def _play_in_processes(work: list[_Job], workers: int, folder: RunFolder) -> Generator[list[Episode]]:
-    """The episodes of each job, in order, played by several processes."""
+    """Play the jobs in several processes, and yield a list of episodes for each job in order."""
     # A forked process inherits the tasks that are already built.
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
     context = multiprocessing.get_context(method)
@@ -89,14 +92,18 @@ def _play_in_processes(work: list[_Job], workers: int, folder: RunFolder) -> Gen
         stop.set()
         try:
             wait([future for future in futures if not future.cancel()], PATIENCE)
-        finally:  # a process that was interrupted while it sends its result would block the shutdown
+        finally:  # a process interrupted while sending its result would block the shutdown
             for process in list((pool._processes or {}).values()):  # noqa: SLF001
                 process.terminate()
             pool.shutdown(cancel_futures=True)
 
 
 def _begin(parent: int, stop: Event) -> None:
-    """Set up a worker process: leave Ctrl-C to the parent, and keep the tasks out of garbage collection."""
+    """Set up a worker process.
+
+    The process leaves Ctrl-C to the parent, keeps the tasks out of garbage collection, and exits when the parent is
+    killed.
+    """
     _STOP.append(stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
@@ -104,14 +111,14 @@ def _begin(parent: int, stop: Event) -> None:
 
 
 def _exit_with_parent(parent: int) -> None:
-    """Exit when the parent was killed; otherwise the process would wait for work forever."""
+    """Exit when the parent was killed. Otherwise this process would wait for work forever."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
 
 
 def _play_until_stopped(job: _Job) -> list[Episode]:
-    """Play the episodes of a job; gives up early when the run stops."""
+    """Play a job's episodes, and return early if the run stops."""
     (stop,) = _STOP
     return [] if stop.is_set() else list(takewhile(lambda _: not stop.is_set(), _play(job)))
 
@@ -132,7 +139,10 @@ def _play(job: _Job) -> Iterator[Episode]:
 
 @contextmanager
 def _rare_garbage_collection() -> Iterator[None]:
-    """Collect garbage rarely: there is hardly any, and each collection walks through all tasks."""
+    """Collect garbage rarely inside the `with` block.
+
+    There is hardly any garbage, and each collection walks through all tasks.
+    """
     before = gc.get_threshold()
     gc.set_threshold(100_000, 50, 100)
     try:

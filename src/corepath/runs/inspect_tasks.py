@@ -1,8 +1,8 @@
-"""The worlds as tasks of Inspect AI, with our scores as their scorer: `inspect eval corepath/farm --model …`.
+"""The worlds as Inspect AI tasks with our own scorer, e.g. `inspect eval corepath/farm --model …`.
 
-Inspect finds this module through its entry point. The default solver is the conversation of `corepath run`. Any other
-solver that uses the sample's tools works too, such as `generate` or `basic_agent`: its calls are read from the recorded
-tool events.
+Inspect finds this module through corepath's entry point. The default solver holds the same conversation as `corepath
+run`. Other solvers work too if they use the sample's tools, e.g. `generate` or `basic_agent`. Their calls are read from
+the recorded tool events.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ VALUES: Final = (
 """The scores that Inspect averages."""
 
 _SESSIONS: Final[dict[str, Session]] = {}
-"""The sessions of running samples by the sample's uuid."""
+"""The session for each running sample, keyed by the sample's uuid."""
 
 
 def _world_task(name: str) -> InspectTask:
-    """Register the tasks of a world as an Inspect task of the same name."""
+    """Register a world's tasks as one Inspect task with the world's name."""
 
     def build(seed: int = 0, tasks: str | list[str] | None = None, profile: str = "paper") -> InspectTask:
         listed = tasks.split(",") if isinstance(tasks, str) else tasks or []
@@ -77,7 +77,7 @@ def _world_task(name: str) -> InspectTask:
 
 @solver
 def in_world() -> Solver:
-    """Give the sample a fresh session of its world and the world's tools."""
+    """Give each sample the world's tools and a fresh session."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
         session = Session(_task(state))
@@ -113,7 +113,7 @@ def conversation() -> Solver:
 
 
 def _tool(session: Session, schema: dict[str, Any]) -> Tool:
-    """A tool of the world as an Inspect tool."""
+    """Turn one of the world's tools into an Inspect tool."""
 
     async def execute(**arguments: Any) -> str:
         try:
@@ -134,7 +134,7 @@ def _tool(session: Session, schema: dict[str, Any]) -> Tool:
 
 
 def _with_descriptions(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The parameters with a description each, which Inspect requires."""
+    """Add a description to every parameter that has none, because Inspect requires one."""
     properties = {
         name: {"description": name.replace("_", " "), **schema} for name, schema in parameters["properties"].items()
     }
@@ -143,7 +143,7 @@ def _with_descriptions(parameters: dict[str, Any]) -> dict[str, Any]:
 
 @scorer(metrics={name: [mean(), stderr()] for name in VALUES})
 def core(profile: str = "paper") -> Scorer:
-    """Score a sample with the scores of CORE; undefined scores are nan."""
+    """Score a sample with the CORE scores. Undefined scores are NaN."""
     scoring = Scoring.of(profile)
 
     async def judge(state: TaskState, target: Target) -> InspectScore:  # noqa: ARG001
@@ -169,7 +169,7 @@ def _task(state: TaskState) -> Task:
 
 
 def _episode(session: Session, state: TaskState, scoring: Scoring) -> Episode:
-    """The episode that was played in a sample."""
+    """Build the episode that was played in a sample."""
     events = [event for event in transcript().events if isinstance(event, ToolEvent)]
     return Episode(
         session.task.id,
@@ -186,7 +186,7 @@ def _episode(session: Session, state: TaskState, scoring: Scoring) -> Episode:
 
 
 def _logged_episode(state: TaskState) -> Episode:
-    """The episode of a sample that is scored again from its log."""
+    """Read a sample's episode from the log, to score it again."""
     kept = state.metadata[KEY].get(EPISODE)
     if not isinstance(kept, str):
         raise RunError("this sample has no calls to score: it was never scored when it was run")
@@ -197,13 +197,14 @@ def _logged_episode(state: TaskState) -> Episode:
 
 
 _NOT_EXECUTED: Final = ("parsing", "approval", "limit", "cancelled", "timeout")
-"""Kinds of error with which Inspect rejects a call before it reaches the world."""
+"""The error types with which Inspect rejects a call before the call reaches the world."""
 
 
 def calls_of(events: Iterable[ToolEvent], session: Session, state: TaskState) -> Iterable[Call]:
-    """The calls that a solver made, from the recorded tool events, including those that never reached the world.
+    """Yield the calls that a solver made, including calls that never reached the world.
 
-    Calls of the solver's own tools, such as one to submit an answer, are skipped.
+    The calls are read from the recorded tool events. Calls to the solver's own tools, e.g. to submit an answer, are
+    skipped.
     """
     tools = {tool["name"] for tool in session.tools}
     raw = _raw_arguments(state)
@@ -231,7 +232,7 @@ def _message(event: ToolEvent) -> str:
 
 
 def _raw_arguments(state: TaskState) -> dict[str, str]:
-    """The arguments of calls that Inspect could not parse, by the call's id."""
+    """Collect the arguments that Inspect could not parse, keyed by call id."""
     calls = (
         call
         for message in state.messages
@@ -242,13 +243,13 @@ def _raw_arguments(state: TaskState) -> dict[str, str]:
 
 
 def _arguments_in(parse_error: str) -> str:
-    """The arguments that Inspect could not parse, taken from its error message."""
+    """Extract the unparsed arguments from Inspect's error message, or return the whole message if there are none."""
     _, _, rest = parse_error.partition("\n\n")
     return rest.rpartition("\n\nError details:")[0] or parse_error
 
 
 def describe(scored: Score) -> str:
-    """A score in words: whether it was accepted, and its first harms."""
+    """Describe a score in words: whether the episode was accepted, and its first harms."""
     lines = ["accepted" if scored.accepted else f"not accepted, {count(scored.missing_steps, 'step')} missing"]
     lines += [f"call {harm.index}: {harm.kind}" for harm in scored.harms[:20]]
     return "\n".join(lines)

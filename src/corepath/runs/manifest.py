@@ -1,4 +1,4 @@
-"""The manifest of a run, validated when it is read: a file on disk is input like any other."""
+"""Read a run's manifest and validate it like any other input file."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Manifest(_Record):
 
 
 def read_manifest(file: Path) -> dict[str, Any]:
-    """Read the manifest of a run. Raises `InputError` with all its problems."""
+    """Read a run's manifest. Raises `InputError` with all problems that were found."""
     (document,) = read_json(str(file), _read_text(file))
     data = document.data
     if not isinstance(data, dict) or data.get("format") != FORMAT:
@@ -84,7 +84,7 @@ def _read_text(file: Path) -> str:
 
 
 def _scoring_problems(document: Document, read: _Manifest) -> list[Problem]:
-    """Options of the scoring that are missing or wrong, or do not fit the profile."""
+    """Return a problem if a scoring option is missing or invalid, or if the options do not fit the profile."""
     if left := Scoring.__dataclass_fields__.keys() - read.scoring.keys():
         return [document.problem(f"'scoring' lacks the option '{min(left)}'", ("scoring",))]
     try:
@@ -98,7 +98,7 @@ def _scoring_problems(document: Document, read: _Manifest) -> list[Problem]:
 
 
 def _name_problems(document: Document, read: _Manifest) -> list[Problem]:
-    """Agents that are named twice, and tasks that are not of their world."""
+    """Return problems for an agent that is listed twice, and for task ids that do not start with the world's name."""
     problems = []
     who = [*read.agents, *read.models]
     if twice := next((name for name in who if who.count(name) > 1), None):
@@ -112,5 +112,5 @@ def _name_problems(document: Document, read: _Manifest) -> list[Problem]:
 
 
 def short_repr(value: Any) -> str:
-    """The beginning of a value's repr, for an error message."""
+    """Return the first 40 characters of a value's repr, for an error message."""
     return repr(value)[:40]

@@ -1,4 +1,4 @@
-"""A served task as an MCP server: its tools, its prompt, and the calls of its clients."""
+"""An MCP server for a served task: it offers the tools and the prompt, and executes the clients' calls."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ PROMPT: Final = "task"
 
 _Context = ServerRequestContext[Any, Any]
 _NameOf = Callable[[_Context], str]
-"""Finds the name of the episode that a request belongs to."""
+"""A function that returns the name of the episode that a request belongs to."""
 
 
 def mcp_server(served: ServedTask, name_of: _NameOf) -> Server[Any]:
-    """A task as an MCP server; `name_of` finds the name of the episode that a request belongs to.
+    """Create an MCP server for a task. `name_of` returns the name of the episode that a request belongs to.
 
-    This is the low-level server of the official SDK: it passes on every call as it was sent, even of an unknown tool or
-    with invalid arguments.
+    This is the official SDK's low-level server. It passes on every call as it was sent, even if the tool is unknown or
+    the arguments are invalid.
     """
     handlers = _Handlers(served, name_of)
     server: Server[Any] = Server(
@@ -64,7 +64,7 @@ def mcp_server(served: ServedTask, name_of: _NameOf) -> Server[Any]:
 
 
 class _Handlers:
-    """The handlers of MCP messages for a served task."""
+    """Handlers for the MCP messages to a served task."""
 
     def __init__(self, served: ServedTask, name_of: _NameOf) -> None:
         self.served, self.name_of = served, name_of
@@ -91,7 +91,10 @@ class _Handlers:
         return GetPromptResult(description=self.served.task.id, messages=[PromptMessage(role="user", content=text)])
 
     async def pass_message(self, ctx: _Context, call_next: CallNext) -> HandlerResult:
-        """Middleware for every message: begins its episode, and adds the episode's identity to the response."""
+        """Begin the message's episode if it is new, and add the episode's identity to the response.
+
+        This is middleware that handles every message.
+        """
         if ctx.request_id is None:
             return await call_next(ctx)
         name = self.name_of(ctx)
@@ -104,19 +107,22 @@ class _Handlers:
         except ValidationError:
             if ctx.method != "tools/call":
                 raise
-            result = _call(self.served, name, ctx.params)  # without a name, or with invalid arguments: still a call
+            result = _call(self.served, name, ctx.params)  # a call without a name or with invalid arguments
         return result if ctx.method == "ping" else _with_origin(result, origin)
 
 
 def _with_origin(result: HandlerResult, origin: dict[str, Any]) -> dict[str, Any]:
-    """A result with the identity of its episode in `_meta`."""
+    """Add the episode's identity to the result's `_meta`."""
     sent = result.model_dump(by_alias=True, mode="json", exclude_none=True) if isinstance(result, BaseModel) else result
     meta = (sent or {}).get("_meta") or {}
     return {**(sent or {}), "_meta": {**meta, KEY: {**origin, **meta.get(KEY, {})}}}
 
 
 def _call(served: ServedTask, name: str, params: Mapping[str, Any] | None) -> CallToolResult:
-    """Execute a call. If it is recorded differently from how it was sent, or not at all, the result says so."""
+    """Execute a call in the episode called `name`.
+
+    If the call is recorded differently from how it was sent, or not at all, the result's `_meta` says so.
+    """
     sent = params or {}
     tool, arguments = sent.get("name", ""), sent.get("arguments")
     as_text = _utf8(tool if isinstance(tool, str) else json.dumps(tool))
@@ -139,8 +145,11 @@ def _failure(message: str, meta: dict[str, Any] | None) -> CallToolResult:
 
 
 def storable(arguments: Any) -> Any:
-    """Arguments that an episode file can hold: as they were sent, or as text if they are not valid JSON there."""
-    wrong = why_not_json([[[[arguments]]]])  # the depth at which an episode file has them
+    """Return the arguments in a form that an episode file can hold.
+
+    Valid arguments are returned as they were sent. Invalid arguments become a string.
+    """
+    wrong = why_not_json([[[[arguments]]]])  # arguments are nested this deep in an episode file
     if wrong is None:
         return arguments
     try:
@@ -151,12 +160,15 @@ def storable(arguments: Any) -> Any:
 
 
 def _utf8(text: str) -> str:
-    """The text with lone surrogates replaced, which JSON can hold but UTF-8 cannot."""
+    """Replace lone surrogates, which JSON can hold but UTF-8 cannot."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _client(context: _Context) -> dict[str, str]:
-    """The client's name and version, sent when it connects or, since 2026, with every request."""
+    """Return the client's name and version, as far as they are known.
+
+    Clients send both when they connect or, since the protocol's 2026 version, with every request.
+    """
     params = context.params or {}
     meta = params.get("_meta")
     info = params.get("clientInfo") or (meta.get(CLIENT_INFO_META_KEY) if isinstance(meta, Mapping) else None)

@@ -1,4 +1,4 @@
-"""Plays live models on tasks: several episodes at once, each written when it ends."""
+"""Play live models on tasks. Several episodes run at once, and each episode is written when it ends."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from corepath.runs.plan import Plan
 LOCAL: Final = "local"
 LOCAL_TURNS: Final = 6
 LOCAL_TOKENS: Final = 128
-"""The most turns of an episode, and tokens of a turn, for a local model."""
+"""The limits for a local model: turns per episode and tokens per turn."""
 CONNECTIONS: Final = 10
 MOST_FAILURES: Final = 3
-"""Failed episodes after which a model that was never reached is given up."""
+"""A model that never responded is abandoned after this many failed episodes."""
 _DOWN: Final = (CONNECTION, TIMEOUT, SERVER_ERROR)
-"""The kinds of failure of a service that is down."""
+"""The failure kinds that mean that a service is down."""
 
 
 @dataclass(frozen=True)
 class Harness:
-    """A model that is ready to play, and the options of its requests by turn."""
+    """A model that is ready to play. `config` returns the request options for a turn, counted from 1."""
 
     name: str
     model: Model
@@ -54,7 +54,7 @@ class Harness:
         return bool(getattr(self.model.api, "corepath_reached", False))
 
     async def play(self, source: Source, epoch: int, plan: Plan) -> Episode:
-        """Play one episode."""
+        """Play one episode and return it."""
         task = source.make(plan.seed)
         session = Session(task, episode_seed(plan.seed, self.name, task.id, epoch), time.monotonic)
         ending: Ending = await converse(session, self.model, self.config, self.most_turns)
@@ -65,7 +65,7 @@ class Harness:
 
 
 def check_models(models: Iterable[str], options: Mapping[str, Any], progress: Progress) -> None:
-    """Check before a run that its models can be used. Raises `RunError` with what would help."""
+    """Check that the models can be used. Raises `RunError` with a message that says what would help."""
     for name in models:
         if is_local(name):
             _weights(name, progress)
@@ -77,9 +77,9 @@ def check_models(models: Iterable[str], options: Mapping[str, Any], progress: Pr
 def play_models(
     plan: Plan, folder: RunFolder, done: set[Key], on_episode: Callable[[Episode], None], progress: Progress
 ) -> None:
-    """Play the missing episodes of a plan's models, and append each when it ends.
+    """Play the missing episodes of the plan's models, and append each episode when it ends.
 
-    A model that is never reached is given up after a few failed episodes.
+    A model that never responds is abandoned after a few failed episodes.
     """
     for name in plan.models:
         todo = [(source, epoch) for source, left in plan.missing(done, [name]) for _, epoch in left]
@@ -103,7 +103,7 @@ async def _play(
     async def worker() -> None:
         nonlocal failed, stopped, reached
         for source, epoch in waiting:
-            # In its own asyncio task, which frees what Inspect keeps of a conversation.
+            # Each episode has its own asyncio task, whose end frees what Inspect keeps about the conversation.
             episode = await asyncio.create_task(harness.play(source, epoch, plan))
             folder.append(episode)
             on_episode(episode)
@@ -125,7 +125,7 @@ async def _play(
     except* Exception as errors:  # noqa: BLE001  # raise the error itself, not the group
         raise errors.exceptions[0] from None
     finally:
-        with suppress(Exception):  # closing is only a courtesy
+        with suppress(Exception):  # an error while closing does not matter
             await harness.model.api.aclose()
 
 
@@ -134,7 +134,7 @@ async def _play(
 
 @contextmanager
 def open_harness(name: str, options: Mapping[str, Any], progress: Progress) -> Iterator[Harness]:
-    """Prepare a model, and stop its server afterwards if it is local."""
+    """Prepare a model for playing. If the model is local, its server is stopped afterwards."""
     connections = options.get("max_connections")
     if not is_local(name):
         model = _remote(name, options)
@@ -158,7 +158,7 @@ def is_local(name: str) -> bool:
 
 
 def _weights(name: str, progress: Progress) -> Path:
-    """The weights file of a local model."""
+    """Return a local model's weights file."""
     if name == LOCAL:
         return fetch_weights(progress)
     path = Path(name.removeprefix(f"{LOCAL}:"))
@@ -168,7 +168,7 @@ def _weights(name: str, progress: Progress) -> Path:
 
 
 def _remote(name: str, options: Mapping[str, Any]) -> Model:
-    """The model of a provider, or of the server at `base_url`."""
+    """Return a provider's model or, if the option `base_url` is set, the model on that server."""
     if options.get("base_url"):
         return _compatible(name, str(options["base_url"]), options)
     if "/" not in name:
@@ -183,22 +183,25 @@ def _remote(name: str, options: Mapping[str, Any]) -> Model:
 
 
 def _providers() -> list[str]:
-    """The names of all providers that Inspect knows, including those of other packages."""
+    """Return the names of all providers that Inspect knows, including providers from other packages."""
     providers = registry_find(lambda info: info.type == "modelapi")
     return sorted(registry_info(one).name.removeprefix("inspect_ai/") for one in providers)
 
 
 def _compatible(name: str, url: str, options: Mapping[str, Any]) -> Model:
-    """The model of an OpenAI-compatible server."""
+    """Return a model on an OpenAI-compatible server."""
     key = os.environ.get("OPENAI_API_KEY", "none")
     return _model(f"openai-api/server/{name}", options, {"base_url": url, "api_key": key, "max_retries": 0})
 
 
 def _model(name: str, options: Mapping[str, Any], arguments: Mapping[str, Any]) -> Model:
-    """A model of Inspect that keeps raw responses, and does not wait for a server that was never reached."""
+    """Create an Inspect model that keeps raw responses.
+
+    The model does not retry if no connection to its server was ever made.
+    """
     try:
         model = keep_responses(get_model(name, config=_config(options), memoize=False, **arguments))
-    except Exception as error:  # noqa: BLE001  # each provider has its own errors for what is missing
+    except Exception as error:  # noqa: BLE001  # each provider raises its own errors
         lines = Text.from_markup(str(error)).plain.removeprefix("ERROR:").splitlines()
         message = "; ".join(line.strip() for line in lines if line.strip())
         raise RunError(f"model '{name}' cannot be used: {message}") from None
@@ -206,7 +209,7 @@ def _model(name: str, options: Mapping[str, Any], arguments: Mapping[str, Any]) 
     original = api.should_retry
 
     def should_retry(error: Exception) -> Any:
-        """Whether to retry: as the provider says, but not if no connection was ever made."""
+        """Whether the provider wants a retry. A failed connection is not retried before the first response."""
         return (api.corepath_reached or describe_failure(error)["kind"] != CONNECTION) and original(error)
 
     api.should_retry = should_retry

@@ -1,4 +1,4 @@
-"""The plan of a run: agents, tasks and epochs. The manifest stores it, so that a run can be resumed."""
+"""A run's plan: agents, tasks and epochs. The manifest stores the plan, so that the run can be resumed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from corepath.scoring.options import PAPER, Scoring
 
 @dataclass(frozen=True)
 class Plan:
-    """Which agents play which tasks, how often, from which seed, and how the episodes are scored.
+    """Which agents play which tasks, how often, with which seed, and how the episodes are scored.
 
-    `agents` are Python functions by name, and `own` has the hash of the file of each that is not built in. `models` are
-    live models, with `options` for running them. `floor` are the baseline agents that are added when models run.
+    `agents` are the names of Python functions. If an agent is not built in, `own` has its file's hash. `models` are
+    live models, and `options` are the settings for running them. `epochs` is how often each agent plays each task.
+    `redact` names the fields whose values are replaced by hashes. `floor` names the baseline agents that are added when
+    models run.
     """
 
     sources: tuple[Source, ...]
@@ -35,21 +37,24 @@ class Plan:
 
     @property
     def size(self) -> int:
-        """The number of episodes."""
+        """The number of episodes in the run."""
         return len(self.agents + self.models) * self.share
 
     @property
     def share(self) -> int:
-        """The number of episodes of each agent."""
+        """The number of episodes that each agent plays."""
         return len(self.sources) * self.epochs
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The agents and models that were asked for, without the floor."""
+        """The agents and models that the user asked for, without the floor."""
         return tuple(name for name in self.agents + self.models if name not in self.floor)
 
     def missing(self, done: Iterable[Key], who: Iterable[str]) -> Iterator[tuple[Source, list[tuple[str, int]]]]:
-        """The pairs of agent and epoch that are still to be played, for each task that has any."""
+        """Yield each task that still has episodes to play, with a list of their (agent, epoch) pairs.
+
+        `done` has the keys of finished episodes, and `who` names the agents to consider.
+        """
         finished = set(done)
         names = list(who)
         for source in self.sources:
@@ -59,7 +64,7 @@ class Plan:
                 yield source, left
 
     def manifest(self) -> dict[str, Any]:
-        """The plan as the manifest stores it, with the hash of every task."""
+        """Return the plan as the manifest stores it, with a hash for every task."""
         return {
             "corepath": corepath.__version__,
             "python": platform.python_version(),
@@ -82,7 +87,7 @@ class Plan:
 
     @classmethod
     def of(cls, folder: RunFolder) -> Plan:
-        """The plan of an existing run."""
+        """Read the plan from an existing run's manifest."""
         manifest = folder.manifest  # validated when the folder was opened
         return cls(
             sources=tuple(Source(one["where"], id_) for id_, one in manifest["tasks"].items()),
@@ -99,7 +104,7 @@ class Plan:
 
 
 def versions(with_models: bool) -> dict[str, Any]:  # noqa: FBT001
-    """The versions of the packages that run models."""
+    """Return the versions of the packages that run models, or an empty dict if no models run."""
     if not with_models:
         return {}
     from importlib.metadata import version  # noqa: PLC0415
@@ -108,15 +113,15 @@ def versions(with_models: bool) -> dict[str, Any]:  # noqa: FBT001
 
 
 def changed_tasks(folder: RunFolder, plan: Plan) -> list[str]:
-    """The ids of a run's tasks that have changed since they were played."""
+    """Return the ids of the run's tasks that have changed since they were played."""
     played = folder.manifest["tasks"]
     return [source.id for source in plan.sources if fingerprint(source.make(plan.seed)) != played[source.id]["hash"]]
 
 
 def rescored_manifest(folder: RunFolder, plan: Plan) -> dict[str, Any]:
-    """The manifest of a run after its episodes were scored on the tasks as they are now.
+    """Return the run's manifest after its episodes were scored on the current tasks.
 
-    It keeps the hashes of the tasks that were played.
+    The manifest also keeps the hashes of the tasks as they were played.
     """
     now = plan.manifest()
     tasks = {id_: {**one, "scored": now["tasks"][id_]["hash"]} for id_, one in folder.manifest["tasks"].items()}

@@ -1,7 +1,7 @@
-"""Redaction: replaces the values of chosen fields by salted hashes, equal values by equal hashes.
+"""Replace the values of chosen fields by salted hashes. Equal values get equal hashes.
 
-A value is replaced wherever its field occurs: in arguments, results, states, and in texts that contain JSON or calls.
-It is also replaced in any other text, such as an answer or an error, unless it has fewer than three characters.
+A value is replaced wherever its field occurs: in arguments, results and states, and in strings that contain JSON or
+calls. A value with at least three characters is also replaced in any other text, e.g. in an answer or an error.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from corepath.values import canonical, is_number, parse_json, to_notation
 from corepath.world.exploring import as_call, simulator_of
 
 SALT: Final = "salt"
-"""The file in a run's folder that holds the salt. Keep it secret: with it, guesses can be tested."""
+"""The salt's file in the run folder. Keep the salt secret, because it can be used to test guesses."""
 CHECK: Final = "salt-check"
-"""The file that shows whether the salt is still the same."""
+"""The file that is used to check that the salt is still the same."""
 SHORTEST: Final = 3
-"""The fewest characters of a value that is replaced in texts; shorter ones would match everywhere."""
+"""The shortest value that is replaced in text, in characters. Shorter values would match everywhere."""
 LONG: Final = 5
-"""The fewest characters of a value that is replaced inside words too."""
+"""The shortest value that is replaced even inside words, in characters."""
 _OWN_FIELDS: Final = (
     "version",
     "task",
@@ -44,13 +44,13 @@ _OWN_FIELDS: Final = (
     "seconds",
     "usage",
 )
-"""Fields of an episode's record that the run itself writes, and that are never redacted."""
+"""Fields in an episode's record that the run itself writes. They are never redacted."""
 _NEEDED: Final = ("calls", "scores", "failure")
-"""Fields that a record must have, of which only the values inside are redacted."""
+"""Fields that every record needs. Only the values inside them are redacted."""
 
 
 class Redaction:
-    """Replaces the values of some fields; remembers them, and finds them in later texts too."""
+    """Replaces the values of some fields by hashes. Values that it has seen are replaced in later text too."""
 
     def __init__(self, fields: Iterable[str], salt: bytes) -> None:
         self.fields, self.salt = frozenset(fields), salt
@@ -63,7 +63,7 @@ class Redaction:
         self._label = re.compile(rf"""(["']?)\b({names})\1(\s*[:=]\s*)({text}|{called}|[^\s,;()\[\]{{}}]+)""")
 
     def __call__(self, record: dict[str, Any]) -> dict[str, Any]:
-        """A copy of the record with its values replaced."""
+        """Return a copy of the record in which the secret values are replaced."""
         self.learn(record)
         return {name: self._field(name, value) for name, value in record.items()}
 
@@ -73,7 +73,7 @@ class Redaction:
         return self.hash_value(value) if name in self.fields and name not in _NEEDED else self._redact(value, name)
 
     def learn(self, value: Any) -> None:
-        """Remember the values of the fields in a JSON value."""
+        """Remember the secret values in a JSON value, so that they can be found in text."""
         for secret in self._secrets(value):
             for part, text in _texts(secret):
                 if text.lower() not in self._known:
@@ -81,7 +81,7 @@ class Redaction:
                     self._pattern = None
 
     def hash_value(self, value: Any) -> str:
-        """The hash that replaces a value."""
+        """Return the hash that replaces a value, e.g. `redacted:0123456789abcdef`."""
         return "redacted:" + hmac.new(self.salt, canonical(value).encode(), hashlib.sha256).hexdigest()[:16]
 
     def _secrets(self, value: Any) -> Iterator[Any]:
@@ -114,11 +114,11 @@ class Redaction:
             redacted = self._redact(inner)
             return value if redacted == inner else canonical(redacted)
         if within == "arguments":
-            return self.hash_value(value)  # not JSON, so the value could be anywhere in it
+            return self.hash_value(value)  # invalid JSON: a secret could be anywhere in it
         return self._redact_text(value)
 
     def _redact_text(self, text: str) -> str:
-        """Replace known values in a text, and any value written as `field=value`."""
+        """Replace known values in `text`, and any value written as `field=value`."""
         if self._pattern is None:
             longest_first = sorted(self._known, key=len, reverse=True)
             within = "|".join(re.escape(one) for one in longest_first if len(one) >= LONG and not one.isdigit())
@@ -136,7 +136,10 @@ class Redaction:
 
 
 def redaction_of(folder: Path, fields: Iterable[str]) -> Redaction | None:
-    """The redaction of a run. Its salt is created once, or given by COREPATH_SALT to make runs comparable."""
+    """Return the run's redaction, or None if `fields` is empty.
+
+    The salt is created once per run. If `COREPATH_SALT` is set, it is used instead, which makes runs comparable.
+    """
     names = frozenset(fields)
     if not names:
         return None
@@ -174,7 +177,7 @@ def _error(file: Path, message: str) -> InputError:
 
 
 def values_in(task: Task) -> list[Any]:
-    """The values that occur in a task: in its start state, its steps and its decoys."""
+    """List the values in a task's start state, steps and decoys."""
     steps = [dict(action.arguments.fields) for action in task.automaton.alphabet.actions]
     literal = [
         {name: pattern.value for name, pattern in step.items() if isinstance(pattern, Literal)} for step in steps
@@ -184,7 +187,10 @@ def values_in(task: Task) -> list[Any]:
 
 
 def _texts(value: Any) -> Iterator[tuple[Any, str]]:
-    """The parts of a value that are long enough to redact, each with the ways it may be written in a text."""
+    """Yield (part, text) pairs for the parts of a value that are long enough to redact.
+
+    `text` is one way to write the part. If JSON would escape the part, the escaped form is yielded as well.
+    """
     if isinstance(value, Mapping):
         for item in value.values():
             yield from _texts(item)
@@ -201,7 +207,7 @@ def _texts(value: Any) -> Iterator[tuple[Any, str]]:
 
 
 def _json_in(text: str) -> Any:
-    """The JSON object or list in a text; None if it is neither."""
+    """Return the JSON object or list in `text`, or None if there is none."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:

@@ -1,7 +1,7 @@
-"""Reads the calls that a model sent from the raw response of its service.
+"""Read a model's calls from its service's raw response.
 
-Client libraries repair or drop malformed calls. In the response, arguments that are not JSON, values of a wrong type
-and calls to unknown tools are still what the model sent.
+Client libraries repair or drop malformed calls. The raw response still has what the model sent: arguments that are not
+JSON, values of the wrong type, and calls to unknown tools.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from inspect_ai.model import ChatMessageAssistant
 
 @dataclass(frozen=True)
 class SentCall:
-    """A call as it is in the response; its arguments are a text or an object, depending on the service."""
+    """A call as it appears in the response. `arguments` is a string or an object, depending on the service."""
 
     id: str
     name: str
@@ -23,7 +23,10 @@ class SentCall:
 
 
 def sent_calls(message: ChatMessageAssistant, response: Any) -> list[SentCall]:
-    """The calls of a turn as the model sent them; from Inspect's message if the response does not show them."""
+    """Return the calls in a turn as the model sent them.
+
+    If the response does not show the calls, they are taken from Inspect's message.
+    """
     raw = list(calls_in_response(response))
     parsed = message.tool_calls or []
     if raw and len(parsed) in (0, len(raw)):
@@ -39,11 +42,11 @@ def sent_calls(message: ChatMessageAssistant, response: Any) -> list[SentCall]:
 
 
 _WHERE: Final = ("choices", "message", "tool_calls", "output", "content", "candidates", "parts")
-"""The keys of a response that lead to its calls. Others may hold look-alikes, such as the tools themselves."""
+"""The keys in a response that lead to calls. Other keys may hold look-alikes, e.g. tool definitions."""
 
 
 def calls_in_response(value: Any, within: str = "") -> Iterator[SentCall]:
-    """The calls in a response, in order."""
+    """Yield the calls in a response in order. `within` is the key under which `value` was found."""
     if isinstance(value, list):
         for item in value:
             yield from calls_in_response(item, within)
@@ -60,7 +63,10 @@ def calls_in_response(value: Any, within: str = "") -> Iterator[SentCall]:
 
 
 def _call_in(value: Mapping[str, Any], within: str) -> tuple[Any, Any] | None:
-    """The name and arguments of a call, if an object of a response is one."""
+    """Return a call's name and arguments, or None if `value` is not a call.
+
+    `within` is the key under which `value` was found in the response.
+    """
     kind = value.get("type")
     if within == "output" and kind == "function_call":
         return value.get("name"), value.get("arguments")
@@ -76,7 +82,10 @@ def _call_in(value: Mapping[str, Any], within: str) -> tuple[Any, Any] | None:
 
 
 def unparsed_call(error: BaseException) -> SentCall | None:
-    """The call whose arguments made Inspect's parser fail: invalid JSON is the agent's own mistake."""
+    """Return the call whose arguments made Inspect's parser fail, or None if the error has another cause.
+
+    Such a call is kept because invalid JSON is the agent's own mistake.
+    """
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_name == "parse_tool_call":

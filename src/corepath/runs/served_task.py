@@ -1,4 +1,4 @@
-"""A task served to clients: its open episodes, which are recorded, scored and written to a run's folder."""
+"""A task that is served to clients. Its episodes are recorded, scored and written to a run folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from corepath.task import Task
 STOPPED: Final = "stopped"
 IDLE: Final = "idle"
 INTERRUPTED: Final = "interrupted"
-"""More outcomes: the server was stopped, the client went idle, or the server was killed."""
+"""Additional outcomes: the server was stopped, the client went idle, or the server was killed."""
 
 MOST_OPEN: Final = 1000
 """The most episodes that can be open at once."""
@@ -36,7 +36,10 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,79}")
 
 
 def open_folder(path: Path, source: Source, seed: int) -> RunFolder:
-    """Open the folder for the episodes of a served task, or create it. An existing one must be of the same task."""
+    """Open or create the run folder for a served task.
+
+    An existing folder must be for the same task and seed.
+    """
     manifest = {"kind": "serve", **Plan((source,), seed=seed).manifest()}
     if not is_run(path):
         return RunFolder.create(path, manifest)
@@ -49,7 +52,10 @@ def open_folder(path: Path, source: Source, seed: int) -> RunFolder:
 
 @dataclass
 class OpenEpisode:
-    """An episode that a client is playing; `touched` is the time of its last request."""
+    """An episode that a client is playing.
+
+    `touched` is the time of the last request. `limited` is True once the step limit was reached.
+    """
 
     session: Session
     journal: Path
@@ -60,7 +66,7 @@ class OpenEpisode:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why an episode cannot be played, with the HTTP status for it."""
+    """The reason why an episode cannot be played, and the HTTP status to respond with."""
 
     status: int
     message: str
@@ -68,9 +74,11 @@ class Refusal:
 
 @dataclass
 class ServedTask:
-    """A task that clients can play: its open episodes by name, and the names of those that are over.
+    """A task that clients can play.
 
-    The folder must be locked for writing. `tell` is called with a line for every episode that ends.
+    `open` has the open episodes by name, and `over` has the names of finished episodes. The folder must be locked for
+    writing. `tell` is called with a line of text when an episode ends or cannot be written. An episode is idle after
+    `idle` seconds without a request.
     """
 
     task: Task
@@ -95,7 +103,7 @@ class ServedTask:
     # Playing
 
     def refusal(self, name: str) -> Refusal | None:
-        """Why no episode of that name can be played, or None if one is open or can begin."""
+        """Return the reason why the episode called `name` cannot be played, or None if it is open or can begin."""
         if not _NAME.fullmatch(name):
             return Refusal(404, "the name of an episode consists of at most 80 letters, digits, '_', '-' and '.'")
         if name in self.over:
@@ -105,7 +113,10 @@ class ServedTask:
         return None
 
     def visit(self, name: str, client: dict[str, str]) -> None:
-        """Note a request for an episode: the first one begins it. Keeps the first client information that is sent."""
+        """Record a request for an episode. The first request begins the episode.
+
+        The first non-empty `client` is kept.
+        """
         now = time.monotonic()
         current = self.open.get(name)
         if current is None:
@@ -129,7 +140,10 @@ class ServedTask:
         return call
 
     def origin(self, name: str) -> dict[str, Any]:
-        """The identity of an open episode. Responses carry it, so that a log of them can be imported."""
+        """Return an open episode's identity.
+
+        Responses carry this identity, so that a log of responses can be imported.
+        """
         agent = self._agent(self.open[name].client)
         of_task = identity(self.task, self.seed, self._scoring)
         return {**of_task, "agent": agent, "epoch": self._epochs[agent], "episode": name}
@@ -137,7 +151,7 @@ class ServedTask:
     # Ending
 
     def end(self, name: str, ended: str, answer: Any = None) -> Episode:
-        """Score an open episode, write it to the folder and report it."""
+        """End an open episode: score it, write it to the folder, and report it."""
         current = self.open[name]
         ended = STEP_LIMIT if current.limited else ended
         episode = self._keep(name, current.session, current.client, self._agent(current.client), ended, answer)
@@ -179,25 +193,25 @@ class ServedTask:
         self.over.add(str(episode.extra.get("episode")))
 
     def _say(self, text: str) -> None:
-        with suppress(OSError):  # a closed output must not keep episodes from being written
+        with suppress(OSError):  # episodes are written even if the output is closed
             self.tell(text)
 
     # Journals
 
     def _log(self, current: OpenEpisode, *calls: Call) -> None:
-        """Add a line to the journal of an episode: its client and its new calls."""
+        """Add a line to an episode's journal with the client and new calls."""
         try:
             write_journal(current.journal, Episode(self.task.id, calls, self._agent(current.client)), current.client)
         except OSError as error:
             self._say(f"{current.journal}: cannot be written: {error.strerror}; the episode goes on without it")
 
     def _recover(self, path: Path) -> None:
-        """Write the episode of a journal that a killed server left behind."""
+        """Turn a journal that a killed server left behind into an episode, and delete the journal."""
         name = path.name.removesuffix(".jsonl")
         journal, problems = read_journal(path)
         for problem in problems:
             self._say(problem)
-        if journal is not None and name not in self.over:  # it is over if the server was killed after writing it
+        if journal is not None and name not in self.over:  # over: killed after writing the episode
             session = replay(self.task, journal.calls)
             client, agent = journal.client, journal.agent
             episode = self._keep(name, session, client, agent, INTERRUPTED, seconds=journal.seconds)

@@ -1,4 +1,4 @@
-"""Finds the tasks of a run as they were played, to score or show its episodes again."""
+"""Find a run's tasks as they were played, to score or show the episodes again."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from corepath.scoring.options import Scoring
 from corepath.task import Task
 
 FoundTask = tuple[Task | None, str | None]
-"""A task, or None and the reason why it is not available."""
+"""A task and None, or None and the reason why the task is not available."""
 
 
 @dataclass
 class RunTasks:
-    """The tasks of a run as they were played, each built when it is first needed.
+    """A run's tasks as they were played. Each task is built when it is first needed.
 
-    `given` are tasks that take precedence. A task that is missing or has changed is not available.
+    Tasks in `given` replace the run's own. A task that is missing or has changed is not available.
     """
 
     folder: RunFolder
@@ -35,13 +35,16 @@ class RunTasks:
     _found: dict[str, FoundTask] = field(default_factory=dict)
 
     def __call__(self, id_: str) -> FoundTask:
-        """Find a task by its id."""
+        """Find a task by its id, e.g. `farm/water_plant`."""
         if id_ not in self._found:
             self._found[id_] = self._build(id_)
         return self._found[id_]
 
     def lines(self, scoring: Scoring) -> Iterator[EpisodeLine]:
-        """The lines of the run, with each episode scored by `scoring`; one that cannot be scored is a problem."""
+        """Yield the run's lines, with each episode scored by `scoring`.
+
+        An episode that cannot be scored becomes a problem.
+        """
         for line in self.folder.lines():
             yield line if line.episode is None else self._score(line, line.episode, scoring)
 

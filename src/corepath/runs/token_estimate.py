@@ -1,4 +1,4 @@
-"""Estimates how many tokens an episode takes, without a tokeniser."""
+"""Estimate how many tokens an episode takes, without a tokeniser."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ TOKENS_PER_CALL: Final = 60
 
 @dataclass(frozen=True)
 class Estimate:
-    """The estimated cost of one episode of a task along a shortest golden path."""
+    """The estimated cost of one episode that follows a shortest golden path.
+
+    `tokens_a_turn` counts what every turn sends: the rules, the prompt and the tools.
+    """
 
     tools: int
     step_limit: int
@@ -28,7 +31,7 @@ class Estimate:
 
 
 def estimate(task: Task) -> Estimate:
-    """Estimate the tokens of an episode; each turn sends the whole conversation so far again."""
+    """Estimate how many tokens an episode takes. Each turn sends the whole conversation so far again."""
     session = Session(task)
     text = session.system + session.prompt + json.dumps(session.tools)
     base = round(len(text) / CHARACTERS_PER_TOKEN)

@@ -1,4 +1,4 @@
-"""Serves a task to MCP clients over stdio or HTTP."""
+"""Serve a task to MCP clients over stdio or HTTP."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from corepath.runs.served_task import IDLE, STOPPED, Refusal, ServedTask
 from corepath.values import parse_json, why_not_json
 
 LARGEST_BODY: Final = 20 * 1024 * 1024
-"""The most bytes of a request."""
+"""The largest request body, in bytes."""
 
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 def serve_stdio(served: ServedTask) -> None:
-    """Serve one episode on standard input and output, until the client closes them or a signal comes."""
+    """Serve one episode on standard input and output, until the client closes them or a signal arrives."""
     name = next(name for number in itertools.count(1) if (name := f"stdio-{number}") not in served.over)
     asyncio.run(_stdio(served, name))
 
@@ -55,19 +55,19 @@ async def _stdio(served: ServedTask, name: str) -> None:
     server = mcp_server(served, lambda _: name)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
-    served.end_all(ANSWERED)  # before the loop ends: clients send a signal to servers that are slow to stop
+    served.end_all(ANSWERED)  # at once, because clients send a signal to servers that are slow to stop
 
 
 # HTTP
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open a listening socket; port 0 picks a free port."""
+    """Open a listening socket. Port 0 picks a free port."""
     return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=1024)
 
 
 def serve_http(served: ServedTask, host: str, listener: socket.socket) -> None:
-    """Serve an episode for every name at `/e/NAME/mcp`, until a signal comes."""
+    """Serve episodes at `/e/NAME/mcp`, one for each name, until a signal arrives."""
     config = uvicorn.Config(
         http_app(served, host), access_log=False, log_config=None, ws="none", lifespan="on", timeout_graceful_shutdown=2
     )
@@ -87,7 +87,10 @@ def serve_http(served: ServedTask, host: str, listener: socket.socket) -> None:
 
 
 def http_app(served: ServedTask, host: str) -> Starlette:
-    """The task as a web application. On a loopback host, it only answers requests that name a loopback host."""
+    """Create the web application for a task.
+
+    If `host` is a loopback address, the application rejects requests that name any other host.
+    """
     own = [f"[{one}]" if ":" in one else one for one in _LOOPBACK]
     names = [name for one in own for name in (one, f"{one}:*")]
     security = TransportSecuritySettings(
@@ -126,7 +129,7 @@ def http_app(served: ServedTask, host: str) -> Starlette:
 
 @dataclass(frozen=True)
 class _Gate:
-    """Passes a request on if the episode in its path can be played."""
+    """Forwards a request if the episode in its path can be played, and responds with an error if not."""
 
     served: ServedTask
     inside: ASGIApp
@@ -137,7 +140,7 @@ class _Gate:
 
 
 async def _end(served: ServedTask, request: Request) -> Response:
-    """End the episode in the path of a request, and respond with its scores."""
+    """End the episode in the request's path, and respond with the scores."""
     name = request.path_params["episode"]
     body = await request.body()
     if name not in served.open:
@@ -158,7 +161,10 @@ def _rpc_error(refusal: Refusal) -> Response:
 
 
 def _answer_in(body: bytes) -> Any:
-    """The final answer in the body of a request that ends an episode, if there is one."""
+    """Return the final answer in the body of a request that ends an episode, or None if there is none.
+
+    Raises `ValueError` if the body is invalid.
+    """
     if not body.strip():
         return None
     try:
@@ -173,7 +179,7 @@ def _answer_in(body: bytes) -> Any:
 
 
 async def _end_idle(served: ServedTask) -> None:
-    """End idle episodes, forever."""
+    """End idle episodes in an endless loop."""
     while True:
         await asyncio.sleep(min(1.0, served.idle / 4))
         served.end_all(IDLE, untouched=served.idle)
