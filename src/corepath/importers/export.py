@@ -53,14 +53,14 @@ def openai_messages(episode: Episode, prompt: str | None = None) -> list[dict[st
 
 
 def _turns(episode: Episode) -> Iterator[list[tuple[int, Call]]]:
-    """Yield each turn as a list of call indexes and calls. A call without a turn number is a turn of its own."""
+    """Yield each turn as a list of pairs of call index and call. A call without a turn number is a turn of its own."""
     numbered = enumerate(episode.calls)
     for _, turn in groupby(numbered, key=lambda pair: pair[0] if pair[1].turn is None else (pair[1].turn,)):
         yield list(turn)
 
 
 def _calls(episode: Episode) -> list[tuple[Any, ...]]:
-    """Return each call's tool, arguments, result and error, which messages can represent."""
+    """Return each call's tool, arguments, result and error. Messages can represent only these."""
     return [(call.tool, call.arguments, call.result, call.error) for call in episode.calls]
 
 

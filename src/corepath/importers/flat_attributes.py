@@ -27,7 +27,7 @@ def nest(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _sort_indexes(value: Any) -> Any:
-    """Sort keys numerically at every level where all keys are numbers. Other keys keep their order."""
+    """Sort keys numerically at each level whose keys are all numbers. Other keys keep their order."""
     if not isinstance(value, dict):
         return value
     names = list(value)

@@ -146,9 +146,9 @@ class _Buffer:
         return PartError(f"not JSON: {'it ends early' if early else describe_json_error(error)}", line)
 
     def _more(self) -> bool:
-        """Double the buffer by reading more of the file, or return False at the end of the file.
+        """Read more of the file into the buffer, or return False at the end of the file.
 
-        Doubling means that a long value is parsed only a few times.
+        The buffer doubles each time, so that a long value is parsed only a few times.
         """
         if self._ended:
             return False

@@ -25,7 +25,7 @@ _OTHER_SIGNALS: Final = ("resourceLogs", "resourceMetrics", "resourceProfiles")
 
 @dataclass(frozen=True)
 class Span:
-    """A span with its trace id, parent id, start time in nanoseconds, attributes, events and status."""
+    """A span with its trace id, name, own id, parent id, start time in nanoseconds, attributes, events and status."""
 
     trace: str
     name: str = ""

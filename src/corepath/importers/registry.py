@@ -1,4 +1,4 @@
-"""Look up formats and sources by name. Their modules are imported when they are first needed.
+"""Look up formats and sources by name. Modules are imported only when needed.
 
 To add a format, write a module in `formats` that declares `FORMAT`, and add the format's name to `FORMATS`.
 """
@@ -70,12 +70,12 @@ def find_source(name: str) -> Source:
 
 
 def recognise_format(file: Path) -> Format:
-    """Recognise a file's format. If no format fits, the `InputError` says why each was ruled out."""
+    """Recognise a file's format. Raises `InputError` if no format fits, with the reason why each was ruled out."""
     return _recognise(file, map(load_format, FORMATS), "format")
 
 
 def recognise_source(file: Path) -> Source:
-    """Recognise a file's source. If no source fits, the `InputError` says why each was ruled out."""
+    """Recognise a file's source. Raises `InputError` if no source fits, with the reason why each was ruled out."""
     return _recognise(file, map(load_source, SOURCES), "source")
 
 

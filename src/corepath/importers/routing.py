@@ -17,7 +17,7 @@ from corepath.values import parse_json
 
 @dataclass(frozen=True)
 class Routing:
-    """Assigns imported episodes to tasks.
+    """Rules that assign imported episodes to tasks.
 
     If `by` is set, the task depends on the value at that path in the episode, e.g. `metadata.flow`. Otherwise every
     episode gets `task`, or keeps its own task if `task` is None too.

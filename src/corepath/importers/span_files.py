@@ -68,7 +68,7 @@ def _lines(name: str, read: io.BufferedReader) -> Iterator[Found | Resource | Pr
 
 
 class _LineReader:
-    """Reads a line whose beginning has already been taken from the file."""
+    """A reader for a line whose beginning has already been taken from the file."""
 
     def __init__(self, read: io.BufferedReader, begin: bytes) -> None:
         self._read, self._begin, self._ended = read, begin, False
@@ -87,7 +87,7 @@ class _LineReader:
 
 
 class _Decoder:
-    """Reads bytes and decodes them as UTF-8."""
+    """A reader that decodes bytes as UTF-8."""
 
     def __init__(self, read: Callable[[int], bytes]) -> None:
         self._read = read

@@ -15,7 +15,7 @@ from corepath.notation.call import UNANSWERED, Call
 from corepath.values import arguments_of, canonical, equal
 
 Family = Mapping[str, tuple[str | None, str | None]]
-"""Maps each span's id to the span's parent id and kind. Both may be None."""
+"""The parent id and kind of each span, keyed by span id. Both may be None."""
 
 
 @dataclass
@@ -38,11 +38,11 @@ class SpanTranscript:
     _models: dict[str, None] = field(default_factory=dict)
     _unread: list[str] = field(default_factory=list)
     _initial_ids: dict[str, set[str | None]] = field(default_factory=dict)
-    """Maps each conversation's beginning to the ids of the calls made before this trace."""
+    """The ids of the calls made before this trace, keyed by the conversation's beginning."""
     _chat_calls: dict[str | None, int] = field(default_factory=dict)
-    """Maps the id of each call in a chat span to the call's index."""
+    """The index of each call in a chat span, keyed by call id."""
     _run_only: dict[str, int] = field(default_factory=dict)
-    """Maps the id of each call that only a tool span has recorded so far to the call's index."""
+    """The index of each call that only a tool span has recorded so far, keyed by call id."""
     _run_only_without_id: dict[int, None] = field(default_factory=dict)
     """The indexes of calls without an id that only a tool span has recorded since the last chat span."""
     _recovered: set[str | None] = field(default_factory=set)
@@ -52,7 +52,7 @@ class SpanTranscript:
     _without_result: dict[int, None] = field(default_factory=dict)
     """The indexes of calls that have a tool span but no recorded result."""
     _runs: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Maps each tool span's id to the tool's name and the call's index."""
+    """The tool name and call index for each tool span, keyed by span id."""
 
     @property
     def calls(self) -> list[Call]:

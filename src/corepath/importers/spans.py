@@ -203,7 +203,7 @@ class Traces:
 
 @dataclass
 class _Metadata:
-    """Collects a trace's metadata from its root span, its resources, its agent spans and what its other spans share."""
+    """A trace's metadata, collected from its root span, resources, agent spans and what its other spans share."""
 
     content: tuple[str, ...]
     name: str | None = None
@@ -224,7 +224,10 @@ class _Metadata:
             self.shared = {name: one for name, one in before.items() if name in new and equal(new[name], one)}
 
     def merge(self, trace: str, resources: list[dict[str, Any]]) -> dict[str, Any]:
-        """Merge all attributes into one dict. If several values have the same name, the root span's value is kept."""
+        """Merge all attributes into one dict.
+
+        The root span's values take precedence, then those of resources, agent spans and other spans.
+        """
         found: dict[str, Any] = {"trace_id": trace, "name": self.name}
         for attributes in (self.roots, *resources, self.agents, self.shared or {}):
             found = {**attributes, **found}

@@ -17,7 +17,8 @@ class Transcript:
     """The calls and text in one conversation, added in the order in which they happened.
 
     A result goes to the call with the same id that still waits for a result, since some models reuse an id in a later
-    turn. A record is malformed if it reuses an id too early, or if a result belongs to no waiting call.
+    turn. A record is malformed if it reuses an id before the first call has a result, or if a result belongs to no
+    waiting call.
     """
 
     calls: list[Call] = field(default_factory=list)
@@ -25,7 +26,7 @@ class Transcript:
     answer: Any = None
     turn: int = 0
     _waiting: dict[str, int] = field(default_factory=dict, repr=False)
-    """Maps the id of each call that waits for a result to the call's index."""
+    """The index of each call that waits for a result, keyed by call id."""
     _open: dict[int, None] = field(default_factory=dict, repr=False)
     """The indexes of all calls that wait for a result, in order."""
     _calls_before_text: int = field(default=-1, repr=False)

@@ -1,6 +1,6 @@
 """Read Anthropic messages: a list of messages, a response, or a request with its response.
 
-The list may be the whole record or be under `messages`. Lines of batch files are read too, both from input and output
+The list may be the whole record or be under `messages`. Lines in batch files are read too, both from input and output
 files. Calls are blocks of the type `tool_use`, `server_tool_use` or `mcp_tool_use`, and all calls in one message share
 a turn. A call to a tool that the API runs failed if the result is an object whose type ends in `_error`. A command that
 exits with a code other than 0 did not fail. Thinking is left out. If exchanges in one file repeat each other, only the

@@ -230,8 +230,8 @@ def _calls_in_text(text: str) -> list[tuple[str, Any]]:
 def _json_calls(text: str) -> list[tuple[str, Any]]:
     """Return the tool and arguments for each call in a JSON string.
 
-    The JSON is an object with a name and arguments, or a list of such objects. Any other string is kept as one raw
-    call.
+    The JSON is an object with a name and arguments, or a list of such objects. Any other string becomes one call with
+    the string as its arguments.
     """
     try:
         value = parse_json(text.strip(), stored=True)
@@ -262,7 +262,7 @@ def _expected_call(text: Any) -> ExpectedCall:
 def _python_call(text: Any) -> tuple[str, Any]:
     """Return the tool and arguments for the one call in a Python string.
 
-    A string that cannot be parsed is kept as a raw call.
+    A string that cannot be parsed is itself returned as the arguments.
     """
     nodes = _nodes(text) if isinstance(text, str) else None
     if nodes is None or len(nodes) != 1:

@@ -153,7 +153,7 @@ def _object(part: Mapping[str, Any], names: tuple[str, str]) -> Mapping[str, Any
 def _is_by_model(content: Mapping[str, Any]) -> bool:
     """Return True if the model wrote a content.
 
-    If the content has no role, the model wrote it if it contains a call.
+    A content without a role counts as the model's if it contains a call.
     """
     role = content.get("role")
     return role == "model" or (role is None and any(first_of(part, *CALL) is not None for part in _parts(content)))
@@ -247,7 +247,7 @@ def _contents(value: Any) -> list[Any] | None:
 def _sent_contents(value: Mapping[str, Any]) -> list[Any] | None:
     """Return the contents sent to the model, or None if there are none.
 
-    If the SDK made calls automatically, the contents come from its history.
+    If the SDK made calls automatically, the contents come from the SDK's history.
     """
     request, response = (value[name] if isinstance(value.get(name), Mapping) else value for name in _EXCHANGE)
     sent = first_of(response, *_AUTOMATIC) or request.get("contents")

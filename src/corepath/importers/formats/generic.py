@@ -236,7 +236,7 @@ def _values_at(value: Any, keys: Keys, *, spread: bool = True) -> list[Any]:
 
 
 def _path_exists(value: Any, keys: Keys) -> bool:
-    """Return True if there is a value at a path, or an empty list on the way to it."""
+    """Return True if there is a value at a path, or an empty list along the path."""
     found = [value]
     for key in keys:
         if all(one == [] for one in found):

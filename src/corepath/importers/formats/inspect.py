@@ -197,7 +197,7 @@ def _read_foreign_sample(sample: Mapping[str, Any], log: Mapping[str, Any]) -> E
 
 
 def _answer(sample: Mapping[str, Any], transcript: Transcript, episode: Episode) -> Any:
-    """Return the agent's last text, or the sample's completion if a solver changed it."""
+    """Return the agent's last text, or the sample's completion if a solver changed that text."""
     output = sample.get("output")
     completion = output.get("completion") if isinstance(output, Mapping) else None
     if not completion or any(one["content"] == completion for one in transcript.messages[-1:]):
@@ -252,7 +252,7 @@ def _submit_tools(events: list[Mapping[str, Any]]) -> list[str]:
 
 
 def _read_call(transcript: Transcript, call: Mapping[str, Any], submit_tools: list[str]) -> None:
-    """Add a call, or the agent's answer if the call submits it."""
+    """Add a call, or the agent's answer if the call submits one."""
     arguments = _arguments(call)
     answer = arguments.get("answer") if isinstance(arguments, Mapping) else None
     if call.get("function") in submit_tools and isinstance(answer, str):
@@ -318,7 +318,7 @@ def _calls(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _arguments(call: Mapping[str, Any]) -> Any:
     """Return a call's arguments.
 
-    If Inspect could not parse them, they are taken from its error message, which quotes them.
+    Arguments that Inspect could not parse are taken from the error message that quotes them.
     """
     error = call.get("parse_error")
     if not isinstance(error, str):

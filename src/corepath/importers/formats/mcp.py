@@ -84,7 +84,7 @@ def _read_file(file: Path) -> Iterator[Episode | Problem]:
 def _values(file: Path) -> Iterator[tuple[Place, Any]]:
     """Yield the JSON values in a file with their places.
 
-    A file that is not JSON as a whole is read line by line, and lines without a message are skipped.
+    A file that is not JSON as a whole is read line by line, and lines of plain text are skipped.
     """
     try:
         with file.open("rb") as read:
@@ -126,7 +126,7 @@ def _parse_line(place: Place, raw: bytes) -> Any:
 
 
 def _messages(value: Any) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Yield each message in a value, preceded by the object that contains the message.
+    """Yield each message in a value as a pair: the object that contains the message, then the message itself.
 
     Objects that are not messages are skipped.
     """
@@ -187,20 +187,20 @@ class _Session:
     metadata: dict[str, Any] = field(default_factory=dict)
     initialized: bool = False
     _calls: dict[str, int] = field(default_factory=dict)
-    """Maps the id of each waiting request to the index of the call that the request made or asks about."""
+    """The index of the call that each waiting request made or asks about, keyed by request id."""
     _others: dict[str, str] = field(default_factory=dict)
-    """Maps the id of each waiting request that is not a call to the request's method."""
+    """The method of each waiting request that is not a call, keyed by request id."""
     _tasks: dict[str, int] = field(default_factory=dict)
-    """Maps the id of each task on the server to the index of the call that the task runs."""
+    """The index of the call that each task on the server runs, keyed by task id."""
     _resumable: dict[str, int] = field(default_factory=dict)
-    """Maps a call's tool and arguments to the call's index.
+    """The index of each call that the client will send again, keyed by tool and arguments.
 
-    The client sends these calls again with the input that the server requested.
+    The server has requested more input for these calls.
     """
     _origins: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Maps each episode that `corepath serve` played in this session to the episode's origin."""
+    """The origin of each episode that `corepath serve` played in this session, keyed by episode."""
     _episode_of: dict[int, str | None] = field(default_factory=dict)
-    """Maps a call's index to the call's episode, or to None if no episode recorded the call."""
+    """The episode for each call index, or None if no episode recorded the call."""
 
     def __post_init__(self) -> None:
         if self.name:

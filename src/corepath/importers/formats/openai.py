@@ -1,6 +1,6 @@
 """Read OpenAI chat completions: a list of messages, a response, or a request with its response.
 
-The list may be the whole record or be under `messages`. Lines of batch files are read too, both from input and output
+The list may be the whole record or be under `messages`. Lines in batch files are read too, both from input and output
 files. Legacy function calls (`function_call`, role `function`) are also read. A result without an id goes to the first
 call to the same tool that waits for a result. A custom tool's input text becomes the argument `input`. Only the first
 choice is read. If exchanges in one file repeat each other, only the last one is read. A record that `corepath export`

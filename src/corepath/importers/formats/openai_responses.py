@@ -1,7 +1,7 @@
 """Read OpenAI Responses: a list of items, or a response with its `input` or `request`.
 
 The list may be the whole record or be under `items` or `data`. Responses linked by `previous_response_id` are one
-conversation, whether they are in one list or on separate lines of one file. Lines of batch files are read too, both
+conversation, whether they are in one list or on separate lines of one file. Lines in batch files are read too, both
 from input and output files.
 
 Function calls and their outputs are joined by `call_id`. The API itself does not mark a function that failed. Tools

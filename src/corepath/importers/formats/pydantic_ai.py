@@ -64,7 +64,7 @@ def read_record(value: Any) -> Iterator[Episode]:
 
 
 class _Outputs:
-    """Distinguishes output tools, which receive the agent's answer, from other tools."""
+    """The output tools in a record, which receive the agent's answer."""
 
     def __init__(self, parts: list[Mapping[str, Any]]) -> None:
         returns = [part for part in parts if _kind(part) == RETURN and isinstance(part.get("content"), str)]
