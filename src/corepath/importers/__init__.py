@@ -1,7 +1,7 @@
-"""Import the traces of other tools as episodes, without the packages that wrote them.
+"""Import traces that other tools wrote, without installing those tools.
 
-`formats` has one module a format, `registry` lists them, and `format` defines what a format is. The other modules are
-what formats share.
+Each module in `formats` reads one format, `registry` lists the formats, and `format` defines what a format is. The
+other modules hold code that the formats share.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from corepath.importers.registry import find_format, recognise_format
 
 
 def import_trace(path: str | Path, format: str = "auto") -> Iterator[Episode | Problem]:  # noqa: A002
-    """Read the episodes of a file one by one, with a problem for each bad record.
+    """Yield the episodes in a trace file one by one, and a `Problem` for each record that cannot be read.
 
-    `format` is a name in `registry.FORMATS`, `generic:MAP.yaml`, or `auto` to recognise it. Raises `InputError` if the
-    file cannot be read or no format fits. The path `-` is standard input.
+    `path` may be `-` for standard input. `format` is a name in `registry.FORMATS`, `generic:MAP.yaml`, or `auto`, which
+    recognises the format from the file. Raises `InputError` if the file cannot be read or its format is not recognised.
     """
     known = None if format == "auto" else find_format(format)
     with readable(Path(path)) as (file, name):
@@ -32,5 +32,5 @@ def import_trace(path: str | Path, format: str = "auto") -> Iterator[Episode | P
 
 
 def _rename(problem: Problem, file: Path, name: str) -> Problem:
-    """Replace the path of a temporary copy with the name the user gave."""
+    """Replace the path of a temporary copy with the file name that the user passed."""
     return replace(problem, file=name) if problem.file == str(file) else problem

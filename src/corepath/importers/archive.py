@@ -1,4 +1,7 @@
-"""Read the members of zip archives, also those compressed with Zstandard, which zipfile reads only from Python 3.14."""
+"""Read members of zip archives, including members compressed with Zstandard.
+
+The standard `zipfile` module reads Zstandard only from Python 3.14 on.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,23 @@ from corepath.errors import RecordError
 
 _ZSTANDARD: Final = 93
 _SIZES_FOLLOW: Final = 8
-"""The header flag for sizes that follow the data."""
+"""The header flag which says that the sizes come after the data."""
 _MAGIC: Final = b"PK\x03\x04"
 _HEADER: Final = struct.Struct("<4s2x2H4x3L2H")
-"""The header before each member: flags, compression, CRC, compressed size, size, lengths of name and extra field."""
+"""The header before each member: flags, compression, CRC, compressed size, size, name length, extra field length."""
 
 
 def is_archive(file: IO[bytes]) -> bool:
-    """Whether a file is a zip archive, even one that is truncated."""
+    """Return True if `file` is a zip archive, even a truncated one."""
     file.seek(0)
     return file.read(len(_MAGIC)) == _MAGIC or zipfile.is_zipfile(file)
 
 
 def list_members(file: IO[bytes]) -> tuple[list[zipfile.ZipInfo], bool]:
-    """The members of an archive, and whether it is complete. If it is truncated, the members before the cut."""
+    """Return an archive's members and whether the archive is complete.
+
+    If the archive is truncated, only the members before the cut are returned.
+    """
     if not zipfile.is_zipfile(file):
         return list(_scan_members(file)), False
     with zipfile.ZipFile(file) as archive:
@@ -35,7 +41,7 @@ def list_members(file: IO[bytes]) -> tuple[list[zipfile.ZipInfo], bool]:
 
 
 def read_member(file: IO[bytes], info: zipfile.ZipInfo) -> bytes:
-    """Read and decompress a member. Raises `RecordError` if it is damaged."""
+    """Read and decompress a member. Raises `RecordError` if the member cannot be unpacked."""
     try:
         raw = _decompress(_read_compressed(file, info), info)
     except (zipfile.BadZipFile, zlib.error) as error:
@@ -46,7 +52,10 @@ def read_member(file: IO[bytes], info: zipfile.ZipInfo) -> bytes:
 
 
 def _scan_members(file: IO[bytes]) -> Iterator[zipfile.ZipInfo]:
-    """Find the complete members of a truncated archive by their headers; stops at a header without sizes."""
+    """Yield the complete members in a truncated archive by reading one header after another.
+
+    The scan stops at a header that does not state the sizes.
+    """
     end, at = file.seek(0, SEEK_END), 0
     while True:
         file.seek(at)
@@ -74,7 +83,7 @@ def _read_compressed(file: IO[bytes], info: zipfile.ZipInfo) -> bytes:
 
 
 def _decompress(packed: bytes, info: zipfile.ZipInfo) -> bytes:
-    """Decompress a member; Zstandard data may be several frames in a row."""
+    """Decompress a member's data. Zstandard data may consist of several frames in a row."""
     if info.compress_type == zipfile.ZIP_STORED:
         return packed
     if info.compress_type == zipfile.ZIP_DEFLATED:
@@ -94,7 +103,10 @@ def _decompress(packed: bytes, info: zipfile.ZipInfo) -> bytes:
 
 
 def _load_zstandard() -> tuple[Any, type[Exception]]:
-    """The decompressor of the first Zstandard package that is installed, and the error it raises."""
+    """Import the first Zstandard package that is installed, and return its decompressor factory and its error class.
+
+    Raises `RecordError` if no such package is installed.
+    """
     for name in ("compression.zstd", "backports.zstd", "zstandard"):
         try:
             module = import_module(name)

@@ -1,4 +1,4 @@
-"""Read parts of JSON records: results, texts, lists of objects, metadata."""
+"""Read parts of JSON records: results, text, lists of objects and metadata."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from corepath.values import parse_json
 
 
 def parse_result(content: Any) -> Any:
-    """Parse a result that is JSON in a string; other results stay as they are."""
+    """Parse a result that is a JSON string. Other results are returned unchanged."""
     if not isinstance(content, str):
         return content
     try:
@@ -20,7 +20,10 @@ def parse_result(content: Any) -> Any:
 
 
 def text_of(content: Any) -> Any:
-    """The text of a message's content; the texts of several parts are joined by newlines. None if there is none."""
+    """Return the text in a message's `content`, or None if there is none.
+
+    If `content` is a list, its text parts are joined by newlines.
+    """
     if isinstance(content, list):
         texts = [part if isinstance(part, str) else _part_text(part) for part in content]
         return "\n".join(text for text in texts if text) or None
@@ -35,17 +38,22 @@ def _part_text(part: Any) -> str:
 
 
 def is_text_part(part: Any) -> bool:
-    """Whether a part of a content is `{"type": "text", "text": ...}`."""
+    """Return True if `part` has the form `{"type": "text", "text": ...}`."""
     return isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str)
 
 
 def first_of(record: Mapping[str, Any], *names: str) -> Any:
-    """The first of these fields that is there and not null; None if none is."""
+    """Return the value of the first field in `names` that is not null, or None if all are missing or null."""
     return next((record[name] for name in names if record.get(name) is not None), None)
 
 
 def objects(values: Any, what: str) -> Iterator[Mapping[str, Any]]:
-    """The objects in a list, which may be missing. Raises `RecordError` if it is not a list of objects."""
+    """Yield the objects in the list `values`, or nothing if `values` is None.
+
+    Raises `RecordError` if `values` is not a list of objects.
+
+    `what` is the list's name in error messages.
+    """
     if values is None:
         return
     if not isinstance(values, list):
@@ -57,7 +65,10 @@ def objects(values: Any, what: str) -> Iterator[Mapping[str, Any]]:
 
 
 def metadata_of(record: Any, *conversation: str) -> dict[str, Any] | None:
-    """The fields of a record other than its conversation, merged with its own `metadata`, which takes precedence."""
+    """Return a record's fields except those in `conversation`, or None if no field is left.
+
+    The fields in the record's own `metadata` are merged in and take precedence.
+    """
     if not isinstance(record, Mapping):
         return None
     found = {name: value for name, value in record.items() if name not in conversation and value not in (None, [], {})}
@@ -66,6 +77,6 @@ def metadata_of(record: Any, *conversation: str) -> dict[str, Any] | None:
 
 
 def describe_type(value: Any) -> str:
-    """The type of a JSON value in words, for messages."""
+    """Describe a JSON value's type in words for messages, e.g. `a string`."""
     names = {str: "a string", bool: "a boolean", list: "a list", dict: "an object", type(None): "null"}
     return names.get(type(value), "a number")

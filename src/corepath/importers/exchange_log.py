@@ -1,8 +1,9 @@
-"""Files of exchanges that belong together: each request repeats the conversation so far, or names a previous response.
+"""Read files in which API exchanges belong together.
 
-An exchange that a later one in the file repeats is skipped, since the later one has all of it. Exchanges linked by ids
-are joined into one conversation. Only a digest of each record is held in memory, and linked records wait on disk, so a
-file may be larger than memory.
+An exchange is a request, its response, or both. Each request repeats the conversation so far, or names the response
+that it continues. An exchange that a later exchange repeats is skipped, since the later exchange contains all of it.
+Exchanges linked by ids are joined into one conversation. Only a digest of each record is kept in memory, and linked
+records are kept on disk, so a file may be larger than memory.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ from corepath.importers.reading import Place, read_records, try_record
 from corepath.values import canonical
 
 History = Callable[[Any], list[tuple[bool, Any]] | None]
-"""The messages of a record in a form that can be compared, each with whether the agent wrote it; None if malformed."""
+"""A function that returns a record's messages for comparison, or None if the record is malformed.
+
+Each message is a pair: whether the agent wrote it, and its content in a form that can be compared.
+"""
 Link = Callable[[Any], tuple[str | None, str | None]]
-"""The id of a record, and the id of the record that it continues."""
+"""A function that returns a record's id and the id of the record that it continues. Either id may be None."""
 
 _Numbered = Iterator[tuple[int, tuple[Place, Any]]]
 _EXCHANGE_FIELDS: Final = {"request", "response", "choices", "candidates", "output"}
@@ -66,7 +70,7 @@ def _read(
 
 
 def _find_repeated(records: _Numbered, history: History) -> set[int]:
-    """The numbers of the records whose messages are the beginning of a later record."""
+    """Return the numbers of the records whose messages are all repeated at the start of a later record."""
     waiting: dict[bytes, list[int]] = {}
     repeated: set[int] = set()
     for number, (_, value) in records:
@@ -83,10 +87,10 @@ def _find_repeated(records: _Numbered, history: History) -> set[int]:
 
 
 def _messages_to_compare(record: Any, history: History) -> list[Any] | None:
-    """The messages that a later record may begin with; None if the record cannot be continued.
+    """Return the messages that a later record may begin with, or None if no later record can continue `record`.
 
-    A bare request also has to agree in its other fields, which are the same in all requests of one run. This
-    distinguishes it from a conversation in which the agent did nothing.
+    If `record` is a bare request, its other fields are compared too. These fields are the same in all requests from one
+    run. They distinguish a bare request from a conversation in which the agent did nothing.
     """
     if not isinstance(record, Mapping) or not (messages := history(record)):
         return None
@@ -99,11 +103,14 @@ def _messages_to_compare(record: Any, history: History) -> list[Any] | None:
     return [{name: record[name] for name in record if name not in INPUT_FIELDS}, *contents]
 
 
-# Records that name the one they continue
+# Records that name the record they continue
 
 
 def _find_previous(records: _Numbered, link: Link) -> dict[int, int]:
-    """The number of the record that each linked record continues; if several have its id, the nearest before it."""
+    """Map each linked record's number to the number of the record that it continues.
+
+    If several records have the right id, the nearest earlier record is chosen.
+    """
     owners: dict[bytes, list[int]] = {}
     wanted: dict[int, bytes] = {}
     for number, (_, value) in records:
@@ -121,7 +128,10 @@ def _digest(id_: str) -> bytes:
 
 
 def _find_continued(previous: Mapping[int, int]) -> set[int]:
-    """The records that lead to a last one. Records in a cycle are not among them, so that reading reports the cycle."""
+    """Return the numbers of the records that another record continues.
+
+    Records in a cycle are left out, so that the cycle is reported when they are read.
+    """
     continued: set[int] = set()
     for last in previous.keys() - set(previous.values()):
         number = previous.get(last)
@@ -132,7 +142,7 @@ def _find_continued(previous: Mapping[int, int]) -> set[int]:
 
 
 def _chain_before(number: int, previous: Mapping[int, int]) -> list[int]:
-    """The records that a record continues, oldest first."""
+    """Return the numbers of the records that record `number` continues, oldest first."""
     found = {number: None}
     while (earlier := previous.get(number)) is not None and earlier not in found:
         found[earlier] = None
@@ -141,7 +151,7 @@ def _chain_before(number: int, previous: Mapping[int, int]) -> list[int]:
 
 
 def _keep(file: IO[bytes], records: _Numbered, wanted: set[int]) -> dict[int, int]:
-    """Write the wanted records to a file, and return the offset of each."""
+    """Write the `wanted` records to `file`, and return a map from record number to file offset."""
     offsets: dict[int, int] = {}
     for number, (_, value) in records:
         if number in wanted:

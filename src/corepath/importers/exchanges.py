@@ -1,4 +1,4 @@
-"""API exchanges: records that hold a request, its response, or both, also as lines of a batch file."""
+"""Read API exchanges: records with a request, its response, or both. Lines in batch files are exchanges too."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from corepath.importers.content import metadata_of
 from corepath.values import canonical
 
 INPUT_FIELDS: Final = ("messages", "contents", "input")
-"""The fields of a request that hold the conversation so far, in the APIs that are read."""
+"""The request fields that hold the conversation so far, for all supported APIs."""
 
 _BATCH_FIELDS: Final = {"body": "request", "params": "request", "result": "response"}
 _COMPLETE_EVENTS: Final = ("response.completed", "response.incomplete", "response.failed")
 
 
 def as_exchange(record: Any) -> Any:
-    """A record of a batch or an HTTP log with its bodies moved directly under `request` and `response`."""
+    """Move the bodies in a batch or HTTP log record directly under `request` and `response`.
+
+    Other records are returned unchanged.
+    """
     if not isinstance(record, Mapping):
         return record
     bodies = [("request", "body"), ("response", "body")]
@@ -33,7 +36,10 @@ def as_exchange(record: Any) -> Any:
 
 
 def exchange_field(record: Any, *names: str) -> Any:
-    """The first of these fields that is set in the response, else in the record itself, else in the request."""
+    """Return the value of the first field in `names` that is set, or None if none is set.
+
+    The response is searched first, then the record itself, then the request.
+    """
     if not isinstance(record, Mapping):
         return None
     parts = [part for part in (record.get("response"), record, record.get("request")) if isinstance(part, Mapping)]
@@ -41,7 +47,10 @@ def exchange_field(record: Any, *names: str) -> Any:
 
 
 def exchange_metadata(record: Any, *conversation: str) -> dict[str, Any] | None:
-    """The fields of the record, its response and its request other than the conversation."""
+    """Merge the metadata in a record, its request and its response, or return None if there is none.
+
+    Fields named in `conversation` are left out.
+    """
     if not isinstance(record, Mapping):
         return None
     without = (*conversation, "request", "response", "model", "tools")
@@ -50,20 +59,23 @@ def exchange_metadata(record: Any, *conversation: str) -> dict[str, Any] | None:
 
 
 def normalise(value: Any) -> Any:
-    """A message without the fields that differ between copies of it: nulls and cache marks."""
+    """Return a message without nulls and cache marks, which differ between copies of the same message."""
     if isinstance(value, Mapping):
         return {name: normalise(one) for name, one in value.items() if one is not None and name != "cache_control"}
     return [normalise(one) for one in value] if isinstance(value, list) else value
 
 
 def is_streamed(record: Any) -> bool:
-    """Whether a record is a chunk of a streamed response, a list of chunks, or has one as its response."""
+    """Return True if `record` is a streamed chunk, a list of chunks, or an exchange with chunks as its response."""
     response = record.get("response") if isinstance(record, Mapping) else record
     return any(_is_chunk(one) for one in (record, *(response if isinstance(response, list) else ())))
 
 
 def explain_no_conversation(record: Any, expected: str) -> str:
-    """Why a record has no conversation: a stream, an error of the API, or else not what was expected."""
+    """Explain why a record has no conversation.
+
+    If the record is neither a stream nor an API error, `expected` is the explanation.
+    """
     if is_streamed(record):
         return "a chunk of a stream; streams are not read: log the complete response"
     if error := exchange_field(record, "error"):

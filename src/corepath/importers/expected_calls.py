@@ -1,4 +1,4 @@
-"""Read the calls that a benchmark, or a person, expects in each task."""
+"""Read the calls that a benchmark or a person expects in each task."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from corepath.importers.registry import find_source, recognise_source
 
 
 def read_expected_calls(path: str | Path, source: str = "auto") -> Iterator[Expected | Problem]:
-    """Read the expected calls of each task in a file, each task once, with a problem for each malformed task.
+    """Yield the expected calls for each task once, and a `Problem` for each malformed task.
 
-    `auto` recognises the source. Raises `InputError` with the reason why each source was ruled out.
+    `source` is a name in `registry.SOURCES`, or `auto`, which recognises the source from the file. A task that appears
+    twice with different calls is a problem too. Raises `InputError` if the file does not exist or its source is not
+    recognised.
     """
     file = Path(path)
     known: dict[str, Expected] = {}
@@ -29,7 +31,10 @@ def read_expected_calls(path: str | Path, source: str = "auto") -> Iterator[Expe
 
 
 def source_of(file: Path, source: str = "auto") -> Source:
-    """The source with this name; `auto` recognises it from the file."""
+    """Look up a source by name, or recognise it from `file` if `source` is `auto`.
+
+    Raises `InputError` if the file does not exist.
+    """
     if not file.exists():
         raise InputError([Problem(str(file), 1, 1, "no such file")])
     return recognise_source(file) if source == "auto" else find_source(source)

@@ -1,4 +1,4 @@
-"""Export episodes to the formats of other tools."""
+"""Export episodes to other tools' formats."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from corepath.play.episode_origin import KEY, origin
 
 
 def openai_record(episode: Episode) -> dict[str, Any]:
-    """An episode as OpenAI chat messages, with everything else corepath records under the key `corepath`.
+    """Convert an episode to a record with OpenAI chat messages.
 
-    The calls are repeated there if messages cannot represent them exactly, such as an error that also has a result.
+    Everything else that corepath records goes under the key `corepath`. The calls are repeated under this key if
+    messages cannot represent them exactly, e.g. if a call has both an error and a result.
     """
     about: dict[str, Any] = {"task": episode.task, "epoch": episode.epoch}
     if episode.outcome is not None:
@@ -30,9 +31,10 @@ def openai_record(episode: Episode) -> dict[str, Any]:
 
 
 def openai_messages(episode: Episode, prompt: str | None = None) -> list[dict[str, Any]]:
-    """An episode as OpenAI chat messages: one message for the calls of a turn, and one for each answer.
+    """Convert an episode to OpenAI chat messages: one message for each turn's calls, and one for each result.
 
-    Unanswered calls get no answer. Errors are marked with `is_error`, which OpenAI ignores and corepath reads.
+    `prompt` becomes a user message at the start. A call without a result gets no result message. Errors are marked with
+    `is_error`, which OpenAI ignores and corepath reads.
     """
     messages: list[dict[str, Any]] = [{"role": "user", "content": prompt}] if prompt is not None else []
     texts = _texts_before_calls(episode)
@@ -51,19 +53,19 @@ def openai_messages(episode: Episode, prompt: str | None = None) -> list[dict[st
 
 
 def _turns(episode: Episode) -> Iterator[list[tuple[int, Call]]]:
-    """The numbered calls of each turn; a call without a turn is one of its own."""
+    """Yield each turn as a list of pairs of call index and call. A call without a turn number is a turn of its own."""
     numbered = enumerate(episode.calls)
     for _, turn in groupby(numbered, key=lambda pair: pair[0] if pair[1].turn is None else (pair[1].turn,)):
         yield list(turn)
 
 
 def _calls(episode: Episode) -> list[tuple[Any, ...]]:
-    """What messages can represent of an episode's calls."""
+    """Return each call's tool, arguments, result and error. Messages can represent only these."""
     return [(call.tool, call.arguments, call.result, call.error) for call in episode.calls]
 
 
 def _unused_id(call: Call, number: int, waiting: set[str]) -> str:
-    """The id of a call, changed if an unanswered call has the same one, and added to `waiting`."""
+    """Return the call's id, changed if it is already in `waiting`, and add the returned id to `waiting`."""
     id_ = call.id or f"call_{number}"
     while id_ in waiting:
         id_ = f"{id_}_{number}"
@@ -72,7 +74,7 @@ def _unused_id(call: Call, number: int, waiting: set[str]) -> str:
 
 
 def _texts_before_calls(episode: Episode) -> dict[int, Any]:
-    """What the agent said before a call, by the call's number."""
+    """Map a call's index to what the agent said just before the call."""
     messages = [one for one in episode.messages if isinstance(one, dict) and one.get("role") == "assistant"]
     return {one["before_call"]: one["content"] for one in messages if "before_call" in one}
 

@@ -1,4 +1,4 @@
-"""Nest attributes whose names are paths, such as `llm.output_messages.0.message.content`."""
+"""Nest attributes whose names are paths, e.g. `llm.output_messages.0.message.content`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any
 
 
 def nest(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """The attributes under a prefix as nested dicts. The indexes of a list are keys, in numeric order."""
+    """Return the attributes whose names start with `prefix` as nested dicts.
+
+    List indexes become keys in numeric order.
+    """
     root: dict[str, Any] = {}
     for name, value in attributes.items():
         if not name.startswith(prefix):
@@ -24,7 +27,7 @@ def nest(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _sort_indexes(value: Any) -> Any:
-    """Sort keys that are all numbers by size, at every level; other keys keep their order."""
+    """Sort keys numerically at each level whose keys are all numbers. Other keys keep their order."""
     if not isinstance(value, dict):
         return value
     names = list(value)

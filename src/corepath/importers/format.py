@@ -1,4 +1,4 @@
-"""`Format` and `Source`: the values that a module in `formats` declares to be found by `--from`."""
+"""Define `Format` and `Source`, which modules in `formats` declare so that `--from` finds them."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ from corepath.errors import Problem
 from corepath.importers.reading import read_records, try_record
 
 Mismatch = Callable[[Any], str | None]
-"""Why a record is not in a format; None if it is."""
+"""A function that explains why a record is not in a format, or returns None if it is."""
 ReadRecord = Callable[[Any], Iterator[Episode]]
-"""Read the episodes of one record. Raises `RecordError` if the record is malformed."""
+"""A function that yields the episodes in one record. It raises `RecordError` if the record is malformed."""
 
 _SAMPLE: Final = 20
-"""How many records at the start of a file decide its format."""
+"""How many records at the start of a file are checked to recognise the file's format."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """A trace format that corepath imports. Its module declares it as `FORMAT`."""
+    """A trace format that corepath imports, declared as `FORMAT` in the format's module."""
 
     name: str
-    """What users pass to `--from`; the module has the same name, with `_` for `-`."""
+    """The name that users pass to `--from`. The module has the same name, with `_` instead of `-`."""
     errors: str
-    """When a call counts as failed, as docs/import.md states it."""
+    """When a call counts as failed, in the words of docs/import.md."""
     recognise: Callable[[Path], str | None]
-    """Why a file is not in this format; None if it is."""
+    """Explain why a file is not in this format, or return None if it is."""
     read: Callable[[Path], Iterator[Episode | Problem]]
-    """Read the episodes of a file, with a problem for each bad record. The episodes need not name a task."""
+    """Yield a file's episodes, and a `Problem` for each bad record. The episodes need not name a task."""
     configure: Callable[[str], Format] | None = None
-    """Make the format for `--from NAME:SETTING`; None if it takes no setting."""
+    """A function that makes the format for `--from NAME:SETTING`, or None if the format has no setting."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file format that states the calls expected in tasks, for `corepath derive`. Declared as `SOURCE`."""
+    """A file format that lists each task's expected calls, declared as `SOURCE` and used by `corepath derive`."""
 
     name: str
-    """What users pass to `derive --from`; the module has the same name, with `_` for `-`."""
+    """The name that users pass to `derive --from`. The module has the same name, with `_` instead of `-`."""
     recognise: Callable[[Path], str | None]
-    """Why a file is not in this format; None if it is."""
+    """Explain why a file is not in this format, or return None if it is."""
     read: Callable[[Path], Iterator[Expected | Problem]]
-    """Read the expected calls of each task, with a problem for each task that is malformed."""
+    """Yield the expected calls for each task, and a `Problem` for each malformed task."""
     tool_file: Path | None = None
-    """The tool file that ships with corepath; None if the user has to give one."""
+    """The tool file that corepath ships for this source, or None if users have to provide one."""
 
 
 def record_format(name: str, errors: str, mismatch: Mismatch, read_record: ReadRecord) -> Format:
-    """Define a format whose records are JSON values that can be read independently of each other."""
+    """Define a format whose records are JSON values that are read independently of each other."""
 
     def read(file: Path) -> Iterator[Episode | Problem]:
         empty = True
@@ -66,7 +66,7 @@ def record_format(name: str, errors: str, mismatch: Mismatch, read_record: ReadR
 
 
 def recognise_records(file: Path, mismatch: Mismatch) -> str | None:
-    """Why none of a file's first records is in a format; None if one is."""
+    """Explain why none of a file's first records is in a format, or return None if one of them is."""
     why: str | None = None
     tried = 0
     for _, value in read_records(file, lambda one: mismatch(one) is None):

@@ -11,26 +11,26 @@ from corepath.files.document import describe_json_error
 from corepath.values import parse_json
 
 Path = tuple[str | int, ...]
-"""The path of a part: the number of the value in the file, then keys and list indexes."""
+"""A part's path: the value's number in the file, then keys and list indexes, e.g. `(0, "samples", 3)`."""
 
 LONGEST: Final = 256 * 2**20
-"""The most characters that one part may have."""
+"""The maximum number of characters in one part."""
 _CHUNK: Final = 2**18
 _NEAR: Final = 16
-"""An error this close to the end of the text may be due to text that is not read yet."""
+"""A syntax error this close to the end of the buffer may only mean that more text has to be read."""
 _SPACE: Final = " \t\r\n"
 _REST_OF_NUMBER: Final = re.compile(r"[-+.eE\d]*")
 
 
 class Text(Protocol):
-    """A text file open for reading."""
+    """A text file that is open for reading."""
 
     def read(self, size: int, /) -> str:
-        """Read at most `size` characters; an empty string at the end."""
+        """Read at most `size` characters, or return an empty string at the end of the file."""
 
 
 class PartError(ValueError):
-    """JSON that cannot be parsed; `line` counts from 1."""
+    """Raised when JSON cannot be parsed. `line` counts from 1."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -38,10 +38,10 @@ class PartError(ValueError):
 
 
 def read_parts(file: Text, enter: Callable[[Path], bool]) -> Iterator[tuple[Path, int, object]]:
-    """Parse the values of a file into parts, each with its path and line.
+    """Parse a file's JSON values into parts, and yield each part's path, line and value.
 
-    A list or an object is one part, unless `enter(path)` is true: then its items are. Raises `PartError` at the first
-    syntax error, after the parts before it.
+    If `enter(path)` is true for a list or an object, its items become separate parts. Otherwise the whole list or
+    object is one part. Raises `PartError` at the first syntax error, after yielding the parts before the error.
     """
     text = _Buffer(file)
     number = 0
@@ -78,7 +78,7 @@ def _value(text: _Buffer, path: Path, enter: Callable[[Path], bool]) -> Iterator
 
 
 class _Buffer:
-    """A text file, of which only the value being parsed is in memory."""
+    """A text file that keeps only the value being parsed in memory."""
 
     def __init__(self, file: Text) -> None:
         self._file, self._held, self._at, self._ended = file, "", 0, False
@@ -86,7 +86,10 @@ class _Buffer:
         self._decoder = json.JSONDecoder(parse_int=str)
 
     def peek(self) -> str:
-        """Skip white space and return the next character, without taking it; an empty string at the end."""
+        """Skip white space and return the next character without taking it.
+
+        At the end of the file, return an empty string.
+        """
         while True:
             while self._at < len(self._held) and self._held[self._at] in _SPACE:
                 self.line += self._held[self._at] == "\n"
@@ -97,7 +100,7 @@ class _Buffer:
                 return ""
 
     def skip(self, expected: str) -> None:
-        """Take the next character. Raises `PartError` if it is not the expected one."""
+        """Take the next character. Raises `PartError` if that character is not `expected`."""
         found = self.peek()
         if found != expected:
             what = f"'{found}'" if found else "end of file"
@@ -105,7 +108,7 @@ class _Buffer:
         self._at += 1
 
     def take_value(self) -> object:
-        """Parse the value that begins here."""
+        """Parse and take the value at the current position. Raises `PartError` if there is no valid value."""
         if not self.peek():
             raise PartError("not JSON: end of file instead of a value", self.line)
         end = self._find_end()
@@ -119,7 +122,10 @@ class _Buffer:
         return value
 
     def _find_end(self) -> int:
-        """The end of the value that begins here, reading on until the buffer holds all of it."""
+        """Return the index at which the current value ends.
+
+        More of the file is read until the buffer holds the whole value.
+        """
         while True:
             try:
                 _, end = self._decoder.raw_decode(self._held, self._at)
@@ -140,7 +146,10 @@ class _Buffer:
         return PartError(f"not JSON: {'it ends early' if early else describe_json_error(error)}", line)
 
     def _more(self) -> bool:
-        """Double the buffer, so that a long value is parsed only a few times. False at the end of the file."""
+        """Read more of the file into the buffer, or return False at the end of the file.
+
+        The buffer doubles each time, so that a long value is parsed only a few times.
+        """
         if self._ended:
             return False
         left = len(self._held) - self._at

@@ -1,6 +1,6 @@
-"""Parse spans in OTLP JSON: in `resourceSpans`, or single spans as the OpenTelemetry SDKs print them.
+"""Parse spans in OTLP JSON, either in `resourceSpans` or as the single spans that OpenTelemetry SDKs print.
 
-Ids may be hexadecimal or base64, and enumerations numbers or names.
+Ids may be hexadecimal or base64. Enumerations may be numbers or names.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OTHER_SIGNALS: Final = ("resourceLogs", "resourceMetrics", "resourceProfiles")
 
 @dataclass(frozen=True)
 class Span:
-    """A span: its trace, parent, start in nanoseconds, attributes, events and status."""
+    """A span with its trace id, name, own id, parent id, start time in nanoseconds, attributes, events and status."""
 
     trace: str
     name: str = ""
@@ -39,7 +39,10 @@ class Span:
 
     @property
     def error(self) -> str | None:
-        """The error message of a failed span: its exception, status or error type. None if it did not fail."""
+        """The span's error message, or None if the span did not fail.
+
+        The message comes from the last exception, the status or the error type.
+        """
         kind = self.attributes.get("error.type")
         if not self.failed and not kind:
             return None
@@ -49,14 +52,18 @@ class Span:
 
 @dataclass(frozen=True)
 class Resource:
-    """The attributes of the resource that sent a group of spans."""
+    """The attributes of the resource (e.g. a service) that sent a group of spans."""
 
     group: str
     attributes: Mapping[str, Any]
 
 
 def find_spans(value: Any, group: str = "1") -> Iterator[tuple[str, Mapping[str, Any]] | Resource]:
-    """Find the raw spans in a value, each with its group, after the resource of the group."""
+    """Yield each raw span in `value` with its group id. A group is the spans that one resource sent.
+
+    Each group's resource comes before the group's spans. Raises `RecordError` if `value` is malformed or contains no
+    spans.
+    """
     if isinstance(value, list):
         for number, one in enumerate(value):
             yield from find_spans(one, f"{group}.{number}")
@@ -85,7 +92,7 @@ def _resource_of(holder: Mapping[str, Any], group: str) -> Iterator[Resource]:
 
 
 def parse_span(raw: Mapping[str, Any]) -> Span:
-    """Parse a raw span. Raises `RecordError` if it has no trace id or is malformed."""
+    """Parse a raw span. Raises `RecordError` if the span is malformed or has no trace id."""
     context = raw.get("context")
     given = {**context, **raw} if isinstance(context, dict) else raw
     trace = _id(first_of(given, "traceId", "trace_id"))
@@ -112,7 +119,7 @@ def parse_span(raw: Mapping[str, Any]) -> Span:
 
 
 def attributes_of(given: Any) -> dict[str, Any]:
-    """Attributes as a dict of plain values, from a list of OTLP key-value pairs or from an object."""
+    """Convert attributes to a dict of plain values. They may be a list of OTLP key-value pairs, an object, or None."""
     if given is None:
         return {}
     if isinstance(given, dict):
@@ -142,7 +149,7 @@ def _objects(given: Any, what: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _plain_value(value: Any) -> Any:
-    """The value in an OTLP object such as `{"stringValue": …}` or `{"intValue": …}`; null if it is empty."""
+    """Return the plain value in an OTLP object such as `{"stringValue": …}`, or None if the object is empty."""
     if not isinstance(value, dict):
         return value
     for name, one in value.items():
@@ -167,7 +174,10 @@ def _values(given: Any) -> list[Any]:
 
 
 def _id(given: Any) -> str | None:
-    """An id of OpenTelemetry in hexadecimal; other ids stay as they are."""
+    """Return an OpenTelemetry id in hexadecimal, or None if the id is missing.
+
+    Ids in other forms are returned as strings.
+    """
     if given is None or given == "":
         return None
     text = given if isinstance(given, str) else str(given)
@@ -181,7 +191,7 @@ def _id(given: Any) -> str | None:
 
 
 def _time(given: Any) -> int:
-    """A time in nanoseconds; 0 if it is missing or malformed."""
+    """Convert a time to nanoseconds, or return 0 if the time is missing or malformed."""
     if isinstance(given, str) and not given.isdecimal():
         try:
             given = int(datetime.fromisoformat(given).timestamp() * 10**6) * 1000

@@ -1,4 +1,4 @@
-"""Read JSON files record by record: JSON lines, one JSON value, or a list of values."""
+"""Read JSON files record by record. A file holds JSON lines, one JSON value, or a list of values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from corepath.importers.json_parts import PartError, read_parts
 from corepath.values import parse_json
 
 _SAMPLE: Final = 4096
-"""Bytes at the start of a file that show whether it is text."""
+"""How many bytes at the start of a file are checked to see whether the file is text."""
 _SAMPLE_LINES: Final = 3
 _EXTRA_DATA: Final = "not JSON: Extra data"
 _BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
@@ -32,23 +32,24 @@ _Read = TypeVar("_Read")
 
 @dataclass(frozen=True)
 class Place:
-    """The position of a record: its line, and its number from 1 if it is in a list."""
+    """A record's position: its file, its line, and its number (from 1) if the record is in a list."""
 
     file: str
     line: int = 1
     number: int | None = None
 
     def problem(self, message: str) -> Problem:
-        """A problem with this record."""
+        """Return a problem with `message` at this position."""
         which = "" if self.number is None else f"record {self.number}: "
         return Problem(self.file, self.line, 1, which + message)
 
 
 @contextmanager
 def readable(path: Path) -> Iterator[tuple[Path, str]]:
-    """A path that can be read more than once, and the name for messages. Pipes and standard input (`-`) are copied.
+    """Provide a path that can be read more than once, and the file's name for messages.
 
-    Raises `InputError` if the file cannot be read or is not text.
+    Pipes and standard input (`-`) are copied to a temporary file. Raises `InputError` if the file cannot be read or is
+    not text.
     """
     is_stdin = str(path) == "-"
     name = "<stdin>" if is_stdin else str(path)
@@ -73,7 +74,7 @@ def readable(path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _require_text(file: Path, name: str) -> None:
-    """Raise `InputError` if a file is empty, gzipped or UTF-16."""
+    """Raise `InputError` if a file is empty, compressed with gzip, or encoded as UTF-16."""
     with file.open("rb") as read:
         start = read.read(_SAMPLE)
     why = None
@@ -88,10 +89,10 @@ def _require_text(file: Path, name: str) -> None:
 
 
 def read_records(file: Path, is_record: Callable[[Any], bool]) -> Iterator[tuple[Place, Any]]:
-    """Read the records of a file with their places; one that cannot be parsed is a `Problem`.
+    """Yield each record in a file with its place. A record that cannot be parsed is yielded as a `Problem`.
 
-    A list is a list of records unless `is_record` says it is a record itself. JSON lines are read line by line, so
-    such a file may be larger than memory.
+    A list in the file is a list of records, unless `is_record` is true for the list itself. JSON lines are read line by
+    line, so such a file may be larger than memory.
     """
     name = str(file)
     try:
@@ -109,7 +110,10 @@ def read_records(file: Path, is_record: Callable[[Any], bool]) -> Iterator[tuple
 
 
 def try_record(place: Place, value: Any, read: Callable[[Any], Iterator[_Read]]) -> Iterator[_Read | Problem]:
-    """Read one record, turning a `RecordError` into a problem; a record that is a problem already is passed on."""
+    """Yield what `read` finds in a record, and a `Problem` if `read` raises `RecordError`.
+
+    A record that is already a `Problem` is yielded unchanged.
+    """
     if isinstance(value, Problem):
         yield value
         return
@@ -120,7 +124,10 @@ def try_record(place: Place, value: Any, read: Callable[[Any], Iterator[_Read]])
 
 
 def is_lines(file: Path) -> bool:
-    """Whether a file is JSON lines: its first line is a value, or is broken and a later one is a value."""
+    """Return True if a file's first lines are JSON lines.
+
+    The first line may be broken if a later line is a JSON value.
+    """
     with file.open("rb") as read:
         lines = list(islice((line for line in read if line.strip()), _SAMPLE_LINES))
     if len(lines) < 2 or _is_json(lines[0]):
@@ -144,7 +151,10 @@ def _is_json(line: bytes) -> bool:
 
 
 def _records_in(name: str, raw: bytes, is_record: Callable[[Any], bool]) -> Iterator[tuple[Place, Any]]:
-    """The records of a file that is not JSON lines; of a broken file, those before the error."""
+    """Yield the records in a file that is not JSON lines.
+
+    If the file is broken, the records before the error come first, then a `Problem`.
+    """
     place = Place(name)
     value = _parse(place, raw)
     if isinstance(value, Problem) and value.message == _EXTRA_DATA:
@@ -161,7 +171,7 @@ def _records_in(name: str, raw: bytes, is_record: Callable[[Any], bool]) -> Iter
 
 
 def _concatenated(name: str, text: str) -> Iterator[tuple[Place, Any]]:
-    """The values of a file that has several, each spread over lines."""
+    """Yield each value and its place from text that holds several JSON values in a row."""
     try:
         for _, line, value in read_parts(io.StringIO(text), lambda _: False):
             yield Place(name, line), value
@@ -171,9 +181,10 @@ def _concatenated(name: str, text: str) -> Iterator[tuple[Place, Any]]:
 
 
 def recover_json(raw: bytes) -> Any:
-    """Parse a broken JSON file up to its error: the list, or the object of lists, with the items that are complete.
+    """Parse a broken JSON file up to its error, or return None if no complete item comes before the error.
 
-    None if there are none. Where a list is one record, the result is only part of it, and the caller has to refuse it.
+    The result is the file's list, or its object of lists, with only the complete items. If a list is itself one record,
+    the result is only part of that record, and the caller has to reject it.
     """
     text = raw.decode("utf-8-sig", "replace")
     try:
@@ -199,7 +210,7 @@ def recover_json(raw: bytes) -> Any:
 
 
 def _parse(place: Place, raw: bytes) -> Any:
-    """The JSON value of a record, or a `Problem`."""
+    """Parse a record's JSON, or return a `Problem` if the JSON is invalid."""
     try:
         return parse_json(raw.decode("utf-8-sig"), stored=True)
     except UnicodeDecodeError as error:

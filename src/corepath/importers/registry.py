@@ -1,6 +1,6 @@
-"""The registry of formats and sources. Modules are imported when they are first needed.
+"""Look up formats and sources by name. Modules are imported only when needed.
 
-To add a format, write a module in `formats` that declares `FORMAT`, and add its name to `FORMATS`.
+To add a format, write a module in `formats` that declares `FORMAT`, and add the format's name to `FORMATS`.
 """
 
 from __future__ import annotations
@@ -31,27 +31,30 @@ FORMATS: Final = (
     "openai",
     "generic",
 )
-"""The names of the trace formats, in the order in which `auto` tries them."""
+"""The names of all trace formats, in the order in which `auto` tries them."""
 SOURCES: Final = ("tau-bench", "tau2", "bfcl", "calls")
-"""The names of the sources of expected calls, in the order in which `auto` tries them."""
+"""The names of all sources for expected calls, in the order in which `auto` tries them."""
 
 _Candidate = TypeVar("_Candidate", Format, Source)
 
 
 def load_format(name: str) -> Format:
-    """Import the module of a registered format."""
+    """Import a registered format's module and return the format."""
     found: Format = _module(name).FORMAT
     return found
 
 
 def load_source(name: str) -> Source:
-    """Import the module of a registered source."""
+    """Import a registered source's module and return the source."""
     found: Source = _module(name).SOURCE
     return found
 
 
 def find_format(name: str) -> Format:
-    """Look up what the user passed to `--from`: a name, or `NAME:SETTING`. Raises `TaskError` if there is none."""
+    """Look up the format for a `--from` value, which is `NAME` or `NAME:SETTING`.
+
+    Raises `TaskError` if there is no such format.
+    """
     base, _, setting = name.partition(":")
     found = load_format(base) if base in FORMATS else None
     if found is None or (name != base and found.configure is None):
@@ -60,19 +63,19 @@ def find_format(name: str) -> Format:
 
 
 def find_source(name: str) -> Source:
-    """Look up what the user passed to `derive --from`. Raises `TaskError` if there is no such source."""
+    """Look up the source for a `derive --from` value. Raises `TaskError` if there is no such source."""
     if name not in SOURCES:
         raise TaskError.of(f"no source '{name}'{nearest(name, SOURCES)}")
     return load_source(name)
 
 
 def recognise_format(file: Path) -> Format:
-    """Find the format of a file. Raises `InputError` with the reason why each format was ruled out."""
+    """Recognise a file's format. Raises `InputError` if no format fits, with the reason why each was ruled out."""
     return _recognise(file, map(load_format, FORMATS), "format")
 
 
 def recognise_source(file: Path) -> Source:
-    """Find the source that a file belongs to. Raises `InputError` with the reason why each was ruled out."""
+    """Recognise a file's source. Raises `InputError` if no source fits, with the reason why each was ruled out."""
     return _recognise(file, map(load_source, SOURCES), "source")
 
 

@@ -1,4 +1,4 @@
-"""`Routing`: decides which task an imported trace belongs to."""
+"""Decide which task an imported trace belongs to."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from corepath.values import parse_json
 
 @dataclass(frozen=True)
 class Routing:
-    """Sets the task of an episode: `task` for all, or by the value at the path `by`, such as `metadata.flow`.
+    """Rules that assign imported episodes to tasks.
 
-    `table` maps such values to task ids; its keys may contain `*`, and the first match counts. Without a table the
-    value is the task id itself. Without `task` and `by`, an episode keeps the task it has. An episode that is moved to
-    another task loses the seed, fingerprint and scores of its old one.
+    If `by` is set, the task depends on the value at that path in the episode, e.g. `metadata.flow`. Otherwise every
+    episode gets `task`, or keeps its own task if `task` is None too.
+
+    `table` maps values to task ids. Its keys may contain `*`, and the first key that matches is used. Without a table,
+    the value itself is the task id. An episode that moves to another task loses its seed, fingerprint and scores,
+    because they belong to the old task.
     """
 
     task: str | None = None
@@ -29,7 +32,7 @@ class Routing:
     table: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, episode: Episode) -> Episode:
-        """The episode with its task set. Raises `RecordError` if the task is unknown."""
+        """Return the episode with its task set. Raises `RecordError` if the task cannot be determined."""
         if self.by is not None:
             return _move_to_task(self._find_task(episode), episode)
         if self.task is not None:
@@ -54,14 +57,17 @@ class Routing:
 
 
 def _move_to_task(task: str, episode: Episode) -> Episode:
-    """Change an episode's task, and drop what only holds for the task that was played."""
+    """Return the episode with its task changed. A different task removes the seed, fingerprint and scores."""
     if task == episode.task:
         return episode
     return replace(episode, task=task, seed=None, fingerprint=None, scores={})
 
 
 def _value_at(value: Any, path: str) -> Any:
-    """The value at a path; None if there is none. Keys may contain dots, such as `service.name`."""
+    """Return the value at a dotted path, or None if there is none.
+
+    Keys may contain dots themselves, e.g. `service.name`.
+    """
     if not isinstance(value, (Mapping, list)):
         return None
     if isinstance(value, Mapping) and path in value:
@@ -74,14 +80,14 @@ def _value_at(value: Any, path: str) -> Any:
 
 
 def _split(path: str) -> Iterator[tuple[str, str]]:
-    """Every way to split a path into a key and the rest."""
+    """Yield every way to split a dotted path into a key and the rest."""
     parts = path.split(".")
     for end in range(1, len(parts)):
         yield ".".join(parts[:end]), ".".join(parts[end:])
 
 
 def _item(value: Any, key: str) -> Any:
-    """The value under a key of an object, or at an index of a list; None if there is none."""
+    """Return the value under an object's key or at a list's index, or None if there is none."""
     if isinstance(value, Mapping):
         return value.get(key)
     if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
@@ -90,7 +96,7 @@ def _item(value: Any, key: str) -> Any:
 
 
 def read_table(path: Path) -> dict[str, str]:
-    """Read a map of names to task ids from YAML or JSON. Raises `InputError` with everything that is wrong in it."""
+    """Read a YAML or JSON file that maps names to task ids. Raises `InputError` with every problem in the file."""
     document = read_mapping(path, "a map has a line for each name: 'NAME: TASK'")
     twice = [(one, one.message.rpartition(";")[0]) for one in document.warnings]
     problems = [replace(one, message=f"{message}; only one can count") for one, message in twice]

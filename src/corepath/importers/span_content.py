@@ -1,4 +1,4 @@
-"""What spans of language models hold: the messages of chat spans, and the runs of tool spans."""
+"""Define what is read from language model spans: messages from chat spans, and runs from tool spans."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corepath.notation.call import UNANSWERED
 
 @dataclass(frozen=True)
 class ChatCall:
-    """A call in a message of the agent; its arguments are UNANSWERED if they were not recorded."""
+    """A call in a message from the agent. `arguments` is `UNANSWERED` if the arguments were not recorded."""
 
     tool: Any
     arguments: Any
@@ -21,7 +21,7 @@ class ChatCall:
 
 @dataclass(frozen=True)
 class ChatAnswer:
-    """The answer to a call in a message to the agent; its value is UNANSWERED if it was not recorded."""
+    """A call's result in a message to the agent. `value` is `UNANSWERED` if the result was not recorded."""
 
     id: Any
     value: Any
@@ -30,7 +30,7 @@ class ChatAnswer:
 
 @dataclass(frozen=True)
 class ChatMessage:
-    """A message of a chat span: its role, its text, and the calls or answers in it."""
+    """A message in a chat span: its role, its text, its calls and its call results."""
 
     role: str
     text: Any = None
@@ -39,13 +39,13 @@ class ChatMessage:
 
     @property
     def is_by_user(self) -> bool:
-        """Whether the user wrote it, and it is not an answer to a call."""
+        """Whether the user wrote this message and it contains no call results."""
         return self.role == "user" and not self.answers
 
 
 @dataclass(frozen=True)
 class Chat:
-    """A chat span: the messages sent to the model, its output, its name, and the errors of unreadable input."""
+    """A chat span: the messages sent to the model, the model's output and name, and errors about unreadable input."""
 
     sent: tuple[ChatMessage, ...]
     output: tuple[ChatMessage, ...]
@@ -55,7 +55,7 @@ class Chat:
 
 @dataclass(frozen=True)
 class ToolRun:
-    """A tool span; its arguments and result are UNANSWERED if they were not recorded."""
+    """A tool span. `arguments` and `result` are `UNANSWERED` if they were not recorded."""
 
     tool: str
     arguments: Any = UNANSWERED
@@ -65,7 +65,7 @@ class ToolRun:
 
 
 def read_json(text: Any, what: str) -> Any:
-    """Parse an attribute that is JSON as text. Raises `RecordError` if it cannot be parsed."""
+    """Parse an attribute that is a JSON string. Raises `RecordError` if the string cannot be parsed."""
     if not isinstance(text, str):
         return text
     value = parse_result(text)

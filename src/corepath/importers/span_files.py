@@ -1,4 +1,4 @@
-"""Read OTLP JSON files span by span. The file, and even a single line of it, may be larger than memory."""
+"""Read OTLP JSON files span by span. A file, or even a single line, may be larger than memory."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from corepath.importers.otlp import GROUPS, SCOPES, Resource, Span, attributes_o
 from corepath.values import parse_json
 
 LONGEST_LINE: Final = 8 * 2**20
-"""The most bytes of a line that is parsed at once; longer lines are parsed part by part."""
+"""The maximum number of bytes in a line that is parsed at once. Longer lines are parsed part by part."""
 
 _CONTAINERS: Final = ((), *((group,) for group in GROUPS), *((group, scope) for group in GROUPS for scope in SCOPES))
 
 
 @dataclass(frozen=True)
 class Found:
-    """A span, with its line and its group, the spans that share a resource."""
+    """A span with its line and its group id. A group is the spans that one resource sent."""
 
     span: Span
     line: int
@@ -33,7 +33,7 @@ class Found:
 
 
 def read_spans(file: Path) -> Iterator[Found | Resource | Problem]:
-    """Read the spans and resources of a file in order, with a problem for each that is malformed."""
+    """Yield a file's spans and resources in order, and a `Problem` for each span or resource that is malformed."""
     name = str(file)
     try:
         with file.open("rb") as read:
@@ -43,7 +43,10 @@ def read_spans(file: Path) -> Iterator[Found | Resource | Problem]:
 
 
 def _lines(name: str, read: io.BufferedReader) -> Iterator[Found | Resource | Problem]:
-    """Read line by line. Very long lines, or the whole file if the first line is not JSON, are read in parts."""
+    """Yield spans and resources line by line.
+
+    A very long line is read in parts, and so is the whole file if its first line is not JSON.
+    """
     number, started = 0, False
     while line := read.readline(LONGEST_LINE):
         number += 1
@@ -65,7 +68,7 @@ def _lines(name: str, read: io.BufferedReader) -> Iterator[Found | Resource | Pr
 
 
 class _LineReader:
-    """Reads a line whose start was read already."""
+    """A reader for a line whose beginning has already been taken from the file."""
 
     def __init__(self, read: io.BufferedReader, begin: bytes) -> None:
         self._read, self._begin, self._ended = read, begin, False
@@ -78,13 +81,13 @@ class _LineReader:
         return raw
 
     def skip(self) -> None:
-        """Go to the end of the line."""
+        """Skip to the end of the line."""
         while not self._ended:
             self.read(LONGEST_LINE)
 
 
 class _Decoder:
-    """Reads bytes as UTF-8 text."""
+    """A reader that decodes bytes as UTF-8."""
 
     def __init__(self, read: Callable[[int], bytes]) -> None:
         self._read = read
@@ -98,7 +101,7 @@ class _Decoder:
 
 
 def _parse(line: bytes) -> Any:
-    """The JSON value of a line, or a `ValueError`."""
+    """Parse a line as JSON, or return a `ValueError` if the line is invalid."""
     try:
         return parse_json(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -124,7 +127,7 @@ def _try_span(name: str, line: int, group: str, raw: Mapping[str, Any]) -> Found
 
 
 def _read_in_parts(name: str, text: Text, first_line: int) -> Iterator[Found | Resource | Problem]:
-    """Read the spans and resources in a text that is too large, or spread over too many lines, to be parsed at once."""
+    """Yield spans and resources from text that is too large to parse at once or is spread over many lines."""
     single = _SingleSpan(())
     groups_path: PartPath = ()
     line = first_line
@@ -147,19 +150,19 @@ def _read_in_parts(name: str, text: Text, first_line: int) -> Iterator[Found | R
 
 @dataclass(frozen=True)
 class _SingleSpan:
-    """The fields of an object that is a span of its own, outside `resourceSpans`."""
+    """The fields of an object that is itself a span, outside `resourceSpans`."""
 
     path: PartPath
     fields: dict[str, Any] = field(default_factory=dict)
 
     def read(self, name: str, line: int, groups_path: PartPath) -> Iterator[Found | Resource | Problem]:
-        """Read the span, unless these are only other fields of an object with `resourceSpans`."""
+        """Yield the span, unless the fields belong to an object with `resourceSpans`."""
         if self.fields and self.path != groups_path:
             yield from _read_value(name, line, self.fields)
 
 
 def _read_part(name: str, line: int, path: PartPath, value: Any) -> Iterator[Found | Resource | Problem]:
-    """Read a part of `resourceSpans`: a span or a resource. Other fields are ignored."""
+    """Yield the span or resource in one part of `resourceSpans`. Other fields are ignored."""
     names = [one for one in path if isinstance(one, str)]
     if names[1:] == ["resource"] and isinstance(value, dict):
         yield from _resource(name, line, _group(path), value)
@@ -177,13 +180,13 @@ def _resource(name: str, line: int, group: str, value: Mapping[str, Any]) -> Ite
 
 
 def _enter(path: PartPath) -> bool:
-    """Enter everything down to single spans."""
+    """Return True if the value at `path` contains spans, so that each span becomes one part."""
     names = tuple(one for one in path if isinstance(one, str))
     return names in _CONTAINERS or (names[:-1] in _CONTAINERS and len(names) == 3 and path[-1] == "spans")
 
 
 def _group(path: PartPath) -> str:
-    """The id of the group that a part belongs to: the list indexes on the path to it."""
+    """Return a part's group id, e.g. `0.2`, which consists of the list indexes on the path to the group."""
     numbers: list[str] = []
     for one in path:
         if isinstance(one, int):

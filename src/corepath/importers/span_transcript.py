@@ -1,4 +1,4 @@
-"""`SpanTranscript`: joins the calls of chat spans and the runs of tool spans of one trace."""
+"""Join the calls in a trace's chat spans with the runs in its tool spans."""
 
 from __future__ import annotations
 
@@ -15,56 +15,57 @@ from corepath.notation.call import UNANSWERED, Call
 from corepath.values import arguments_of, canonical, equal
 
 Family = Mapping[str, tuple[str | None, str | None]]
-"""The parent and the kind of each span by its id."""
+"""The parent id and kind of each span, keyed by span id. Both may be None."""
 
 
 @dataclass
 class SpanTranscript:
-    """The transcript of a trace, to which spans are added in the order of their start.
+    """A trace's transcript, to which spans are added in order of their start times.
 
-    A call is known by its index in `calls`, where calls are in the order in which they were added. The episode has them
-    in the order of the chat spans: a tool span may come before its chat span if their clocks differ.
+    A call is identified by its index in `calls`, which lists calls in the order in which they were added. The episode
+    lists calls in the order of the chat spans instead, because a tool span may start before its chat span if their
+    clocks differ.
     """
 
     family: Family
     has_output: bool = False
-    """Whether a chat span had a call or a text of the agent."""
+    """Whether a chat span contained a call or text from the agent."""
     has_messages: bool = False
-    """Whether a chat span had any message."""
+    """Whether a chat span contained any message."""
     _transcript: Transcript = field(default_factory=Transcript)
     _order: dict[int, Any] = field(default_factory=dict)
-    """The order of the episode: indexes of calls and, under negative numbers, the texts between them."""
+    """The episode's order. Keys are call indexes, or negative numbers for the text between calls."""
     _models: dict[str, None] = field(default_factory=dict)
     _unread: list[str] = field(default_factory=list)
     _initial_ids: dict[str, set[str | None]] = field(default_factory=dict)
-    """The ids of the calls made before this trace, for each beginning of a conversation."""
+    """The ids of the calls made before this trace, keyed by the conversation's beginning."""
     _chat_calls: dict[str | None, int] = field(default_factory=dict)
-    """The calls that a chat span had, by id."""
+    """The index of each call in a chat span, keyed by call id."""
     _run_only: dict[str, int] = field(default_factory=dict)
-    """The calls that only a tool span had so far, by id."""
+    """The index of each call that only a tool span has recorded so far, keyed by call id."""
     _run_only_without_id: dict[int, None] = field(default_factory=dict)
-    """The calls without an id that only a tool span had since the last chat span."""
+    """The indexes of calls without an id that only a tool span has recorded since the last chat span."""
     _recovered: set[str | None] = field(default_factory=set)
-    """The ids of the calls that were found in the input of a later chat span."""
+    """The ids of calls that were found in a later chat span's input."""
     _without_arguments: dict[int, None] = field(default_factory=dict)
-    """The calls whose arguments no span recorded so far."""
+    """The indexes of calls whose arguments no span has recorded so far."""
     _without_result: dict[int, None] = field(default_factory=dict)
-    """The unanswered calls with a tool span that recorded no result."""
+    """The indexes of calls that have a tool span but no recorded result."""
     _runs: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """The tool and the call of each tool span, by the span's id."""
+    """The tool name and call index for each tool span, keyed by span id."""
 
     @property
     def calls(self) -> list[Call]:
-        """The calls so far."""
+        """The calls added so far."""
         return self._transcript.calls
 
     @property
     def call_without_arguments(self) -> Call | None:
-        """The first call whose arguments no span recorded."""
+        """The first call whose arguments no span recorded, or None if there is no such call."""
         return next((self.calls[place] for place in self._without_arguments), None)
 
     def add_chat(self, span: Span, chat: Chat) -> None:
-        """Add a chat span: its input has the results of earlier calls, its output has calls and texts."""
+        """Add a chat span. Its input contains the results of earlier calls, and its output contains calls and text."""
         nested = next((kind for _, kind in self._ancestors(span) if kind is not None), None) == "chat"
         if chat.model is not None:
             self._models.setdefault(str(chat.model))
@@ -78,7 +79,7 @@ class SpanTranscript:
         self._run_only_without_id.clear()
 
     def add_run(self, span: Span, run: ToolRun) -> None:
-        """Add a tool span: the result of a call that a chat span had, or a call of its own."""
+        """Add a tool span. The span is the run of a call in a chat span, or a call that no chat span contains."""
         above = next((id_ for id_, kind in self._ancestors(span) if kind is not None), None)
         id_, (tool, place) = _id(run.id), self._runs.get(above or "", ("", -1))
         if tool != run.tool:
@@ -101,7 +102,7 @@ class SpanTranscript:
             self._answer(place, run.result)
 
     def to_episode(self, **metadata: Any) -> Episode:
-        """Build the episode, with calls and texts in the order of the chat spans."""
+        """Build the episode, with calls and text in the order of the chat spans."""
         models = list(self._models)
         more = {"models": models} if len(models) > 1 else {}
         ordered = Transcript()
@@ -114,10 +115,13 @@ class SpanTranscript:
             agent=models[0] if models else None, metadata={**metadata, **more}, unread=self._unread or None
         )
 
-    # Texts and calls of chat spans
+    # Text and calls from chat spans
 
     def _add_output(self, chat: Chat, *, nested: bool) -> None:
-        """Add the output of a chat span; one nested in another chat span repeats its texts and calls."""
+        """Add a chat span's output.
+
+        A chat span nested in another chat span repeats text and calls, which are not added again.
+        """
         recovered = self._recovered.difference(_id(one.id) for message in chat.sent for one in message.calls)
         answered = False
         for message in chat.output:
@@ -129,7 +133,7 @@ class SpanTranscript:
                 self._transcript.start_turn()
                 answered = False
             if message.calls and all(_id(one.id) in recovered for one in message.calls):
-                continue  # already recovered from the next chat span, which began earlier by another clock
+                continue  # already recovered from the next chat span, which has an earlier start time
             if not (nested and self._is_last_text(message.text)):
                 self._add_text(message.text)
             for call in message.calls:
@@ -142,12 +146,12 @@ class SpanTranscript:
             self.has_output = True
 
     def _is_last_text(self, text: Any) -> bool:
-        """Whether this is the last text, and no call since then is answered."""
+        """Return True if `text` is the last text from the agent and no later call has a result."""
         last = self._transcript.messages[-1] if self._transcript.messages else {"content": None}
         return last["content"] == text and all(map(_is_open, self.calls[last.get("before_call", 0) :]))
 
     def _add_chat_call(self, call: ChatCall, *, nested: bool) -> None:
-        """Add a call of a chat span, unless a tool span or an outer chat span already added it."""
+        """Add a call from a chat span, unless a tool span or an outer chat span has already added the call."""
         id_ = _id(call.id)
         self.has_output = True
         place = self._find_run(call, id_)
@@ -166,7 +170,7 @@ class SpanTranscript:
             self._chat_calls[id_] = place
 
     def _find_run(self, call: ChatCall, id_: str | None) -> int | None:
-        """The index of a call that only its tool span had; None if there is none."""
+        """Return the index of the matching call that only a tool span has recorded, or None if there is none."""
         if id_ is None:
             places = tuple(self._run_only_without_id)
         else:
@@ -174,16 +178,16 @@ class SpanTranscript:
         return next((place for place in places if self._is_same(place, call, id_)), None)
 
     def _is_same(self, place: int, call: ChatCall, id_: str | None) -> bool:
-        """Whether the call at an index is this one; without an id, the arguments decide."""
+        """Return True if `call` is the call at index `place`. Calls without an id are compared by their arguments."""
         known = self.calls[place]
         if known.tool != call.tool or known.id != id_:
             return False
         return id_ is not None or place in self._without_arguments or _same_arguments(known, call.arguments)
 
-    # Calls without an output of their own, from the input of a later chat span
+    # Calls that are only in a later chat span's input
 
     def _recover_calls(self, sent: tuple[ChatMessage, ...]) -> None:
-        """Add the calls in a chat span's input that no span had, except those made before this trace."""
+        """Add the calls in a chat span's input that no span has recorded, except calls made before this trace."""
         known = self._known_ids(sent)
         for message in sent if known else ():
             missing = [one for one in message.calls if _id(one.id) not in known and _id(one.id) not in self._chat_calls]
@@ -195,10 +199,10 @@ class SpanTranscript:
                 self._recovered.add(_id(one.id))
 
     def _known_ids(self, sent: tuple[ChatMessage, ...]) -> set[str | None]:
-        """The ids of the calls made before this trace, and None; empty if the input has no message of the user.
+        """Return the ids of calls made before this trace, plus None, or an empty set if `sent` has no user message.
 
-        A conversation is known by its beginning. Calls before the user's last message, when the conversation is first
-        seen, were made before this trace.
+        A conversation is identified by its messages up to the first user message. When a conversation is first seen,
+        the calls before its last user message were made before this trace.
         """
         by_user = [number for number, message in enumerate(sent) if message.is_by_user]
         if not by_user:
@@ -211,7 +215,7 @@ class SpanTranscript:
     # Calls
 
     def _add_call(self, tool: Any, arguments: Any, id_: str | None) -> int:
-        """Add a call that no span had before, and return its index."""
+        """Add a call that no span has recorded before, and return the call's index."""
         self._close_earlier(id_)
         place = len(self.calls)
         self._transcript.add_call(tool, None if arguments is UNANSWERED else arguments, id_)
@@ -221,7 +225,7 @@ class SpanTranscript:
         return place
 
     def _close_earlier(self, id_: str | None) -> None:
-        """Close the calls with this id whose tool span recorded no result, so that the id can be reused."""
+        """Stop waiting for calls with this id whose tool span recorded no result, so that the id can be reused."""
         if id_ is None or not self._transcript.waits_for(id_):
             return
         for place in list(self._without_result):
@@ -230,13 +234,13 @@ class SpanTranscript:
                 self._transcript.answer_call(place, UNANSWERED)
 
     def _set_arguments(self, place: int, arguments: Any) -> None:
-        """Set the arguments of a call if no span recorded them before."""
+        """Set a call's arguments if no span has recorded them so far."""
         if place in self._without_arguments and arguments is not UNANSWERED:
             self.calls[place] = replace(self.calls[place], arguments=arguments_of(arguments))
             del self._without_arguments[place]
 
     def _find_call(self, run: ToolRun) -> int:
-        """The index of the call that a tool span ran; -1 if no chat span had it."""
+        """Return the index of the call that a tool span ran, or -1 if no chat span contains the call."""
         id_ = _id(run.id)
         if id_ in self._chat_calls:
             return self._chat_calls[id_]
@@ -253,7 +257,10 @@ class SpanTranscript:
     # Answers
 
     def _answer(self, place: int, value: Any, *, error: bool = False, output: Any = UNANSWERED) -> None:
-        """Answer a call, unless the value was not recorded. If a call was run again, the last answer counts."""
+        """Set a call's result or error, unless `value` was not recorded.
+
+        If the call ran several times, the last result counts.
+        """
         if value is UNANSWERED:
             return
         self._without_result.pop(place, None)
@@ -266,7 +273,11 @@ class SpanTranscript:
             self.calls[place] = replace(self.calls[place], result=value, error=None)
 
     def _add_answers(self, messages: tuple[ChatMessage, ...]) -> None:
-        """Answer the open calls from messages: by id, where the last answer counts, and else in order."""
+        """Find results in `messages` for the calls that have none yet.
+
+        Results are matched by call id, and the last result with an id counts. Results without an id are matched in
+        order.
+        """
         waiting = {self.calls[place].id: place for place in self._transcript.open_calls()}
         if not waiting:
             return
@@ -277,7 +288,7 @@ class SpanTranscript:
         self._add_answers_without_id(messages)
 
     def _add_answers_without_id(self, messages: tuple[ChatMessage, ...]) -> None:
-        """Answer the open calls without an id: the first answer goes to the first call in the messages, and so on."""
+        """Match results without an id to calls without an id, in the order in which both appear in `messages`."""
         waiting = [place for place in self._transcript.open_calls() if self.calls[place].id is None]
         calls, answers = _last_without_id(messages)
         for number, one in enumerate(answers):
@@ -288,7 +299,7 @@ class SpanTranscript:
                 self._answer(candidates[0], _value(one), error=one.error)
 
     def _ancestors(self, span: Span) -> Iterator[tuple[str, str | None]]:
-        """The spans around a span with their kinds, the nearest first."""
+        """Yield the id and kind of each span around `span`, nearest first."""
         above, seen = span.parent, {span.id}
         while above is not None and above in self.family and above not in seen:
             seen.add(above)
@@ -298,7 +309,10 @@ class SpanTranscript:
 
 
 def _last_without_id(messages: tuple[ChatMessage, ...]) -> tuple[list[ChatCall], list[ChatAnswer]]:
-    """The calls without an id in the last message that has calls, and the answers without one after it."""
+    """Return the calls in the last message with calls, and the results after that message.
+
+    Only calls and results without an id are returned.
+    """
     last = max((n for n, message in enumerate(messages) if message.calls), default=-1)
     calls = [one for message in messages[max(last, 0) : last + 1] for one in message.calls if _id(one.id) is None]
     return calls, [one for message in messages[last + 1 :] for one in message.answers if _id(one.id) is None]
@@ -311,7 +325,7 @@ def _value(one: ChatAnswer) -> Any:
 
 
 def _id(given: Any) -> str | None:
-    """A call id as text; None if it is missing or empty, as some servers send it."""
+    """Return a call id as a string, or None if the id is missing or empty."""
     return None if given is None or given == "" else str(given)
 
 

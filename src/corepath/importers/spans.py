@@ -1,10 +1,12 @@
-"""Read traces of spans as episodes, one for each trace id. The formats differ in their `Convention`.
+"""Read traces made of spans, with one episode for each trace id. Formats differ in their `Convention`.
 
-The calls and their order come from the output of the chat spans. Their results come from the tool spans, joined by call
-id, or else from the input of a later chat span. Otherwise the input is ignored, since it repeats the conversation,
-except for calls since the user's last message that have no span of their own. Tool spans without a chat span are calls
-too, ordered by their start. A chat span inside another one repeats its messages, and a tool span inside another one of
-the same tool is the same call. Traces without a span of the convention are left out.
+Calls and their order come from the chat spans' output. Results come from the tool spans, which are matched by call id,
+or else from a later chat span's input. That input is otherwise ignored, since it repeats the conversation. Only calls
+since the user's last message that have no span of their own are read from it.
+
+Tool spans without a chat span are calls too, ordered by start time. A chat span inside another chat span repeats the
+outer span's messages. A tool span inside another span for the same tool is the same call. Traces without a span that
+follows the convention are left out.
 """
 
 from __future__ import annotations
@@ -27,31 +29,31 @@ from corepath.importers.span_transcript import Family, SpanTranscript
 from corepath.values import equal
 
 SAMPLE: Final = 3_000
-"""How many spans at the start of a file decide its format."""
+"""How many spans at the start of a file are checked to recognise the file's format."""
 
 
 @dataclass(frozen=True)
 class Convention:
-    """How spans record what an agent did."""
+    """A convention for recording in spans what an agent did."""
 
     name: str
     kind: Callable[[Span], str | None]
-    """The kind of a span: "chat", "tool" or "agent"; None for all others."""
+    """Return a span's kind, which is `chat`, `tool` or `agent`, or None for all other spans."""
     chat: Callable[[Span], Chat]
     tool_run: Callable[[Span], ToolRun]
     content: tuple[str, ...]
-    """Prefixes of the attributes with messages and values, which are not metadata of a trace."""
+    """Prefixes of attributes that hold messages and values, and so are not part of a trace's metadata."""
     capture: str
-    """How to turn on the recording of content, as advice in error messages."""
+    """Advice for error messages on how to turn on content recording."""
 
 
 def span_format(name: str, errors: str, convention: Convention) -> Format:
-    """Define a format of spans that follow a convention."""
+    """Define a format for spans that follow a convention."""
     return Format(name, errors, lambda file: _mismatch(file, convention), lambda file: _read(file, convention))
 
 
 def _mismatch(file: Path, convention: Convention) -> str | None:
-    """Why a file has no spans of a convention; None if it has one."""
+    """Explain why a file has no spans that follow a convention, or return None if it has one."""
     seen = 0
     for one in islice(read_spans(file), SAMPLE):
         if isinstance(one, Found):
@@ -64,7 +66,12 @@ def _mismatch(file: Path, convention: Convention) -> str | None:
 
 
 def _read(file: Path, convention: Convention) -> Iterator[Episode | Problem]:
-    """Read the episodes of a file in the order in which their traces begin, by way of a temporary database."""
+    """Yield a file's episodes in the order in which their traces begin.
+
+    Spans and traces that cannot be read are yielded as a `Problem`.
+
+    The spans are first stored in a temporary database.
+    """
     with Traces(convention) as traces:
         for one in read_spans(file):
             if isinstance(one, Problem):
@@ -97,7 +104,7 @@ CREATE TABLE resources (resource TEXT PRIMARY KEY, attributes BLOB);
 
 @dataclass
 class Traces:
-    """Spans grouped by trace, in a temporary SQLite database that is deleted when it is closed."""
+    """Spans grouped by trace in a temporary SQLite database, which is deleted when it is closed."""
 
     convention: Convention
     _database: sqlite3.Connection = field(default_factory=lambda: sqlite3.connect(""), repr=False)
@@ -110,7 +117,7 @@ class Traces:
         self._database.close()
 
     def add(self, one: Found | Resource) -> None:
-        """Store a span, or the resource of a group of spans."""
+        """Store a span, or the resource that sent a group of spans."""
         if isinstance(one, Resource):
             row = (one.group, _pack(one.attributes))
             self._database.execute("INSERT OR REPLACE INTO resources VALUES (?, ?)", row)
@@ -123,7 +130,7 @@ class Traces:
         self._database.execute("INSERT INTO spans VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)", columns)
 
     def list_traces(self) -> Iterator[tuple[str, int]]:
-        """The traces with a span of the convention, and the line where each begins."""
+        """Yield the id and first line of each trace that has a span following the convention."""
         self._database.execute("CREATE INDEX IF NOT EXISTS by_trace ON spans (trace, start, number, kind, line)")
         rows = self._database.execute(
             "SELECT trace, line, MIN(number) AS first FROM spans GROUP BY trace HAVING COUNT(kind) ORDER BY first"
@@ -132,7 +139,7 @@ class Traces:
             yield trace.decode("utf-8", "surrogatepass"), line
 
     def episode(self, trace: str) -> Episode:
-        """Build the episode of a trace. Raises `RecordError` if the spans do not have enough content."""
+        """Build a trace's episode. Raises `RecordError` if the spans do not record enough content."""
         family = self._family(trace)
         transcript, metadata = self._join(trace, family, "chat")
         if not transcript.has_output and (transcript.call_without_arguments is not None or not transcript.calls):
@@ -146,7 +153,7 @@ class Traces:
         return transcript.to_episode(**metadata)
 
     def _join(self, trace: str, family: Family, chat_kind: str) -> tuple[SpanTranscript, dict[str, Any]]:
-        """The transcript of a trace, reading the spans of `chat_kind` as chats, and the metadata of the trace."""
+        """Return a trace's transcript and metadata. Spans of the kind `chat_kind` are read as chat spans."""
         transcript, metadata = SpanTranscript(family), _Metadata(self.convention.content)
         for span in self._spans(trace):
             kind = self.convention.kind(span)
@@ -164,7 +171,7 @@ class Traces:
         return transcript, metadata.merge(trace, [json.loads(attributes) for (attributes,) in rows])
 
     def _family(self, trace: str) -> Family:
-        """The parent and the kind of each span that has an id."""
+        """Map the id of each span in a trace to the span's parent id and kind."""
         rows = self._database.execute("SELECT id, parent, kind FROM spans WHERE trace = ?", (_blob(trace),))
         return {
             _text(id_): (_text(parent) if parent is not None else None, kind)
@@ -173,7 +180,10 @@ class Traces:
         }
 
     def _spans(self, trace: str) -> Iterator[Span]:
-        """The spans of a trace by their start, without copies that were sent twice."""
+        """Yield a trace's spans in order of their start times, without spans that were sent twice.
+
+        Raises `RecordError` if two different spans have the same id.
+        """
         rows = self._database.execute(
             "SELECT number FROM spans WHERE trace = ? ORDER BY start, number", (_blob(trace),)
         )
@@ -193,7 +203,7 @@ class Traces:
 
 @dataclass
 class _Metadata:
-    """The attributes of a trace: those of its root, its resources and its agents, and those all its spans share."""
+    """A trace's metadata, collected from its root span, resources, agent spans and what its other spans share."""
 
     content: tuple[str, ...]
     name: str | None = None
@@ -202,7 +212,7 @@ class _Metadata:
     shared: dict[str, Any] | None = None
 
     def add(self, span: Span, kind: str | None, *, is_root: bool) -> None:
-        """Add the attributes of a span, without its content."""
+        """Add a span's attributes, except attributes that hold content."""
         new = {name: one for name, one in span.attributes.items() if not name.startswith(self.content)}
         if is_root:
             self.name = self.name or span.name
@@ -214,7 +224,10 @@ class _Metadata:
             self.shared = {name: one for name, one in before.items() if name in new and equal(new[name], one)}
 
     def merge(self, trace: str, resources: list[dict[str, Any]]) -> dict[str, Any]:
-        """All attributes in one dict; if a name is in several places, the root's value counts first."""
+        """Merge all attributes into one dict.
+
+        The root span's values take precedence, then those of resources, agent spans and other spans.
+        """
         found: dict[str, Any] = {"trace_id": trace, "name": self.name}
         for attributes in (self.roots, *resources, self.agents, self.shared or {}):
             found = {**attributes, **found}

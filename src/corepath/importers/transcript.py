@@ -1,4 +1,4 @@
-"""`Transcript`: collects the calls, answers and texts of one record and turns them into an episode."""
+"""Collect the calls, results and text in one record and turn them into an episode."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from corepath.values import arguments_of
 
 @dataclass
 class Transcript:
-    """The calls and texts of one conversation, added in the order in which they happened.
+    """The calls and text in one conversation, added in the order in which they happened.
 
-    A result goes to the unanswered call with its id, since some models reuse an id in a later turn. Reusing an id
-    before it is answered, or answering a call that is not there, is an error of the record.
+    A result goes to the call with the same id that still waits for a result, since some models reuse an id in a later
+    turn. A record is malformed if it reuses an id before the first call has a result, or if a result belongs to no
+    waiting call.
     """
 
     calls: list[Call] = field(default_factory=list)
@@ -25,17 +26,21 @@ class Transcript:
     answer: Any = None
     turn: int = 0
     _waiting: dict[str, int] = field(default_factory=dict, repr=False)
-    """The unanswered calls that have an id: the index of each."""
+    """The index of each call that waits for a result, keyed by call id."""
     _open: dict[int, None] = field(default_factory=dict, repr=False)
-    """The indexes of all unanswered calls, in order."""
+    """The indexes of all calls that wait for a result, in order."""
     _calls_before_text: int = field(default=-1, repr=False)
 
     def start_turn(self) -> None:
-        """Begin a turn of the agent; its calls share a turn number."""
+        """Begin a turn by the agent. All calls in one turn share a turn number."""
         self.turn += 1
 
     def add_call(self, tool: Any, arguments: Any, id: Any = None, **extra: Any) -> None:  # noqa: A002
-        """Add a call of the agent. Arguments that are not a JSON object are kept as they were sent."""
+        """Add a call by the agent.
+
+        Arguments that are not a JSON object are kept unchanged. Raises `RecordError` if a call with the same id still
+        waits for a result.
+        """
         id = _id(id)  # noqa: A001
         if id is not None:
             if id in self._waiting:
@@ -46,9 +51,10 @@ class Transcript:
         self.calls.append(Call(name, arguments_of(arguments), id=id, turn=self.turn or None, extra=extra))
 
     def add_result(self, id: Any, value: Any, *, error: bool = False, tool: str | None = None, **extra: Any) -> None:  # noqa: A002
-        """Answer the call with this id with a result, or with an error message.
+        """Set the result of the call with this id, or its error message if `error` is true.
 
-        Without an id, the answer goes to the first unanswered call, or the first of `tool` if that is given.
+        Without an id, the result goes to the first call that waits for one. If `tool` is set, only calls to this tool
+        are considered. Raises `RecordError` if no call waits for the result.
         """
         id = _id(id)  # noqa: A001
         if id is None:
@@ -61,7 +67,10 @@ class Transcript:
         self.answer_call(place, value, error=error, **extra)
 
     def answer_call(self, place: int, value: Any, *, error: bool = False, **extra: Any) -> None:
-        """Answer the call at an index and close it. The value UNANSWERED closes a call that never got an answer."""
+        """Set the result or error message of the call at index `place`.
+
+        The value `UNANSWERED` closes a call that never got a result.
+        """
         call = self.calls[place]
         self._open.pop(place, None)
         if self._waiting.get(call.id or "") == place:
@@ -70,22 +79,22 @@ class Transcript:
         self.calls[place] = replace(call, **answered, extra={**call.extra, **extra})
 
     def add_text(self, text: Any) -> None:
-        """Add what the agent said; its last text is the answer if no call follows."""
+        """Add text from the agent. The last text is the agent's answer if no call follows."""
         if text not in (None, "", []):
             self.messages.append({"role": "assistant", "content": text, "before_call": len(self.calls)})
             self.answer = text
             self._calls_before_text = len(self.calls)
 
     def open_calls(self) -> tuple[int, ...]:
-        """The indexes of the unanswered calls."""
+        """Return the indexes of the calls that wait for a result."""
         return tuple(self._open)
 
     def waits_for(self, id: Any) -> bool:  # noqa: A002
-        """Whether there is an unanswered call with this id."""
+        """Return True if a call with this id waits for a result."""
         return _id(id) in self._waiting
 
     def to_episode(self, agent: Any = None, **extra: Any) -> Episode:
-        """Build the episode. Its task is empty: routing sets it."""
+        """Build the episode. Its task is empty, because `Routing` sets the task later."""
         name = agent if agent is None or isinstance(agent, str) else str(agent)
         fields = typed_fields({name: value for name, value in extra.items() if value is not None})
         return Episode(
@@ -95,7 +104,10 @@ class Transcript:
 
 
 def _id(given: Any) -> str | None:
-    """A call id as text; None if it is missing or empty."""
+    """Return a call id as a string, or None if the id is missing or empty.
+
+    Raises `RecordError` if the id is neither a string nor a number.
+    """
     if given is None or isinstance(given, str):
         return given or None
     if isinstance(given, (int, float)) and not isinstance(given, bool):

@@ -1,1 +1,4 @@
-"""One module a format. Each declares `FORMAT`, a trace format, or `SOURCE`, a source of expected calls, or both."""
+"""One module for each format.
+
+A module declares a trace format as `FORMAT`, a source of expected calls as `SOURCE`, or both.
+"""

@@ -1,9 +1,10 @@
-"""Anthropic messages: a list of messages, alone or under `messages`, a response, or a request and its response.
+"""Read Anthropic messages: a list of messages, a response, or a request with its response.
 
-Lines of a batch file are read too, of its input and of its output. Calls are the blocks `tool_use`, `server_tool_use`
-and `mcp_tool_use`; those of one message share a turn. A tool that the API runs failed if its result is an object whose
-type ends in `_error`; a command that exits with a code other than 0 did not fail. Thinking is left out. Of exchanges in
-one file that repeat each other, the last is read.
+The list may be the whole record or be under `messages`. Lines in batch files are read too, both from input and output
+files. Calls are blocks of the type `tool_use`, `server_tool_use` or `mcp_tool_use`, and all calls in one message share
+a turn. A call to a tool that the API runs failed if the result is an object whose type ends in `_error`. A command that
+exits with a code other than 0 did not fail. Thinking is left out. If exchanges in one file repeat each other, only the
+last one is read.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _CONVERSATION: Final = ("messages", "system", "content", "role", "type")
 
 
 def mismatch(value: Any) -> str | None:
-    """Why a record is not in this format; None if it is."""
+    """Explain why a record is not in this format, or return None if it is."""
     value = as_exchange(value)
     messages = _messages(value)
     if not messages:
@@ -53,7 +54,7 @@ def mismatch(value: Any) -> str | None:
 
 
 def read_record(value: Any) -> Iterator[Episode]:
-    """Read the episode of a record."""
+    """Yield the episode in a record. Raises `RecordError` if the record is malformed."""
     value = as_exchange(value)
     messages = _messages(value)
     if not messages:
@@ -75,7 +76,7 @@ def read_record(value: Any) -> Iterator[Episode]:
 
 
 def read_blocks(transcript: Transcript, blocks: list[Mapping[str, Any]], *, with_text: bool) -> None:
-    """Add the calls and results in the blocks of one message, and the texts if the agent wrote it."""
+    """Add the calls and results in a message's blocks to `transcript`. Text is added only if `with_text` is true."""
     for kind, group in groupby(blocks, key=lambda block: str(block.get("type"))):
         if kind == "text" and with_text:
             transcript.add_text("".join(str(block.get("text") or "") for block in group))
@@ -109,7 +110,7 @@ def _is_error(content: Any) -> bool:
 
 
 def _messages(value: Any) -> list[Any] | None:
-    """The messages of a record, with the response last; None if there are none."""
+    """Return a record's messages, with the response last, or None if there are none."""
     if is_streamed(value):
         return None
     if isinstance(value, list):
@@ -127,7 +128,7 @@ def _messages(value: Any) -> list[Any] | None:
 
 
 def _response_messages(response: Any) -> list[Any]:
-    """A response as a list of one message; empty if the API answered with an error."""
+    """Return a response as a list of one message, or an empty list if the API returned an error."""
     if response is None:
         return []
     if not isinstance(response, Mapping):
@@ -142,7 +143,7 @@ def _is_response(value: Any) -> TypeGuard[Mapping[str, Any]]:
 
 
 def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The blocks of a message; a text is one block."""
+    """Return a message's blocks. A content string becomes one text block."""
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
@@ -150,13 +151,13 @@ def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _blocks_or_none(message: Any) -> list[Mapping[str, Any]]:
-    """The blocks of a message that may be malformed."""
+    """Return the blocks in a message that may be malformed, or an empty list if there are none."""
     content = message.get("content") if isinstance(message, Mapping) and message.get("role") in ROLES else None
     return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
 
 
 def _is_typical(block: Mapping[str, Any]) -> bool:
-    """Whether a block occurs in this format only: a call, a result or a thought."""
+    """Return True if a block occurs only in this format. Such blocks are calls, results and thoughts."""
     kind = block.get("type")
     if kind in CALLS:
         return "name" in block and "input" in block
@@ -164,7 +165,7 @@ def _is_typical(block: Mapping[str, Any]) -> bool:
 
 
 def _history(value: Any) -> list[tuple[bool, Any]] | None:
-    """The messages of a record without thoughts, for comparison."""
+    """Return a record's messages without thoughts for comparison, or None if the record is malformed."""
     try:
         found = objects(_messages(as_exchange(value)), "messages")
         messages = [(message.get("role"), _blocks(message)) for message in found]
@@ -177,7 +178,7 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
 
 
 def _comparable(block: Mapping[str, Any]) -> Any:
-    """The parts of a block that are equal in all copies of it."""
+    """Return what is the same in every copy of a block."""
     names = {"text": ("text",), "tool_use": ("id", "name", "input")}.get(str(block.get("type")))
     return normalise(block if names is None else {name: block.get(name) for name in names})
 

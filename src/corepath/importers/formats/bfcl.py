@@ -1,11 +1,14 @@
-"""BFCL multi-turn results: records with an `id` and a `result`, a list of turns, each a list of the model's steps.
+"""Read BFCL multi-turn results: records with an `id` and a `result`.
 
-The executed calls and their answers are in the `inference_log`; without it the calls are read from the `result` alone
-and stay unanswered. If the benchmark could not decode a response, all its calls failed. Calls are written as objects
-(`{"cd": "{...}"}`), as Python (`[cd(folder='x')]`), which is parsed and never run, or, without a log, as other models
-write them: `<tool_call>{"name": ..., "arguments": ...}</tool_call>`, `{"name": ..., "parameters": ...}`. A call that
-cannot be parsed is kept as raw text. The task is `bfcl/ID`. An entry whose inference broke off failed outside the
-agent.
+The `result` is a list of turns, and each turn is a list of the model's steps. The executed calls and their results are
+in the `inference_log`. Without a log, calls are read from `result` and have no results. If the benchmark could not
+decode a response, all calls in that response failed.
+
+Calls are written as objects (`{"cd": "{...}"}`) or as Python (`[cd(folder='x')]`), which is parsed and never run.
+Without a log, calls may also have the forms that other models write: `<tool_call>{"name": ..., "arguments":
+...}</tool_call>` or `{"name": ..., "parameters": ...}`. A call that cannot be parsed is kept as raw text.
+
+The task is `bfcl/ID`. If inference broke off, the episode failed outside the agent.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ _STEP: Final = re.compile(r"step_(\d{1,9})")
 
 
 def mismatch(value: Any) -> str | None:
-    """Why a record is not in this format; None if it is."""
+    """Explain why a record is not in this format, or return None if it is."""
     if not isinstance(value, Mapping) or not isinstance(value.get("id"), str) or "result" not in value:
         return "no object with a string 'id' and a 'result'"
     result = value["result"]
@@ -52,7 +55,7 @@ def mismatch(value: Any) -> str | None:
 
 
 def read_record(value: Any) -> Iterator[Episode]:
-    """Read the episode of an entry."""
+    """Yield the episode in a record. Raises `RecordError` if the record is malformed."""
     if wrong := mismatch(value):
         raise RecordError(wrong)
     transcript = Transcript()
@@ -68,7 +71,10 @@ def read_record(value: Any) -> Iterator[Episode]:
 
 
 def _recognise_answers(path: Path) -> str | None:
-    """Why a file is not one of possible answers, judged by its first record; None if it is."""
+    """Explain why a file is not a BFCL file of possible answers, or return None if it is.
+
+    Only the first record is checked.
+    """
     for _, value in read_records(path, lambda one: isinstance(one, Mapping)):
         if not isinstance(value, Problem):
             return _answers_mismatch(value)
@@ -76,7 +82,7 @@ def _recognise_answers(path: Path) -> str | None:
 
 
 def _read_answers(path: Path) -> Iterator[Expected | Problem]:
-    """Read the expected calls from a file of possible answers."""
+    """Yield the expected calls for each task in a BFCL file of possible answers."""
     for place, value in read_records(path, lambda one: isinstance(one, Mapping)):
         yield from try_record(place, value, _read_expected)
 
@@ -89,7 +95,7 @@ def _read_expected(value: Any) -> Iterator[Expected]:
 
 
 def _answers_mismatch(value: Any) -> str | None:
-    """Why a record is not a possible answer; None if it is."""
+    """Explain why a record is not a BFCL possible answer, or return None if it is."""
     if not isinstance(value, Mapping) or not isinstance(value.get("id"), str):
         return "no object with a string 'id' and a 'ground_truth'"
     turns = value.get("ground_truth")
@@ -98,12 +104,15 @@ def _answers_mismatch(value: Any) -> str | None:
     return None
 
 
-# Steps of the model
+# Model steps
 
 
 @dataclass(frozen=True)
 class _Step:
-    """One response of the model, with what the benchmark decoded and answered if there is a log."""
+    """One response from the model.
+
+    If there is a log, the step also has what the benchmark decoded and the call results.
+    """
 
     content: Any
     decoded: list[Any] | None = None
@@ -119,7 +128,7 @@ def _steps(value: Mapping[str, Any]) -> Iterator[_Step]:
     if not isinstance(log, list):
         raise RecordError("the 'inference_log' must be a list of turns")
     for turn in log:
-        if isinstance(turn, Mapping):  # between turns are lists of states
+        if isinstance(turn, Mapping):  # the lists between turns hold states
             numbered = {int(found[1]): turn[name] for name in turn if (found := _STEP.fullmatch(name))}
             for number in sorted(numbered):
                 yield _logged_step(list(objects(numbered[number], "the entries of a step")))
@@ -138,7 +147,7 @@ def _logged_step(entries: list[Mapping[str, Any]]) -> _Step:
 
 
 def _decoded(handler: list[Mapping[str, Any]]) -> list[Any]:
-    """The calls that the benchmark decoded; it logs a list with one empty item if there were none."""
+    """Return the calls that the benchmark decoded. If there were none, the log has a list with one empty item."""
     decoded: Any = next((one["model_response_decoded"] for one in handler if "model_response_decoded" in one), [])
     if not isinstance(decoded, list):
         raise RecordError("'model_response_decoded' must be a list of calls")
@@ -170,7 +179,7 @@ def _read_step(transcript: Transcript, step: _Step) -> None:
 
 
 def _error(value: Any) -> Any:
-    """The error in an answer; None if there is none."""
+    """Return the error in a call's result, or None if there is none."""
     if isinstance(value, str):
         return value if value.startswith(_EXECUTION_FAILED) else None
     if isinstance(value, Mapping) and value.get("error"):
@@ -179,7 +188,10 @@ def _error(value: Any) -> Any:
 
 
 def _calls(step: _Step) -> list[tuple[str, Any]]:
-    """The tool and arguments of each call of a step: as the model wrote them if possible, else as decoded."""
+    """Return the tool and arguments for each call in a step.
+
+    Calls are read as the model wrote them if possible, or else as the benchmark decoded them.
+    """
     written = _written_calls(step.content)
     if step.decoded is None or (step.decoding_error is not None and not isinstance(step.content, str)):
         return written
@@ -189,7 +201,10 @@ def _calls(step: _Step) -> list[tuple[str, Any]]:
 
 
 def _written_calls(content: Any) -> list[tuple[str, Any]]:
-    """The calls in what the model wrote: text, or a list of objects and Python."""
+    """Return the tool and arguments for each call that the model wrote.
+
+    `content` is a string, or a list of objects and Python strings.
+    """
     if isinstance(content, str):
         return _calls_in_text(_THOUGHT.sub("", content, count=1).strip())
     found: list[tuple[str, Any]] = []
@@ -204,7 +219,7 @@ def _written_calls(content: Any) -> list[tuple[str, Any]]:
 
 
 def _calls_in_text(text: str) -> list[tuple[str, Any]]:
-    """The calls in a text, which are JSON or Python."""
+    """Return the tool and arguments for each call in a string of JSON or Python."""
     tagged = _TAGGED_CALL.findall(text) or ([text] if _JSON_CALL.match(text) else [])
     if found := [call for one in tagged for call in _json_calls(one)]:
         return found
@@ -213,7 +228,11 @@ def _calls_in_text(text: str) -> list[tuple[str, Any]]:
 
 
 def _json_calls(text: str) -> list[tuple[str, Any]]:
-    """The calls in a JSON text: an object with a name and arguments, or a list of them. Other text is a raw call."""
+    """Return the tool and arguments for each call in a JSON string.
+
+    The JSON is an object with a name and arguments, or a list of such objects. Any other string becomes one call with
+    the string as its arguments.
+    """
     try:
         value = parse_json(text.strip(), stored=True)
     except ValueError:
@@ -241,7 +260,10 @@ def _expected_call(text: Any) -> ExpectedCall:
 
 
 def _python_call(text: Any) -> tuple[str, Any]:
-    """The one call in a text; a raw call if it cannot be parsed."""
+    """Return the tool and arguments for the one call in a Python string.
+
+    A string that cannot be parsed is itself returned as the arguments.
+    """
     nodes = _nodes(text) if isinstance(text, str) else None
     if nodes is None or len(nodes) != 1:
         name = re.match(r"\s*([\w.]*)", str(text))
@@ -250,7 +272,10 @@ def _python_call(text: Any) -> tuple[str, Any]:
 
 
 def _python_calls(text: str) -> list[tuple[str, Any]]:
-    """The calls in a text of nothing but calls: in brackets, or, as the benchmark allows, bare with named arguments."""
+    """Return the calls in a string that contains only calls, or an empty list if it contains anything else.
+
+    Calls are usually in brackets. The benchmark also allows calls without brackets if all their arguments are named.
+    """
     bare = text.strip("`\n ").removeprefix("python\n").strip()
     listed = bare if bare.startswith("[") else f"[{bare}]"
     nodes = _nodes(listed) or []
@@ -260,7 +285,10 @@ def _python_calls(text: str) -> list[tuple[str, Any]]:
 
 
 def _call(node: ast.Call, text: str) -> tuple[str, Any]:
-    """The tool and arguments of a call; its text as arguments if they are not all named literals."""
+    """Return a call's tool and arguments.
+
+    If the arguments are not all named literals, the call's source is returned instead.
+    """
     try:
         return _name(node), text if node.args else _keywords(node)
     except ValueError:
@@ -268,10 +296,10 @@ def _call(node: ast.Call, text: str) -> tuple[str, Any]:
 
 
 def _nodes(text: str) -> list[ast.Call] | None:
-    """Parse a call, or a list of calls; None if the text is anything else."""
+    """Parse a Python call or a list of calls, or return None if `text` is anything else."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes
+            warnings.simplefilter("ignore")  # about invalid escapes
             body = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
@@ -281,7 +309,7 @@ def _nodes(text: str) -> list[ast.Call] | None:
 
 
 def _name(node: ast.Call) -> str:
-    """The dotted name of what is called; empty if it is not a name."""
+    """Return the dotted name of the called function, or an empty string if the function is not a name."""
     parts: list[str] = []
     inner = node.func
     while isinstance(inner, ast.Attribute):
@@ -297,7 +325,7 @@ def _keywords(node: ast.Call) -> dict[str, Any]:
 
 
 def _literal(node: ast.expr) -> Any:
-    """The value of a literal. Raises `ValueError` if it is not one."""
+    """Return a literal's value. Raises `ValueError` if `node` is not a literal."""
     try:
         return _tuples_as_lists(ast.literal_eval(node))
     except (TypeError, SyntaxError, MemoryError, RecursionError) as error:
@@ -305,7 +333,7 @@ def _literal(node: ast.expr) -> Any:
 
 
 def _tuples_as_lists(value: Any) -> Any:
-    """A value with its tuples turned into lists, as in JSON."""
+    """Convert the tuples in a value to lists, as in JSON."""
     if isinstance(value, (list, tuple)):
         return [_tuples_as_lists(item) for item in value]
     return {name: _tuples_as_lists(item) for name, item in value.items()} if isinstance(value, dict) else value

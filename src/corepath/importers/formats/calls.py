@@ -1,7 +1,8 @@
-"""Expected calls as a person writes them, for `corepath derive`.
+"""Read expected calls that a person wrote, for `corepath derive`.
 
-A YAML or JSON file of one task or a list of them: `{id: bank/pay, prompt: ..., calls: ['pay(to="Ann", amount=5)']}`.
-Calls are in the call notation; in JSON they may also be objects: `{"tool": "pay", "arguments": {"to": "Ann"}}`.
+The file is YAML or JSON and holds one task or a list of tasks, e.g. `{id: bank/pay, prompt: ..., calls: ['pay(to="Ann",
+amount=5)']}`. Calls are written in the call notation. In JSON, calls may also be objects, e.g. `{"tool": "pay",
+"arguments": {"to": "Ann"}}`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _FIELDS: Final = ("id", "prompt", "tags", "calls")
 
 
 def _recognise(path: Path) -> str | None:
-    """Why a file is not in this format, judged by its first task; None if it is."""
+    """Explain why a file is not in this format, or return None if it is. Only the first task is checked."""
     if path.suffix not in TASK_ENDINGS:
         return f"a file of expected calls ends in {', '.join(TASK_ENDINGS)}"
     try:
@@ -34,7 +35,7 @@ def _recognise(path: Path) -> str | None:
 
 
 def _read(path: Path) -> Iterator[Expected | Problem]:
-    """Read the expected calls of each task, with every problem in a task that has some."""
+    """Yield the expected calls for each valid task, and every problem in each invalid task."""
     try:
         documents = _documents(path)
     except InputError as error:
@@ -50,7 +51,7 @@ def _read(path: Path) -> Iterator[Expected | Problem]:
 
 
 def _documents(path: Path) -> list[Document]:
-    """The tasks of a file. Raises `InputError` if it cannot be parsed."""
+    """Return the tasks in a file. Raises `InputError` if the file cannot be read or parsed."""
     name = str(path)
     try:
         source = path.read_text(encoding="utf-8-sig")
@@ -63,7 +64,7 @@ def _documents(path: Path) -> list[Document]:
 
 
 def _field_problems(document: Document) -> Iterator[Problem]:
-    """What is wrong with the fields of a task, apart from the calls themselves."""
+    """Yield the problems in a task's fields, except problems in the calls themselves."""
     data = document.data
     if not isinstance(data, dict):
         yield document.problem("expected calls must be a mapping with 'id' and 'calls'")
@@ -86,7 +87,7 @@ def _is_strings(value: Any) -> bool:
 
 
 def _read_expected(document: Document, problems: list[Problem]) -> Expected:
-    """The expected calls of a task whose fields are valid; what is wrong with a call goes to `problems`."""
+    """Read the expected calls for a task whose fields are valid. Problems in the calls are added to `problems`."""
     data = document.data
     found = [_read_call(document, place, call, problems) for place, call in enumerate(data["calls"])]
     calls = tuple(call for call in found if call is not None)

@@ -1,4 +1,4 @@
-"""Episodes that corepath itself wrote, read back unchanged."""
+"""Read episodes that corepath itself wrote, without changing them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from corepath.importers.format import record_format
 
 
 def mismatch(value: Any) -> str | None:
-    """Why a record is not in this format; None if it is."""
+    """Explain why a record is not in this format, or return None if it is."""
     if not isinstance(value, Mapping):
         return "no object with 'task' and 'calls'"
     if not isinstance(value.get("task"), str) or not isinstance(value.get("calls"), list):
@@ -25,7 +25,7 @@ def mismatch(value: Any) -> str | None:
 
 
 def read_record(value: Any) -> Iterator[Episode]:
-    """Read the episode of a record."""
+    """Yield the episode in a record. Raises `RecordError` if the record is malformed."""
     for line in read_episodes("episode", BytesIO(json.dumps(value).encode())):
         if line.episode is None:
             raise RecordError(line.problem.message if line.problem else "no episode")

@@ -1,11 +1,13 @@
-"""Gemini contents: a list of contents, alone or under `contents`, a response, or a request and its response.
+"""Read Gemini contents: a list of contents, a response, or a request with its response.
 
-Field names are read in both spellings (`functionCall`, `function_call`). A function response goes to the call with its
-id, else to the first unanswered call of that function. One that is only `{"output": …}` or `{"result": …}`, as the API
-asks for and its SDK writes, is unwrapped. Code that the model runs is a call of `code_execution`. Calls that the SDK
-made automatically are read from the history it keeps of them. Consecutive contents of the model are one message;
-thoughts are left out. A list of streamed chunks is one response. Only the first candidate is read. Of exchanges in one
-file that repeat each other, the last is read.
+The Gemini API calls a message a content. The list may be the whole record or be under `contents`. Field names may have
+either spelling (`functionCall` or `function_call`). A function response goes to the call with the same id, or else to
+the first call to the function that still waits for a response. If a function response is only `{"output": …}` or
+`{"result": …}`, as the API asks for and its SDK writes, the value inside is the result. Code that the model runs is a
+call to `code_execution`. Calls that the SDK made automatically are read from the history that the SDK keeps.
+
+Consecutive contents from the model are one message. Thoughts are left out. A list of streamed chunks is one response.
+Only the first candidate is read. If exchanges in one file repeat each other, only the last one is read.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ _CONVERSATION: Final = (
 
 
 def mismatch(value: Any) -> str | None:
-    """Why a record is not in this format; None if it is."""
+    """Explain why a record is not in this format, or return None if it is."""
     value = _normalise_record(value)
     contents = _contents(value)
     if not contents:
@@ -63,7 +65,7 @@ def mismatch(value: Any) -> str | None:
 
 
 def read_record(value: Any) -> Iterator[Episode]:
-    """Read the episode of a record."""
+    """Yield the episode in a record. Raises `RecordError` if the record is malformed."""
     value = _normalise_record(value)
     contents = _contents(value)
     if not contents or _is_chunk(value):
@@ -107,7 +109,7 @@ def _read_part(transcript: Transcript, part: Mapping[str, Any]) -> None:
 
 
 def _read_answer(transcript: Transcript, tool: Any, id_: Any, answer: Mapping[str, Any]) -> None:
-    """Add a function response to the call with its id, or to the first unanswered call of its function."""
+    """Add a function response to the call with the same id, or else to the first waiting call to `tool`."""
     result, error = _unwrap(answer.get("response"))
     by_name = not transcript.waits_for(id_)
     if by_name and id_ and any(call.id for call in transcript.calls if call.tool == tool):
@@ -118,7 +120,7 @@ def _read_answer(transcript: Transcript, tool: Any, id_: Any, answer: Mapping[st
 
 
 def _unwrap(response: Any) -> tuple[Any, bool]:
-    """The result in a function response, and whether it is an error."""
+    """Return the result in a function response, and whether that result is an error."""
     if not isinstance(response, Mapping):
         return response, False
     error = response.get("error") not in (None, "", False)
@@ -135,7 +137,10 @@ def _read_outcome(transcript: Transcript, outcome: Mapping[str, Any]) -> None:
 
 
 def _object(part: Mapping[str, Any], names: tuple[str, str]) -> Mapping[str, Any] | None:
-    """The object under a field of a part; None if it is missing. Raises `RecordError` if it is not an object."""
+    """Return the object in a part under one of `names`, or None if it is missing.
+
+    Raises `RecordError` if the value is not an object.
+    """
     found = first_of(part, *names)
     if found is None or isinstance(found, Mapping):
         return found
@@ -146,7 +151,10 @@ def _object(part: Mapping[str, Any], names: tuple[str, str]) -> Mapping[str, Any
 
 
 def _is_by_model(content: Mapping[str, Any]) -> bool:
-    """Whether the model wrote a content; one without a role counts if it has a call."""
+    """Return True if the model wrote a content.
+
+    A content without a role counts as the model's if it contains a call.
+    """
     role = content.get("role")
     return role == "model" or (role is None and any(first_of(part, *CALL) is not None for part in _parts(content)))
 
@@ -168,7 +176,7 @@ def _is_part(part: Mapping[str, Any]) -> bool:
 
 
 def _normalise_record(value: Any) -> Any:
-    """A record with its bodies under `request` and `response`, and streamed chunks joined into one response."""
+    """Move the bodies in a record under `request` and `response`, and join streamed chunks into one response."""
     if _is_stream(value):
         return {"response": _join_chunks(value)}
     value = as_exchange(value)
@@ -178,7 +186,10 @@ def _normalise_record(value: Any) -> Any:
 
 
 def _is_stream(value: Any) -> bool:
-    """Whether a list is the chunks of one response: they share an id, or only the last has a finish reason."""
+    """Return True if `value` is a list of chunks from one response.
+
+    Such chunks share an id, or only the last chunk has a finish reason.
+    """
     if not isinstance(value, list) or not all(_is_response(one) for one in value):
         return False
     ends = [first_of(candidate, *_FINISH_REASON) for one in value if (candidate := _candidate(one)) is not None]
@@ -187,20 +198,20 @@ def _is_stream(value: Any) -> bool:
 
 
 def _is_chunk(value: Any) -> bool:
-    """Whether a response alone has no finish reason, and so is only a chunk."""
+    """Return True if `value` is a response without a finish reason, which means that it is only a chunk."""
     candidate = _candidate(value) if _is_response(value) else None
     return candidate is not None and first_of(candidate, *_FINISH_REASON) is None
 
 
 def _is_response(value: Any) -> bool:
-    """Whether a record is a response without its request."""
+    """Return True if a record is a response without its request."""
     if not isinstance(value, Mapping) or first_of(value, "contents", *_EXCHANGE, *_AUTOMATIC):
         return False
     return any(name in value for name in ("candidates", "usageMetadata", "usage_metadata"))
 
 
 def _join_chunks(responses: list[Any]) -> dict[str, Any]:
-    """Join the chunks of a stream into one response."""
+    """Join a stream's chunks into one response."""
     chunks = [one for one in responses if isinstance(one, Mapping)]
     candidates = [one for one in map(_candidate, chunks) if one is not None]
     parts = [part for candidate in candidates for part in _candidate_parts(candidate)]
@@ -215,12 +226,12 @@ def _candidate_parts(candidate: Mapping[str, Any]) -> list[Any]:
 
 
 def _merge(values: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Merge objects; a later value replaces an earlier one unless it is null."""
+    """Merge objects. A later value replaces an earlier value, unless the later value is null."""
     return {name: one for value in values for name, one in value.items() if one is not None}
 
 
 def _contents(value: Any) -> list[Any] | None:
-    """The contents of a record, with that of the response last; None if there are none."""
+    """Return a record's contents, with the response's content last, or None if there are none."""
     if isinstance(value, list):
         return value
     if not isinstance(value, Mapping):
@@ -234,7 +245,10 @@ def _contents(value: Any) -> list[Any] | None:
 
 
 def _sent_contents(value: Mapping[str, Any]) -> list[Any] | None:
-    """The contents sent to the model, or the history of automatic calls that includes them; None if there are none."""
+    """Return the contents sent to the model, or None if there are none.
+
+    If the SDK made calls automatically, the contents come from the SDK's history.
+    """
     request, response = (value[name] if isinstance(value.get(name), Mapping) else value for name in _EXCHANGE)
     sent = first_of(response, *_AUTOMATIC) or request.get("contents")
     if isinstance(sent, str):
@@ -245,7 +259,10 @@ def _sent_contents(value: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _candidate(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The first candidate of a response, or of a record with one; None if there is none."""
+    """Return the first candidate in a response, or None if there is none.
+
+    `value` is the response, or a record that contains it.
+    """
     response = value["response"] if isinstance(value.get("response"), Mapping) else value
     candidates = response.get("candidates")
     first = candidates[0] if isinstance(candidates, list) and candidates else None
@@ -253,13 +270,16 @@ def _candidate(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _metadata(value: Any) -> dict[str, Any] | None:
-    """The fields of a record other than its conversation, with the finish reason of the response."""
+    """Return a record's fields other than the conversation, or None if there are none.
+
+    The first candidate's fields, e.g. its finish reason, are included.
+    """
     candidate = metadata_of(_candidate(value), "content") if isinstance(value, Mapping) else None
     return {**(candidate or {}), **(exchange_metadata(value, *_CONVERSATION) or {})} or None
 
 
 def _history(value: Any) -> list[tuple[bool, Any]] | None:
-    """The messages of a record without thoughts, for comparison."""
+    """Return a record's messages without thoughts for comparison, or None if the record is malformed."""
     try:
         contents = list(objects(_contents(_normalise_record(value)), "contents"))
         groups = [
@@ -275,7 +295,7 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
 
 
 def _comparable(part: Mapping[str, Any]) -> Any:
-    """What is equal in all copies of a part."""
+    """Return what is the same in every copy of a part."""
     if (call := _object(part, CALL)) is not None:
         return [call.get("id"), call.get("name"), call.get("args") or {}]
     marks = ("thoughtSignature", "thought_signature")

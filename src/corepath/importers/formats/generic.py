@@ -1,30 +1,30 @@
-"""Any other JSON, with a map that tells where to find calls, results and the rest in a record.
+"""Read any other JSON, using a map that says where calls, results and other values are in a record.
 
-A call failed if the value at the map's `error` is set, and is not null, false or empty; if it is `true`, the result is
-the error message. The map is YAML:
+A call failed if the value at the map's `error` path exists and is not null, false or empty. If this value is `true`,
+the call's result is the error message. The map is YAML:
 
     version: 1
-    episodes: runs                # if a record has several episodes; otherwise it is one
-    agent: config.model           # these are optional, and looked up in the episode
+    episodes: runs                # only if a record has several episodes
+    agent: config.model           # agent to metadata are optional, and are looked up in the episode
     task: case_id
     epoch: attempt
     answer: output.text
     metadata: config              # kept for `--task-by metadata.NAME`
-    calls: steps.actions          # a name applies to each item of a list: every action of every step
-    tool: name                    # these are looked up in each call
+    calls: steps.actions          # a name applies to each item in a list: every action in every step
+    tool: name                    # tool to turn are looked up in each call
     arguments: input
     result: observation
     error: failure
     id: call_id
     turn: step
-    answers: steps.observations   # if results are separate from the calls; they are joined by id
+    answers: steps.observations   # only if results are separate from calls; the two are joined by id
     answer_id: call_id
     answer_result: content
     answer_error: is_error
 
-A path is names and numbers separated by dots; if a name has a dot itself, the path is a list, such as
-[attributes, gen_ai.tool.name]. A call without a tool is kept if another call of its episode has one. An answer without
-a call is an error of the record.
+A path consists of names and numbers separated by dots. If a name contains a dot itself, the path is a list, e.g.
+[attributes, gen_ai.tool.name]. A call without a tool is kept if another call in the same episode has a tool. A separate
+result that belongs to no call makes the record invalid.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _MISSING: Final = UNANSWERED
 
 @dataclass(frozen=True)
 class Paths:
-    """A parsed map: the path of each field."""
+    """A parsed map, with the path to each field."""
 
     calls: Keys
     tool: Keys
@@ -71,7 +71,7 @@ class Paths:
 
 
 def read_map(path: str | Path) -> Paths:
-    """Read a map from a file. Raises `InputError` with everything that is wrong in it."""
+    """Read a map from a file. Raises `InputError` with every problem in the file."""
     document = read_mapping(path, "a map is one mapping, as in calls: steps.actions")
     problems: list[Problem] = []
     read = dict(_read_fields(document, problems))
@@ -86,7 +86,10 @@ def read_map(path: str | Path) -> Paths:
 
 
 def _read_fields(document: Document, problems: list[Problem]) -> Iterator[tuple[str, Keys]]:
-    """The fields of `Paths` that a map sets; what is wrong with the others goes to `problems`."""
+    """Yield the name and path of each `Paths` field that a map sets.
+
+    Problems in the map's other fields are added to `problems`.
+    """
     known = {"episodes" if one.name == "episodes_at" else one.name: one.name for one in fields(Paths)}
     for key, value in document.data.items():
         keys = _keys(value)
@@ -102,7 +105,7 @@ def _read_fields(document: Document, problems: list[Problem]) -> Iterator[tuple[
 
 
 def _keys(value: Any) -> Keys | None:
-    """Split a path; None if it is not one."""
+    """Split a path into its names, or return None if `value` is not a path."""
     parts = value.split(".") if isinstance(value, str) else value
     if not isinstance(parts, list) or not parts or not all(isinstance(one, str) and one for one in parts):
         return None
@@ -113,7 +116,7 @@ def _keys(value: Any) -> Keys | None:
 
 
 def mismatch(paths: Paths, value: Any) -> str | None:
-    """Why a record cannot be read with a map; None if it can."""
+    """Explain why a record cannot be read with a map, or return None if it can."""
     if not isinstance(value, Mapping):
         return "a record must be an object"
     found = _episodes(value, paths)
@@ -123,7 +126,7 @@ def mismatch(paths: Paths, value: Any) -> str | None:
 
 
 def read_record(paths: Paths, value: Any) -> Iterator[Episode]:
-    """Read the episodes of a record with a map."""
+    """Yield the episodes in a record, which are found with a map. Raises `RecordError` if the record is malformed."""
     if wrong := mismatch(paths, value):
         raise RecordError(wrong)
     for one in _episodes(value, paths):
@@ -180,7 +183,7 @@ def _read_call(call: Any, paths: Paths) -> Call:
 
 
 def _answer(call: Call, result: Any, error: Any) -> Call:
-    """A call with its result or its error."""
+    """Return the call with its result or error set."""
     if error is _MISSING or error in (None, False, ""):
         return call if result is _MISSING else replace(call, result=result)
     if error is True:
@@ -189,7 +192,10 @@ def _answer(call: Call, result: Any, error: Any) -> Call:
 
 
 def _join_answers(calls: list[Call], answers: list[Any], paths: Paths) -> None:
-    """Answer the calls in place: each answer goes to the first unanswered call with its id."""
+    """Set the results of `calls` in place.
+
+    Each result goes to the first call with the same id that waits for a result.
+    """
     waiting: dict[str, list[int]] = {}
     for place, call in enumerate(calls):
         if call.id is not None and call.result is UNANSWERED and not call.failed:
@@ -207,19 +213,22 @@ def _join_answers(calls: list[Call], answers: list[Any], paths: Paths) -> None:
 
 
 def _value_or_none(value: Any, keys: Keys | None) -> Any:
-    """The value at a path; None if it is missing."""
+    """Return the value at a path, or None if there is none."""
     found = _value_at(value, keys)
     return None if found is _MISSING else found
 
 
 def _value_at(value: Any, keys: Keys | None) -> Any:
-    """The value at a path, or the list of values if the path goes through a list."""
+    """Return the value at a path, or `_MISSING` if there is none.
+
+    If the path goes through a list, several values are returned as a list.
+    """
     found = [] if keys is None else _values_at(value, keys, spread=False)
     return found[0] if len(found) == 1 else found or _MISSING
 
 
 def _values_at(value: Any, keys: Keys, *, spread: bool = True) -> list[Any]:
-    """All values at a path; with `spread`, the items of lists at its end instead of the lists."""
+    """Return all values at a path. If `spread` is true, each list at the end of the path is replaced by its items."""
     found = [value]
     for key in keys:
         found = [inner for one in found for inner in _inside(one, key)]
@@ -227,7 +236,7 @@ def _values_at(value: Any, keys: Keys, *, spread: bool = True) -> list[Any]:
 
 
 def _path_exists(value: Any, keys: Keys) -> bool:
-    """Whether there is a value at a path, or an empty list on the way to it."""
+    """Return True if there is a value at a path, or an empty list along the path."""
     found = [value]
     for key in keys:
         if all(one == [] for one in found):
@@ -237,7 +246,7 @@ def _path_exists(value: Any, keys: Keys) -> bool:
 
 
 def _inside(value: Any, key: str) -> list[Any]:
-    """The values under a name or a number; a name applies to each item of a list."""
+    """Return the values under a name or a number. A name applies to each item in a list."""
     if isinstance(value, Mapping):
         return [value[key]] if key in value else []
     if not isinstance(value, list):

@@ -1,10 +1,12 @@
-"""Logs of Inspect AI: `.eval`, a zip archive of samples that may be compressed with Zstandard, and `.json`.
+"""Read Inspect AI logs, which are `.eval` archives or `.json` files.
 
-Each sample is an episode. Its calls are those in the model events, with the results of the tool events; without tool
-events, those in its messages. A sample with an `error` of its own failed outside the agent. Models with a role, such as
-a grader, are left out unless every model has one, and so is everything that scorers do. A call of the submit tool that
-Inspect's solvers add, recognised by its description, is the agent's answer and not a call. A sample of one of
-corepath's own tasks holds the scored episode, which is read as it is.
+An `.eval` file is a zip archive of samples that may be compressed with Zstandard. Each sample is an episode. Its calls
+come from the model events, and their results from the tool events. Without tool events, both come from the sample's
+messages. A sample with its own `error` failed outside the agent.
+
+Models with a role, e.g. a grader, are left out unless every model has a role. Everything that scorers do is left out
+too. A call to the submit tool that Inspect's solvers add is the agent's answer and not a call. This tool is recognised
+by its description. A sample from one of corepath's own tasks contains the scored episode, which is read unchanged.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ _EVAL_FIELDS: Final = ("task", "task_id", "run_id", "eval_id", "created", "tags"
 
 
 def _recognise(file: Path) -> str | None:
-    """Why a file is not in this format; None if it is."""
+    """Explain why a file is not in this format, or return None if it is."""
     try:
         with file.open("rb") as read:
             if is_archive(read):
@@ -46,7 +48,7 @@ def _recognise(file: Path) -> str | None:
 
 
 def _read_file(file: Path) -> Iterator[Episode | Problem]:
-    """Read the episodes of a log, sample by sample."""
+    """Yield a log's episodes sample by sample, and a `Problem` for each sample that cannot be read."""
     name = str(file)
     try:
         with file.open("rb") as read:
@@ -81,7 +83,7 @@ def _read_archive(file: str, read: IO[bytes]) -> Iterator[Episode | Problem]:
 
 
 def _archive_header(read: IO[bytes], infos: Mapping[str, zipfile.ZipInfo]) -> Any:
-    """The header of a log. Raises `RecordError` if it is missing or malformed."""
+    """Read a log's header from its archive. Raises `RecordError` if the header is missing or malformed."""
     header = next((infos[name] for name in _HEADERS if name in infos), None)
     if header is None:
         raise RecordError(f"an archive without '{_HEADERS[0]}' is not an Inspect log")
@@ -120,12 +122,18 @@ def _enter_samples(path: PartPath) -> bool:
 
 
 def _enter_header(path: PartPath) -> bool:
-    """Enter all values but the fields of a header, so that a large file of another format is rejected early."""
+    """Return True for all values except `eval` and `metadata`.
+
+    This way a large file in another format is rejected early.
+    """
     return path[1:2] not in (("eval",), ("metadata",)) and len(path) < 8
 
 
 def _json_header(file: Path) -> dict[str, Any]:
-    """The fields of a log before its samples, and, if `eval` is not among them, after."""
+    """Read the fields that come before a log's samples.
+
+    If `eval` is not among them, the fields after the samples are read too.
+    """
     log: dict[str, Any] = {}
     with file.open(encoding="utf-8-sig") as read:
         for path, _, value in read_parts(read, _enter_header):
@@ -136,7 +144,7 @@ def _json_header(file: Path) -> dict[str, Any]:
 
 
 def _header_mismatch(log: Any) -> str | None:
-    """Why this is not the header of an Inspect log; None if it is."""
+    """Explain why `log` is not an Inspect log's header, or return None if it is."""
     spec = log.get("eval") if isinstance(log, Mapping) else None
     if not isinstance(spec, Mapping) or not isinstance(spec.get("task"), str) or "model" not in spec:
         return "no 'eval' with the task and model of an Inspect log"
@@ -156,7 +164,7 @@ def _read_sample(sample: Any, log: Mapping[str, Any]) -> Episode:
 
 
 def _recorded_episode(sample: Mapping[str, Any], log: Mapping[str, Any], text: Any) -> Episode | None:
-    """The episode that corepath's scorer stored in a sample; None if it is missing or malformed."""
+    """Return the episode that corepath's scorer stored in a sample, or None if the episode is missing or malformed."""
     record = parse_result(text)
     try:
         known = Episode("", (), extra={"metadata": _metadata(sample, log)})
@@ -166,7 +174,7 @@ def _recorded_episode(sample: Mapping[str, Any], log: Mapping[str, Any], text: A
 
 
 def _read_foreign_sample(sample: Mapping[str, Any], log: Mapping[str, Any]) -> Episode:
-    """Read an episode from the messages and events of a sample."""
+    """Read an episode from a sample's messages and events."""
     events = [one for one in _flatten(sample.get("events")) if one.get("event") in ("model", "tool", "span_begin")]
     transcript = Transcript()
     messages = list(objects(sample.get("messages"), "messages"))
@@ -189,7 +197,7 @@ def _read_foreign_sample(sample: Mapping[str, Any], log: Mapping[str, Any]) -> E
 
 
 def _answer(sample: Mapping[str, Any], transcript: Transcript, episode: Episode) -> Any:
-    """The last text of the agent, or the completion if a solver changed it."""
+    """Return the agent's last text, or the sample's completion if a solver changed that text."""
     output = sample.get("output")
     completion = output.get("completion") if isinstance(output, Mapping) else None
     if not completion or any(one["content"] == completion for one in transcript.messages[-1:]):
@@ -198,9 +206,10 @@ def _answer(sample: Mapping[str, Any], transcript: Transcript, episode: Episode)
 
 
 def _read_events(transcript: Transcript, events: list[Mapping[str, Any]], kept: set[str | None]) -> None:
-    """Add the calls, results and texts of the agent's events.
+    """Add the calls, results and text in the agent's events.
 
-    A call without a tool event was never run, and counts only if its id is in `kept`, those in the sample's messages.
+    A call without a tool event was never run. Such a call is added only if its id is in `kept`, the call ids in the
+    sample's messages.
     """
     events = list(_agent_events(events))
     submit_tools = _submit_tools(events)
@@ -215,7 +224,7 @@ def _read_events(transcript: Transcript, events: list[Mapping[str, Any]], kept: 
 
 
 def _agent_events(events: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """The tool events, and the model events of the agent, without those of scorers."""
+    """Yield the tool events and the agent's model events, leaving out events from scorers."""
     scoring = _scoring_spans(events)
     solving = [one for one in events if _name(one.get("span_id")) not in scoring]
     roles = {_name(one.get("role")) for one in solving if one["event"] == "model"}
@@ -228,7 +237,7 @@ def _agent_events(events: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]
 def _read_agent_message(
     transcript: Transcript, message: Mapping[str, Any], calls: Iterable[Mapping[str, Any]], submit_tools: list[str]
 ) -> None:
-    """Add the text and the calls of one message of the agent."""
+    """Add the text and calls in one message from the agent."""
     transcript.start_turn()
     transcript.add_text(text_of(message.get("content")))
     for call in calls:
@@ -236,14 +245,14 @@ def _read_agent_message(
 
 
 def _submit_tools(events: list[Mapping[str, Any]]) -> list[str]:
-    """The names of the tools with which the agent submits its answer."""
+    """Return the names of the tools with which the agent submits its answer."""
     given = [event.get("tools") for event in events if event["event"] == "model"]
     tools = [one for some in given if isinstance(some, list) for one in some if isinstance(one, Mapping)]
     return [str(one.get("name")) for one in tools if str(one.get("description")).startswith(_SUBMIT_DESCRIPTION)]
 
 
 def _read_call(transcript: Transcript, call: Mapping[str, Any], submit_tools: list[str]) -> None:
-    """Add a call, or the answer that it submits."""
+    """Add a call, or the agent's answer if the call submits one."""
     arguments = _arguments(call)
     answer = arguments.get("answer") if isinstance(arguments, Mapping) else None
     if call.get("function") in submit_tools and isinstance(answer, str):
@@ -253,12 +262,12 @@ def _read_call(transcript: Transcript, call: Mapping[str, Any], submit_tools: li
 
 
 def _is_submit_answer(transcript: Transcript, answer: Mapping[str, Any], submit_tools: list[str], id_: str) -> bool:
-    """Whether this is the reply of a submit tool, whose call was not added."""
+    """Return True if `answer` is a submit tool's result. The call to the submit tool was not added."""
     return answer.get("function") in submit_tools and not transcript.waits_for(answer.get(id_))
 
 
 def _read_tool_event(transcript: Transcript, event: Mapping[str, Any]) -> None:
-    """Add the result of a call, and the call itself if no model event had it."""
+    """Add a call's result, and the call itself if no model event contained it."""
     id_ = event.get("id") or None
     if id_ is None or not transcript.waits_for(id_):
         transcript.add_call(event.get("function"), _arguments(event), id_)
@@ -275,7 +284,7 @@ def _read_tool_event(transcript: Transcript, event: Mapping[str, Any]) -> None:
 
 
 def _read_remaining_answers(transcript: Transcript, messages: list[Mapping[str, Any]]) -> None:
-    """Add the results of calls that a solver ran without tool events, from the messages."""
+    """Add the results in `messages` for calls that a solver ran without tool events."""
     for message in messages:
         if message.get("role") == "tool" and transcript.waits_for(message.get("tool_call_id")):
             _read_answer(transcript, message)
@@ -296,7 +305,7 @@ def _read_answer(transcript: Transcript, message: Mapping[str, Any]) -> None:
 
 
 def _call_ids(messages: list[Mapping[str, Any]]) -> Iterator[str | None]:
-    """The ids of the calls in messages."""
+    """Yield the id of each call in `messages`, or None for a call without an id."""
     for message in messages:
         for call in _calls(message):
             yield _name(call.get("id"))
@@ -307,7 +316,10 @@ def _calls(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _arguments(call: Mapping[str, Any]) -> Any:
-    """The arguments of a call; if they could not be parsed, Inspect quotes them in its error message."""
+    """Return a call's arguments.
+
+    Arguments that Inspect could not parse are taken from the error message that quotes them.
+    """
     error = call.get("parse_error")
     if not isinstance(error, str):
         return call.get("arguments")
@@ -316,7 +328,7 @@ def _arguments(call: Mapping[str, Any]) -> Any:
 
 
 def _error(answer: Mapping[str, Any]) -> Any:
-    """The error of a tool event or message; None if it has none."""
+    """Return the error in a tool event or tool message, or None if there is none."""
     error = answer.get("error")
     if error is None:
         return "the tool failed" if answer.get("failed") is True else None
@@ -324,7 +336,7 @@ def _error(answer: Mapping[str, Any]) -> Any:
 
 
 def _model_message(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The message of a model event's first choice; None if there is none."""
+    """Return the message in a model event's first choice, or None if there is none."""
     output = event.get("output")
     choices = output.get("choices") if isinstance(output, Mapping) else None
     for choice in objects(choices, "choices"):
@@ -334,14 +346,14 @@ def _model_message(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _flatten(events: Any) -> Iterator[Mapping[str, Any]]:
-    """Events in one list; older logs nest some inside the tool event they belong to."""
+    """Yield all events, including events that older logs nest inside a tool event."""
     for event in objects(events, "events"):
         yield event
         yield from _flatten(event.get("events"))
 
 
 def _scoring_spans(events: list[Mapping[str, Any]]) -> set[str | None]:
-    """The ids of the spans of scorers."""
+    """Return the ids of the scorers' spans and of all spans inside them."""
     found: set[str | None] = set()
     for event in events:
         begins = event["event"] == "span_begin" and event.get("id") is not None
@@ -351,12 +363,15 @@ def _scoring_spans(events: list[Mapping[str, Any]]) -> set[str | None]:
 
 
 def _name(given: Any) -> str | None:
-    """An id or role as text, so that it can be compared; None stays None."""
+    """Return an id or role as a string for comparison, or None if it is None."""
     return given if given is None or isinstance(given, str) else repr(given)
 
 
 def _metadata(sample: Mapping[str, Any], log: Mapping[str, Any]) -> dict[str, Any]:
-    """What identifies a sample, merged with its metadata, which is also kept whole if a name is in both."""
+    """Return what identifies a sample, merged with the metadata in the log and the sample.
+
+    If both have a value with the same name, the metadata is also kept under `sample_metadata`.
+    """
     scores = sample.get("scores")
     spec = log["eval"]
     found = {
@@ -381,7 +396,7 @@ def _metadata(sample: Mapping[str, Any], log: Mapping[str, Any]) -> dict[str, An
 
 
 def _insert_attachments(sample: Mapping[str, Any]) -> Any:
-    """The sample with its references to attachments, which hold long texts, replaced by their texts."""
+    """Replace a sample's references to attachments with the attached text. Inspect stores long text as attachments."""
     given = sample.get("attachments")
     texts: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
 

@@ -1,10 +1,11 @@
-"""LangChain and LangGraph messages: a list, alone or under the `messages` of a state, which may be under `values`.
+"""Read LangChain and LangGraph messages: a list of messages, or a state with a list under `messages`.
 
-A message may have three forms: its `model_dump()`, `{"type", "data"}` as `messages_to_dict` writes it, or an `lc`
-object as `dumpd` writes it.
+The state may be under `values`. A message may have one of three forms: its `model_dump()`, the object `{"type",
+"data"}` that `messages_to_dict` writes, or the `lc` object that `dumpd` writes.
 
-Calls that LangChain could not parse (`invalid_tool_calls`) keep their arguments as the text that was sent. They keep
-their place among the calls if the message still shows it (`additional_kwargs`, or its content), and else come last.
+Calls that LangChain could not parse (`invalid_tool_calls`) keep their arguments as the string that was sent. They keep
+their place among the calls if the message's `additional_kwargs` or content still shows this place. Otherwise they come
+last.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _CALLS_IN_CONTENT: Final = ("tool_use", "tool_call", "invalid_tool_call", "funct
 
 
 def mismatch(value: Any) -> str | None:
-    """Why a record is not in this format; None if it is."""
+    """Explain why a record is not in this format, or return None if it is."""
     messages = _messages(value)
     if not messages:
         return "no list of messages, nor a state that has one under 'messages'"
@@ -36,7 +37,7 @@ def mismatch(value: Any) -> str | None:
 
 
 def read_record(value: Any) -> Iterator[Episode]:
-    """Read the episode of a record."""
+    """Yield the episode in a record. Raises `RecordError` if the record is malformed."""
     messages = _messages(value)
     if not messages:
         raise RecordError(str(mismatch(value)))
@@ -87,7 +88,7 @@ def _metadata(value: Any) -> dict[str, Any] | None:
 
 
 def _form(message: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """The kind and the fields of a message, in any of its three forms."""
+    """Return a message's kind and fields. The message may have any of the three forms."""
     kind, data = message.get("type"), message.get("data")
     if "lc" in message:
         data, path = message.get("kwargs"), message.get("id")
@@ -108,7 +109,7 @@ def _is_message(message: Any) -> bool:
 
 
 def _read_content(transcript: Transcript, content: Any) -> None:
-    """Add the text of a message, and the calls in it that the provider ran."""
+    """Add a message's text, and the calls in its content that the provider ran."""
     if not isinstance(content, list):
         transcript.add_text(content)
         return
@@ -136,7 +137,7 @@ def _read_answer(transcript: Transcript, data: Mapping[str, Any]) -> None:
 
 
 def _text(content: Any) -> Any:
-    """The text of a content that is only text; other contents stay as they are."""
+    """Join content that is only text into one string. Other content is returned unchanged."""
     if isinstance(content, list) and all(isinstance(part, str) or is_text_part(part) for part in content):
         return "".join(part if isinstance(part, str) else part["text"] for part in content)
     return content
@@ -152,11 +153,11 @@ def _model(data: Mapping[str, Any]) -> Any:
 # Calls
 
 _Call = tuple[Any, Any, Any, dict[str, Any]]
-"""The tool, arguments and id of a call, and its other fields."""
+"""A call's tool, arguments, id and other fields."""
 
 
 def _calls(data: Mapping[str, Any]) -> list[_Call]:
-    """The calls of a message, including those LangChain could not parse, in the order of the model."""
+    """Return a message's calls in the model's order, including calls that LangChain could not parse."""
     valid: list[_Call] = [
         (call.get("name"), call.get("args"), call.get("id"), {}) for call in objects(data.get("tool_calls"), "calls")
     ]
@@ -172,7 +173,7 @@ def _invalid_call(call: Mapping[str, Any]) -> _Call:
 
 
 def _provider_calls(data: Mapping[str, Any]) -> Iterator[_Call]:
-    """The calls of an older message, which has no `tool_calls`, as the provider sent them."""
+    """Yield the calls in an older message without `tool_calls`, as the provider sent them."""
     given = data.get("additional_kwargs")
     kept: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     for call in objects(kept.get("tool_calls"), "calls"):
@@ -185,7 +186,7 @@ def _provider_calls(data: Mapping[str, Any]) -> Iterator[_Call]:
 
 
 def _ordered_ids(data: Mapping[str, Any]) -> Iterator[Any]:
-    """The ids of the calls in the order of the model, from the provider's fields and from the content."""
+    """Yield call ids in the model's order, first from the provider's fields and then from the content."""
     given, content = data.get("additional_kwargs"), data.get("content")
     raw = given.get("tool_calls") if isinstance(given, Mapping) else None
     for call in raw if isinstance(raw, list) else ():

@@ -1,10 +1,12 @@
-"""Logs of MCP: JSON-RPC messages as lines or in a list, bare or each in an object with its direction and time.
+"""Read MCP logs: JSON-RPC messages as lines or in a list.
 
-Lines of server logs with a message after some text are read too. A file is one session, unless its records have a
-`sessionId`, or it has several `initialize` requests, each of which begins a session. The result of a call is its
-`structuredContent`, or else the text of its `content`. A call that is deferred as a task, or sent again with requested
-input, is one call. Logs of `corepath serve` have the origin of their episodes in the `_meta` of results. It restores
-task, seed and agent, separates the episodes of one session, and drops calls beyond the step limit.
+A message may be bare, or be in an object with its direction and time. Server log lines with a message after some text
+are read too. A file is one session, unless its records have a `sessionId` or it has several `initialize` requests, each
+of which begins a session. A call's result is its `structuredContent`, or else the text in its `content`. A call that is
+deferred as a task, or sent again with requested input, counts as one call.
+
+Logs from `corepath serve` name each episode's origin in the `_meta` field of results. The origin restores the task,
+seed and agent, separates the episodes in one session, and drops calls beyond the step limit.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ _CANCELLED: Final = "notifications/cancelled"
 
 
 def mismatch(value: Any) -> str | None:
-    """Why a record has no messages of MCP; None if it has one."""
+    """Explain why a record contains no MCP message, or return None if it contains one."""
     try:
         found = [message for _, message in _messages(value)]
     except RecordError as error:
@@ -51,7 +53,7 @@ def mismatch(value: Any) -> str | None:
 
 
 def _recognise(file: Path) -> str | None:
-    """Why a file is not in this format; None if it is."""
+    """Explain why a file is not in this format, or return None if it is."""
     for _, value in islice(_values(file), _SAMPLE):
         if not isinstance(value, Problem) and mismatch(value) is None:
             return None
@@ -59,7 +61,7 @@ def _recognise(file: Path) -> str | None:
 
 
 def _read_file(file: Path) -> Iterator[Episode | Problem]:
-    """Read the episodes of a log, one for each session, with a problem for each message that answers no request."""
+    """Yield a log's episodes session by session, and a `Problem` for each message or session that cannot be read."""
     sessions = _Sessions()
     for place, value in _values(file):
         if isinstance(value, Problem):
@@ -80,7 +82,10 @@ def _read_file(file: Path) -> Iterator[Episode | Problem]:
 
 
 def _values(file: Path) -> Iterator[tuple[Place, Any]]:
-    """The JSON values of a file: its records, or one for each line of JSON or text that has a message."""
+    """Yield the JSON values in a file with their places.
+
+    A file that is not JSON as a whole is read line by line, and lines of plain text are skipped.
+    """
     try:
         with file.open("rb") as read:
             start = b"".join(read.read(4096).removeprefix(_BOM).split())[:2]
@@ -99,7 +104,12 @@ def _values(file: Path) -> Iterator[tuple[Place, Any]]:
 
 
 def _parse_line(place: Place, raw: bytes) -> Any:
-    """The JSON of a line: all of it, or the first object after some text; None if it has none."""
+    """Parse the JSON in a line, or return None if the line has none.
+
+    The JSON is the whole line, or the first object after some text.
+
+    Invalid JSON is returned as a `Problem`.
+    """
     line = raw.removeprefix(_BOM).decode(errors="surrogateescape").strip()
     start = line.find("{")
     if start < 0 or (start > 0 and '"jsonrpc"' not in line and not _MESSAGE_START.match(line, start)):
@@ -116,7 +126,10 @@ def _parse_line(place: Place, raw: bytes) -> Any:
 
 
 def _messages(value: Any) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """The messages in a value, each with the object that holds it. Objects that are not messages are skipped."""
+    """Yield each message in a value as a pair: the object that contains the message, then the message itself.
+
+    Objects that are not messages are skipped.
+    """
     if isinstance(value, list):
         for one in value:
             yield from _messages(one)
@@ -150,13 +163,13 @@ def _is_mcp(message: Mapping[str, Any]) -> bool:
 
 @dataclass
 class _Sessions:
-    """The sessions of a log, by id. A second `initialize` begins another session with the same id."""
+    """All sessions in a log. A second `initialize` begins another session with the same id."""
 
     all: list[_Session] = field(default_factory=list)
     _current: dict[str, _Session] = field(default_factory=dict)
 
     def add(self, envelope: Mapping[str, Any], message: Mapping[str, Any]) -> None:
-        """Add a message to its session. Raises `RecordError` if it does not fit there."""
+        """Add a message to its session. Raises `RecordError` if the message does not fit the session."""
         name = next((str(envelope[one]) for one in _SESSION_FIELDS if envelope.get(one) is not None), "")
         session = self._current.get(name)
         if session is None or (message.get("method") == "initialize" and session.initialized):
@@ -167,31 +180,34 @@ class _Sessions:
 
 @dataclass
 class _Session:
-    """The transcript of a session, with the requests that are still unanswered."""
+    """A session's transcript, with the requests that still wait for a response."""
 
     name: str
     transcript: Transcript = field(default_factory=Transcript)
     metadata: dict[str, Any] = field(default_factory=dict)
     initialized: bool = False
     _calls: dict[str, int] = field(default_factory=dict)
-    """The index of the call that each open request made or waits for."""
+    """The index of the call that each waiting request made or asks about, keyed by request id."""
     _others: dict[str, str] = field(default_factory=dict)
-    """The methods of the other open requests."""
+    """The method of each waiting request that is not a call, keyed by request id."""
     _tasks: dict[str, int] = field(default_factory=dict)
-    """The index of the call that each task of the server runs."""
+    """The index of the call that each task on the server runs, keyed by task id."""
     _resumable: dict[str, int] = field(default_factory=dict)
-    """The index of each call that the client sends again with the input that the server asked for."""
+    """The index of each call that the client will send again, keyed by tool and arguments.
+
+    The server has requested more input for these calls.
+    """
     _origins: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    """The origin of each episode that `corepath serve` played in this session."""
+    """The origin of each episode that `corepath serve` played in this session, keyed by episode."""
     _episode_of: dict[int, str | None] = field(default_factory=dict)
-    """The episode of each call by index; None if it was not recorded in any."""
+    """The episode for each call index, or None if no episode recorded the call."""
 
     def __post_init__(self) -> None:
         if self.name:
             self.metadata["session_id"] = self.name
 
     def add(self, message: Mapping[str, Any], time: Any) -> None:
-        """Add a request, a notification or an answer. Raises `RecordError` if it does not fit."""
+        """Add a request, a notification or a response. Raises `RecordError` if the message does not fit the session."""
         params = message.get("params")
         params = params if isinstance(params, Mapping) else {}
         method = message.get("method")
@@ -210,7 +226,7 @@ class _Session:
             self._others[_key(message["id"])] = str(method)
 
     def to_episodes(self) -> Iterator[Episode]:
-        """Build the episode of the session, or all those that `corepath serve` played in it."""
+        """Yield the session's episode, or every episode that `corepath serve` played in the session."""
         metadata = {name: one for name, one in self.metadata.items() if one is not None}
         whole = self.transcript.to_episode(metadata=metadata or None)
         if len(self._origins) > 1:
@@ -225,7 +241,10 @@ class _Session:
                 raise RecordError(f"the call {call.label} could belong to any of {len(self._origins)} episodes")
 
     def _note_origin(self, result: Any, place: int | None) -> None:
-        """Keep the origin in a result of `corepath serve`, and what it recorded for the call at an index."""
+        """Store the origin in a result from `corepath serve`.
+
+        If `place` is set, also store how the call at that index was recorded.
+        """
         origin = origin_in(result.get("_meta")) if isinstance(result, Mapping) else None
         if origin is None:
             return
@@ -276,7 +295,7 @@ class _Session:
             raise RecordError(f"a result for the id {key:.60}, but no request waits for it")
 
     def _answer_call(self, place: int, message: Mapping[str, Any]) -> None:
-        """Answer the call at an index, unless the answer only defers it."""
+        """Set the result of the call at index `place`, unless `message` only defers the call."""
         result = message.get("result")
         self._note_origin(result, place)
         fields: Mapping[str, Any] = result if isinstance(result, Mapping) else {}
@@ -292,13 +311,13 @@ class _Session:
 
 
 def _is_call_result(result: Any) -> bool:
-    """Whether a result looks like that of a tool call, and not of another request."""
+    """Return True if `result` looks like a tool call's result and not like the result of another request."""
     names = ("content", "structuredContent", "isError", "toolResult", "task")
     return isinstance(result, Mapping) and any(name in result for name in names) and "role" not in result
 
 
 def _result_value(result: Any) -> Any:
-    """The result of a tool: its structured content, else its text, else its content as it is."""
+    """Return a tool's result: its structured content, or else its text, or else its content unchanged."""
     if not isinstance(result, Mapping):
         return result
     if result.get("structuredContent") is not None:
@@ -315,7 +334,7 @@ def _error_message(error: Any) -> Any:
 
 
 def _key(id_: Any) -> str:
-    """An id as a key that distinguishes the number 1 from the text "1"."""
+    """Convert an id to a key that distinguishes the number 1 from the string "1"."""
     return json.dumps(id_, default=repr)
 
 

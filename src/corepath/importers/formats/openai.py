@@ -1,9 +1,10 @@
-"""OpenAI chat completions: a list of messages, alone or under `messages`, a response, or a request and its response.
+"""Read OpenAI chat completions: a list of messages, a response, or a request with its response.
 
-Lines of a batch file are read too, of its input and of its output. Legacy function calls (`function_call`, role
-`function`) are read; an answer without an id goes to the first unanswered call of its tool. The text input of a custom
-tool becomes its argument `input`. Only the first choice is read. Of exchanges in one file that repeat each other, the
-last is read. A record that `corepath export` wrote gives back the exported episode.
+The list may be the whole record or be under `messages`. Lines in batch files are read too, both from input and output
+files. Legacy function calls (`function_call`, role `function`) are also read. A result without an id goes to the first
+call to the same tool that waits for a result. A custom tool's input text becomes the argument `input`. Only the first
+choice is read. If exchanges in one file repeat each other, only the last one is read. A record that `corepath export`
+wrote is read back as the exported episode.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
 
 
 def mismatch(value: Any) -> str | None:
-    """Why a record is not in this format; None if it is."""
+    """Explain why a record is not in this format, or return None if it is."""
     value = as_exchange(value)
     messages = _messages(value)
     if messages is None:
@@ -46,7 +47,7 @@ def mismatch(value: Any) -> str | None:
 
 
 def read_record(value: Any) -> Iterator[Episode]:
-    """Read the episode of a record."""
+    """Yield the episode in a record. Raises `RecordError` if the record is malformed."""
     if (why := mismatch(value)) is not None:
         raise RecordError(why)
     value = as_exchange(value)
@@ -76,7 +77,7 @@ def _read_answer(transcript: Transcript, message: Mapping[str, Any]) -> None:
 
 
 def _messages(value: Any) -> list[Any] | None:
-    """The messages of a record, with that of the response last; None if there are none."""
+    """Return a record's messages, with the response's message last, or None if there are none."""
     if is_streamed(value):
         return None
     if isinstance(value, Mapping):
@@ -89,12 +90,12 @@ def _messages(value: Any) -> list[Any] | None:
 
 
 def _did_nothing(value: Mapping[str, Any]) -> bool:
-    """Whether `messages` is empty and no other list in the record could be the conversation."""
+    """Return True if `messages` is empty and no other list in the record could be the conversation."""
     return value.get("messages") == [] and sum(isinstance(one, list) for one in value.values()) == 1
 
 
 def _response_message(value: Mapping[str, Any]) -> Any:
-    """The message of the first choice of a response; None if there is no response."""
+    """Return the message in a response's first choice, or None if there is no response."""
     choices = exchange_field({name: value[name] for name in value if name != "request"}, "choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, Mapping) else None
@@ -102,7 +103,10 @@ def _response_message(value: Mapping[str, Any]) -> Any:
 
 
 def _history(value: Any) -> list[tuple[bool, Any]] | None:
-    """The messages of a record, for comparison. An exported episode has none, as nothing continues it."""
+    """Return a record's messages for comparison, or None if the record is malformed or is an exported episode.
+
+    No other record continues an exported episode.
+    """
     if mismatch(value) is not None or origin_in(value) is not None:
         return None
     try:
@@ -113,13 +117,13 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
 
 
 def _comparable(message: Mapping[str, Any]) -> Any:
-    """The parts of a message that are equal in all copies of it."""
+    """Return what is the same in every copy of a message."""
     calls = [[id_, function.get("name"), arguments_of(function.get("arguments"))] for id_, function in _calls(message)]
     return [normalise({name: message.get(name) or None for name in ("role", "content", "tool_call_id")}), calls]
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[str, Any]]]:
-    """The id of each call in a message, with an object of its `name` and `arguments`."""
+    """Yield the id of each call in a message, with an object that has the call's `name` and `arguments`."""
     for call in objects(message.get("tool_calls"), "tool calls"):
         function = call.get("function", call.get("custom"))
         if not isinstance(function, Mapping):
@@ -131,7 +135,7 @@ def _calls(message: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[str, Any]]
 
 
 def _has_tool_parts(content: Any) -> bool:
-    """Whether a content has parts that are calls or answers, as in other formats."""
+    """Return True if `content` has parts that are calls or results, as in other formats."""
     parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
     kinds = [f"{part.get('type')} {' '.join(part)}".lower() for part in parts]
     return any("tool" in kind or "function" in kind for kind in kinds)

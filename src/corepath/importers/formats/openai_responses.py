@@ -1,13 +1,14 @@
-"""OpenAI Responses: a list of items, alone or under `items` or `data`, or a response with its `input` or `request`.
+"""Read OpenAI Responses: a list of items, or a response with its `input` or `request`.
 
-Responses linked by `previous_response_id` are one conversation, whether in one list or on the lines of one file. Lines
-of a batch file are read too, of its input and of its output.
+The list may be the whole record or be under `items` or `data`. Responses linked by `previous_response_id` are one
+conversation, whether they are in one list or on separate lines of one file. Lines in batch files are read too, both
+from input and output files.
 
-Function calls are joined to their outputs by `call_id`; the API itself does not mark a function that failed. Tools that
-the API runs (web search, MCP, code) are calls named after the tool. A call with the status "incomplete" is kept and has
-no answer. The text input of a custom tool becomes its argument `input`. Reasoning, lists of tools and other items are
-left out. Consecutive items of the model share a turn. Of exchanges in one file that repeat each other, the last is
-read.
+Function calls and their outputs are joined by `call_id`. The API itself does not mark a function that failed. Tools
+that the API runs (web search, MCP, code) are calls named after the tool. A call with the status "incomplete" is kept
+without a result. A custom tool's input text becomes the argument `input`. Reasoning, lists of tools and other items are
+left out. Consecutive items from the model share a turn. If exchanges in one file repeat each other, only the last one
+is read.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from corepath.values import arguments_of
 
 ANSWERED_APART: Final = ("function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call",
                          "apply_patch_call", "tool_search_call", "program")  # fmt: skip
-"""Types of calls whose answer is a separate item."""
+"""Types of calls whose result is a separate item."""
 ANSWERED_WITHIN: Final = ("mcp_call", "web_search_call", "file_search_call", "code_interpreter_call",
                           "image_generation_call")  # fmt: skip
-"""Types of calls that hold their own answer."""
+"""Types of calls that contain their own result."""
 APPROVAL_REQUEST: Final = "mcp_approval_request"
 APPROVAL_RESPONSE: Final = "mcp_approval_response"
 
@@ -49,7 +50,7 @@ _CONVERSATION: Final = ("input", "output", "items", "data", "instructions")
 
 
 def mismatch(value: Any) -> str | None:
-    """Why a record is not in this format; None if it is."""
+    """Explain why a record is not in this format, or return None if it is."""
     value = _normalise_record(value)
     if isinstance(value, list) and _is_chain(value):
         return None
@@ -64,7 +65,7 @@ def mismatch(value: Any) -> str | None:
 
 
 def read_record(value: Any) -> Iterator[Episode]:
-    """Read the episode of a record, or the episodes of a list of linked responses."""
+    """Yield the episode in a record, or one episode for each conversation in a list of linked responses."""
     value = _normalise_record(value)
     if isinstance(value, list) and _is_chain(value):
         for chain in _chains(value):
@@ -76,7 +77,7 @@ def read_record(value: Any) -> Iterator[Episode]:
 
 
 def read_item(transcript: Transcript, item: Mapping[str, Any]) -> None:
-    """Add an item to a transcript: a call, an answer, or text of the agent. Other items are ignored."""
+    """Add an item to a transcript if the item is a call, a result or text from the agent. Other items are ignored."""
     kind = str(item.get("type", "message"))
     if kind == "message":
         if item.get("role") == "assistant":
@@ -94,7 +95,10 @@ def read_item(transcript: Transcript, item: Mapping[str, Any]) -> None:
 
 
 def _read_call(transcript: Transcript, item: Mapping[str, Any], kind: str) -> None:
-    """Add a call with the answer that it holds; a call that was approved before is only answered."""
+    """Add a call and the result that the call contains.
+
+    If the call was already added as an approval request, only its result is added.
+    """
     approval = item.get("approval_request_id")
     if transcript.waits_for(approval):
         id_ = approval
@@ -116,7 +120,7 @@ def _call_details(item: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def _read_own_answer(transcript: Transcript, item: Mapping[str, Any], id_: Any) -> None:
-    """Add the answer that a call item holds itself, if there is one."""
+    """Add the result that a call item itself contains, if there is one."""
     answer = first_of(item, *_ANSWER_FIELDS)
     if item.get("error") or item.get("status") == "failed":
         transcript.add_result(id_, item.get("error") or answer or "failed", error=True)
@@ -145,14 +149,14 @@ def _read_answer(transcript: Transcript, item: Mapping[str, Any], kind: str) -> 
 
 
 def _join_texts(content: Any) -> Any:
-    """The text of a content whose parts are all text; other contents stay as they are."""
+    """Join content that is only text parts into one string. Other content is returned unchanged."""
     if isinstance(content, list) and content and all(_is_text(part) for part in content):
         return "".join(part["text"] for part in content)
     return content
 
 
 def _text_in(content: Any) -> str | None:
-    """The text of a message, including refusals."""
+    """Return the text in a message's content, including refusals, or None if the content is None."""
     if isinstance(content, str) or content is None:
         return content
     texts = (part.get("text", part.get("refusal")) for part in objects(content, "parts of a message's content"))
@@ -164,7 +168,7 @@ def _is_text(part: Any) -> bool:
 
 
 def _is_typical(item: Any) -> bool:
-    """Whether an item occurs in this format only."""
+    """Return True if an item occurs only in this format."""
     if not isinstance(item, Mapping) or not isinstance(item.get("type"), str):
         return False
     kind = item["type"]
@@ -182,7 +186,7 @@ def _is_typical(item: Any) -> bool:
 
 
 def _episode(chain: list[Any]) -> Episode:
-    """Read linked responses as one episode."""
+    """Read a chain of linked responses as one episode."""
     transcript = Transcript()
     try:
         for record in chain:
@@ -200,7 +204,10 @@ def _episode(chain: list[Any]) -> Episode:
 
 
 def _read_items(transcript: Transcript, given: Any, new: Any) -> None:
-    """Add the items of a response: its input, with the turns in it, and its output, which is one turn."""
+    """Add a response's items to `transcript`.
+
+    The input items, `given`, may hold several turns, and the output items, `new`, are one turn.
+    """
     by_model = False
     for item in objects(given, "items"):
         was_by_model, by_model = by_model, _is_by_model(item)
@@ -218,7 +225,7 @@ def _normalise_record(value: Any) -> Any:
 
 
 def _input_and_output(record: Any) -> tuple[Any, Any]:
-    """The items that the model was given, and those that it produced."""
+    """Return the items that the model received and the items that it produced. Either may be None."""
     if is_streamed(record):
         return None, None
     if isinstance(record, list):
@@ -234,7 +241,7 @@ def _input_and_output(record: Any) -> tuple[Any, Any]:
 
 
 def _items(record: Any) -> list[Any] | None:
-    """All items of a record; None if it has no list of items."""
+    """Return all items in a record, or None if the record has no list of items."""
     given, new = _input_and_output(record)
     if not isinstance(given, list) and not isinstance(new, list):
         return None
@@ -242,7 +249,10 @@ def _items(record: Any) -> list[Any] | None:
 
 
 def _oldest_first(items: Any) -> Any:
-    """Reverse items that are listed newest first, as the API does: an answer is before its call."""
+    """Reverse items that are listed newest first, as the API lists them.
+
+    In such a list, a result comes before its call.
+    """
     if not isinstance(items, list):
         return items
     called: set[str] = set()
@@ -264,13 +274,16 @@ def _is_by_model(item: Mapping[str, Any]) -> bool:
 
 
 def _is_chain(records: list[Any]) -> bool:
-    """Whether a response in a list continues another one in it."""
+    """Return True if any response in a list continues another response in the list."""
     ids = {_response_id(record) for record in records} - {None}
     return any(_text(exchange_field(record, "previous_response_id")) in ids for record in records)
 
 
 def _chains(records: list[Any]) -> list[list[Any]]:
-    """Group linked responses into conversations, each ending with a response that no other continues."""
+    """Group linked responses into conversations.
+
+    Each conversation ends with a response that no other response continues.
+    """
     by_id: dict[str, Any] = {}
     for record in records:
         if _items(record) is None:
@@ -288,7 +301,7 @@ def _chains(records: list[Any]) -> list[list[Any]]:
 
 
 def _chain(last: Any, by_id: Mapping[str, Any]) -> list[Any]:
-    """The responses that lead to the last one, oldest first."""
+    """Return the response `last` and the responses that it continues, oldest first."""
     chain = [last]
     while (previous := _text(exchange_field(chain[-1], "previous_response_id"))) is not None and previous in by_id:
         chain.append(by_id[previous])
@@ -310,13 +323,16 @@ def _text(value: Any) -> str | None:
 
 
 def _link(value: Any) -> tuple[str | None, str | None]:
-    """The id of a response, and the id of the response it continues."""
+    """Return a response's id and the id of the response that it continues. Either id may be None."""
     value = as_exchange(value)
     return _response_id(value), _text(exchange_field(value, "previous_response_id"))
 
 
 def _history(value: Any) -> list[tuple[bool, Any]] | None:
-    """The items of a record without reasoning, and the response it continues, for comparison."""
+    """Return a record's items without reasoning for comparison, or None if there are none.
+
+    The first entry is the id of the response that the record continues.
+    """
     value = as_exchange(value)
     given, new = _input_and_output(value)
     if not isinstance(given, list):
@@ -327,7 +343,7 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
 
 
 def _comparable(item: Mapping[str, Any]) -> Any:
-    """What is equal in all copies of an item."""
+    """Return what is the same in every copy of an item."""
     try:
         if item.get("type", "message") == "message":
             return [item.get("role"), _text_in(item.get("content"))]

@@ -1,8 +1,8 @@
-"""OpenInference spans as OTLP JSON: `openinference.span.kind`, `llm.*` and `tool.*` attributes.
+"""Read OpenInference spans in OTLP JSON, with `openinference.span.kind`, `llm.*` and `tool.*` attributes.
 
-Messages to the model do not mark errors, so a result that is only in the input of a later LLM span is not one. Redacted
-values ("__REDACTED__") count as not recorded: the call has no result, and a call without arguments is an error of the
-trace.
+Messages to the model do not mark errors. A result that is only in a later LLM span's input is therefore never an error.
+Redacted values ("__REDACTED__") count as not recorded. A call with a redacted result has no result, and a call without
+recorded arguments makes the trace invalid.
 """
 
 from __future__ import annotations
@@ -91,7 +91,10 @@ def _tool_run(span: Span) -> ToolRun:
 
 
 def _unwrap_tool_message(run: ToolRun) -> ToolRun:
-    """Replace a result that is a whole tool message by its content, and take the call's id and error from it."""
+    """Replace a result that is a whole tool message with the message's content.
+
+    The call's id and error are also taken from the message.
+    """
     message = run.result
     if not isinstance(message, dict) or "tool_call_id" not in message or "content" not in message:
         return run
@@ -105,12 +108,15 @@ def _unwrap_tool_message(run: ToolRun) -> ToolRun:
 
 
 def _unless_redacted(value: Any) -> Any:
-    """A value; None if it is redacted."""
+    """Return a value, or None if the value is redacted."""
     return None if value == _REDACTED else value
 
 
 def _values(given: Any) -> list[Mapping[str, Any]]:
-    """The objects under the indexes of a list."""
+    """Return the objects in a list that is stored as a dict with indexes as keys.
+
+    Raises `RecordError` if `given` is not such a dict.
+    """
     if given is None:
         return []
     if not isinstance(given, dict) or not all(isinstance(one, dict) for one in given.values()):

@@ -1,10 +1,10 @@
-"""OpenTelemetry GenAI spans as OTLP JSON: `gen_ai.*` attributes, and the events of older conventions.
+"""Read OpenTelemetry GenAI spans in OTLP JSON, with `gen_ai.*` attributes or the events of older conventions.
 
-Only the first choice of a response is read. Truncated message attributes are an error of the trace if they hold the
-output of the model, and are listed under `unread` if they hold its input.
+Only a response's first choice is read. If a message attribute with the model's output is truncated, the trace is
+invalid. If a message attribute with the model's input is truncated, it is listed under `unread`.
 
-A call whose arguments were recorded neither by a chat span nor by a tool span is an error of the trace, because
-instrumentations omit them unless they capture content. If a chat span has other content, a call in it without arguments
+A trace is also invalid if neither a chat span nor a tool span recorded a call's arguments, because instrumentations
+omit arguments unless they capture content. If a chat span has other content, a call without arguments in this span
 really had none.
 """
 
@@ -35,9 +35,9 @@ _ANSWERS: Final = ("tool_call_response", "tool_result", "server_tool_call_respon
 def _kind(span: Span) -> str | None:
     attributes = span.attributes
     if attributes.get("logfire.span_type") == "pending_span":
-        return None  # only announces a span that is sent again when it ends
+        return None  # a pending span is sent again when it ends
     if attributes.get("gen_ai.tool.name") == "(merged tools)":
-        return None  # Google's ADK: a summary of parallel calls, which have spans of their own
+        return None  # Google's ADK summarises parallel calls, which also have their own spans
     operation = attributes.get("gen_ai.operation.name")
     if isinstance(operation, str):
         return _KINDS.get(operation)
@@ -72,14 +72,14 @@ def _has_content(message: ChatMessage) -> bool:
 
 
 def _fill_missing(message: ChatMessage) -> ChatMessage:
-    """A message of a span that captures content: values that are not recorded are null."""
+    """Replace values that were not recorded with None. The message comes from a span that captures content."""
     calls = [replace(one, arguments=None) if one.arguments is UNANSWERED else one for one in message.calls]
     answers = [replace(one, value=None) if one.value is UNANSWERED else one for one in message.answers]
     return replace(message, calls=tuple(calls), answers=tuple(answers))
 
 
 def _messages(span: Span, name: str) -> list[ChatMessage]:
-    """The messages in an attribute of the span, or of its event with the details of the operation."""
+    """Return the messages in a span's attribute, or in the span's event with the operation's details."""
     given = span.attributes.get(name)
     for event, attributes in span.events:
         if given is None and event == _DETAILS:
@@ -89,7 +89,7 @@ def _messages(span: Span, name: str) -> list[ChatMessage]:
 
 
 def _agent_messages(span: Span) -> tuple[list[ChatMessage], list[ChatMessage]]:
-    """The messages of an agent span: those up to the user's last message, and those of the agent after it."""
+    """Return an agent span's messages as two lists: up to the user's last message, and after that message."""
     name = "pydantic_ai.all_messages"
     all_ = _messages(span, name) or _messages(span, "gen_ai.input.messages")
     last = max((n for n, message in enumerate(all_) if message.is_by_user), default=-1)
@@ -97,7 +97,10 @@ def _agent_messages(span: Span) -> tuple[list[ChatMessage], list[ChatMessage]]:
 
 
 def _old_messages(span: Span, *, choices: bool) -> list[ChatMessage]:
-    """The output (`choices`) or input messages in events, or in attributes with indexes in their names."""
+    """Return a span's output messages if `choices` is true, or else its input messages.
+
+    The messages are in events, or in attributes with indexes in their names.
+    """
     events = list(_events(span))
     if choices:
         found = [_choice(body) for name, body in events if name == "gen_ai.choice"]
@@ -109,7 +112,7 @@ def _old_messages(span: Span, *, choices: bool) -> list[ChatMessage]:
 
 
 def _events(span: Span) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The name and content of each event, including those in the attribute `events`."""
+    """Yield the name and content of each event, including events in the attribute `events`."""
     for name, attributes in span.events:
         yield name, _body(attributes)
     if isinstance(span.attributes.get("events"), (str, list)):
@@ -125,7 +128,7 @@ def _choice(body: Mapping[str, Any]) -> ChatMessage:
 
 
 def _body(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The content of an event: JSON in one attribute, or the attributes themselves."""
+    """Return an event's content, which is JSON in one attribute or the attributes themselves."""
     content = attributes.get("gen_ai.event.content")
     if content is None:
         return attributes
@@ -134,7 +137,7 @@ def _body(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _message(raw: Mapping[str, Any], role: str = "") -> ChatMessage:
-    """Read a message; `role` is used if it does not name its own."""
+    """Read a message. `role` is used if the message does not name its own role."""
     given_role = raw.get("role")
     role = given_role if isinstance(given_role, str) else role
     content = _parse_parts(raw.get("parts", raw.get("content")))
@@ -150,18 +153,18 @@ def _message(raw: Mapping[str, Any], role: str = "") -> ChatMessage:
 
 
 def _select(parts: list[dict[str, Any]], types: tuple[str, ...], field: str) -> list[dict[str, Any]]:
-    """The parts of these types, or with this field."""
+    """Return the parts that have one of the `types` or contain `field`."""
     return [one for one in parts if one.get("type") in types or field in one]
 
 
 def _parse_parts(content: Any) -> Any:
-    """Parse a content that is a list of parts as JSON text; other contents stay as they are."""
+    """Parse content that is a list of parts in a JSON string. Other content is returned unchanged."""
     parsed = parse_result(content) if _looks_json(content) else None
     return parsed if _has_objects(parsed) else content
 
 
 def _tool_calls(given: Any) -> list[ChatCall]:
-    """The calls in the field `tool_calls`: a list, or an object with indexes as keys."""
+    """Return the calls in the field `tool_calls`, which is a list or an object with indexes as keys."""
     given = read_json(given, "tool_calls")
     if isinstance(given, dict):
         given = list(given.values())
@@ -210,7 +213,7 @@ def _tool_run(span: Span) -> ToolRun:
 
 
 def _text(content: Any) -> Any:
-    """The text of a content: its text parts, joined by newlines."""
+    """Return the text in `content`. If `content` is a list, its text parts are joined by newlines."""
     if not isinstance(content, list):
         return content
     texts = [one.get("content", one.get("text")) for one in content if isinstance(one, dict) and _is_text(one)]

@@ -1,8 +1,8 @@
-"""Messages of pydantic-ai as `ModelMessagesTypeAdapter` writes them: a list, alone or under `messages`.
+"""Read pydantic-ai messages as `ModelMessagesTypeAdapter` writes them: a list, alone or under `messages`.
 
-An interrupted call has no answer. A call of an output tool is the agent's answer and not a call. An output tool is one
-that was answered with "Final result processed."; or, if it was never answered, one whose name is or begins with
-`final_result`. Prompts, thinking and settings are left out.
+An interrupted call has no result. A call to an output tool is the agent's answer and not a call. A tool is an output
+tool if its result was "Final result processed." A tool that never returned a result is an output tool if its name is
+`final_result` or begins with `final_result_`. Prompts, thinking and settings are left out.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _IDENTIFY: Final = ("run_id", "conversation_id", "provider_name")
 
 
 def mismatch(value: Any) -> str | None:
-    """Why a record is not in this format; None if it is."""
+    """Explain why a record is not in this format, or return None if it is."""
     messages = _messages(value)
     if not messages:
         return "no list of messages, nor an object that has one under 'messages'"
@@ -42,7 +42,7 @@ def mismatch(value: Any) -> str | None:
 
 
 def read_record(value: Any) -> Iterator[Episode]:
-    """Read the episode of a record."""
+    """Yield the episode in a record. Raises `RecordError` if the record is malformed."""
     messages = _messages(value)
     if not messages:
         raise RecordError(str(mismatch(value)))
@@ -64,7 +64,7 @@ def read_record(value: Any) -> Iterator[Episode]:
 
 
 class _Outputs:
-    """Tells output tools, which take the agent's answer, from other tools."""
+    """The output tools in a record, which receive the agent's answer."""
 
     def __init__(self, parts: list[Mapping[str, Any]]) -> None:
         returns = [part for part in parts if _kind(part) == RETURN and isinstance(part.get("content"), str)]
@@ -73,18 +73,18 @@ class _Outputs:
         self._unused = {str(part.get("tool_call_id")) for part in returns if _starts(part, *OUTPUT_NOT_USED)}
 
     def is_output(self, part: Mapping[str, Any]) -> bool:
-        """Whether a part calls or answers an output tool."""
+        """Return True if a part is a call to an output tool or an output tool's result."""
         tool = str(part.get("tool_name"))
         named = tool == OUTPUT_TOOL or tool.startswith(f"{OUTPUT_TOOL}_")
         return tool in self._tools or (named and tool not in self._returned)
 
     def is_used(self, part: Mapping[str, Any]) -> bool:
-        """Whether the output of a call was accepted."""
+        """Return True if the output in a call was accepted."""
         return str(part.get("tool_call_id")) not in self._unused
 
 
 def _read_response(transcript: Transcript, parts: list[Mapping[str, Any]], outputs: _Outputs) -> None:
-    """Add the texts and calls of a response in order, and its output last."""
+    """Add a response's text and calls in order, and then the agent's answer."""
     answers: list[Any] = []
     for is_text, group in groupby(parts, key=lambda part: _kind(part) in ("text", "speech")):
         if is_text:
@@ -103,7 +103,7 @@ def _read_response(transcript: Transcript, parts: list[Mapping[str, Any]], outpu
 
 
 def _read_answer(transcript: Transcript, part: Mapping[str, Any], outputs: _Outputs) -> None:
-    """Add the answer to a call; other parts are ignored."""
+    """Add a call's result. Parts that are not results are ignored."""
     kind, content = _kind(part), part.get("content")
     retry = kind == RETRY and part.get("tool_name") is not None
     if not (retry or kind.endswith(RETURN)) or outputs.is_output(part):
@@ -147,7 +147,7 @@ def _first(messages: list[Any], name: str) -> Any:
 
 
 def _metadata(value: Any, messages: list[Any]) -> dict[str, Any] | None:
-    """What identifies the run: the ids and metadata of its messages, and the other fields of the record."""
+    """Return the ids and metadata in a record's messages and the record's other fields, or None if there are none."""
     found = {name: _first(messages, name) for name in _IDENTIFY}
     kept = {name: value for name, value in found.items() if value is not None}
     for message in messages:

@@ -1,9 +1,11 @@
-"""τ²-bench results: an object with `info`, `tasks` and `simulations`, or the latter in a folder, one file each.
+"""Read τ²-bench results: an object with `info`, `tasks` and `simulations`.
 
-Calls of the simulated user are not the agent's: they go to `other_calls`, and calls expected of the user are left out.
-A task that expects calls of the user only is tagged `no_agent_actions`, and so are its episodes. If there was no user
-(`dummy_user`), all calls are expected of the agent. The task is `tau2/DOMAIN/ID`. A simulation that was stopped by the
-user's model or by the infrastructure failed outside the agent.
+The simulations may also be separate files in a folder. Calls by the simulated user are not the agent's calls, so they
+go to `other_calls`. Calls expected from the user are left out. A task that expects calls only from the user is tagged
+`no_agent_actions`, and so are its episodes. If there was no user (`dummy_user`), all calls are expected from the agent.
+
+The task is `tau2/DOMAIN/ID`. A simulation that was stopped by the user's model or by the infrastructure failed outside
+the agent.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _AGENT: Final = "assistant"
 
 
 def mismatch(value: Any) -> str | None:
-    """Why a record is not in this format; None if it is."""
+    """Explain why a record is not in this format, or return None if it is."""
     if not isinstance(value, Mapping):
         return "no object with 'info', 'tasks' and 'simulations'"
     info = value.get("info")
@@ -47,19 +49,19 @@ def _recognise(path: Path) -> str | None:
 
 
 def _read_simulations(path: Path) -> Iterator[Episode | Problem]:
-    """Read the episodes of a file, with a problem for each malformed simulation."""
+    """Yield the episodes in a file, and a `Problem` for each malformed simulation."""
     for place, value in _checked_results(path):
         yield from (value,) if isinstance(value, Problem) else _simulations(path, place, value)
 
 
 def _read_tasks(path: Path) -> Iterator[Expected | Problem]:
-    """Read the calls expected of the agent in each task of a file."""
+    """Yield the calls expected from the agent in each task, and a `Problem` for each malformed task."""
     for place, value in _checked_results(path):
         yield from (value,) if isinstance(value, Problem) else _tasks(place, value)
 
 
 def _checked_results(path: Path) -> Iterator[tuple[Place, Any]]:
-    """The results of a file, with a problem for those that are not in this format."""
+    """Yield the results in a file with their places. Results that are not in this format are yielded as a `Problem`."""
     for place, value in _results(path):
         wrong = None if isinstance(value, Problem) else mismatch(value)
         yield place, value if wrong is None else place.problem(wrong)
@@ -74,7 +76,10 @@ def _tasks(place: Place, value: Mapping[str, Any]) -> Iterator[Expected | Proble
 
 
 def _results(path: Path) -> Iterator[tuple[Place, Any]]:
-    """The results of a file; if it is broken, those with the complete simulations, and the problem."""
+    """Yield the results in a file with their places.
+
+    If the file is broken, results with only the complete simulations come first, then a `Problem`.
+    """
     for place, value in read_records(path, lambda one: mismatch(one) is None):
         if isinstance(value, Problem) and place.number is None:
             kept = None
@@ -86,7 +91,7 @@ def _results(path: Path) -> Iterator[tuple[Place, Any]]:
 
 
 def _simulations(path: Path, place: Place, value: Mapping[str, Any]) -> Iterator[Episode | Problem]:
-    """Read the simulations of results, or of the folder next to the file."""
+    """Yield the episodes from the simulations in `value`, or from the simulations in the folder next to the file."""
     folder = path.parent / _FOLDER
     if isinstance(value.get("simulations"), list):
         for number, simulation in enumerate(value["simulations"], start=1):
@@ -154,7 +159,7 @@ def _read_message(agent: Transcript, user: Transcript, message: Mapping[str, Any
 
 
 def _metadata(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
-    """What identifies a simulation and its run."""
+    """Return what identifies a simulation and its run."""
     of_run = value["info"]
     kept = ("id", "task_id", "trial", "seed", "timestamp", "termination_reason", "agent_cost", "user_cost", "duration")
     found = {name: simulation.get(name) for name in kept}
@@ -173,7 +178,10 @@ def _domain(value: Mapping[str, Any]) -> str:
 
 
 def _has_no_user(value: Mapping[str, Any]) -> bool:
-    """Whether there was no user, so that the agent also had to do what is otherwise expected of the user."""
+    """Return True if there was no user.
+
+    The agent then also has to make the calls that are otherwise expected from the user.
+    """
     user = value["info"].get("user_info")
     return isinstance(user, Mapping) and user.get("implementation") == "dummy_user"
 
@@ -189,7 +197,7 @@ def _expects_only_user_calls(simulation: Mapping[str, Any], value: Mapping[str, 
     try:
         return NO_AGENT_ACTIONS in _read_expected(task, value).tags
     except RecordError:
-        return False  # reading the tasks reports what is wrong
+        return False  # the problem is reported when the tasks are read
 
 
 def _read_expected(task: Any, value: Mapping[str, Any]) -> Expected:
@@ -214,7 +222,7 @@ def _expected_call(action: Mapping[str, Any]) -> ExpectedCall:
 
 
 def _prompt(task: Mapping[str, Any]) -> str:
-    """The instructions of the simulated user."""
+    """Return the simulated user's instructions."""
     scenario = task.get("user_scenario")
     instructions = scenario.get("instructions") if isinstance(scenario, Mapping) else None
     if isinstance(instructions, Mapping):

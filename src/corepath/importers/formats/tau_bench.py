@@ -1,9 +1,11 @@
-"""τ-bench results: a list of runs with `task_id`, `reward`, `info`, `traj`, and `trial` if there are several.
+"""Read τ-bench results: a list of runs with `task_id`, `reward`, `info` and `traj`.
 
-The agent may call tools, or write "Action:" and JSON (`act`, `react`). Answers that begin with "Error:" or "Unknown
-action" are errors: the benchmark writes them when a tool refuses or does not exist. The task is
-`tau-bench/DOMAIN/NUMBER`, with the domain from the policy that the agent was given. A run that broke off with an error
-has no trajectory, and failed outside the agent.
+Runs also have `trial` if each task ran several times. The agent may call tools, or write "Action:" and JSON (`act`,
+`react`). Results that begin with "Error:" or "Unknown action" are errors. The benchmark writes these results when a
+tool refuses a call or does not exist.
+
+The task is `tau-bench/DOMAIN/NUMBER`. The domain is named in the policy at the start of the conversation. A run that
+broke off with an error has no trajectory and failed outside the agent.
 """
 
 from __future__ import annotations
@@ -32,11 +34,11 @@ _RESPOND: Final = "respond"
 _Read = TypeVar("_Read")
 
 TOOL_FILE: Final = Path(__file__).with_name("tau_tools.yaml")
-"""Which tools of τ-bench and τ²-bench only read."""
+"""The file that says which τ-bench and τ²-bench tools only read."""
 
 
 def mismatch(value: Any) -> str | None:
-    """Why a record is not in this format; None if it is."""
+    """Explain why a record is not in this format, or return None if it is."""
     if not isinstance(value, Mapping):
         return f"no object with {', '.join(_FIELDS)}"
     missing = [name for name in _FIELDS if name not in value]
@@ -52,7 +54,10 @@ def _recognise(path: Path) -> str | None:
 
 
 def _read_runs(path: Path, read: Callable[[Any, str | None], Iterator[_Read]]) -> Iterator[_Read | Problem]:
-    """Read each run of a file; one that broke off before it began is assumed to share the domain of the others."""
+    """Yield what `read` finds in each run, and a `Problem` for each malformed run.
+
+    A run that broke off before it began is assumed to have the same domain as the other runs.
+    """
     runs = list(read_records(path, lambda one: mismatch(one) is None))
     domain = next((found for _, run in runs if isinstance(run, Mapping) and (found := _domain(run))), None)
     for place, run in runs:
@@ -62,7 +67,7 @@ def _read_runs(path: Path, read: Callable[[Any, str | None], Iterator[_Read]]) -
 
 
 def read_record(value: Any, domain: str | None = None) -> Iterator[Episode]:
-    """Read the episode of a run; `domain` is used if the run does not name its own."""
+    """Yield a run's episode. `domain` is used if the run does not name its own domain."""
     if wrong := mismatch(value):
         raise RecordError(wrong)
     trial, info = value.get("trial") or 0, value["info"]
@@ -98,7 +103,7 @@ def _metadata(value: Mapping[str, Any], trial: int, domain: str | None) -> dict[
 
 
 def read_expected(value: Any, domain: str | None = None) -> Iterator[Expected]:
-    """Read the expected calls of a run's task; nothing if the run broke off before it began."""
+    """Yield the expected calls for a run's task, or nothing if the run broke off before it began."""
     if wrong := mismatch(value):
         raise RecordError(wrong)
     task = value["info"].get("task")
@@ -122,7 +127,7 @@ def _task_id(value: Mapping[str, Any], domain: str | None) -> str:
 
 
 def _domain(value: Mapping[str, Any]) -> str | None:
-    """The domain named in the policy, which begins the conversation; None if it is not there."""
+    """Return the domain named in the policy at the start of the conversation, or None if there is no policy."""
     messages = value.get("traj")
     first = messages[0] if isinstance(messages, list) and messages else None
     content = text_of(first.get("content")) if isinstance(first, Mapping) else None
@@ -161,13 +166,13 @@ def _read_answer(transcript: Transcript, id_: Any, content: Any) -> None:
 
 
 def _is_answer(message: Mapping[str, Any]) -> bool:
-    """Whether a user message is the answer to a call that was written as text."""
+    """Return True if a user message is the result of a call that the agent wrote as text."""
     content = message.get("content")
     return message.get("role") == "user" and isinstance(content, str) and content.startswith(_API_OUTPUT)
 
 
 def _action(content: str) -> tuple[Any, Any] | None:
-    """The name and arguments of the action at the end of a text; None if there is none."""
+    """Return the name and arguments of the action at the end of a message, or None if there is none."""
     try:
         action = parse_json(content.rpartition("Action:")[2].strip(), stored=True)
     except ValueError:
@@ -185,7 +190,7 @@ def _read_written_call(transcript: Transcript, content: str) -> None:
 
 
 def _text_to_user(content: Any) -> Any:
-    """What the agent told the user: the content of a `respond` action, or the text itself."""
+    """Return what the agent said to the user, which is the content of a `respond` action or the text itself."""
     action = _action(content) if isinstance(content, str) and "Action:" in content else None
     if action is not None and action[0] == _RESPOND and isinstance(action[1], Mapping):
         return action[1].get("content")
