@@ -1,4 +1,4 @@
-"""Collapsing an automaton for a drawing: regions between two unavoidable states, and long chains, become one box."""
+"""Collapse an automaton for a drawing: a region between two unavoidable states, or a long chain, becomes one box."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from corepath.automaton.golden_paths import lengths_of, topological_order
 from corepath.drawing.export import count_text, span
 
 LONGEST_CHAIN: Final = 12
-"""Maximum length of a chain whose states are all drawn."""
+"""Maximum length of a chain in which every state is drawn."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """States that are drawn as one box; `caption` describes what is inside, and is empty for a single state."""
+    """States that are drawn as one box. `caption` describes the states, and is empty if there is only one."""
 
     states: tuple[int, ...]
     caption: tuple[str, ...] = ()
@@ -26,14 +26,15 @@ class Group:
 
 
 def keep_all(automaton: Automaton) -> tuple[Group, ...]:
-    """A group for every state."""
+    """Return a group for every state."""
     return tuple(Group((state,)) for state in range(len(automaton.states)))
 
 
 def collapse(automaton: Automaton) -> tuple[Group, ...]:
-    """Group the states between two unavoidable states: those that every path to acceptance goes through.
+    """Group the states between two unavoidable states.
 
-    A single state between two unavoidable ones is kept. A long chain keeps its first and its last step.
+    A state is unavoidable if every path to acceptance goes through it. A single state between two unavoidable states is
+    kept. A long chain keeps its first and its last step.
     """
     progress = _progress(automaton)
     order = topological_order(progress, automaton.start)
@@ -57,7 +58,7 @@ def collapse(automaton: Automaton) -> tuple[Group, ...]:
 
 
 Progress = list[list[tuple[int, int]]]
-"""For each state, its progress edges: the action and the next state."""
+"""The progress edges from each state, as pairs of an action and the next state."""
 
 
 def _progress(automaton: Automaton) -> Progress:
@@ -70,9 +71,9 @@ def _progress(automaton: Automaton) -> Progress:
 def _unavoidable_states(
     progress: Progress, order: list[int], accepting: frozenset[int]
 ) -> tuple[list[int], dict[int, int]]:
-    """The states that every path to acceptance goes through, and for each state the last of them at or before it.
+    """Find the unavoidable states, and the last unavoidable state at or before each state.
 
-    They are the dominators of an extra end state that follows all accepting states.
+    The unavoidable states are the dominators of an extra end state that follows all accepting states.
     """
     place = {state: number for number, state in enumerate(order)}
     end = len(order)
@@ -96,9 +97,9 @@ def _unavoidable_states(
 
 
 def _immediate_dominators(before: list[list[int]]) -> list[int]:
-    """The immediate dominator of each vertex (Cooper, Harvey and Kennedy 2001).
+    """Find the immediate dominator of each vertex (Cooper, Harvey and Kennedy 2001).
 
-    Vertices are numbered in topological order from the root 0; `before` lists the predecessors of each.
+    Vertices are numbered in topological order from the root 0. `before` lists the predecessors of each vertex.
     """
     dominator = [0] + [-1] * (len(before) - 1)
     changed = True
@@ -124,7 +125,7 @@ def _common_dominator(dominator: list[int], one: int, other: int) -> int:
 
 
 def _long_chains(progress: Progress, unavoidable: list[int], regions: Mapping[int, list[int]]) -> Iterator[Group]:
-    """A group for each long chain, without the states of its first and its last step."""
+    """Yield a group for each long chain, without the states in its first and its last step."""
     chain: list[int] = []
     for state in unavoidable:
         chain.append(state)
@@ -137,7 +138,10 @@ def _long_chains(progress: Progress, unavoidable: list[int], regions: Mapping[in
 
 
 def _region(automaton: Automaton, progress: Progress, first: int, inner: list[int], after: int | None) -> Group:
-    """The group of the states between two unavoidable states, or between the last of them and the end."""
+    """Group the states between two unavoidable states.
+
+    If `after` is None, group the states between the last unavoidable state and the end.
+    """
     inside = set(inner)
     actions = tuple(
         dict.fromkeys(
@@ -153,7 +157,11 @@ def _region(automaton: Automaton, progress: Progress, first: int, inner: list[in
 
 @dataclass
 class _Ways:
-    """The ways that lead to a state: how many, a bit for each length, and up to two sums of their actions."""
+    """The ways that lead to a state.
+
+    `count` is the number of ways. `lengths` has a bit for each length. `sums` adds up the weights of the actions on
+    each way, and keeps at most two different sums.
+    """
 
     count: int = 0
     lengths: int = 0
@@ -165,14 +173,14 @@ class _Ways:
         self.sums = frozenset(sorted(self.sums | other.sums)[:2])
 
     def extend(self, symbol: int) -> _Ways:
-        """These ways, each with one more action."""
+        """Return the ways with one more action each."""
         return _Ways(self.count, self.lengths << 1, frozenset(total + _weight(symbol) for total in self.sums))
 
 
 def _describe_ways(
     automaton: Automaton, progress: Progress, first: int, inner: list[int], after: int | None
 ) -> Iterator[str]:
-    """How many ways there are through a region, and how long they are."""
+    """Yield caption lines that say how many ways there are through a region and how long they are."""
     through = _ways_through(automaton, progress, first, inner, after)
     if through is None:
         yield "with ways back"
@@ -188,7 +196,10 @@ def _describe_ways(
 def _ways_through(
     automaton: Automaton, progress: Progress, first: int, inner: list[int], after: int | None
 ) -> _Ways | None:
-    """The ways from `first` through the inner states to `after`, or to acceptance; None if they go in circles."""
+    """Count the ways from `first` through the `inner` states to `after`, or to acceptance if `after` is None.
+
+    Return None if the ways go in circles.
+    """
     ways = {first: _Ways(1, 1, frozenset({0})), **{state: _Ways() for state in inner}}
     through = _Ways()
     passed = {first}
@@ -209,5 +220,5 @@ def _ways_through(
 
 
 def _weight(symbol: int) -> int:
-    """A number for an action, such that different multisets of actions have different sums."""
+    """Return a number for an action, such that different multisets of actions have different sums."""
     return pow(7, 101 * symbol + 997, (1 << 127) - 1)

@@ -1,4 +1,4 @@
-"""Drawing an automaton as SVG: progress from left to right, self-loops above the states, harmful calls below."""
+"""Draw an automaton as SVG: progress from left to right, self-loops above the states, harmful calls below."""
 
 from __future__ import annotations
 
@@ -29,19 +29,20 @@ from corepath.drawing.text import CELL, Text, cells, escape_xml, fit_text, make_
 from corepath.errors import count
 
 MARGIN: Final = 14.5
-"""Space around the drawing; the half pixel keeps horizontal lines sharp."""
+"""Space around the drawing. The half pixel keeps horizontal lines sharp."""
 NARROWEST: Final = 440
 """Minimum width of the legend."""
 
 Harms = Mapping[int, Sequence[tuple[str, int]]]
-"""The harmful calls made in each state, with how often each was made."""
+"""For each state, the harmful calls made there and the number of times each was made."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """An SVG picture, with the boxes of its states and labels in view box coordinates.
+    """An SVG picture.
 
-    `hidden` describes in words what the picture leaves out.
+    `boxes` are the rectangles of states and labels, in view box coordinates. `hidden` describes what the picture leaves
+    out.
     """
 
     svg: str
@@ -58,17 +59,23 @@ def draw(
     collapsed: bool = False,
     name: str = "",
 ) -> Drawing:
-    """Draw an automaton, with harmful calls at the states where they were made.
+    """Draw an automaton, with harmful calls at the states in which they were made.
 
-    With `collapsed`, states between two that every path goes through are one box, and so is the middle of a long chain.
+    With `collapsed`, the states between two states that every path goes through become one box. So does the middle of a
+    long chain.
 
-    Each node is drawn around 0, 0 in a translated group, together with the edges that begin there. So equal shapes have
-    equal text, and the drawing compresses well.
+    Each node is drawn around 0, 0 in a translated group, together with the edges that begin at the node. Equal shapes
+    then have equal SVG text, and the drawing compresses well.
 
-    Pages find elements by class and data attributes: states are `g.state[data-states~=…]`, several in a collapsed box;
-    edges are `g.edge[data-from][data-to]`; self-loops are `g.loop[data-from]` and `g.anywhere`; each label of an edge
-    or self-loop has a `data-action`; harmful calls are `g.harm[data-from][data-harm]`. From and to name the first
-    state of a box.
+    Web pages find elements by class and data attributes:
+
+    - States are `g.state[data-states~=…]`. A collapsed box lists several states.
+    - Edges are `g.edge[data-from][data-to]`.
+    - Self-loops are `g.loop[data-from]`, or `g.anywhere` in the legend.
+    - Each label of an edge or self-loop has a `data-action`.
+    - Harmful calls are `g.harm[data-from][data-harm]`.
+
+    `data-from` and `data-to` name the first state in a box.
     """
     groups = collapse(automaton) if collapsed else keep_all(automaton)
     common = _common_loops(automaton)
@@ -94,7 +101,10 @@ def draw(
 def _draw_nodes(
     nodes: Sequence[Node], links: Mapping[tuple[int, int], Link], layout: Layout
 ) -> tuple[list[str], list[Box]]:
-    """The SVG group of each node with its outgoing edges, from left to right, and the boxes of all nodes and labels."""
+    """Draw the nodes from left to right, each as an SVG group with its outgoing edges.
+
+    Return the SVG groups, and the boxes of all nodes and labels.
+    """
     contents: list[list[str]] = [[] for _ in nodes]
     boxes: list[list[Box]] = [[] for _ in nodes]
     for ((tail, head), link), route in zip(links.items(), layout.routes, strict=True):
@@ -109,7 +119,10 @@ def _draw_nodes(
 
 
 def _links(automaton: Automaton, groups: Sequence[Group]) -> dict[tuple[int, int], Link]:
-    """The edges between nodes; an edge whose actions are all listed in a collapsed box has no labels."""
+    """Return the edges between nodes, keyed by the numbers of the two nodes.
+
+    An edge has no labels if a collapsed box lists all of its actions.
+    """
     group_of = {state: number for number, group in enumerate(groups) for state in group.states}
     symbols: dict[tuple[int, int], dict[int, None]] = {}
     for state, edges in enumerate(automaton.delta):
@@ -127,7 +140,7 @@ def _links(automaton: Automaton, groups: Sequence[Group]) -> dict[tuple[int, int
 
 
 def _count_harms(group: Group, harms: Harms) -> list[tuple[str, int]]:
-    """The harmful calls made in the states of a group, the most frequent first."""
+    """Count the harmful calls made in a group's states, most frequent first."""
     times: dict[str, int] = {}
     for state in group.states:
         for call, often in harms.get(state, ()):
@@ -139,9 +152,9 @@ def _count_harms(group: Group, harms: Harms) -> list[tuple[str, int]]:
 
 
 def _common_loops(automaton: Automaton) -> dict[int, tuple[int, ...]]:
-    """The actions that are self-loops in most states, with the states in which they are not allowed at all.
+    """Find the actions that are self-loops in most states, each with the states in which it is not allowed.
 
-    They are named once in the legend instead of at every state.
+    The legend names these actions once, so that not every state has to.
     """
     loops, allowed = Counter[int](), Counter[int]()
     for state, edges in enumerate(automaton.delta):
@@ -158,7 +171,10 @@ def _common_loops(automaton: Automaton) -> dict[int, tuple[int, ...]]:
 def _legend(
     automaton: Automaton, common: Mapping[int, tuple[int, ...]], width: int, height: int, boxes: list[Box]
 ) -> tuple[str, int, int]:
-    """The legend with the common self-loops, and the width and height of the drawing with it."""
+    """Draw the legend with the common self-loops.
+
+    Return the legend's SVG, and the width and height of the drawing including the legend.
+    """
     if not common:
         return "", width, height
     room = max(width, NARROWEST)
@@ -179,7 +195,10 @@ def _legend(
 
 
 def _legend_entry(automaton: Automaton, symbol: int, without: tuple[int, ...]) -> tuple[Text, str]:
-    """The text of a self-loop in the legend, with the states in which it is not allowed, and its data attributes."""
+    """Return the text for a self-loop in the legend, and its data attributes.
+
+    The text includes the states in which the action is not allowed.
+    """
     mark = f'data-action="{symbol}"'
     if not without:
         return action_label(automaton, symbol, SMALL, 2 * WIDEST_SMALL), mark
@@ -193,7 +212,7 @@ def _legend_entry(automaton: Automaton, symbol: int, without: tuple[int, ...]) -
 
 
 def _describe_ends(automaton: Automaton) -> str:
-    """The start and the accepting states, in words."""
+    """Name the start state and the accepting states."""
     first, *others = (fit_text(automaton.states[state], FONT, 60).lines[0] for state in sorted(automaton.accepting)[:3])
     more = len(automaton.accepting) - 1 - len(others)
     ends = ", ".join([first, *others, *([f"{more:,} more"] if more else [])])
@@ -201,7 +220,7 @@ def _describe_ends(automaton: Automaton) -> str:
 
 
 def _describe_hidden(automaton: Automaton, nodes: Sequence[Node]) -> Iterator[str]:
-    """A sentence for each thing that the drawing leaves out."""
+    """Yield a sentence on each thing that the drawing leaves out."""
     sizes = [len(node.group.states) for node in nodes if node.group.caption]
     if sizes:
         yield (

@@ -1,4 +1,4 @@
-"""A task's automaton as text, as a Mermaid flow chart and as a Graphviz graph."""
+"""Export a task's automaton as text, as a Mermaid flow chart or as a Graphviz graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corepath.values import visible
 
 
 def as_text(task: Task) -> str:
-    """The task as text: its actions, rules, states and transitions."""
+    """Return the task as text, with its actions, rules, states and transitions."""
     unlisted = "harmful" if task.automaton.alphabet.unlisted == "harm" else "ignored"
     return "\n".join(
         [
@@ -62,7 +62,7 @@ def _state_lines(automaton: Automaton) -> Iterator[str]:
 
 
 def as_mermaid(automaton: Automaton) -> str:
-    """The automaton as a Mermaid flow chart."""
+    """Return the automaton as a Mermaid flow chart."""
     lines = ["flowchart LR"]
     for state, name in enumerate(automaton.states):
         shape = '((("{}")))' if state in automaton.accepting else '(("{}"))'
@@ -74,7 +74,7 @@ def as_mermaid(automaton: Automaton) -> str:
 
 
 def as_dot(automaton: Automaton) -> str:
-    """The automaton as a Graphviz graph."""
+    """Return the automaton as a Graphviz graph."""
     lines = ["digraph task {", "  rankdir=LR;", '  begin [shape=none, label=""];']
     for state, name in enumerate(automaton.states):
         shape = "doublecircle" if state in automaton.accepting else "circle"
@@ -86,7 +86,7 @@ def as_dot(automaton: Automaton) -> str:
 
 
 def describe_size(automaton: Automaton) -> str:
-    """The size of an automaton in words: `4 states, 3 actions, 1 golden path of 3 steps`."""
+    """Describe an automaton's size, e.g. `4 states, 3 actions, 1 golden path of 3 steps`."""
     lengths = automaton.lengths
     steps = count(lengths[0], "step") if len(lengths) == 1 else f"{span(lengths)} steps"
     paths = (
@@ -99,7 +99,7 @@ def describe_size(automaton: Automaton) -> str:
 
 
 def count_text(count: int) -> str:
-    """A count with thousands separators, or in scientific notation from a billion up."""
+    """Format a count with thousands separators, or in scientific notation from a billion up."""
     if count < 10**9:
         return f"{count:,}"
     digits = int((count.bit_length() - 1) * math.log10(2)) + 1
@@ -108,7 +108,10 @@ def count_text(count: int) -> str:
 
 
 def span(lengths: list[int]) -> str:
-    """Sorted lengths in short: `3`, `2–4` without gaps, otherwise the first few and the last."""
+    """Abbreviate sorted lengths, e.g. `3`, or `2–4` if there are no gaps.
+
+    If there are gaps, list the first few lengths and the last one.
+    """
     if len(lengths) == 1:
         return str(lengths[0])
     if lengths[-1] - lengths[0] + 1 == len(lengths):

@@ -1,10 +1,10 @@
-"""Layered graph layout: node sizes and edges in, places and routes out.
+"""Lay out a graph in layers: node sizes and edges in, places and routes out.
 
-Nodes are in every second column, in the order of their longest path from the start. The columns between them hold the
-labels of the edges, and an edge that crosses several columns has a lane of its own in each. An edge is horizontal
-within a column and bends only between two columns, where nothing else is: so no edge crosses a node or a label.
+Nodes are in every second column, sorted by the length of their longest path from the start. The columns in between hold
+the edges' labels. An edge that crosses several columns has a lane of its own in each of them. A lane is a horizontal
+part of an edge. Edges bend only between two columns, where there is nothing else, so no edge crosses a node or a label.
 
-Places are whole numbers; heights and the gaps between columns are even, so half of a bend is a whole number too.
+Places are whole numbers. Heights and the gaps between columns are even, so half of a bend is a whole number too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from math import ceil, inf
 from typing import Final
 
 ROW_GAP: Final = 8.0
-"""Space between two neighbours in a column; rounding may take up to 2 of it."""
+"""Space between two neighbours in a column. Rounding may take up to 2 of it."""
 COLUMN_GAP: Final = 22
 MOST_GAP: Final = 130
 ORDERINGS: Final = 16
@@ -28,17 +28,17 @@ SETTLINGS: Final = 60
 """Maximum number of passes that move vertices towards their neighbours."""
 FEWEST_SETTLINGS: Final = 8
 MOST_MOVES: Final = 200_000
-"""Maximum number of moves in all passes together, unless `FEWEST_SETTLINGS` needs more."""
+"""Maximum number of moves in all passes together. At least `FEWEST_SETTLINGS` passes are made all the same."""
 SETTLED: Final = 0.02
-"""Moving stops after a pass in which no vertex moves further than this."""
+"""Moving stops after a pass in which no vertex moves this far."""
 STRAIGHTENINGS: Final = 3
 STIFF: Final = 4.0
-"""Weight of keeping an edge straight between two lanes; at its ends the weight is 1."""
+"""Weight of keeping an edge straight between two lanes. At the ends of the edge the weight is 1."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """The extent of a node or label to each side of its anchor."""
+    """How far a node or label extends to each side of its anchor."""
 
     left: float
     right: float
@@ -57,7 +57,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Lane:
-    """A horizontal part of a route."""
+    """A horizontal part of an edge's route."""
 
     begin: int
     end: int
@@ -66,7 +66,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Route:
-    """The lanes of an edge from its tail to its head, and the anchor of its label."""
+    """An edge's lanes from its tail to its head, and the anchor of its label."""
 
     lanes: tuple[Lane, ...]
     label: tuple[int, int]
@@ -74,7 +74,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of the nodes and the routes of the edges, in the order in which they were given."""
+    """Where each node is placed and how each edge is routed, in the order of the input."""
 
     places: tuple[tuple[int, int], ...]
     routes: tuple[Route, ...]
@@ -84,14 +84,14 @@ class Layout:
 
 @dataclass(frozen=True)
 class _Graph:
-    """The vertices to place: the nodes, and one for the label or lane of an edge in each column that it crosses."""
+    """The vertices to place: every node, and a label or lane in each column that an edge crosses."""
 
     sizes: list[Size]
     column_of: list[int]
     before: list[list[int]]
     after: list[list[int]]
     chains: list[list[int]]
-    """The vertices of each edge, from left to right."""
+    """The vertices on each edge, from left to right."""
     nodes: int
 
     def link(self, left: int, right: int) -> None:
@@ -110,7 +110,10 @@ class _Graph:
 
 
 def lay_out(nodes: Sequence[Size], edges: Sequence[Edge], start: int = 0) -> Layout:
-    """Lay out nodes and edges, always in the same way for the same input. Self-loops are not allowed."""
+    """Lay out nodes and edges. The same input always gives the same layout.
+
+    Self-loops are not allowed.
+    """
     pairs, order = _break_cycles(len(nodes), edges, start)
     layers = [0] * len(nodes)
     ways: list[list[int]] = [[] for _ in nodes]
@@ -127,7 +130,10 @@ def lay_out(nodes: Sequence[Size], edges: Sequence[Edge], start: int = 0) -> Lay
 
 
 def _break_cycles(count: int, edges: Sequence[Edge], start: int) -> tuple[list[tuple[int, int]], list[int]]:
-    """The edges as pairs of nodes, reversed if they close a cycle, and a topological order of the result."""
+    """Turn the edges into pairs of nodes, and reverse edges that close a cycle.
+
+    Return the pairs and a topological order of the nodes.
+    """
     out: list[list[int]] = [[] for _ in range(count)]
     for number, edge in enumerate(edges):
         out[edge.tail].append(number)
@@ -179,7 +185,7 @@ def _build_graph(
 
 
 def _first_order(graph: _Graph, order: Iterable[int]) -> list[list[int]]:
-    """The columns, each in the order of a depth-first search."""
+    """Return the columns, each sorted in the order of a depth-first search."""
     columns: list[list[int]] = [[] for _ in range(max(graph.column_of, default=0) + 1)]
     seen = [False] * len(graph.sizes)
     for root in order:
@@ -194,7 +200,10 @@ def _first_order(graph: _Graph, order: Iterable[int]) -> list[list[int]]:
 
 
 def _reduce_crossings(graph: _Graph, columns: list[list[int]]) -> list[list[int]]:
-    """Sort the columns back and forth by the mean place of their neighbours; return the order with fewest crossings."""
+    """Sort the columns back and forth by the mean place of each vertex's neighbours.
+
+    Return the order with the fewest crossings.
+    """
     places = [0] * len(graph.sizes)
     for column in columns:
         _note_places(column, places)
@@ -214,7 +223,7 @@ def _reduce_crossings(graph: _Graph, columns: list[list[int]]) -> list[list[int]
 
 
 def _sort(column: list[int], neighbours: list[list[int]], places: list[int]) -> None:
-    """Sort a column by the mean place of the neighbours; a vertex without neighbours keeps its place."""
+    """Sort a column by the mean place of each vertex's neighbours. A vertex without neighbours keeps its place."""
     means = {
         vertex: sum(places[one] for one in neighbours[vertex]) / len(neighbours[vertex])
         for vertex in column
@@ -242,7 +251,7 @@ def _count_crossings(graph: _Graph, columns: list[list[int]], places: list[int])
 
 
 def _find_heights(graph: _Graph, columns: list[list[int]]) -> list[float]:
-    """The height of each vertex, as near to the mean of its neighbours as the rest of its column allows.
+    """Find a height for each vertex, as near to its neighbours' mean height as its column allows.
 
     Columns are settled one after the other, each exactly. As no column limits another, the heights converge to the
     best ones for all columns together.
@@ -264,7 +273,7 @@ def _find_heights(graph: _Graph, columns: list[list[int]]) -> list[float]:
 
 
 def _first_heights(columns: list[list[int]], offsets: list[list[float]], count: int) -> list[float]:
-    """The heights if every column is packed tightly around 0."""
+    """Return the heights with every column packed tightly around 0."""
     heights = [0.0] * count
     for column, offset in zip(columns, offsets, strict=True):
         for vertex, height in zip(column, offset, strict=True):
@@ -279,7 +288,7 @@ def _settle(
     weights: list[float],
     heights: list[float],
 ) -> float:
-    """Move the vertices of a column to their best heights, and return the largest move."""
+    """Move a column's vertices to their best heights, and return the largest move."""
     wanted = [
         sum(heights[other] * stiffness for other, stiffness in links[vertex]) / weights[vertex] - shift
         if links[vertex]
@@ -295,7 +304,7 @@ def _settle(
 
 
 def _straighten(graph: _Graph, columns: list[list[int]], heights: list[float]) -> None:
-    """Make the unforked parts horizontal, as far as their neighbours above and below leave room."""
+    """Make unforked paths horizontal, as far as the vertices above and below leave room. Heights change in place."""
     for _ in range(STRAIGHTENINGS):
         room = _room(graph, columns, heights)
         for run in _unforked_paths(graph):
@@ -315,7 +324,10 @@ def _straighten(graph: _Graph, columns: list[list[int]], heights: list[float]) -
 
 
 def _unforked_paths(graph: _Graph) -> Iterator[list[int]]:
-    """The paths without forks: each vertex has one successor, which has no other predecessor."""
+    """Yield the paths without forks.
+
+    Each vertex on such a path has one successor, and the successor has no other predecessor.
+    """
     for first in range(len(graph.sizes)):
         before = graph.before[first]
         if len(before) == 1 and len(graph.after[before[0]]) == 1:
@@ -328,7 +340,7 @@ def _unforked_paths(graph: _Graph) -> Iterator[list[int]]:
 
 
 def _room(graph: _Graph, columns: list[list[int]], heights: list[float]) -> Callable[[int], tuple[float, float]]:
-    """A function that returns how far up and how far down a vertex may be moved now."""
+    """Return a function that gives the smallest and the largest height that a vertex may have now."""
     over = {other: one for column in columns for one, other in pairwise(column)}
     under = {one: other for other, one in over.items()}
 
@@ -343,12 +355,12 @@ def _room(graph: _Graph, columns: list[list[int]], heights: list[float]) -> Call
 
 
 def _distance(graph: _Graph, upper: int, lower: int) -> float:
-    """The least distance between two neighbours in a column."""
+    """Return the minimum distance between two neighbours in a column."""
     return graph.sizes[upper].below + ROW_GAP + graph.sizes[lower].above
 
 
 def _offsets(graph: _Graph, column: list[int]) -> list[float]:
-    """The distance of each vertex from the first of its column, if all are packed tightly."""
+    """Return each vertex's distance from the first vertex if the column is packed tightly."""
     offsets = [0.0]
     for one, other in pairwise(column):
         offsets.append(offsets[-1] + _distance(graph, one, other))
@@ -356,7 +368,7 @@ def _offsets(graph: _Graph, column: list[int]) -> list[float]:
 
 
 def _isotonic(wanted: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Isotonic regression: the nondecreasing numbers nearest to those wanted, by pooling adjacent violators."""
+    """Return the nondecreasing numbers nearest to `wanted` (isotonic regression, by pooling adjacent violators)."""
     pools: list[tuple[float, float, int]] = []
     for value, weight in zip(wanted, weights, strict=True):
         pool = (value, weight, 1)
@@ -385,7 +397,7 @@ def _build_layout(graph: _Graph, columns: list[list[int]], heights: list[float],
 
 @dataclass(frozen=True)
 class _Span:
-    """The horizontal extent of a column, and the x of its anchors."""
+    """A column's left and right end, and the x coordinate of its anchors."""
 
     left: int
     anchor: int
@@ -393,7 +405,7 @@ class _Span:
 
 
 def _column_spans(graph: _Graph, columns: list[list[int]], ys: list[int]) -> list[_Span]:
-    """The extent of each column; the gap after a column grows with its steepest edge."""
+    """Place the columns side by side. The gap after a column grows with the column's steepest edge."""
     spans = []
     x = 0
     for column in columns:
@@ -406,7 +418,7 @@ def _column_spans(graph: _Graph, columns: list[list[int]], ys: list[int]) -> lis
 
 
 def _route(graph: _Graph, spans: list[_Span], ys: list[int], edge: Edge, chain: list[int]) -> Route:
-    """The route of an edge through the vertices of its chain, from its tail to its head."""
+    """Route an edge through the vertices in `chain`, from its tail to its head."""
     columns = [spans[graph.column_of[vertex]] for vertex in chain]
     lanes = [Lane(column.left, column.right, ys[vertex]) for column, vertex in zip(columns, chain, strict=True)]
     lanes[0] = Lane(columns[0].anchor, lanes[0].end, lanes[0].y)

@@ -1,4 +1,4 @@
-"""The shapes of a drawing: a state with its self-loops and harmful calls, and an edge with its labels."""
+"""The shapes in a drawing: a state with its self-loops and harmful calls, and an edge with its labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FONT, SMALL = 12, 10
 WIDEST_LABEL, MOST_LINES, WIDEST_NAME, WIDEST_SMALL = 26, 3, 22, 24
 RADIUS: Final = 19
 MOST_SHOWN: Final = 3
-"""Maximum number of self-loops, and of harmful calls, named at a state; the rest is only counted."""
+"""Maximum number of self-loops, and of harmful calls, named at a state. The rest are only counted."""
 _LOOP: Final = 20
 _DROP: Final = 7
 _STUB: Final = 14
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Box:
-    """The rectangle that a shape or label takes up in a drawing; `what` names it."""
+    """The rectangle that a shape or label takes up. `what` identifies the shape or label, e.g. `state 3`."""
 
     left: float
     top: float
@@ -37,7 +37,7 @@ class Box:
     what: str
 
     def shift(self, x: int, y: int) -> Box:
-        """The box moved by x and y."""
+        """Return the box moved by `x` and `y`."""
         return Box(self.left + x, self.top + y, self.right + x, self.bottom + y, self.what)
 
 
@@ -65,14 +65,14 @@ class Node:
 
     @cached_property
     def loops(self) -> tuple[int, ...]:
-        """The self-loops drawn at this node; the common ones are in the legend."""
+        """The self-loops drawn at this node. Common self-loops are in the legend."""
         if self.group.caption:
             return ()
         return tuple(symbol for symbol in self.automaton.loops(self.group.states[0]) if symbol not in self.common)
 
     @cached_property
     def loop_texts(self) -> tuple[tuple[str, Text], ...]:
-        """The labels of the self-loops with their data attributes, the lowest first."""
+        """The data attributes and label for each self-loop, the lowest label first."""
         names = self.automaton.alphabet.names
         kept, rest = _split_shown(self.loops)
         shown = [(f'data-action="{one}"', action_label(self.automaton, one, SMALL, WIDEST_SMALL)) for one in kept]
@@ -83,7 +83,7 @@ class Node:
 
     @cached_property
     def harm_texts(self) -> tuple[tuple[str, Text], ...]:
-        """The labels of the harmful calls with their data attributes, the highest first."""
+        """The data attributes and label for each harmful call, the highest label first."""
         kept, rest = _split_shown(self.harms)
         shown = [
             (f' data-harm="{escape_xml(call)}"', fit_text(call, SMALL, WIDEST_SMALL + 4, ending=f" ×{times:,}"))
@@ -101,7 +101,7 @@ class Node:
 
     @cached_property
     def size(self) -> Size:
-        """The space for the node, its labels, and arrow heads at both sides."""
+        """The space for the node, its labels, and arrow heads on both sides."""
         loops, stubs = self.loop_texts, self.harm_texts
         above = max((one.width for _, one in loops), default=0) / 2
         aside = max((_STUB + 4 + one.width for _, one in stubs), default=0)
@@ -126,11 +126,11 @@ class Node:
 
     @property
     def first_state(self) -> int:
-        """The first of its states, by which data attributes refer to the node."""
+        """The node's first state. Data attributes refer to the node by this state."""
         return self.group.states[0]
 
     def draw(self, boxes: list[Box]) -> str:
-        """The SVG of the node; its boxes are added to `boxes`."""
+        """Return the node's SVG, and add its boxes to `boxes`."""
         return "".join((self._shape(boxes), self._loops(boxes), *self._harms(boxes)))
 
     def _shape(self, boxes: list[Box]) -> str:
@@ -193,7 +193,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Link:
-    """All progress from one node to another: a single edge with its labels stacked above it."""
+    """All progress from one node to another, drawn as a single edge with its labels stacked above."""
 
     symbols: tuple[int, ...]
     labels: tuple[Text, ...]
@@ -206,7 +206,7 @@ class Link:
         return Size(wide, wide, above, 3)
 
     def draw(self, tail: Node, head: Node, route: Route, boxes: list[Box]) -> str:
-        """The SVG of the edge, relative to its tail; the boxes of its labels are added to `boxes`."""
+        """Return the edge's SVG relative to its tail, and add the boxes of its labels to `boxes`."""
         first, last = route.lanes[0], route.lanes[-1]
         along = 1 if last.end > last.begin else -1
         d = f"M{along * tail.reach} 0"
@@ -229,7 +229,7 @@ class Link:
 def action_label(
     automaton: Automaton, symbol: int, size: int, widest: int, most_lines: int = 1, ending: str = ""
 ) -> Text:
-    """The name of an action, with its notation as a tooltip."""
+    """Return an action's name as a label, with the action's notation as a tooltip."""
     name, notation = automaton.alphabet.names[symbol], automaton.alphabet.actions[symbol].notation
     made = fit_text(name, size, widest, most_lines, ending)
     full = notation if notation.startswith(name) else f"{name}: {notation}"
@@ -239,7 +239,7 @@ def action_label(
 
 
 def _split_shown(items: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
-    """The items that are named, and those that are only counted."""
+    """Split items into those that are named and those that are only counted."""
     return (items, ()) if len(items) <= MOST_SHOWN else (items[:MOST_SHOWN], items[MOST_SHOWN:])
 
 
@@ -247,14 +247,17 @@ def _split_shown(items: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
 
 
 def draw_text(shown: Text, x: int, top: float, kind: str, mark: str, boxes: list[Box]) -> str:
-    """The SVG of a text; its box is added to `boxes`."""
+    """Return the SVG for a label, and add its box to `boxes`."""
     left = x if kind == "left" else x - shown.width / 2
     boxes.append(Box(left, top, left + shown.width, top + shown.height, f"label {shown.lines[0]}"))
     return _text_element(shown, x, top, kind, mark)
 
 
 def _text_element(shown: Text, x: int, top: float, kind: str, mark: str = "") -> str:
-    """The SVG of a text below `top`: centred at x, or right of x for the kind `left`."""
+    """Return the SVG for a label below `top`.
+
+    The label starts at `x` if `kind` is `left`, and is centred at `x` otherwise.
+    """
     first, *rest = map(escape_xml, shown.lines)
     lines = first + "".join(f'<tspan x="0" dy="{shown.pitch}">{line}</tspan>' for line in rest)
     attributes = (f' class="{kind}"' if kind else "") + (f" {mark}" if mark else "")
@@ -263,7 +266,7 @@ def _text_element(shown: Text, x: int, top: float, kind: str, mark: str = "") ->
 
 
 _TIP: Final = {1: "l-7 -3 2 3 -2 3 7 -3 -5 -1 0 2 5 -1", -1: "l7 -3 -2 3 2 3 -7 -3 5 -1 0 2 -5 -1"}
-"""Path data of an arrow head to the right (1) and to the left (-1), filled by its strokes."""
+"""Path data for an arrow head to the right (1) and to the left (-1). The strokes fill the arrow head."""
 
 
 def _path_element(d: str) -> str:

@@ -1,4 +1,4 @@
-"""Text in a drawing: measuring it, breaking it into lines, and making any characters safe to show."""
+"""Measure text for a drawing, break it into lines, and make any characters safe to show."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOT_XML: Final = re.compile("[\ufffe\uffff]")
 
 @dataclass(frozen=True)
 class Text:
-    """A text as it is drawn; `full` is the whole text if the lines do not show all of it."""
+    """Text as it is drawn. `full` holds the whole text if `lines` leaves some of it out."""
 
     lines: tuple[str, ...]
     size: int
@@ -33,19 +33,19 @@ class Text:
 
     @property
     def pitch(self) -> int:
-        """The distance between two lines."""
+        """The distance between two lines, in pixels."""
         return round(self.size * 1.25)
 
     @property
     def height(self) -> int:
-        """The height of all lines."""
+        """The height of all lines, in pixels."""
         return self.pitch * len(self.lines)
 
 
 def fit_text(full: str, size: int, widest: int, most_lines: int = 1, ending: str = "") -> Text:
-    """Break a text into lines of at most `widest` cells; one that is too long is cut in its middle.
+    """Break text into lines of at most `widest` cells. A cell is the width of an ordinary character.
 
-    `ending` is always shown in full at the end.
+    Text that is too long for `most_lines` is shortened in the middle of its last line. `ending` is always shown.
     """
     if len(full) <= LONGEST_TITLE:
         bounded = make_printable(full)
@@ -65,24 +65,24 @@ def fit_text(full: str, size: int, widest: int, most_lines: int = 1, ending: str
 
 
 def make_printable(full: str) -> str:
-    """Replace the characters that cannot be seen or are not allowed in XML by escapes."""
+    """Escape the characters that are invisible or not allowed in XML."""
     return _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):x}", visible(full))
 
 
 def escape_xml(full: str) -> str:
-    """Escape a text for XML, also inside attributes."""
+    """Escape text for XML, also inside attributes."""
     return escape(make_printable(full))
 
 
 def title(full: str) -> str:
-    """The SVG element of a tooltip, or nothing for an empty text; a very long text is cut."""
+    """Return the SVG element for a tooltip, or an empty string if `full` is empty. Very long text is cut."""
     if len(full) > LONGEST_TITLE:
         full = f"{full[:LONGEST_TITLE]}… ({len(full):,} characters)"
     return f"<title>{escape_xml(full)}</title>" if full else ""
 
 
 def cells(shown: str) -> int:
-    """The width of a text in terminal cells: 2 for a wide character, 0 for a combining one."""
+    """Return the width of text in cells. A wide character takes 2 cells, and a combining character takes none."""
     return sum(_cells(character) for character in shown)
 
 
@@ -110,7 +110,7 @@ def _fits(shown: str, room: int) -> bool:
 
 
 def _prefix(shown: str, room: int) -> str:
-    """The longest prefix that fits into `room` cells, and has at most twice as many characters."""
+    """Return the longest prefix that fits into `room` cells and has at most twice as many characters."""
     used = 0
     for place, character in enumerate(shown):
         used += _cells(character)
@@ -120,7 +120,10 @@ def _prefix(shown: str, room: int) -> str:
 
 
 def _first_line(shown: str, room: int) -> str:
-    """The part of a text for one line, broken after a word if that leaves at least half of the line."""
+    """Return the part of the text that goes on one line.
+
+    The line ends after a word if it is then at least half full.
+    """
     head = _prefix(shown, room)
     for breaks in (" ", _BREAKS_AFTER):
         for place in range(len(head), len(head) // 2, -1):

@@ -46,9 +46,9 @@ def explain(
     *,
     scored: Score | None = None,
 ) -> Explanation:
-    """Explain the score of an episode, or of a list of calls, on a task.
+    """Explain why an episode, or a list of calls, got its score on `task`.
 
-    Pass the score as `scored` if you have it already.
+    If you already have the score, pass it as `scored`. Otherwise it is computed with the options in `scoring`.
     """
     episode = calls if isinstance(calls, Episode) else _as_episode(task, calls)
     replayed = None if task.simulator is None else replay(task, episode.calls)
@@ -79,6 +79,6 @@ def explain(
 
 
 def _as_episode(task: Task, calls: Iterable[Call | str]) -> Episode:
-    """An episode of these calls, without an answer."""
+    """Wrap calls in an episode that has no answer."""
     parsed = (parser.call(call) if isinstance(call, str) else call for call in calls)
     return Episode(task.id, tuple(parsed), answer=UNANSWERED)

@@ -1,4 +1,4 @@
-"""Wrong arguments: the step that a call comes nearest to, and where the arguments differ."""
+"""Find the step that a call nearly matches, and describe which arguments differ."""
 
 from __future__ import annotations
 
@@ -19,14 +19,18 @@ from corepath.values import key_text
 
 @dataclass(frozen=True)
 class NearestStep:
-    """The step that a call comes nearest to. As a string: how its arguments differ."""
+    """The step that a call comes nearest to.
+
+    `symbol` is the step's number, and `due` says whether the step was expected when the call was made. `str()`
+    describes how the arguments differ.
+    """
 
     symbol: int
     due: bool
     wrong: tuple[str, ...]
-    """One text for each argument that differs."""
+    """A description of each argument that differs."""
     needs: tuple[Action, ...]
-    """The actions whose missing results are all that is wrong; empty if something else is wrong too."""
+    """The actions whose results are missing, if nothing else is wrong with the call. Otherwise empty."""
 
     def __str__(self) -> str:
         more = [f"and {len(self.wrong) - MOST_LISTED} more"] if len(self.wrong) > MOST_LISTED else []
@@ -34,9 +38,12 @@ class NearestStep:
 
 
 def nearest_step(facts: Facts, index: int, among: frozenset[int] | None = None) -> NearestStep | None:
-    """The step of the same tool that a call comes nearest to: one that was due, else one still to come, else any.
+    """Find the step that call `index` comes nearest to, among the steps with the same tool.
 
-    Only the steps in `among` are compared, if given. None if there is no such step, or the call matches it.
+    Steps that were expected at that point are preferred to later steps, and later steps to all others. After that the
+    number of differing arguments decides. Only the steps in `among` are compared, unless `among` is None.
+
+    Return None if the call is malformed, if no step has the same tool, or if the arguments do not differ.
     """
     alphabet, position, call = facts.automaton.alphabet, facts.positions[index], facts.steps[index].call
     if call.malformed:
@@ -55,7 +62,7 @@ def nearest_step(facts: Facts, index: int, among: frozenset[int] | None = None) 
 
 
 def _complete_arguments(alphabet: Alphabet, call: Call) -> Mapping[str, Any]:
-    """The arguments of a call with the defaults of its tool, if that is known."""
+    """Return the call's arguments, with the tool's defaults filled in if the tool is known."""
     if alphabet.tools is not None and call.tool in alphabet.tools:
         return alphabet.tools[call.tool].fill_defaults(call.arguments)
     arguments: Mapping[str, Any] = call.arguments
@@ -63,18 +70,18 @@ def _complete_arguments(alphabet: Alphabet, call: Call) -> Mapping[str, Any]:
 
 
 def _compare(action: Action, symbol: int, arguments: Mapping[str, Any], scope: Scope, *, due: bool) -> NearestStep:
-    """Compare arguments with those of a step."""
+    """Compare `arguments` with the arguments that the step expects."""
     mismatches = [*_wrong_arguments(action, arguments, scope), *_extra_arguments(action, arguments)]
     needs = [needed for _, lacks in mismatches for needed in lacks] if all(lacks for _, lacks in mismatches) else []
     return NearestStep(symbol, due, tuple(text for text, _ in mismatches), tuple(dict.fromkeys(needs)))
 
 
 Mismatch = tuple[str, list[Action]]
-"""A wrong argument in words, and the actions whose missing results it depends on."""
+"""A description of an argument that differs, and the actions whose missing results the argument depends on."""
 
 
 def _wrong_arguments(action: Action, arguments: Mapping[str, Any], scope: Scope) -> Iterator[Mismatch]:
-    """The arguments of a step that a call lacks or has with another value."""
+    """Yield the arguments of `action` that are missing from `arguments` or have another value there."""
     for name, pattern in action.arguments.fields:
         shown = cut(key_text(name), LONGEST_NAME)
         if name not in arguments:
@@ -84,12 +91,12 @@ def _wrong_arguments(action: Action, arguments: Mapping[str, Any], scope: Scope)
 
 
 def _missing_results(pattern: Matcher, scope: Scope) -> list[Action]:
-    """The actions whose results a matcher needs and does not have yet."""
+    """List the actions whose results `pattern` needs but does not find in `scope`."""
     return [part.action for part in walk(pattern) if isinstance(part, ResultOf) and not part.values(scope)]
 
 
 def _extra_arguments(action: Action, arguments: Mapping[str, Any]) -> Iterator[Mismatch]:
-    """The arguments of a call that a step does not have."""
+    """Yield the arguments that `action` does not have."""
     if action.arguments.open:
         return
     known = {name for name, _ in action.arguments.fields}
@@ -100,7 +107,10 @@ def _extra_arguments(action: Action, arguments: Mapping[str, Any]) -> Iterator[M
 
 
 def near_misses(facts: Facts, steps: frozenset[int]) -> dict[int, NearestStep]:
-    """Legal calls that were nearly one of these steps when it was due, except for their arguments."""
+    """Find legal calls that matched an expected step in `steps` except for their arguments.
+
+    The keys are call indexes, and the values are the steps that the calls nearly matched.
+    """
     tools = {facts.automaton.alphabet.actions[symbol].tool for symbol in steps}
     return {
         step.index: nearest for step in facts.steps

@@ -1,4 +1,4 @@
-"""The cause of harmful calls in a few words, for the headline."""
+"""Describe in a few words what made calls harmful, for the headline."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from corepath.explanation.sentences import MOST_LISTED, calls_text, capitalise, 
 from corepath.explanation.value_text import step_text, tool_name
 
 _MISMATCHES: Final = (HarmKind.WRONG_ARGUMENT, HarmKind.UNLISTED)
-"""Kinds of harmful calls that match no step at any time."""
+"""The kinds of harm in which a call matches no step of the task."""
 
 
 def cause_text(facts: Facts, group: Group) -> str:
-    """What made the calls of a group harmful, without a full stop."""
+    """Describe what made the calls in `group` harmful, without a full stop."""
     first = group.first
     if first.cause is not None and repeated_call(facts, first) is None:
         return _skipped_text(facts, group)
@@ -32,7 +32,7 @@ def cause_text(facts: Facts, group: Group) -> str:
 
 
 def _call_text(facts: Facts, group: Group) -> str:
-    """The first call and why it is harmful."""
+    """Describe the group's first call and why it is harmful."""
     first, nearest = group.first, nearest_step(facts, group.first.index)
     is_far = first.kind in _MISMATCHES and nearest is not None and not nearest.due
     reason = "is no step of this task" if is_far else reason_text(facts, first)
@@ -40,7 +40,10 @@ def _call_text(facts: Facts, group: Group) -> str:
 
 
 def _consequences_text(facts: Facts, group: Group) -> str:
-    """What became of the first call, or which other calls are harmful with it."""
+    """Name the call that undid the group's first call, or the other harmful calls in the group.
+
+    Return an empty string if there are none.
+    """
     rest = len(group.harms) - 1
     be = "is" if rest == 1 else "are"
     if group.skipped and group.first.cause is None:
@@ -58,27 +61,27 @@ def _consequences_text(facts: Facts, group: Group) -> str:
 
 @dataclass(frozen=True)
 class _Omission:
-    """The steps whose absence made a group of calls harmful."""
+    """The skipped steps that made a group's calls harmful, sorted by what became of them."""
 
     late: Mapping[int, int]
-    """Steps done later, each with its call."""
+    """Steps that were done later, each with the index of its call."""
     never: tuple[int, ...]
-    """Steps not done later."""
+    """Steps that were not done later."""
     failed: Mapping[int, int]
-    """Steps that were tried and failed, each with its last such call."""
+    """Steps that were tried and failed, each with the index of its last failed call."""
     skipped: tuple[int, ...]
-    """Steps never done, not tried and not called too early."""
+    """Steps in `never` that were neither tried nor called too early."""
 
     @property
     def last_failure(self) -> int | None:
-        """The last failed call, if every step that was never done failed."""
+        """The index of the last failed call if every step in `never` was tried and failed, or None if not."""
         if self.skipped or not self.failed.keys() >= set(self.never):
             return None
         return max(self.failed[symbol] for symbol in self.never)
 
 
 def _find_omission(facts: Facts, group: Group) -> _Omission:
-    """Sort the skipped steps of a group by what became of them."""
+    """Sort the group's skipped steps by what became of them."""
     late, failed = late_steps(facts, group), failed_attempts(facts, frozenset(group.skipped))
     never = tuple(symbol for symbol in group.skipped if symbol not in late)
     early = {facts.symbol(step) for step in facts.early_calls if step.index < group.first.index}
@@ -87,7 +90,7 @@ def _find_omission(facts: Facts, group: Group) -> _Omission:
 
 
 def _skipped_text(facts: Facts, group: Group) -> str:
-    """The cause if steps were skipped, came too late or failed."""
+    """Describe which steps were skipped, done too late or failed."""
     omission, index, harmful = _find_omission(facts, group), group.first.index, count(len(group.harms), "harmful call")
     subject = omission.skipped or omission.never or group.skipped
     names, were = facts.missing_text(subject, index), "was" if len(subject) == 1 else "were"
@@ -107,7 +110,7 @@ def _skipped_text(facts: Facts, group: Group) -> str:
 
 
 def _never_done_text(facts: Facts, group: Group, skipped: tuple[int, ...], names: str) -> str:
-    """The cause if a few steps were skipped altogether."""
+    """Describe the cause if a few steps were skipped and not done later either."""
     index, one = group.first.index, len(skipped) == 1
     skip = "Skipped" if facts.steps_called(index).isdisjoint(skipped) else "Did not do"
     if len(group.harms) == 1:
@@ -118,7 +121,10 @@ def _never_done_text(facts: Facts, group: Group, skipped: tuple[int, ...], names
 
 
 def _unexpected_result_text(facts: Facts, steps: frozenset[int], index: int) -> str:
-    """The cause if the agent went on although a check returned something unexpected; empty if it did not."""
+    """Describe how the agent went on although a check returned an unexpected result.
+
+    Return an empty string if there was no such check before call `index`.
+    """
     check = last_unexpected_result(facts, steps, index)
     if check is None:
         return ""
@@ -127,11 +133,14 @@ def _unexpected_result_text(facts: Facts, steps: frozenset[int], index: int) -> 
     return f"{call}, returned something else than the procedure asks for, and {_tool_and_number(facts, index)} {how}"
 
 
-# Results that were not there
+# Missing results
 
 
 def _missing_result_text(facts: Facts, group: Group) -> str:
-    """The cause if the first call needs the result of a step that was not done; empty if it does not."""
+    """Describe which result the group's first call needs, if the step that returns it was not done.
+
+    Return an empty string if the call does not lack such a result.
+    """
     index = group.first.index
     nearest = nearest_step(facts, index) if group.first.kind in _MISMATCHES else None
     if nearest is None or not nearest.needs:
@@ -151,13 +160,13 @@ def _missing_result_text(facts: Facts, group: Group) -> str:
 
 
 def _symbols(facts: Facts, nearest: NearestStep) -> frozenset[int]:
-    """The steps whose results a call lacks."""
+    """Return the numbers of the steps whose missing results `nearest` needs."""
     alphabet = facts.automaton.alphabet
     return frozenset(symbol for symbol in alphabet.steps if alphabet.actions[symbol] in nearest.needs)
 
 
 def _not_done_text(facts: Facts, needed: frozenset[int], names: str, index: int) -> str:
-    """The first half of a sentence: why these steps were not done before a call."""
+    """Write the first half of a sentence on why the `needed` steps were not done before call `index`."""
     failed = failed_attempts(facts, needed)
     if needed <= failed.keys():
         last = max(failed.values())
@@ -172,7 +181,10 @@ def _not_done_text(facts: Facts, needed: frozenset[int], names: str, index: int)
 
 
 def _repetition_text(facts: Facts, group: Group) -> str:
-    """The cause if a step was done too often: `send was called twice, and once was due: call 2 repeats it`."""
+    """Describe a step that was done too often, e.g. `send was called twice, and once was due: call 2 repeats it`.
+
+    Return an empty string if the step was not done too often.
+    """
     symbol = facts.steps[group.first.index].symbol
     if symbol is None:
         return ""
@@ -190,5 +202,5 @@ def _repetition_text(facts: Facts, group: Group) -> str:
 
 
 def _tool_and_number(facts: Facts, index: int) -> str:
-    """The tool and the number of a call: `pick (call 3)`."""
+    """Return a call's tool and number, e.g. `pick (call 3)`."""
     return f"{tool_name(facts.steps[index].call.tool)} (call {index + 1})"

@@ -1,4 +1,4 @@
-"""Edits to a path: calls left out, replaced, moved and added, and whether the edited path is valid."""
+"""Edit a path by leaving out, replacing, moving and adding calls, and check whether the new path is valid."""
 
 from __future__ import annotations
 
@@ -9,25 +9,31 @@ from corepath.automaton.step import Kind, Position, step
 from corepath.explanation.facts import Facts
 
 Row = tuple[int | None, int | None]
-"""The index of a call in the old path and the number of a step in the edited one, either of them None."""
+"""A call's index in the old path and a step's number in the new path. Either may be None."""
 
 
 @dataclass(frozen=True)
 class Edits:
-    """Edits to a path. Calls are given by index, steps by number."""
+    """Edits to a path. Calls are identified by index, and steps by number."""
 
     out: tuple[int, ...] = ()
-    """Calls left out."""
+    """Calls to leave out."""
     replaced: Mapping[int, int] = field(default_factory=dict)
-    """Calls with the steps that replace them."""
+    """The step that replaces each call."""
     moved: Mapping[int, int] = field(default_factory=dict)
-    """Calls with the call they are moved before; the number of calls means the end."""
+    """For each moved call, the index of the old call that it is put before.
+
+    An index equal to the number of calls means the end of the path.
+    """
     added: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    """Steps by the call they are added before; the number of calls means the end."""
+    """New steps, keyed by the index of the old call that they are put before.
+
+    An index equal to the number of calls means the end of the path.
+    """
 
     @property
     def calls(self) -> tuple[int, ...]:
-        """The calls that are edited."""
+        """The indexes of the calls that are left out, replaced or moved."""
         return tuple(sorted({*self.out, *self.replaced, *self.moved}))
 
     @property
@@ -37,10 +43,11 @@ class Edits:
 
 
 def apply(facts: Facts, edits: Edits, *, retry: bool = False) -> tuple[Row, ...] | None:
-    """Apply edits: the old path side by side with the new one, without self-loops; None if the new one is not valid.
+    """Apply `edits`, and lay the old path and the new path side by side.
 
-    Calls that stay keep their answers, and new steps succeed. With `retry`, steps that failed after the first harmful
-    call succeed too: without the harm they may.
+    Return the rows without self-loops, or None if the new path is not valid. Calls that stay keep their answers, and
+    new steps succeed. With `retry`, steps that failed after the first harmful call succeed too, because the harm may be
+    the reason why they failed.
     """
     position = facts.score.trace.begin
     retried = set(failed_after_harm(facts)).difference(edits.replaced) if retry else set[int]()
@@ -62,14 +69,21 @@ def apply(facts: Facts, edits: Edits, *, retry: bool = False) -> tuple[Row, ...]
 def _continue(
     facts: Facts, position: Position, index: int | None, new: int | None
 ) -> tuple[int | None, Position | None]:
-    """Do the new step, or repeat the call if there is none; returns the action and the position, None after harm."""
+    """Do the step `new`, or repeat call `index` if `new` is None.
+
+    Return the action's number and the position afterwards. The position is None if the step was not expected or the
+    call is harmful.
+    """
     if new is not None:
         return new, take_step(position, new)
     return (None, None) if index is None else repeat_call(facts, position, index)
 
 
 def _edited_order(facts: Facts, edits: Edits) -> Iterator[Row]:
-    """The calls and the new steps in the order of the edited path."""
+    """Yield the new path in order, as rows with the index of an old call, the number of a new step, or both.
+
+    A row has both if the step replaces the call.
+    """
     for place in range(len(facts.steps) + 1):
         yield from ((index, None) for index, before in edits.moved.items() if before == place)
         yield from ((None, symbol) for symbol in edits.added.get(place, ()))
@@ -78,13 +92,13 @@ def _edited_order(facts: Facts, edits: Edits) -> Iterator[Row]:
 
 
 def _due_step(facts: Facts, position: Position, index: int) -> int | None:
-    """The step that a call tries and that is due at a position, if any."""
+    """Return the step that call `index` tries, if the step is expected at `position`, or None if it is not."""
     due = set(facts.automaton.due(position.state))
     return min(due.intersection(facts.steps[index].reading.fits), default=None)
 
 
 def failed_after_harm(facts: Facts) -> tuple[int, ...]:
-    """The calls after the first harmful one that tried a step and failed."""
+    """Return the indexes of the calls that tried a step and failed after the first harmful call."""
     first, steps = facts.score.harms[0].index, facts.automaton.alphabet.steps
     return tuple(
         step.index for step in facts.steps[first:]
@@ -93,9 +107,11 @@ def failed_after_harm(facts: Facts) -> tuple[int, ...]:
 
 
 def repeat_call(facts: Facts, position: Position, index: int) -> tuple[int | None, Position | None]:
-    """Repeat a call at another position; returns the action that it matches and the position, None after harm.
+    """Repeat call `index` at another position.
 
-    A harmful call that failed succeeds where its step is due.
+    Return the number of the action that the call matches, and the position afterwards. The number is None if the call
+    matches no action, and the position is None if the call is harmful. A harmful call that had failed is assumed to
+    succeed if its step is now expected.
     """
     was = facts.steps[index]
     if was.kind is Kind.HARM and was.call.failed and was.symbol is not None and position.errors != "harmful":
@@ -105,6 +121,6 @@ def repeat_call(facts: Facts, position: Position, index: int) -> tuple[int | Non
 
 
 def take_step(position: Position, symbol: int) -> Position | None:
-    """The position after a step, or None if it is not due."""
+    """Return the position after a step, or None if the step is not expected at `position`."""
     after = position.automaton.delta[position.state].get(symbol, position.state)
     return None if after == position.state else replace(position, state=after, done=position.done | {symbol})

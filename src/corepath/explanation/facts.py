@@ -1,4 +1,4 @@
-"""Facts about an episode that explanations are built from: score, replay, comparison with the nearest golden path."""
+"""Collect the facts that explanations use: the score, the replay and a comparison with the nearest golden path."""
 
 from __future__ import annotations
 
@@ -24,21 +24,22 @@ from corepath.world.exploring import Replay
 
 @dataclass(frozen=True)
 class Comparison:
-    """The nearest golden path compared with the episode, by places of that path."""
+    """How the episode differs from the nearest golden path. A place is an index in that path."""
 
     skipped: tuple[int, ...]
-    """Places not done, although a later place was reached."""
+    """Places whose step was not done, although a later place was reached."""
     untried: tuple[int, ...]
-    """Places after the last one reached."""
+    """Places after the last place that was reached."""
     instead: Mapping[int, int]
-    """Places not done, each with the index of the call made instead."""
+    """Places whose step was not done, each with the index of the call made instead."""
 
 
 @dataclass(frozen=True)
 class Facts:
     """An episode with its score, and with its replay if the task has a world.
 
-    The episode's answer is UNANSWERED if only its calls are known.
+    The episode's answer is UNANSWERED if only its calls are known. A step is due, or expected, in a state if the step
+    would be progress there.
     """
 
     task: Task
@@ -48,17 +49,17 @@ class Facts:
 
     @property
     def automaton(self) -> Automaton:
-        """The automaton of the task."""
+        """The task's automaton."""
         return self.task.automaton
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """Every call, labelled."""
+        """All calls, each labelled as progress, self-loop or harm."""
         return self.score.trace.steps
 
     @cached_property
     def outside_failure(self) -> str:
-        """The failure outside the agent in words; empty if there was none."""
+        """A description of the failure outside the agent, or an empty string if there was none."""
         if self.episode.outcome != FAILED_OUTSIDE:
             return ""
         failure = self.episode.failure
@@ -77,20 +78,20 @@ class Facts:
 
     @cached_property
     def positions(self) -> tuple[Position, ...]:
-        """The position before each call, and the one at the end."""
+        """The position before each call, followed by the position at the end."""
         positions = [self.score.trace.begin]
         for step in self.steps:
             positions.append(advance(positions[-1], step))
         return tuple(positions)
 
     def scope(self, index: int) -> Scope:
-        """The variables and results bound before a call."""
+        """Return the variables and results that are known before call `index`."""
         position = self.positions[index]
         return Scope(dict(position.variables), position.results)
 
     @cached_property
     def changed_state(self) -> tuple[bool | None, ...]:
-        """Whether each call changed the public state; None without a world."""
+        """Whether each call changed the public state, or None for every call if the task has no world."""
         world, run = self.task.simulator, self.replay
         if world is None or run is None:
             return (None,) * len(self.steps)
@@ -100,7 +101,7 @@ class Facts:
         )
 
     def in_one_turn(self, earlier: int, later: int) -> bool:
-        """Whether two calls were sent in the same turn, the later one before the earlier was answered."""
+        """Whether both calls were sent in the same turn, before the agent saw the answer to the earlier call."""
         turn = self.steps[earlier].call.turn
         return turn is not None and turn == self.steps[later].call.turn
 
@@ -108,28 +109,28 @@ class Facts:
 
     @cached_property
     def symbols(self) -> dict[str, int]:
-        """The number of each action by name."""
+        """The number of each action, keyed by the action's name."""
         return {name: number for number, name in enumerate(self.automaton.alphabet.names)}
 
     def step_text(self, symbol: int, index: int) -> str:
-        """A step as a call, with the values bound before a call of the episode."""
+        """Write a step as a call, with the values that are known before call `index`."""
         return step_text(self.automaton.alphabet.actions[symbol], self.scope(index))
 
     def name_text(self, name: str, index: int) -> str:
-        """A step of a reference by name, as a call; the name itself if it is not an action."""
+        """Write the step called `name` as a call, or return `name` itself if it is not an action."""
         return self.step_text(self.symbols[name], index) if name in self.symbols else name
 
     def call_text(self, index: int) -> str:
-        """A call with its number: `call 3, pick(thing="box")`."""
+        """Write a call with its number, e.g. `call 3, pick(thing="box")`."""
         return f"call {index + 1}, {call_text(self.steps[index].call)}"
 
     def due_text(self, index: int, most: int = MOST_LISTED) -> str:
-        """The steps that were due before a call; empty if none was."""
+        """List the steps that were expected when call `index` was made, or return an empty string if no step was."""
         due = self.automaton.due(self.positions[index].state)
         return join([self.step_text(symbol, index) for symbol in due], "or", most)
 
     def missing_text(self, symbols: Iterable[int], index: int, most: int = MOST_LISTED) -> str:
-        """Steps that were not done before a call, with counts: `a(), b() twice and c() once more`."""
+        """List steps that were not done before call `index`, with counts, e.g. `a(), b() twice and c() once more`."""
         called = self.steps_called(index)
         texts = [
             f"{self.step_text(symbol, index)} {times_text(count)} more" if symbol in called
@@ -143,7 +144,7 @@ class Facts:
 
     @cached_property
     def done_at(self) -> dict[int, list[int]]:
-        """The calls that did each step."""
+        """The indexes of the calls that did each step, keyed by the step's number."""
         found: dict[int, list[int]] = {}
         for step in self.steps:
             if step.kind is Kind.PROGRESS and step.symbol is not None:
@@ -152,12 +153,12 @@ class Facts:
 
     @cached_property
     def steps_done(self) -> int:
-        """The number of steps done."""
+        """The number of steps that were done."""
         return sum(map(len, self.done_at.values()))
 
     @cached_property
     def steps_left(self) -> tuple[int, ...]:
-        """The steps of a shortest way from the end of the run to acceptance."""
+        """The steps on a shortest path from the final state to acceptance."""
         automaton, state = self.automaton, self.score.trace.end.state
         way: list[int] = []
         while automaton.missing[state] > 0:
@@ -171,7 +172,10 @@ class Facts:
 
     @cached_property
     def hindsight(self) -> dict[int, int]:
-        """Calls that match a step only once the results of all calls are known, with that step."""
+        """Calls that match a step only in hindsight, once the results of all calls are known.
+
+        The keys are call indexes, and the values are step numbers.
+        """
         end, alphabet = self.score.trace.end, self.automaton.alphabet
         results = {
             alphabet.actions[step.symbol]: step.call.result for step in self.steps
@@ -186,29 +190,32 @@ class Facts:
         return {index: symbol for index, symbol in found.items() if symbol in alphabet.steps}
 
     def symbol(self, step: Step) -> int | None:
-        """The action that a call matches, at the time or in hindsight."""
+        """Return the action that a call matches, at the time or in hindsight, or None if it matches none."""
         return self.hindsight.get(step.index, step.symbol)
 
     def label(self, index: int) -> str:
-        """The name of the action that a call matches, at the time or in hindsight."""
+        """Return the label of the action that call `index` matches, at the time or in hindsight."""
         if index in self.hindsight:
             return self.automaton.alphabet.names[self.hindsight[index]]
         return self.score.trace.label(self.steps[index])
 
     def steps_called(self, before: int) -> set[int]:
-        """The steps called without failing before a call, whether they counted or not."""
+        """Return the steps that were called before call `before` and did not fail, whether they counted or not."""
         calls = {step.symbol for step in self.steps[:before] if step.symbol is not None and not step.call.failed}
         return calls.union(symbol for index, symbol in self.hindsight.items() if index < before)
 
     def steps_like(self, symbol: int) -> frozenset[int]:
-        """The steps with the same call as a step, including itself; they differ in the result they expect."""
+        """Return the steps with the same tool and arguments as step `symbol`, including `symbol`.
+
+        Such steps differ in the result that they expect.
+        """
         actions, steps = self.automaton.alphabet.actions, self.automaton.alphabet.steps
         tool, arguments = actions[symbol].tool, actions[symbol].arguments
         return frozenset(one for one in steps if actions[one].tool == tool and actions[one].arguments == arguments)
 
     @cached_property
     def early_calls(self) -> tuple[Step, ...]:
-        """Self-loops that called a step before it was due, and so did not count."""
+        """Self-loops that called a step too early to count."""
         return tuple(
             step for step in self.steps
             if step.kind is Kind.LOOP and not step.call.failed
@@ -219,7 +226,7 @@ class Facts:
     # Comparison with the nearest golden path
 
     def pair_up(self, reference: Reference) -> list[Pair]:
-        """The condensed path side by side with a reference."""
+        """Pair the calls in the condensed path with the steps in `reference`, a path to compare with."""
         actions = self.automaton.alphabet.actions
         mine = [
             (name, step.call.tool) for name, step in zip(self.score.condensed, self.score.trace.condensed, strict=True)
@@ -229,7 +236,7 @@ class Facts:
 
     @cached_property
     def comparison(self) -> Comparison:
-        """The nearest golden path compared with the episode."""
+        """How the episode differs from the nearest golden path."""
         path = self.score.reference.path
         matched, opposite, spare = self._match()
         done = matched | _places_done_elsewhere(path, matched, spare)
@@ -246,7 +253,11 @@ class Facts:
         )
 
     def _match(self) -> tuple[set[int], dict[int, int], Counter[str]]:
-        """The places with a matching call, the calls opposite other places, and the names of unmatched calls."""
+        """Match the condensed path with the nearest golden path.
+
+        Return the places with a matching call, the index of the call opposite each other place, and how often each name
+        occurs among unmatched and early calls.
+        """
         path, condensed = self.score.reference.path, self.score.trace.condensed
         names = [self.label(step.index) for step in condensed]
         matched: set[int] = set()
@@ -264,19 +275,19 @@ class Facts:
         return matched, opposite, spare
 
     def _was_made_instead(self, index: int, earlier: Iterable[str]) -> bool:
-        """Whether a call is no step of the golden path and came after these earlier steps of it."""
+        """Whether call `index` is not a step on the golden path, and came after all the `earlier` steps."""
         if self.label(index) in self.score.reference.path:
             return False
         return all(self._first_calls.get(name, -1) < index for name in earlier)
 
     @cached_property
     def _first_calls(self) -> dict[str, int]:
-        """The first call with each label."""
+        """The index of the first call with each label."""
         return {self.label(step.index): step.index for step in reversed(self.steps)}
 
 
 def _places_done_elsewhere(path: Sequence[str], matched: set[int], spare: Counter[str]) -> set[int]:
-    """The unmatched places of a path whose steps are among the spare calls, each call used once."""
+    """Return the unmatched places whose steps are among the spare calls, using each spare call once."""
     left, found = spare.copy(), set[int]()
     for place, name in enumerate(path):
         if place not in matched and left[name]:

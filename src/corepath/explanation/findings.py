@@ -1,4 +1,4 @@
-"""The parts of an explanation: headline, one note per call, findings."""
+"""The parts of an explanation: a headline, one note per call, and findings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from corepath.automaton.step import Kind
 from corepath.explanation.sentences import cut
 
 WIDEST_CALL: Final = 70
-"""Maximum number of characters of a call in a line of the step list."""
+"""Maximum number of characters shown of each call in the step list."""
 
 
 class FindingKind(StrEnum):
@@ -24,13 +24,13 @@ class FindingKind(StrEnum):
     HARM = "harm"
     """Harmful calls with the same reason."""
     SKIPPED = "skipped"
-    """Steps that were never done, although later ones were tried."""
+    """Steps that were never done, although later steps were tried."""
     STOPPED = "stopped"
-    """The agent stopped before the end."""
+    """The agent stopped before the task was complete."""
     UNDONE = "undone"
     """A call whose effect a later call took back."""
     UNSEEN = "unseen"
-    """A call that was sent before the answer it depends on."""
+    """A call that was sent before the agent saw an answer that the call depends on."""
     WASTE = "waste"
     """Legal calls that did not help."""
     STATE = "state"
@@ -43,7 +43,7 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True)
 class Note:
-    """One call of the episode with a short comment. `index` counts from 0, as in a score."""
+    """A call with a short comment. `index` counts from 0, as in a score."""
 
     index: int
     call: str
@@ -55,7 +55,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Finding:
-    """One observation about the episode, and the indices of the calls it is about."""
+    """One observation about the episode. `calls` holds the indexes of the calls involved."""
 
     kind: FindingKind
     text: str
@@ -64,10 +64,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why an episode got its score: the cause in one line, a note per call, and findings.
+    """Why an episode got its score: a headline with the cause, a note on each call, and findings.
 
-    `repair` shows the path side by side with its repair: each row has the index of a call and the number of an action,
-    either of them None. It is empty if there is no repair.
+    `repair` shows the path side by side with its repair. Each row has a call's index and an action's number, and either
+    may be None. `repair` is empty if there is nothing to repair or no repair was found.
     """
 
     headline: str
@@ -84,7 +84,7 @@ class Explanation:
         return "\n\n".join(parts)
 
     def _lines(self) -> list[str]:
-        """The lines of the step list."""
+        """Format the lines of the step list."""
         digits = len(str(len(self.notes)))
         width = min(WIDEST_CALL, max(len(note.call) for note in self.notes))
         return [
@@ -93,7 +93,7 @@ class Explanation:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """The explanation as JSON."""
+        """Return the explanation as JSON."""
         return {
             "headline": self.headline,
             "steps": [

@@ -15,21 +15,21 @@ from corepath.explanation.undo import UndoPair
 from corepath.scoring.evidence import Harm
 
 _STAND_INS: Final = (HarmKind.WRONG_ARGUMENT, HarmKind.UNLISTED, HarmKind.OUT_OF_ORDER, HarmKind.FORBIDDEN)
-"""Kinds of harmful calls that may have been made instead of a step."""
+"""The kinds of harmful calls that an agent may have made instead of a step."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Harmful calls with the same reason; the first is the one to explain.
+    """Harmful calls with the same reason. The first call is the one to explain.
 
-    If a call was made instead of one of the skipped steps, that call comes first.
+    If a call was made instead of a skipped step, that call comes first.
     """
 
     harms: tuple[Harm, ...]
     skipped: tuple[int, ...] = ()
-    """The steps whose absence makes the calls harmful."""
+    """The skipped steps that make the calls harmful."""
     back: int | None = None
-    """The call that undid the first one."""
+    """The index of the call that undid the first call, or None if no call did."""
 
     @property
     def first(self) -> Harm:
@@ -38,12 +38,12 @@ class Group:
 
     @property
     def calls(self) -> tuple[int, ...]:
-        """The indices of the calls."""
+        """The indexes of the calls."""
         return tuple(harm.index for harm in self.harms)
 
 
 def group_harms(facts: Facts, undone: tuple[UndoPair, ...]) -> tuple[Group, ...]:
-    """Group the harms of an episode by reason, in the order in which the groups begin."""
+    """Group the episode's harms by reason, in the order of the groups' first calls."""
     by_reason: dict[Hashable, list[Harm]] = {}
     undo = _undone_harms(facts, undone)
     for harm in facts.score.harms:
@@ -60,13 +60,16 @@ def group_harms(facts: Facts, undone: tuple[UndoPair, ...]) -> tuple[Group, ...]
 
 
 def _undone_harms(facts: Facts, undone: tuple[UndoPair, ...]) -> dict[int, UndoPair]:
-    """Calls that are harmful in themselves and were undone, and the calls that undid them, with their undo pairs."""
+    """Find the calls that are harmful in themselves and were undone, and the calls that undid them.
+
+    The keys are call indexes, and the values are undo pairs.
+    """
     own = {harm.index for harm in facts.score.harms if harm.cause is None}
     return {index: pair for pair in undone if pair.done in own for index in (pair.done, pair.back)}
 
 
 def _reason(facts: Facts, harm: Harm) -> Hashable:
-    """The key to group a harm by."""
+    """Return the key by which a harm is grouped."""
     step = facts.steps[harm.index]
     match harm.kind:
         case _ if harm.cause is not None:
@@ -81,7 +84,7 @@ def _reason(facts: Facts, harm: Harm) -> Hashable:
 
 
 def _merge_stand_ins(facts: Facts, groups: list[Group]) -> list[Group]:
-    """Put a call that was made instead of a skipped step at the head of the group that lacks the step."""
+    """Put each call that was made instead of a skipped step first in the group that lacks the step."""
     single = [group.first for group in groups if len(group.harms) == 1 and group.first.cause is None]
     free = {harm.index: harm for harm in single if harm.kind in _STAND_INS}
     merged: dict[int, Group] = {}
@@ -98,7 +101,10 @@ def _merge_stand_ins(facts: Facts, groups: list[Group]) -> list[Group]:
 
 
 def _with_stand_in(facts: Facts, group: Group, candidates: Iterable[Harm]) -> Group | None:
-    """The group headed by the first candidate that was made instead of one of its steps; None if there is none."""
+    """Put the first candidate that was made instead of a skipped step first in the group.
+
+    Return None if there is no such candidate.
+    """
     if not group.skipped:
         return None
     path = facts.score.reference.path
@@ -112,7 +118,7 @@ def _with_stand_in(facts: Facts, group: Group, candidates: Iterable[Harm]) -> Gr
 
 
 def _was_made_instead(facts: Facts, index: int, group: Group, instead: Mapping[int, int]) -> bool:
-    """Whether a call was made instead of a step that the group lacks."""
+    """Whether call `index` was made instead of one of the group's skipped steps."""
     if index > group.calls[0]:
         return False
     if index in instead:
@@ -122,7 +128,7 @@ def _was_made_instead(facts: Facts, index: int, group: Group, instead: Mapping[i
 
 
 def _merge_failed_attempts(facts: Facts, groups: list[Group]) -> list[Group]:
-    """Add harms that lack a step to the group of an earlier harmful call that tried the step and failed."""
+    """Merge each group that lacks a step into an earlier group with a failed attempt at that step."""
     merged: list[Group] = []
     for group in groups:
         attempts = {
@@ -140,15 +146,15 @@ def _merge_failed_attempts(facts: Facts, groups: list[Group]) -> list[Group]:
 
 
 def _done_between(facts: Facts, step: Step, group: Group) -> bool:
-    """Whether a step was done after a failed attempt and before the group."""
+    """Whether the step that was tried in `step` was done later, but before the group's first call."""
     later = facts.steps[step.index : group.first.index]
     return any(other.kind is Kind.PROGRESS and other.symbol == step.symbol for other in later)
 
 
 def is_sole_cause(facts: Facts, group: Group) -> bool:
-    """Whether no call of the group is harmful once its skipped steps are done.
+    """Whether none of the group's calls is harmful once the skipped steps are done.
 
-    The steps go before the first call, or replace it if it is harmful in itself.
+    The steps are inserted before the first call, or replace the first call if it is harmful in itself.
     """
     first, last = group.calls[0], group.calls[-1]
     begin: Position | None = facts.positions[first]
@@ -165,7 +171,7 @@ def is_sole_cause(facts: Facts, group: Group) -> bool:
 
 
 def late_steps(facts: Facts, group: Group) -> dict[int, int]:
-    """The skipped steps of a group that were done later, each with its first call."""
+    """Return the skipped steps that were done later, each with the index of the first call that did the step."""
     found: dict[int, int] = {}
     for step in facts.steps[group.first.index :]:
         if step.kind is Kind.PROGRESS and step.symbol in group.skipped:
@@ -174,7 +180,7 @@ def late_steps(facts: Facts, group: Group) -> dict[int, int]:
 
 
 def failed_attempts(facts: Facts, steps: frozenset[int]) -> dict[int, int]:
-    """The steps among these that were tried when due and failed, each with its last such call."""
+    """Return the steps in `steps` that failed when they were expected, each with the index of its last failed call."""
     return {
         symbol: step.index for step in facts.steps
         if step.call.failed and step.kind is Kind.LOOP
@@ -183,7 +189,10 @@ def failed_attempts(facts: Facts, steps: frozenset[int]) -> dict[int, int]:
 
 
 def last_unexpected_result(facts: Facts, steps: frozenset[int], before: int) -> int | None:
-    """The last call before another that matched one of these steps except for its result."""
+    """Return the index of the last call before `before` that matched a step in `steps` except for its result.
+
+    Return None if there is no such call.
+    """
     tried = (
         step.index for step in facts.steps[:before]
         if step.kind is Kind.LOOP and step.symbol is None and not step.call.failed

@@ -1,4 +1,4 @@
-"""Findings about harmful calls, one for each group of calls with the same reason."""
+"""Write findings about harmful calls, one for each group of calls with the same reason."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ from corepath.rules.policy import breaks
 from corepath.scoring.evidence import Harm
 
 MOST_GROUPS: Final = 12
-"""Maximum number of groups with a finding of their own."""
+"""Maximum number of groups that get their own finding."""
 FEWEST_WORDS: Final = 3
-"""Minimum number of words for quoting the reason of a policy; a shorter one is only a fragment."""
+"""A policy's reason is quoted only if it has at least this many words. A shorter reason is a fragment."""
 
 
 def displaced_text(facts: Facts, group: Group) -> str:
-    """The first half of a sentence: the steps not done because of the group's first call; empty if it names them."""
+    """Write the first half of a sentence on the steps that were not done because of the group's first call.
+
+    Return an empty string if the first call has the same tool as one of these steps.
+    """
     tools = [facts.automaton.alphabet.actions[symbol].tool for symbol in group.skipped]
     if facts.steps[group.first.index].call.tool in tools:
         return ""
@@ -39,7 +42,7 @@ def displaced_text(facts: Facts, group: Group) -> str:
 
 
 def find_harms(facts: Facts, groups: tuple[Group, ...]) -> Iterator[Finding]:
-    """A finding for each group of harmful calls, and one for the rest if there are many."""
+    """Yield a finding for each group of harmful calls, and a last one for the remaining groups if there are many."""
     for group in groups[:MOST_GROUPS]:
         yield Finding(FindingKind.HARM, _describe(facts, group), group.calls)
     if rest := groups[MOST_GROUPS:]:
@@ -50,7 +53,7 @@ def find_harms(facts: Facts, groups: tuple[Group, ...]) -> Iterator[Finding]:
 
 
 def _describe(facts: Facts, group: Group) -> str:
-    """Why the calls of a group are harmful, what they did, which policy they broke and what was due."""
+    """Describe why the group's calls are harmful, what they did, which policy they broke and what was expected."""
     first, rest = group.first, group.harms[1:]
     text = [sentence(f"{facts.call_text(first.index)}, {_group_reason(facts, group)}")]
     if rest and group.back is None:
@@ -60,7 +63,7 @@ def _describe(facts: Facts, group: Group) -> str:
 
 
 def _group_reason(facts: Facts, group: Group) -> str:
-    """Why the first call of a group is harmful, and when the skipped steps were done if all of them were."""
+    """Describe why the group's first call is harmful. If all skipped steps were done later, say at which calls."""
     late, reason = late_steps(facts, group), reason_text(facts, group.first)
     all_done = late and len(late) == len(set(group.skipped))
     if group.first.cause is None or not all_done or repeated_call(facts, group.first) is not None:
@@ -69,7 +72,7 @@ def _group_reason(facts: Facts, group: Group) -> str:
 
 
 def _others(facts: Facts, group: Group) -> str:
-    """A sentence on the other calls of a group."""
+    """Write a sentence on the group's calls after the first."""
     rest, one = calls_text(group.calls[1:]), len(group.harms) == 2
     be = "is" if one else "are"
     if group.skipped and group.first.cause is None:
@@ -87,7 +90,7 @@ def _others(facts: Facts, group: Group) -> str:
 
 
 def _effects(facts: Facts, group: Group) -> str:
-    """What the calls of a group did to the world; empty if that is not known."""
+    """Describe what the group's calls did to the world, or return an empty string if that is not known."""
     if group.back is not None:
         return f"it took effect, and call {group.back + 1} took it back"
     if len(group.harms) == 1:
@@ -102,7 +105,7 @@ def _effects(facts: Facts, group: Group) -> str:
 
 
 def _share(part: int, group: Group) -> str:
-    """How many calls of a group, in words: `both`, `all 3`, `2 of the 3`."""
+    """Say how large a part of the group `part` calls are, e.g. `both`, `all 3` or `2 of the 3`."""
     whole = len(group.harms)
     if part == whole:
         return "both" if whole == 2 else f"all {whole}"
@@ -110,7 +113,7 @@ def _share(part: int, group: Group) -> str:
 
 
 def _policy(facts: Facts, harm: Harm) -> str:
-    """The reason of the policy that a call broke, as the agent could read it; empty if it broke none."""
+    """Quote the reason for the policy that a call broke, or return an empty string if the call broke none."""
     run = facts.replay
     if run is None or harm.why is not None or harm.kind in (HarmKind.MALFORMED, HarmKind.UNKNOWN_TOOL):
         return ""
@@ -123,7 +126,10 @@ def _policy(facts: Facts, harm: Harm) -> str:
 
 
 def _due(facts: Facts, harm: Harm) -> str:
-    """What was due instead of a harmful call; empty if another finding says so."""
+    """Name the steps that were expected instead of a harmful call.
+
+    Return an empty string if another finding says so already, or if no step was expected.
+    """
     if harm.cause is not None or harm.index == facts.score.harms[0].index:
         return ""
     due = facts.due_text(harm.index)

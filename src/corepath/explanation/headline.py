@@ -1,4 +1,4 @@
-"""The headline of an explanation: one line that names the cause."""
+"""Write the headline of an explanation: one line that names the cause."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_headline(facts: Facts, groups: tuple[Group, ...], loops: Sized) -> str
 
 
 def _accepted_text(facts: Facts, loops: Sized) -> str:
-    """The headline of a valid path."""
+    """Write the headline for a valid path."""
     parts = [f"followed the procedure: {count(facts.steps_done, 'step')}, no harm"]
     if not facts.steps:
         parts = ["made no call, and none was due"]
@@ -45,7 +45,7 @@ def _accepted_text(facts: Facts, loops: Sized) -> str:
 
 
 def _unfinished_text(facts: Facts) -> str:
-    """The headline of a path without harm that stopped early."""
+    """Write the headline for a path that stopped early without harm."""
     end, limit, total = len(facts.steps), limit_text(facts), facts.steps_done + facts.score.missing_steps
     if not facts.steps:
         was = "was" if total == 1 else "were"
@@ -58,7 +58,7 @@ def _unfinished_text(facts: Facts) -> str:
 
 
 def _stop_reason(facts: Facts) -> str:
-    """What kept the episode from being finished."""
+    """Describe what kept the agent from finishing the task."""
     untried, early, end = untried_steps(facts), uncounted_calls(facts), len(facts.steps)
     if failed := failed_at_the_end(facts):
         return f"{facts.call_text(failed[-1])}, was refused by the tool"
@@ -76,7 +76,10 @@ def _stop_reason(facts: Facts) -> str:
 
 
 def _harmful_text(facts: Facts, groups: tuple[Group, ...]) -> str:
-    """The headline of a path with harm: the cause of a forbidden call that took effect, else of the first group."""
+    """Write the headline for a path with harm.
+
+    The headline explains the first group with a forbidden call that took effect, or else the first group.
+    """
     forbidden = (group for group in groups if group.first.kind is HarmKind.FORBIDDEN and group.first.effected)
     worst = next(forbidden, groups[0])
     parts = [cause_text(facts, worst)]

@@ -1,4 +1,4 @@
-"""The step list: every call with its kind and a short comment."""
+"""Write the step list: every call with its kind and a short comment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from corepath.values import visible
 
 
 def write_notes(facts: Facts, loops: Mapping[int, Loop]) -> Iterator[Note]:
-    """Write a note for each call."""
+    """Yield a note on each call."""
     harms = {harm.index: harm for harm in facts.score.harms}
     done = 0
     for step in facts.steps:
@@ -29,7 +29,7 @@ def write_notes(facts: Facts, loops: Mapping[int, Loop]) -> Iterator[Note]:
 
 
 def _completion_text(facts: Facts, step: Step) -> str:
-    """Whether the task is complete after a step; empty if it is not."""
+    """Say that the task is complete after a step, or return an empty string if it is not."""
     if step.after not in facts.automaton.accepting:
         return ""
     return ", and the task could end here" if facts.automaton.due(step.after) else ", and the task is complete"

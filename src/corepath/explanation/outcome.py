@@ -1,4 +1,4 @@
-"""Findings about the end of an episode: outside failures, the final state, the final answer."""
+"""Write findings about the end of an episode: outside failures, the final state, the final answer."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from corepath.notation.matchers import Scope
 
 
 def find_outside_failure(facts: Facts) -> Iterator[Finding]:
-    """The finding on a failure outside the agent, which leaves the episode out of all means."""
+    """Yield a finding if the episode failed outside the agent. Such an episode is left out of all averages."""
     if text := facts.outside_failure:
         yield Finding(FindingKind.OUTSIDE, sentence(f"the episode {text}; it is in no mean"), ())
 
 
 def find_state_mismatch(facts: Facts) -> Iterator[Finding]:
-    """The finding on a final state, or responses, that disagree with the path."""
+    """Yield a finding if the final state or the responses are right and the path is not, or the other way round."""
     if facts.outside_failure:
         return
     matches = (("final state", facts.score.state_match), ("responses", facts.score.response_match))
@@ -39,7 +39,7 @@ def find_state_mismatch(facts: Facts) -> Iterator[Finding]:
 
 
 def _mistakes_text(facts: Facts) -> str:
-    """The numbers of harmful calls and of steps not done."""
+    """Say how many calls were harmful and how many steps were not done."""
     harms = count(facts.score.harm_count, "harmful call") if facts.score.harms else ""
     skipped = len(facts.comparison.skipped) if facts.score.harms and not facts.score.accepted else 0
     left = len(untried_steps(facts)) + skipped
@@ -48,7 +48,7 @@ def _mistakes_text(facts: Facts) -> str:
 
 
 def find_wrong_answer(facts: Facts) -> Iterator[Finding]:
-    """The finding on a wrong or missing final answer."""
+    """Yield a finding if the final answer is wrong or missing."""
     matcher, answer = facts.task.answer_matcher, facts.episode.answer
     if matcher is None or not facts.has_wrong_answer:
         return

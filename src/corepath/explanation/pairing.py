@@ -1,4 +1,4 @@
-"""Two paths side by side, the way a person would lay them out: a call beside a step of the same tool."""
+"""Lay two paths side by side the way a person would: a call beside a step with the same tool."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from corepath.scoring.alignment import Pair
 
 Names = tuple[str, str | None]
-"""The name of a call or step, and its tool."""
+"""The name of a call or step, and its tool. The tool is None if the name is not an action."""
 
 
 def pair_by_tool(pairs: Iterable[Pair], mine: Sequence[Names], theirs: Sequence[Names]) -> list[Pair]:
-    """An alignment in which everything between two matches is paired again.
+    """Improve an alignment by pairing again everything between two matches.
 
-    A call goes beside a step of the same tool. One call and one step that are left over go side by side too.
+    A call goes beside a step with the same tool. If one call and one step are left over, they go side by side too.
     """
     result: list[Pair] = []
     calls: list[int] = []
@@ -33,7 +33,7 @@ def pair_by_tool(pairs: Iterable[Pair], mine: Sequence[Names], theirs: Sequence[
 def _pair_between(
     calls: Sequence[int], steps: Sequence[int], mine: Sequence[Names], theirs: Sequence[Names]
 ) -> Iterator[Pair]:
-    """Pair the calls and steps between two matches: each step with the next call of its tool."""
+    """Yield the calls and steps between two matches, pairing each step with the next call to the same tool."""
     used = 0
     unpaired: list[int] = []
     for step in steps:
@@ -48,7 +48,7 @@ def _pair_between(
 
 
 def _pair_rest(calls: Sequence[int], steps: Sequence[int]) -> Iterator[Pair]:
-    """Pair one call with one step; otherwise leave each alone."""
+    """Yield the remaining call and step as one pair, or each on its own if there are more or fewer."""
     if len(calls) == len(steps) == 1:
         yield Pair(calls[0], steps[0])
         return

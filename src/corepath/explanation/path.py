@@ -1,4 +1,4 @@
-"""Where the path left every golden path, and which steps of the nearest golden path it lacks."""
+"""Find where the path left every golden path, and which steps on the nearest golden path are missing."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from corepath.explanation.sentences import calls_text, join, sentence
 MOST_STEPS: Final = 6
 """Maximum number of missing steps listed by name."""
 MOST_NEAR: Final = 2
-"""Maximum number of calls compared with a missing step."""
+"""Maximum number of calls that are compared with missing steps."""
 
 
 def divergence(facts: Facts) -> int | None:
-    """The first call that is on no golden path; self-loops may be anywhere."""
+    """Return the index of the first call that is on no golden path, or None if there is no such call.
+
+    Self-loops may be anywhere on a golden path.
+    """
     visited = {facts.automaton.start}
     for step in facts.steps:
         if step.kind is Kind.HARM or (step.kind is Kind.PROGRESS and not _is_golden(facts, step.after, visited)):
@@ -31,14 +34,14 @@ def divergence(facts: Facts) -> int | None:
 
 
 def _is_golden(facts: Facts, state: int, visited: set[int]) -> bool:
-    """Whether a golden path can continue through a state; always so in an acyclic automaton."""
+    """Whether a golden path can continue through `state`. Every state in an acyclic automaton qualifies."""
     if facts.automaton.rule == "acyclic":
         return True
     return state not in visited and facts.automaton.golden_from(state) is not None
 
 
 def find_divergence(facts: Facts) -> Iterator[Finding]:
-    """The finding on where the path left every golden path, and what was due there."""
+    """Yield a finding on the call that left every golden path, and on what was expected instead."""
     index = divergence(facts)
     if index is None:
         return
@@ -56,7 +59,7 @@ def find_divergence(facts: Facts) -> Iterator[Finding]:
 
 
 def _circle_texts(facts: Facts, step: Step, visited: set[int]) -> Iterator[str]:
-    """Sentences on a step that returns to an earlier state."""
+    """Yield sentences on a step that returns to an earlier state."""
     if step.kind is not Kind.PROGRESS or step.after not in visited:
         return
     yield "it goes back to a state where the path had been, and no golden path is in a state twice"
@@ -66,7 +69,7 @@ def _circle_texts(facts: Facts, step: Step, visited: set[int]) -> Iterator[str]:
 
 
 def find_skipped(facts: Facts) -> Iterator[Finding]:
-    """The finding on steps of the nearest golden path that were skipped."""
+    """Yield a finding if steps on the nearest golden path were skipped."""
     compared, path, end = facts.comparison, facts.score.reference.path, len(facts.steps)
     if facts.score.accepted or facts.outside_failure or not facts.score.harms or not compared.skipped:
         return
@@ -82,7 +85,7 @@ def find_skipped(facts: Facts) -> Iterator[Finding]:
 
 
 def untried_steps(facts: Facts) -> tuple[int, ...]:
-    """The missing steps that come after the last one the agent tried."""
+    """Return the missing steps that come after the last step the agent tried."""
     if facts.score.accepted:
         return ()
     if facts.score.harms:
@@ -98,7 +101,7 @@ def untried_steps(facts: Facts) -> tuple[int, ...]:
 
 
 def find_early_stop(facts: Facts) -> Iterator[Finding]:
-    """The finding on an episode that ended before its task was complete."""
+    """Yield a finding if the episode ended before the task was complete."""
     untried, limit, early = untried_steps(facts), limit_text(facts), uncounted_calls(facts)
     if facts.score.accepted or facts.outside_failure or not (untried or limit or early):
         return
@@ -115,7 +118,7 @@ def find_early_stop(facts: Facts) -> Iterator[Finding]:
 
 
 def _stop_text(facts: Facts, untried: tuple[int, ...], limit: str) -> str:
-    """How the episode ended, and which steps were left."""
+    """Describe how the episode ended and which steps were left."""
     how = f"it ran into {limit}" if limit else "it stopped early"
     if not facts.score.harms:
         how += f", with {facts.steps_done} of {count(facts.steps_done + facts.score.missing_steps, 'step')} done"
@@ -123,21 +126,24 @@ def _stop_text(facts: Facts, untried: tuple[int, ...], limit: str) -> str:
 
 
 def _near_calls(facts: Facts, symbols: frozenset[int]) -> tuple[tuple[int, ...], list[str]]:
-    """The legal calls that were nearly one of these steps, and sentences on how they differ."""
+    """Return the indexes of legal calls that nearly matched one of the steps, and sentences on how the calls differ."""
     near = near_misses(facts, symbols)
     texts = [sentence(f"call {index + 1} came near: {nearest}") for index, nearest in near.items()]
     return tuple(near)[:MOST_NEAR], texts[:MOST_NEAR]
 
 
 def uncounted_calls(facts: Facts) -> tuple[int, ...]:
-    """The calls of steps still left that came too early to count; none if the path has harm."""
+    """Return the indexes of the calls that did a missing step too early to count.
+
+    Return an empty tuple if the path has harm.
+    """
     if facts.score.harms:
         return ()
     return tuple(step.index for step in facts.early_calls if facts.symbol(step) in facts.steps_left)
 
 
 def failed_at_the_end(facts: Facts) -> tuple[int, ...]:
-    """The calls that tried a step due at the end of the run, and failed."""
+    """Return the indexes of the failed calls that tried a step expected in the final state."""
     end = facts.score.trace.end.state
     due = set(facts.automaton.due(end))
     return tuple(
@@ -147,7 +153,7 @@ def failed_at_the_end(facts: Facts) -> tuple[int, ...]:
 
 
 def limit_text(facts: Facts) -> str:
-    """The limit that ended the episode; empty if the agent ended it."""
+    """Name the limit that ended the episode, or return an empty string if the episode reached no limit."""
     outcome = facts.episode.outcome
     if outcome == STEP_LIMIT:
         return f"the step limit of {count(facts.task.step_limit, 'call')}"

@@ -1,4 +1,4 @@
-"""Why a single call is harmful, in words."""
+"""Describe why a single call is harmful."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from corepath.values import parse_json
 
 
 def reason_text(facts: Facts, harm: Harm) -> str:
-    """Why a call is harmful: the predicate of a sentence about it."""
+    """Describe why a call is harmful, e.g. `comes too early: check() must come first`.
+
+    The description is a predicate whose subject is the call.
+    """
     step = facts.steps[harm.index]
     match harm.kind:
         case HarmKind.MALFORMED:
@@ -37,26 +40,32 @@ def reason_text(facts: Facts, harm: Harm) -> str:
 
 
 def _completion_text(facts: Facts, harm: Harm) -> str:
-    """When the task was complete before a harm: ` at call 3`."""
+    """Say when the task was complete, e.g. ` at call 3`.
+
+    Return an empty string if no step was done before the harm.
+    """
     done = (index for calls in facts.done_at.values() for index in calls if index < harm.index)
     last = max(done, default=None)
     return "" if last is None else f" at call {last + 1}"
 
 
 def _forbidden(facts: Facts, harm: Harm) -> str:
-    """Why a forbidden call is harmful."""
+    """Describe why a forbidden call is harmful."""
     text = f"is forbidden ({harm.severity} severity)" + (f": {message_text(harm.why)}" if harm.why else "")
     return text + _difference_from_due(facts, harm)
 
 
 def _difference_from_due(facts: Facts, harm: Harm) -> str:
-    """How a call differs from a step of its tool that was due; empty if no such step was."""
+    """Describe how a call differs from an expected step with the same tool.
+
+    Return an empty string if no such step was expected.
+    """
     step = nearest_step(facts, harm.index)
     return f"; compared with the step that was due, {step}" if step is not None and step.due else ""
 
 
 def _out_of_order(facts: Facts, harm: Harm) -> str:
-    """Why a step in the wrong place is harmful."""
+    """Describe why a step at the wrong time is harmful."""
     step = facts.steps[harm.index]
     if harm.cause is None:
         fits = step.reading.fits if step.symbol is None else (step.symbol,)
@@ -77,7 +86,7 @@ def _out_of_order(facts: Facts, harm: Harm) -> str:
 
 
 def _deciding_call(facts: Facts, harm: Harm, steps: tuple[int, ...]) -> str:
-    """The call whose result led away from these steps; empty if there is none."""
+    """Describe the call whose result led away from `steps`, or return an empty string if there is no such call."""
     for step in reversed(facts.steps[: harm.index]):
         if step.kind is Kind.PROGRESS and step.symbol is not None and step.call.result is not UNANSWERED:
             edges = facts.automaton.delta[step.before]
@@ -88,7 +97,7 @@ def _deciding_call(facts: Facts, harm: Harm, steps: tuple[int, ...]) -> str:
 
 
 def _mismatch(facts: Facts, harm: Harm) -> str:
-    """Why a call that matches no step is harmful."""
+    """Describe why a call that matches no step is harmful."""
     step = nearest_step(facts, harm.index)
     if step is None:
         return "is no step of this task"
@@ -100,7 +109,7 @@ def _mismatch(facts: Facts, harm: Harm) -> str:
 
 
 def _missing_result(facts: Facts, harm: Harm, needs: tuple[Action, ...]) -> str:
-    """Why a call that lacks only the results of these actions is harmful."""
+    """Describe why a call that lacks only the results of the actions in `needs` is harmful."""
     needed = join([step_text(action, facts.scope(harm.index)) for action in needs])
     made = [step for step in facts.steps[: harm.index] if _is_one_of(facts, step, needs)]
     if done := [step.index for step in made if step.kind is Kind.PROGRESS]:
@@ -111,12 +120,12 @@ def _missing_result(facts: Facts, harm: Harm, needs: tuple[Action, ...]) -> str:
 
 
 def _is_one_of(facts: Facts, step: Step, actions: tuple[Action, ...]) -> bool:
-    """Whether a call is one of these actions and did not fail."""
+    """Whether a call matches one of `actions` and did not fail."""
     return step.symbol is not None and not step.call.failed and facts.automaton.alphabet.actions[step.symbol] in actions
 
 
 def _malformed(step: Step) -> str:
-    """What the arguments are instead of a JSON object."""
+    """Describe what the arguments are instead of a JSON object."""
     given = step.call.arguments
     try:
         read = parse_json(given) if isinstance(given, str) else given
@@ -126,13 +135,16 @@ def _malformed(step: Step) -> str:
 
 
 def _earlier_call(facts: Facts, step: Step) -> int:
-    """The last call that did the step which a call repeats."""
+    """Return the index of the last call before `step` that did the same step."""
     symbols = set(step.reading.fits) if step.symbol is None else {step.symbol}
     return max(index for symbol in symbols for index in facts.done_at.get(symbol, ()) if index < step.index)
 
 
 def repeated_call(facts: Facts, harm: Harm) -> int | None:
-    """The call just before a harmful one that did the same step, if that step is not due so often."""
+    """Return the index of the previous call if it did the same step as a harmful call, or None if it did not.
+
+    Self-loops in between are skipped. Return None as well if the nearest golden path has the step at least as often.
+    """
     step = facts.steps[harm.index]
     label = facts.score.trace.label(step)
     if facts.score.condensed.count(label) <= facts.score.reference.path.count(label):
@@ -144,7 +156,10 @@ def repeated_call(facts: Facts, harm: Harm) -> int | None:
 
 
 def effect_text(facts: Facts, harm: Harm) -> str:
-    """Whether a harmful call took effect, or how the tool refused it; empty if that is not known."""
+    """Say whether a harmful call took effect, or how the tool refused it.
+
+    Return an empty string if neither is known.
+    """
     call = facts.steps[harm.index].call
     if call.failed and harm.kind not in (HarmKind.MALFORMED, HarmKind.UNKNOWN_TOOL):
         return f"the tool refused it: {message_text(call.error)}"

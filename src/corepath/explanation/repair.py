@@ -1,4 +1,4 @@
-"""The nearest repair: the fewest edits that make a path with harm valid."""
+"""Find the nearest repair: the fewest edits that make a path with harm valid."""
 
 from __future__ import annotations
 
@@ -15,21 +15,27 @@ from corepath.scoring.alignment import Pair
 from corepath.scoring.evidence import Reference
 
 MOST_EDITS: Final = 4
-"""Maximum number of new steps along the nearest valid path; a path that lacks more is repaired at its end."""
+"""Maximum number of new steps in a repair that follows the nearest valid path.
+
+A path that lacks more steps is repaired in another way.
+"""
 MOST_STEPS: Final = 12
-"""Maximum number of steps of a golden path listed by name."""
+"""Maximum number of steps listed by name for a golden path."""
 
 
 @dataclass(frozen=True)
 class Repair:
-    """Edits that make a path valid, and the old path side by side with the new one."""
+    """Edits that make a path valid. `rows` shows the old path side by side with the new one."""
 
     edits: Edits
     rows: tuple[Row, ...]
 
 
 def repair_path(facts: Facts) -> Repair | None:
-    """The repair with the fewest edits among the candidates that are valid; None if the path has no harm."""
+    """Find the repair with the fewest edits.
+
+    Return None if the path has no harm, if the episode failed outside the agent, or if no repair was found.
+    """
     if not facts.score.harms or facts.outside_failure:
         return None
     candidates = (*_follow_nearest_path(facts), *_insert_one_step(facts), _continue_without_harm(facts))
@@ -38,7 +44,10 @@ def repair_path(facts: Facts) -> Repair | None:
 
 
 def _validate(facts: Facts, edits: Edits) -> Iterator[Repair]:
-    """The edits as a repair if they make the path valid, if need be without the calls that failed after the harm."""
+    """Yield a repair if `edits` make the path valid.
+
+    If they do not, try again without the calls that failed after the harm.
+    """
     failed = set(failed_after_harm(facts)).difference(edits.calls)
     without = replace(edits, out=tuple(sorted({*edits.out, *failed})))
     for candidate in (edits, without) if failed else (edits,):
@@ -49,7 +58,7 @@ def _validate(facts: Facts, edits: Edits) -> Iterator[Repair]:
 
 
 def find_repair(facts: Facts, repair: Repair | None) -> Iterator[Finding]:
-    """The finding on what to change, and on the nearest golden path."""
+    """Yield a finding on what to change and on the nearest golden path."""
     if not facts.score.harms or facts.outside_failure:
         return
     names = facts.score.reference.path
@@ -62,7 +71,7 @@ def find_repair(facts: Facts, repair: Repair | None) -> Iterator[Finding]:
 
 
 def _describe(facts: Facts, edits: Edits) -> Iterator[str]:
-    """Each edit in words."""
+    """Yield a description of each edit."""
     end = len(facts.steps)
     if edits.out:
         yield f"leave out {calls_text(edits.out)}"
@@ -81,13 +90,13 @@ def _describe(facts: Facts, edits: Edits) -> Iterator[str]:
 
 
 def _continue_without_harm(facts: Facts) -> Edits:
-    """Leave out every harmful call, and add a shortest way to acceptance at the end."""
+    """Leave out every harmful call, and add the steps on a shortest path to acceptance at the end."""
     added = {len(facts.steps): facts.steps_left} if facts.steps_left else {}
     return Edits(tuple(harm.index for harm in facts.score.harms), added=added)
 
 
 def _insert_one_step(facts: Facts) -> Iterator[Edits]:
-    """Add one step before the first harmful call, if that call is then legal."""
+    """Yield edits that add one step before the first harmful call and so make that call legal."""
     first = facts.score.harms[0].index
     before = facts.positions[first]
     for symbol in facts.automaton.due(before.state):
@@ -98,7 +107,7 @@ def _insert_one_step(facts: Facts) -> Iterator[Edits]:
 
 @dataclass(frozen=True)
 class _Gap:
-    """Steps missing between two calls of the condensed path."""
+    """Steps that are missing from the condensed path between the calls `after` and `before`."""
 
     after: int
     before: int
@@ -110,14 +119,14 @@ class _Differences:
     """How the condensed path differs from the nearest valid path."""
 
     extra: tuple[int, ...]
-    """Calls that the valid path does not have."""
+    """Indexes of the calls that the valid path does not have."""
     replaced: Mapping[int, int]
-    """Calls with the steps that the valid path has in their places."""
+    """The step that the valid path has instead of each call, keyed by the call's index."""
     gaps: tuple[_Gap, ...]
 
 
 def _follow_nearest_path(facts: Facts) -> Iterator[Edits]:
-    """Turn the path into the nearest valid path, unless little of it would stay."""
+    """Yield edits that turn the path into the nearest valid path, unless too little of the path would stay."""
     found = _find_differences(facts)
     if _keeps_the_path(facts, found):
         yield _shorten(facts, found)
@@ -160,7 +169,7 @@ def _keeps_the_path(facts: Facts, found: _Differences) -> bool:
 
 
 def _shorten(facts: Facts, found: _Differences) -> Edits:
-    """Move a call rather than leave it out and add it again, and use the calls that are there already."""
+    """Save edits by moving or replacing calls that would be left out, and by using early calls that fill a gap."""
     out, replaced = list(found.extra), dict(found.replaced)
     moved: dict[int, int] = {}
     added: dict[int, tuple[int, ...]] = {}
@@ -182,7 +191,10 @@ def _shorten(facts: Facts, found: _Differences) -> Edits:
 
 
 def _drop_fillers(facts: Facts) -> Reference:
-    """The nearest valid path, with calls left out rather than replaced by a step that changes nothing."""
+    """Return the nearest valid path, realigned so that no call is replaced by a step that changes nothing.
+
+    The calls are left out instead.
+    """
     names, path = facts.score.condensed, facts.score.repair.path
     pairs = [
         Pair(mine, None)
@@ -195,13 +207,13 @@ def _drop_fillers(facts: Facts) -> Reference:
 
 
 def _is_filler(facts: Facts, index: int, name: str) -> bool:
-    """Whether a step in the place of a call changes nothing."""
+    """Whether the step called `name` would change nothing in place of call `index`."""
     state = facts.steps[index].before
     return name not in facts.symbols or facts.automaton.delta[state].get(facts.symbols[name]) == state
 
 
 def _is_filled(facts: Facts, gap: _Gap) -> bool:
-    """Whether the missing steps are called in the gap already, and will count once the rest is repaired."""
+    """Whether the missing steps were already called in the gap, and will count once the rest is repaired."""
     made = [facts.label(step.index) for step in facts.early_calls if gap.after < step.index < gap.before]
     return list(gap.names) == made
 

@@ -1,4 +1,4 @@
-"""Building blocks of sentences: lists, counts, call numbers."""
+"""Build sentences from lists, counts and call numbers."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ MOST_LISTED: Final = 3
 
 
 def cut(text: str, most: int) -> str:
-    """Shorten a text to at most `most` characters."""
+    """Shorten `text` to at most `most` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def join(parts: Sequence[str], joint: str = "and", most: int = MOST_LISTED) -> str:
-    """Join parts to `a, b and c`, or `a, b, c and 4 more`."""
+    """Join parts as in `a, b and c`, or as in `a, b, c and 4 more` if there are too many."""
     if len(parts) > most + 1:
         return f"{', '.join(parts[:most])} {joint} {len(parts) - most} more"
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {joint} {parts[-1]}" if parts else ""
 
 
 def calls_text(indices: Iterable[int]) -> str:
-    """Name calls by number, counted from 1: `call 3`, `calls 3 and 4`, `calls 2, 4–7 and 9`."""
+    """Name calls by their numbers, counted from 1, e.g. `call 3`, `calls 3 and 4` or `calls 2, 4–7 and 9`."""
     runs: list[list[int]] = []
     numbers = [index + 1 for index in indices]
     for number in numbers:
@@ -36,26 +36,26 @@ def calls_text(indices: Iterable[int]) -> str:
 
 
 def times_text(count: int) -> str:
-    """How often, in words: `once`, `twice`, `3 times`."""
+    """Say how often something happened: `once`, `twice`, `3 times`."""
     return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
 def tally_text(counts: Mapping[str, int]) -> str:
-    """List names with their counts, most frequent first: `get_time (3 times), list_inbox`."""
+    """List names with their counts, most frequent first, e.g. `get_time (3 times) and list_inbox`."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return join([name if count == 1 else f"{name} ({times_text(count)})" for name, count in ordered])
 
 
 def add_full_stop(text: str) -> str:
-    """End a text with a full stop, unless it ends a sentence already."""
+    """End `text` with a full stop, unless it already ends a sentence."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def capitalise(text: str) -> str:
-    """Start a text with a capital; not for texts that start with the name of a tool."""
+    """Capitalise the first letter. Do not use this for text that starts with a tool's name."""
     return f"{text[:1].upper()}{text[1:]}"
 
 
 def sentence(text: str) -> str:
-    """Start a text with a capital and end it with a full stop."""
+    """Capitalise the first letter of `text` and end it with a full stop."""
     return add_full_stop(capitalise(text))

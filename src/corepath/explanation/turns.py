@@ -1,4 +1,4 @@
-"""Acting before seeing: a check and a call that depends on its answer, sent in the same turn."""
+"""Find calls that the agent sent in the same turn as a check, although they depend on the check's answer."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from corepath.notation.matchers import ResultOf, walk
 MOST_STATES: Final = 2_000
 """Maximum number of automaton states visited to decide whether one step needs another."""
 MOST_PAIRS: Final = 5
-"""Maximum number of pairs with a finding of their own."""
+"""Maximum number of pairs that get their own finding."""
 
 
 def find_unseen(facts: Facts) -> Iterator[Finding]:
-    """A finding for each call sent before the answer it depends on, and one for the rest if there are many."""
+    """Yield a finding for each call that depends on an unseen answer, and a last one for the rest if there are many."""
     pairs = list(unseen_pairs(facts))
     for check, act in pairs[:MOST_PAIRS]:
         text = (f"{facts.call_text(act)}, depends on {facts.call_text(check)}, and both went out in one turn: "
@@ -36,7 +36,7 @@ def find_unseen(facts: Facts) -> Iterator[Finding]:
 
 
 def unseen_pairs(facts: Facts) -> Iterator[tuple[int, int]]:
-    """Each check with the first call of the same turn that depends on its answer, by index."""
+    """Yield the indexes of a check and of the first call in the same turn that depends on the check's answer."""
     in_turns = (step for step in facts.steps if step.call.turn is not None)
     for _, turn in groupby(in_turns, key=lambda step: step.call.turn):
         sent = list(turn)
@@ -47,7 +47,7 @@ def unseen_pairs(facts: Facts) -> Iterator[tuple[int, int]]:
 
 
 def _depends(facts: Facts, act: Step, check: Step) -> bool:
-    """Whether a call needs the answer of a check: as an argument, or because it must come after the check."""
+    """Whether the call `act` needs the answer to `check`, as an argument or because `act` must come after `check`."""
     alphabet, checks, acted = facts.automaton.alphabet, _possible_steps(facts, check), _intended_step(facts, act)
     if acted is None or not checks:
         return False
@@ -62,7 +62,10 @@ def _depends(facts: Facts, act: Step, check: Step) -> bool:
 
 
 def _possible_steps(facts: Facts, check: Step) -> frozenset[int]:
-    """The steps that a call may be by its arguments; empty if it failed or none of them was due."""
+    """Return the steps that a call may be, judging by its arguments.
+
+    Return an empty set if the call is harmful or failed, or if none of the steps was expected.
+    """
     if check.kind is Kind.HARM or check.call.failed:
         return frozenset()
     fits = check.reading.fits if check.symbol is None else (check.symbol,)
@@ -74,7 +77,10 @@ def _possible_steps(facts: Facts, check: Step) -> frozenset[int]:
 
 
 def _intended_step(facts: Facts, act: Step) -> int | None:
-    """The step that a call is, or would be with a result it lacks."""
+    """Return the step that a call is, or would be if a missing result were known.
+
+    Return None if there is no such step, or if the call is a self-loop.
+    """
     if act.kind is Kind.LOOP:
         return None
     if act.symbol is not None:
@@ -84,7 +90,7 @@ def _intended_step(facts: Facts, act: Step) -> int | None:
 
 
 def _is_check(facts: Facts, symbol: int) -> bool:
-    """Whether a step is done for its answer."""
+    """Whether a step is done for its answer rather than for a change."""
     action, world = facts.automaton.alphabet.actions[symbol], facts.task.simulator
     if action.result is not None or facts.automaton.alphabet.is_read(symbol):
         return True
@@ -92,7 +98,10 @@ def _is_check(facts: Facts, symbol: int) -> bool:
 
 
 def _reachable_without(automaton: Automaton, state: int, checks: frozenset[int], act: int) -> bool:
-    """Whether some path from a state reaches the act without any of the checks; True if there are too many states."""
+    """Whether some path from `state` reaches `act` without any of the `checks`.
+
+    Return True if there are too many states to find out.
+    """
     seen = {state}
     waiting = deque([state])
     while waiting and len(seen) <= MOST_STATES:

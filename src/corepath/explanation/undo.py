@@ -1,4 +1,4 @@
-"""Do and undo: a call whose whole effect on the public state a later call takes back."""
+"""Find calls whose whole effect on the public state a later call takes back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corepath.explanation.value_text import value_text
 from corepath.values import canonical, equal
 
 MOST_PAIRS: Final = 5
-"""Maximum number of pairs with a finding of their own."""
+"""Maximum number of pairs that get their own finding."""
 
 
 class _Absent:
@@ -28,12 +28,15 @@ class _Absent:
 _ABSENT: Final = _Absent()
 
 Change = Mapping[str, tuple[Any, Any]]
-"""The fields that a call changed, by dotted path, with their values before and after."""
+"""The dotted paths of the fields that a call changed, with the values before and after."""
 
 
 @dataclass(frozen=True, eq=False)
 class UndoPair:
-    """Two calls by index: the second takes back everything the first changed, and changes nothing else."""
+    """Two calls, of which the second takes back everything the first changed and changes nothing else.
+
+    `done` and `back` are the calls' indexes.
+    """
 
     done: int
     back: int
@@ -41,7 +44,10 @@ class UndoPair:
 
 
 def undo_pairs(facts: Facts) -> tuple[UndoPair, ...]:
-    """The closest undo pairs, each call in one pair only, without those that the procedure itself asks for."""
+    """Find the closest undo pairs, using each call in one pair only.
+
+    Pairs that the procedure itself asks for are left out.
+    """
     found: dict[int, UndoPair] = {}
     for pair in _ranked_candidates(facts):
         if pair.done not in found and pair.back not in found:
@@ -50,7 +56,7 @@ def undo_pairs(facts: Facts) -> tuple[UndoPair, ...]:
 
 
 def _ranked_candidates(facts: Facts) -> list[UndoPair]:
-    """All undo pairs that the procedure does not ask for, the likeliest first."""
+    """List all undo pairs that the procedure does not ask for, the likeliest first."""
     changing = [index for index, changed in enumerate(facts.changed_state) if changed]
     asked = _asked_for(facts)
     if asked.issuperset(changing):
@@ -63,7 +69,10 @@ def _ranked_candidates(facts: Facts) -> list[UndoPair]:
 
 
 def _candidates(facts: Facts, changing: list[int]) -> Iterator[UndoPair]:
-    """Each call that changes the state, paired with the latest one of exactly opposite effect."""
+    """Yield a pair for each call that exactly reverses an earlier call.
+
+    If several earlier calls qualify, the latest one is chosen.
+    """
     world, run = facts.task.simulator, facts.replay
     if world is None or run is None:
         return
@@ -77,14 +86,14 @@ def _candidates(facts: Facts, changing: list[int]) -> Iterator[UndoPair]:
 
 
 def _asked_for(facts: Facts) -> set[int]:
-    """The calls that are steps of the procedure, including those that came too early."""
+    """Return the indexes of the calls that are steps of the procedure, including calls that came too early."""
     early = {harm.index for harm in facts.score.harms if harm.cause is not None}
     early.update(step.index for step in facts.early_calls)
     return early.union(step.index for step in facts.steps if step.kind is Kind.PROGRESS)
 
 
 def _changes(before: Any, after: Any, path: str) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """The fields that differ between two states, by dotted path, with both values."""
+    """Yield the dotted path of each field that differs between two states, with the values before and after."""
     if before is after:
         return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
@@ -99,7 +108,7 @@ def _changes(before: Any, after: Any, path: str) -> Iterator[tuple[str, tuple[An
 
 
 def find_undone(facts: Facts, pairs: tuple[UndoPair, ...]) -> Iterator[Finding]:
-    """A finding for each undo pair, and one for the rest if there are many."""
+    """Yield a finding for each undo pair, and a last one for the remaining pairs if there are many."""
     for pair in pairs[:MOST_PAIRS]:
         yield Finding(FindingKind.UNDONE, sentence(_describe(facts, pair)), (pair.done, pair.back))
     if rest := pairs[MOST_PAIRS:]:
@@ -109,7 +118,7 @@ def find_undone(facts: Facts, pairs: tuple[UndoPair, ...]) -> Iterator[Finding]:
 
 
 def _describe(facts: Facts, pair: UndoPair) -> str:
-    """What the pair changed, and how long the change lasted."""
+    """Describe what the pair changed and how long the change lasted."""
     done, back = facts.call_text(pair.done), facts.call_text(pair.back)
     what = _change_text(pair.change)
     if facts.steps[pair.done].kind is Kind.PROGRESS:
@@ -121,7 +130,7 @@ def _describe(facts: Facts, pair: UndoPair) -> str:
 
 
 def _duration(facts: Facts, pair: UndoPair) -> str:
-    """The number of calls between the pair, and the seconds if the episode has times."""
+    """Return the number of calls between the pair, and the seconds if the episode has times."""
     calls = count(pair.back - pair.done - 1, "call")
     began, ended = (facts.steps[index].call.extra.get("at") for index in (pair.done, pair.back))
     if isinstance(began, (int, float)) and isinstance(ended, (int, float)):
@@ -130,7 +139,7 @@ def _duration(facts: Facts, pair: UndoPair) -> str:
 
 
 def _change_text(change: Change) -> str:
-    """The changed fields in words: `changed at from "base" to "C"`."""
+    """Describe the changed fields, e.g. `changed at from "base" to "C"`."""
     return join([_field_text(cut(path, 40), old, new) for path, (old, new) in change.items()], most=2)
 
 

@@ -1,4 +1,4 @@
-"""Short texts for calls, steps and values, bounded in length whatever an agent sent."""
+"""Write calls, steps and values as short text, limited in length whatever an agent sent."""
 
 from __future__ import annotations
 
@@ -35,39 +35,39 @@ LONGEST_MESSAGE: Final = 120
 
 
 def value_text(value: Any, most: int = LONGEST_VALUE) -> str:
-    """A JSON value, cut if it is long."""
+    """Write a JSON value, and cut it if it is long."""
     if isinstance(value, str):
         return to_notation(cut(value, most))
     return cut(to_notation(value), most)
 
 
 def message_text(message: Any) -> str:
-    """A message on one line, cut if it is long."""
+    """Put a message on one line, and cut it if it is long."""
     text = message if isinstance(message, str) else to_notation(message)
     return cut(" ".join(text[: 4 * LONGEST_MESSAGE].split()), LONGEST_MESSAGE).rstrip(".")
 
 
 def tool_name(tool: str) -> str:
-    """The name of a tool, cut if it is long: an agent may have made it up."""
+    """Return a tool's name, and cut it if it is long. An agent may have made the name up."""
     return cut(tool, LONGEST_NAME)
 
 
 def call_text(call: Call) -> str:
-    """A call with the arguments the agent gave."""
+    """Write a call with the arguments that the agent sent."""
     if call.malformed:
         return f"{tool_name(call.tool)}({value_text(call.arguments)})"
     return _call_notation(call.tool, [f"{_key(name)}={value_text(value)}" for name, value in call.arguments.items()])
 
 
 def step_text(action: Action, scope: Scope) -> str:
-    """A step as a valid call, with the values that are bound."""
+    """Write a step as a valid call, with the values that are already known."""
     parts = [f"{_key(name)}={_pattern_text(pattern, scope)}" for name, pattern in action.arguments.fields]
     text = _call_notation(action.tool, [*parts, "…"] if action.arguments.open else parts)
     return text if action.result is None else f"{text} -> {cut(str(action.result), LONGEST_VALUE)}"
 
 
 def expected_text(pattern: Matcher, scope: Scope) -> str:
-    """The expected value in words: `about 4.5`, `"C" or "D"`."""
+    """Describe the value that a matcher expects, e.g. `about 4.5` or `"C" or "D"`."""
     match pattern:
         case Approx(number, tol):
             return f"about {number}" if tol is None else f"{number} ± {tol}"
@@ -97,7 +97,7 @@ def _alternatives_text(options: Sequence[Matcher], scope: Scope) -> str:
 
 
 def _bound_text(pattern: Variable | ResultOf, scope: Scope) -> str:
-    """The expected value in words, if an earlier call decides it."""
+    """Describe the value that a matcher expects if the value depends on earlier calls."""
     if isinstance(pattern, Variable):
         known = pattern.name in scope.variables
         return f"{value_text(scope.variables[pattern.name])} (${pattern.name})" if known else str(pattern)
@@ -108,7 +108,7 @@ def _bound_text(pattern: Variable | ResultOf, scope: Scope) -> str:
 
 
 def _pattern_text(pattern: Matcher, scope: Scope) -> str:
-    """A matcher inside a call: its value if there is only one, else its notation."""
+    """Write a matcher inside a call: the value if the matcher accepts only one, or else its notation."""
     match pattern:
         case Literal(value=value):
             return value_text(value)
@@ -133,7 +133,7 @@ def _list_text(items: Sequence[Matcher], scope: Scope) -> str:
 
 
 def _options_text(values: Sequence[Any]) -> str:
-    """The values of a result to choose from: the items of a list rather than the list."""
+    """List the values to choose from, e.g. `3 or 4`. Whole lists are left out if there are single values too."""
     single = [value for value in values if not isinstance(value, (list, tuple))]
     return join(list(dict.fromkeys(value_text(value) for value in single or values)), "or")
 
@@ -143,7 +143,7 @@ def _key(name: Any) -> str:
 
 
 def _call_notation(tool: str, arguments: Sequence[str]) -> str:
-    """A call in the call notation, with as many arguments as there is room for."""
+    """Write a call with as many arguments as there is room for."""
     shown: list[str] = []
     room = LONGEST_CALL - len(tool_name(tool))
     for number, argument in enumerate(arguments):
@@ -156,7 +156,10 @@ def _call_notation(tool: str, arguments: Sequence[str]) -> str:
 
 
 def mismatch_text(given: Any, pattern: Matcher, scope: Scope) -> str:
-    """A wrong value beside the expected one: `was 5, expected about 4.5`. Of long texts only the differing part."""
+    """Describe a wrong value and the expected one, e.g. `was 5, expected about 4.5`.
+
+    Long strings are shown from shortly before the first difference.
+    """
     expected = _literal_text(pattern, scope)
     if isinstance(given, str) and expected is not None and max(len(given), len(expected)) > LONGEST_VALUE:
         pairs = enumerate(zip(given, expected, strict=False))
@@ -169,7 +172,7 @@ def mismatch_text(given: Any, pattern: Matcher, scope: Scope) -> str:
 
 
 def _literal_text(pattern: Matcher, scope: Scope) -> str | None:
-    """The text that a matcher asks for, if it accepts only one."""
+    """Return the string that a matcher expects, or None if it does not expect one particular string."""
     value: Any = None
     match pattern:
         case Literal(value=value) | SameText(value):

@@ -1,4 +1,4 @@
-"""Waste: legal calls that did not advance the task."""
+"""Find waste: legal calls that did not advance the task."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class WasteKind(StrEnum):
 
 @dataclass(frozen=True)
 class Loop:
-    """The comment on a self-loop."""
+    """A comment on a self-loop."""
 
     kind: WasteKind
     text: str
 
 
 def classify_loops(facts: Facts) -> dict[int, Loop]:
-    """Say for each self-loop why it did not advance the task."""
+    """Say for each self-loop why it did not advance the task. The keys are call indexes."""
     found: dict[int, Loop] = {}
     last: dict[tuple[str, str], int] = {}
     changed_at = -1
@@ -55,7 +55,10 @@ def classify_loops(facts: Facts) -> dict[int, Loop]:
 
 
 def _classify(facts: Facts, step: Step, earlier: int | None) -> Loop:
-    """Classify a self-loop; `earlier` is the same call made before in the same state."""
+    """Say why a self-loop did not advance the task.
+
+    `earlier` is the index of the same call made earlier in the same state, or None if there was no such call.
+    """
     if step.call.failed:
         return Loop(WasteKind.REFUSED, f"the tool refused it: {message_text(step.call.error)}")
     if step.symbol is None and step.reading.fits:
@@ -74,7 +77,7 @@ def _classify(facts: Facts, step: Step, earlier: int | None) -> Loop:
 
 
 def _may_have_changed(facts: Facts, step: Step) -> bool:
-    """Whether a call changed the state; without a world, whether it may have, judging by its kind."""
+    """Whether a call changed the state. If the task has no world, guess from the call's kind."""
     known = facts.changed_state[step.index]
     if known is not None:
         return known
@@ -84,7 +87,7 @@ def _may_have_changed(facts: Facts, step: Step) -> bool:
 
 
 def find_waste(facts: Facts, loops: Mapping[int, Loop], undone: tuple[UndoPair, ...]) -> Iterator[Finding]:
-    """A finding for each kind of waste; calls that undid another call are not waste."""
+    """Yield a finding for each kind of waste. Calls that undid another call are not waste."""
     backs = {pair.back for pair in undone}
     for kind in WasteKind:
         calls = tuple(index for index, loop in loops.items() if loop.kind is kind and index not in backs)
@@ -93,7 +96,7 @@ def find_waste(facts: Facts, loops: Mapping[int, Loop], undone: tuple[UndoPair, 
 
 
 def _describe(facts: Facts, kind: WasteKind, calls: tuple[int, ...]) -> str:
-    """What the wasted calls of one kind were."""
+    """Describe the wasted calls of one kind."""
     tools = tally_text(Counter(tool_name(facts.steps[index].call.tool) for index in calls))
     many, which, one = count(len(calls), "call"), calls_text(calls), len(calls) == 1
     were = "was" if one else "were"

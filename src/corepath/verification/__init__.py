@@ -1,1 +1,1 @@
-"""Proofs of tasks: execute them in their worlds, search for forgotten ways to the goal, test the metrics on mutants."""
+"""Verify tasks: execute them in their worlds, search for overlooked ways to the goal, test the metrics on mutants."""

@@ -1,4 +1,4 @@
-"""Check the values that golden paths need: enough of them are tried, and the agent can know them."""
+"""Check that enough of the values that golden paths need are tried, and that the agent can know these values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ INFINITE: Final = (Approx, Between, Regex, Contains, SameText, Satisfies, NoneOf
 
 
 def check_values_are_tried(subject: Subject) -> Iterator[str]:
-    """Check that matchers that accept infinitely many values are tried with at least three of them."""
+    """Check that every matcher that accepts infinitely many values is tried with at least three of them."""
     alphabet = subject.task.automaton.alphabet
     for symbol in sorted(alphabet.steps):
         action = alphabet.patterns[symbol]
@@ -50,14 +50,17 @@ def check_values_are_tried(subject: Subject) -> Iterator[str]:
 
 
 def _needs_many_values(pattern: Matcher) -> bool:
-    """Whether a matcher accepts infinitely many values, none of them decided by an earlier call."""
+    """Whether a matcher accepts infinitely many values and does not depend on earlier calls."""
     if not isinstance(pattern, INFINITE) or depends_on_calls(pattern):
         return False
     return not (isinstance(pattern, Approx) and pattern.number == 0 and not pattern.tol)
 
 
 def check_values_are_known(subject: Subject) -> Iterator[str]:
-    """Check that each value that a golden path needs is in the prompt, in an earlier result, a default or an alias."""
+    """Check that the agent can know every value that a golden path needs.
+
+    A value is known if it is in the prompt or in an earlier result, or if it is a default or an alias.
+    """
     task, alphabet = subject.task, subject.task.automaton.alphabet
     reported: set[tuple[int, str]] = set()
     for edge in subject.rounds[0].edges:
@@ -78,7 +81,7 @@ def check_values_are_known(subject: Subject) -> Iterator[str]:
 
 
 def _is_known(value: Any, task: Task, results: Sequence[Any], default: Any) -> bool:
-    """Whether the agent can know a value after steps with these results."""
+    """Whether the agent can know `value` from the prompt, an alias, the parameter's default or earlier results."""
     if default is not REQUIRED and equal(default, value):
         return True
     if any(equal(alias, value) for alias in task.says.values()):
@@ -87,7 +90,7 @@ def _is_known(value: Any, task: Task, results: Sequence[Any], default: Any) -> b
 
 
 def _in_result(value: Any, result: Any) -> bool:
-    """Whether a value occurs in a result, at any depth."""
+    """Whether `value` occurs in `result` at any depth."""
     if equal(value, result):
         return True
     if isinstance(result, str):
@@ -101,7 +104,7 @@ IsKnown = Callable[[Any], bool]
 
 
 def _find_missing(pattern: Matcher, is_known: IsKnown, prompt: str) -> Any:
-    """A value that the matcher needs and the agent cannot know, or None."""
+    """Find a value that the matcher needs and the agent cannot know, or return None if there is none."""
     match pattern:
         case OneOf(options):
             missing = [_find_missing(option, is_known, prompt) for option in options]
@@ -113,7 +116,10 @@ def _find_missing(pattern: Matcher, is_known: IsKnown, prompt: str) -> Any:
 
 
 def _find_missing_value(pattern: Matcher, is_known: IsKnown, prompt: str) -> Any:
-    """A value that a matcher without inner matchers needs and the agent cannot know, or None."""
+    """Find the value that a matcher without inner matchers needs and the agent cannot know.
+
+    Return None if there is no such value.
+    """
     match pattern:
         case Literal(value=value):
             return _find_unknown_part(value, is_known)
@@ -129,14 +135,17 @@ def _find_missing_value(pattern: Matcher, is_known: IsKnown, prompt: str) -> Any
 
 
 def _is_range_known(low: Any, high: Any, is_known: IsKnown, prompt: str) -> bool:
-    """Whether the prompt has a number in the range, or both ends are known."""
+    """Whether the prompt has a number in the range, or both ends of the range are known."""
     if isinstance(low, (int, float)) and any(low <= number <= high for number in numbers_in(prompt)):
         return True
     return is_known(low) and is_known(high)
 
 
 def _find_unknown_part(value: Any, is_known: IsKnown) -> Any:
-    """The first unknown item of a list or an object, else the value itself; None if all is known."""
+    """Return the first unknown item in a list or an object, or the value itself if it is neither.
+
+    Return None if everything is known. An unknown `None` is returned as "null".
+    """
     if is_known(value):
         return None
     if isinstance(value, (list, dict)) and value:

@@ -16,7 +16,7 @@ from corepath.world.exploring import Replay, replay
 
 @dataclass(frozen=True)
 class DecoyRun:
-    """A decoy, executed in the world of its task."""
+    """A decoy that was executed in the task's world."""
 
     task: Task
     decoy: Decoy
@@ -24,29 +24,29 @@ class DecoyRun:
 
     @cached_property
     def score(self) -> Score:
-        """The score of the executed calls."""
+        """The score for the executed calls."""
         return score(self.task, self.replay.calls)
 
     @property
     def failed(self) -> Call | None:
-        """The first call that failed, or None."""
+        """The first call that failed, or None if no call failed."""
         return next((call for call in self.replay.calls if call.failed), None)
 
     @property
     def fools(self) -> str:
-        """The baselines that pass the decoy: `both`, `state`, `response` or `none`."""
+        """The baselines that accept the decoy: `both`, `state`, `response` or `none`."""
         if self.score.state_match and self.score.response_match:
             return "both"
         return "state" if self.score.state_match else "response" if self.score.response_match else "none"
 
 
 def run_decoys(task: Task) -> dict[str, DecoyRun]:
-    """Execute the decoys of a task, by name."""
+    """Execute the task's decoys. The keys are decoy names."""
     return {name: DecoyRun(task, decoy, replay(task, decoy.calls)) for name, decoy in task.decoys.items()}
 
 
 def check_decoys(runs: Mapping[str, DecoyRun]) -> Iterator[str]:
-    """Check that each decoy runs without a tool error, has the harm it declares and fools the baselines it declares."""
+    """Check that each decoy runs without a tool error, has the declared harm and fools the declared baselines."""
     for name, run in runs.items():
         if run.failed is not None:
             yield f"decoy '{name}': {run.failed} fails: {run.failed.error}"
@@ -57,7 +57,10 @@ def check_decoys(runs: Mapping[str, DecoyRun]) -> Iterator[str]:
 
 
 def _check_harm(name: str, run: DecoyRun) -> Iterator[str]:
-    """Check that the decoy has the declared kind of harm; without a declared harm it is only incomplete."""
+    """Check that the decoy has the declared kind of harm.
+
+    A decoy that declares no harm must only be incomplete.
+    """
     kinds = list(dict.fromkeys(harm.kind.value for harm in run.score.harms))
     declared = run.decoy.harm
     if declared is None:
@@ -70,7 +73,7 @@ def _check_harm(name: str, run: DecoyRun) -> Iterator[str]:
 
 
 def policies_broken(task: Task, runs: Iterable[DecoyRun]) -> set[str]:
-    """The policies that decoys break without a tool error: the world does not enforce them."""
+    """Return the policies that decoys break without a tool error. The world does not enforce these policies."""
     return {describe(policy) for run in runs for policy in task.policies if _is_broken(policy, run.replay)}
 
 

@@ -1,4 +1,4 @@
-"""Check what calls do to the state: reads and self-loops leave it alone, steps that write change it."""
+"""Check that reads and self-loops leave the state alone, and that steps that write change it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from corepath.world.world import World
 
 
 def check_reads_and_writes(subject: Subject) -> Iterator[str]:
-    """Check that reads leave the state alone and steps that write change it, in every state that golden paths reach."""
+    """Check that reads leave the state alone and that steps that write change it.
+
+    Reads are checked in every state that golden paths reach.
+    """
     task, world = subject.task, subject.world
     reported: set[str] = set()
     for edge in subject.edges:
@@ -31,7 +34,7 @@ def check_reads_and_writes(subject: Subject) -> Iterator[str]:
 
 
 def _mislabelled_step(world: World[Any], edge: Edge) -> str | None:
-    """Why an executed step is not what its tool is declared to be, or None."""
+    """Describe how a step contradicts its tool's declaration as a read or a write, or return None if it does not."""
     if world.tools[edge.call.tool].writes:
         if world.same_public(edge.node.state, edge.after.state):
             return f"the write {edge.call} is progress after {path_text(edge.node.calls)} and changes nothing"
@@ -41,7 +44,7 @@ def _mislabelled_step(world: World[Any], edge: Edge) -> str | None:
 
 
 def _impure_reads(world: World[Any], calls: Iterable[Call], states: Sequence[Any]) -> Iterator[str]:
-    """Calls of a read that crash or change one of the states."""
+    """Yield a message whenever one of `calls` crashes or changes the state in one of `states`."""
     for call in calls:
         for state in states:
             answered, after = world.answer(state, call)
@@ -52,14 +55,17 @@ def _impure_reads(world: World[Any], calls: Iterable[Call], states: Sequence[Any
 
 
 def check_self_loops(subject: Subject) -> Iterator[str]:
-    """Check that self-loops leave the public state alone in every world state that their automaton state covers."""
+    """Check that self-loops do not change the public state, and that writes among them do not fail.
+
+    Self-loops are executed at every pair of automaton state and world state that golden paths reach.
+    """
     for number, explored in enumerate(subject.rounds):
         for node in explored.nodes:
             yield from _check_loops_at(subject, node, number)
 
 
 def _check_loops_at(subject: Subject, node: Node, number: int) -> Iterator[str]:
-    """Execute every self-loop at a node, with the example values of a round."""
+    """Check every self-loop at `node`, executed with the example values for round `number`."""
     world, automaton, state = simulator_of(subject.task), subject.task.automaton, node.position.state
     for symbol in automaton.loops(state):
         arguments = arguments_at(subject.task, node.position, symbol, number)
@@ -75,7 +81,7 @@ def _check_loops_at(subject: Subject, node: Node, number: int) -> Iterator[str]:
 
 
 def check_ignored_writes(subject: Subject) -> Iterator[str]:
-    """Check that writes the task ignores, as reads or as neutral, leave the state alone on every golden path."""
+    """Check that writes listed as reads or as neutral do not change the state on any golden path."""
     task, world = subject.task, subject.world
     pool = Candidates(task, world)
     for tool in world.tools.values():
@@ -87,7 +93,7 @@ def check_ignored_writes(subject: Subject) -> Iterator[str]:
 
 
 def _ignored_calls(alphabet: Alphabet, pool: Candidates, tool: str) -> Iterator[Call]:
-    """Calls of a tool that the task ignores."""
+    """Yield calls to `tool` that the task ignores."""
     patterns = [pattern for pattern in (*alphabet.reads, *alphabet.neutral) if pattern.fits_tool(tool)]
     if not patterns:
         return

@@ -14,7 +14,7 @@ MOST_REPORTED: Final = 5
 
 
 def check_golden_runs(subject: Subject) -> Iterator[str]:
-    """Check that every golden path runs without a tool error and ends in a state where the goal holds."""
+    """Check that every golden path runs without a tool error and ends in a state in which the goal holds."""
     goal = subject.task.goal or (lambda _: True)
     for explored in subject.rounds:
         for snag in islice(explored.snags, MOST_REPORTED):

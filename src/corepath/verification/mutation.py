@@ -1,4 +1,4 @@
-"""Mutation tests of the metrics: each failure mode must lower the metrics that claim it, and valid paths must not."""
+"""Test the metrics on mutants: a failure must change the metrics that claim to show it, and a valid path must not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from corepath.world.exploring import replay
 from corepath.world.world import World
 
 MOST_A_RUN: Final = 3
-"""Maximum number of mutants of one mode made from one golden run, spread evenly over it."""
+"""Maximum number of mutants for one mode and one golden run, spread evenly over the run."""
 _CLOSE: Final = 1e-12
 
 
@@ -28,7 +28,10 @@ class Mode:
     fault: Mistake
     metrics: tuple[str, ...]
     shows: Callable[[GoldenRun, Score, Score, Sequence[Call]], bool]
-    """Whether the metrics show the failure, given the golden run, its score, the mutant's score and its path."""
+    """A function that returns whether the metrics show the failure.
+
+    Its arguments are the golden run, the golden run's score, the mutant's score and the mutant's path.
+    """
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,17 @@ class _Variant:
 
     score: Score
     best: Score
-    """The score of the golden run."""
+    """The golden run's score."""
     is_golden: bool
-    """Whether it is another golden path, without extra reads."""
+    """Whether the variant is another golden path, without extra reads."""
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many mutants of a mode were killed, and how many valid variants the same metrics punished."""
+    """How many mutants of a mode were killed, and how many valid variants the same metrics punished.
+
+    A mutant is killed if the metrics show the failure.
+    """
 
     mode: str
     metrics: tuple[str, ...]
@@ -59,7 +65,7 @@ class Tally:
     survivors: tuple[str, ...] = field(default=())
 
     def plus(self, other: Tally) -> Tally:
-        """The sum of two tallies."""
+        """Return the sum of both tallies."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in _COUNTED}
         return Tally(self.mode, self.metrics, **sums)
 
@@ -71,7 +77,7 @@ _COUNTED = (
 
 
 def mutate(task: Task, world: World[Any]) -> list[Tally]:
-    """Make mutants of a task, and tally for each mode how many the metrics kill."""
+    """Make mutants of a task, and count for each mode how many of them the metrics kill."""
     runs = golden_runs(task, world)
     perfect = [score(task, run.calls) for run in runs]
     valid = [
@@ -84,7 +90,7 @@ def mutate(task: Task, world: World[Any]) -> list[Tally]:
 
 
 def total(tallies: Iterable[Tally]) -> list[Tally]:
-    """Sum tallies of many tasks by mode."""
+    """Add up the tallies for many tasks, one sum per mode."""
     found: dict[str, Tally] = {}
     for tally in tallies:
         found[tally.mode] = found[tally.mode].plus(tally) if tally.mode in found else tally
@@ -125,7 +131,7 @@ def _tally(mode: Mode, runs: Sequence[GoldenRun], perfect: Sequence[Score], vali
 
 
 def _spread(paths: list[Sequence[Call]]) -> list[Sequence[Call]]:
-    """A few of the paths, evenly from the first to the last."""
+    """Return a few of the paths, spread evenly from the first to the last."""
     if not paths:
         return []
     last = len(paths) - 1
@@ -134,12 +140,12 @@ def _spread(paths: list[Sequence[Call]]) -> list[Sequence[Call]]:
 
 
 def _score(run: GoldenRun, path: Sequence[Call]) -> Score:
-    """Execute a path in the world of the run's task and score it."""
+    """Execute a path in the task's world, and score it."""
     return score(run.task, replay(run.task, path).calls)
 
 
 def _about_waste(mode: Mode) -> bool:
-    """Whether the mode only wastes calls, so that extra reads lower its metrics too."""
+    """Whether the mode is about wasted calls only, so that extra reads lower its metrics too."""
     return "directness" in mode.metrics or "efficiency" in mode.metrics
 
 
@@ -151,7 +157,7 @@ def _punishes(mode: Mode, best: Score, found: Score) -> bool:
     return any(abs(getattr(found, name) - oracle[name]) > _CLOSE for name in mode.metrics)
 
 
-# What the metrics must show of each mode
+# What the metrics must show for each mode
 
 
 def _shows_order(_run: GoldenRun, best: Score, found: Score, _path: Sequence[Call]) -> bool:
@@ -170,14 +176,17 @@ def _shows_harm(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Cal
 
 
 def _shows_early_harm(run: GoldenRun, best: Score, found: Score, path: Sequence[Call]) -> bool:
-    """Whether prefix criticality is lower than with the same harmful call at the end."""
+    """Whether there is harm, and prefix criticality is lower than with the same harmful call at the end."""
     late = _score(run, (*path[1:], path[0]))
     lower = found.prefix_criticality < late.prefix_criticality or len(found.condensed) < 2
     return _shows_harm(run, best, found, path) and lower
 
 
 def _shows_waste(run: GoldenRun, best: Score, found: Score, path: Sequence[Call]) -> bool:
-    """Whether directness falls, efficiency falls on paths longer than any golden path, and nothing else changes."""
+    """Whether directness and efficiency fall, and nothing else changes.
+
+    Efficiency need only fall if the path is longer than every golden path.
+    """
     if found.directness is None or best.directness is None or found.efficiency is None:
         return False
     slower = found.efficiency < 1 or len(path) <= run.task.automaton.golden.longest
@@ -207,4 +216,4 @@ MODES: Final = (
     Mode("early stop", mistakes.early_stop, ("pc", "accepted"), _shows_early_stop),
     Mode("wandering", mistakes.wandering, ("directness",), _shows_waste),
 )
-"""The failure modes of the paper's table, each with the metrics that claim to show it."""
+"""The failure modes in the paper's table, each with the metrics that claim to show it."""

@@ -23,7 +23,7 @@ def check_policies(subject: Subject) -> Iterator[str]:
 
 
 def _explore_histories(task: Task, number: int) -> Explored:
-    """Explore golden paths, keeping nodes apart that differ in the steps done or in what a policy still asks for."""
+    """Explore golden paths, and keep nodes apart that differ in the steps done or in what a policy still asks for."""
     open_ended = [policy for policy in task.policies if isinstance(policy, After)]
 
     def history(node: Node) -> Hashable:
@@ -34,7 +34,7 @@ def _explore_histories(task: Task, number: int) -> Explored:
 
 
 def _check_steps(task: Task, explored: Explored, reported: set[str]) -> Iterator[str]:
-    """Check that no step breaks a policy; each policy is reported once."""
+    """Check that no step breaks a policy. Each policy is reported once."""
     for edge in explored.edges:
         done = edge.node.calls
         for policy in task.policies:
@@ -44,7 +44,7 @@ def _check_steps(task: Task, explored: Explored, reported: set[str]) -> Iterator
 
 
 def _check_ends(task: Task, explored: Explored, reported: set[str]) -> Iterator[str]:
-    """Check that no policy still asks for something at the end of a golden path; each policy is reported once."""
+    """Check that no policy still asks for something at the end of a golden path. Each policy is reported once."""
     for node in explored.nodes:
         for policy in task.policies if node.position.accepted else ():
             if describe(policy) not in reported and owes(policy, node.calls):

@@ -14,11 +14,11 @@ from corepath.world.tools import WorldTool
 from corepath.world.world import World
 
 ODD_VALUES: Final[tuple[Any, ...]] = (0, -1, 10**9, 0.0, -0.5, 1e300, "", " ", "?", "🦉", "x" * 1000, [], [""])
-"""Values of the right type that make no sense."""
+"""Values that have the right type but make no sense."""
 
 
 def check_repeated_steps(subject: Subject) -> Iterator[str]:
-    """Check that each step of a golden path, executed again from the same state, does and returns the same."""
+    """Check that each step has the same effect and result when it is executed again from the same state."""
     world = simulator_of(subject.task)
     for edge in subject.rounds[0].edges:
         again, after = world.answer(edge.node.state, edge.call)
@@ -28,7 +28,7 @@ def check_repeated_steps(subject: Subject) -> Iterator[str]:
 
 
 def check_odd_arguments(subject: Subject) -> Iterator[str]:
-    """Check that each tool, even with odd arguments, answers the same twice and raises only ToolError."""
+    """Check that each tool, even with odd arguments, gives the same answer twice and raises only ToolError."""
     for tool in subject.world.tools.values():
         failures = (_try_twice(subject.task, subject.world, call) for call in _odd_calls(tool))
         first = next(filter(None, failures), None)
@@ -37,7 +37,7 @@ def check_odd_arguments(subject: Subject) -> Iterator[str]:
 
 
 def _odd_calls(tool: WorldTool[Any]) -> Iterator[Call]:
-    """One usual call of a tool, then calls with one odd argument each."""
+    """Yield one ordinary call to the tool, then calls with one odd argument each."""
     usual = {name: parameter.samples[0] for name, parameter in tool.inputs.items()}
     yield Call(tool.name, usual)
     for name, parameter in tool.inputs.items():
@@ -47,7 +47,7 @@ def _odd_calls(tool: WorldTool[Any]) -> Iterator[Call]:
 
 
 def _try_twice(task: Task, world: World[Any], call: Call) -> str | None:
-    """What goes wrong when the call is made twice in the start state, or None."""
+    """Make a call twice in the start state, and return what went wrong, or None if nothing did."""
     first, _ = world.answer(task.start, call)
     if "crashed" in first.extra:
         return f"{call} breaks the world: {first.error}"

@@ -1,4 +1,4 @@
-"""Search for ways to the goal of a task that its automaton rejects although no policy forbids them."""
+"""Search for ways to a task's goal that the automaton rejects although no policy forbids them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from corepath.world.tools import WorldTool
 from corepath.world.world import World
 
 MOST_CALLS: Final = 60
-"""Number of calls tried at each node besides steps and decoys, shared out among the writing tools."""
+"""Number of calls tried at each node besides steps and decoys, shared equally among the writing tools."""
 CALLS_A_NODE: Final = 4
-"""Number of calls that may be tried per node of the budget."""
+"""Number of calls that may be tried for each node in the budget."""
 DEEPEST: Final = 8
-"""Maximum number of calls off the procedure in one path."""
+"""Maximum number of calls off the procedure in one path. A call is off the procedure if it is not progress."""
 MOST_REPORTED: Final = 5
 """Number of counterexamples after which the search ends."""
 
@@ -36,9 +36,10 @@ MOST_REPORTED: Final = 5
 def _codec(
     world: World[Any], start: Any
 ) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any], Callable[[Any], Any]]:
-    """Fast functions to freeze, thaw and identify a state; the search calls them a million times.
+    """Return fast functions that freeze, thaw and identify a state. The search calls them a million times.
 
-    Equal states whose dictionaries were filled in another order count as different: slower, but not wrong.
+    Equal states count as different if their dictionaries were filled in another order. That makes the search slower,
+    but not wrong.
     """
     kind = type(start)
 
@@ -56,7 +57,7 @@ def _codec(
 
 
 def _nests_dataclasses(kind: Any) -> bool:
-    """Whether a state may hold other dataclasses; assumed if its type hints cannot be resolved."""
+    """Whether a state may contain other dataclasses. Return True if the type hints cannot be resolved."""
     try:
         waiting = list(get_type_hints(kind).values())
     except NameError:
@@ -70,7 +71,7 @@ def _nests_dataclasses(kind: Any) -> bool:
 
 
 def _candidates(task: Task, world: World[Any]) -> Iterable[Call]:
-    """Distinct calls to try at every node: likely calls of each writing tool, and the calls of the decoys."""
+    """Return distinct calls to try at every node: likely calls to each writing tool, and the calls in the decoys."""
     pool = Candidates(task, world)
     writes = [tool.name for tool in world.tools.values() if tool.writes]
     share = max(MOST_CALLS // max(len(writes), 1), 3)
@@ -85,18 +86,19 @@ class _Reached:
 
     node: Node
     off: tuple[int, ...]
-    """Indices of the calls off the procedure on the way here."""
+    """Indexes of the calls off the procedure on the way to the node."""
     length: int
-    """Number of calls on the way here."""
+    """Number of calls on the way to the node."""
     bound: str
-    """Bound variables and results, as text."""
+    """The variables and results that are known (bound) at the node, as a string."""
 
 
 class Search:
-    """Breadth-first search over pairs of automaton state and world state, by number of calls off the procedure.
+    """Breadth-first search over pairs of automaton state and world state.
 
-    Progress costs nothing, any other call that changes the state costs one. Calls that break a policy are not followed:
-    the policy is the reason to reject every path that continues from there. `budget` is the largest number of nodes.
+    Paths with fewer calls off the procedure come first: progress costs nothing, and any other call that changes the
+    state costs one. A call that breaks a policy is not followed, because the policy is the reason to reject every path
+    that continues from there. `budget` is the maximum number of nodes.
     """
 
     def __init__(self, task: Task, world: World[Any], budget: int) -> None:
@@ -116,7 +118,10 @@ class Search:
         self._calls = list(self._prepare(_candidates(task, world)))
 
     def _prepare(self, calls: Iterable[Call]) -> Iterator[tuple[int, WorldTool[Any], Call, bool]]:
-        """Writing calls with their arguments checked once, and whether an argument is a list and must be copied."""
+        """Yield the index, tool and call for each writing call with valid arguments, and whether to copy its arguments.
+
+        Arguments are checked once, here. They must be copied if one of them is a list.
+        """
         for index, call in enumerate(calls):
             tool = self.world.tools.get(call.tool)
             if tool is not None and tool.writes:
@@ -128,7 +133,7 @@ class Search:
                 yield index, tool, replace(call, arguments=arguments), nested
 
     def run(self) -> Search:
-        """Search until the budget is used up, nothing is left or there are enough counterexamples."""
+        """Search until the budget is used up, no node is left or there are enough counterexamples."""
         first = _Reached(Node(begin(self.task.automaton), self.task.start), (), 0, "")
         level = [first]
         self._add(first, self._key(self.task.start), None)
@@ -147,7 +152,7 @@ class Search:
         return self
 
     def _expand(self, reached: _Reached, level: list[_Reached], below: list[_Reached]) -> bool:
-        """Try every call at a node; False if the budget is used up."""
+        """Try every call at a node. Return False if the budget is used up."""
         position, state = reached.node.position, reached.node.state
         if position.accepted and self._goal(state):
             return True
@@ -167,7 +172,10 @@ class Search:
         )
 
     def _changes(self, state: Any) -> Iterator[tuple[int, Call, Any, Any]]:
-        """The calls that succeed in a world state and change it, each with the state after it."""
+        """Yield the calls that succeed in `state` and change it.
+
+        Each item has the call's index, the call with its result, the new state and the new state's key.
+        """
         key, blob = self._key(state), self._freeze(state)
         for index, tool, call, nested in self._calls:
             self.tried += 1
@@ -192,7 +200,10 @@ class Search:
         level: list[_Reached],
         below: list[_Reached],
     ) -> bool:
-        """Follow one call that succeeded; False if the budget is used up. The `index` of a step is -1."""
+        """Follow a call that succeeded. Return False if the budget is used up.
+
+        `index` is the call's place in the list of calls to try, or -1 if the call is a step.
+        """
         state = reached.node.position.state
         place = (state, index, reached.bound)
         harmful = self._harmful.get(place) if index >= 0 else None
@@ -217,13 +228,16 @@ class Search:
         return self._add(_Reached(node, off, reached.length + 1, reached.bound), key, below)
 
     def _bound(self, position: Position) -> str:
-        """The bound variables and results as text; empty if no step of the task depends on them."""
+        """Return the variables and results known at `position` as a string.
+
+        The string is empty if no step in the task depends on them.
+        """
         if self._settled:
             return ""
         return canonical([position.variables, [[str(action), result] for action, result in position.results.items()]])
 
     def _broken_by(self, node: Node, call: Call, after: Any) -> list[str]:
-        """The policies that a call at a node breaks."""
+        """Describe the policies that `call` breaks at `node`."""
         policies = self._policies[call.tool]
         if not policies:
             return []
@@ -231,7 +245,7 @@ class Search:
         return [describe(policy) for policy in policies if breaks(policy, done, call, node.state, after)]
 
     def _add(self, reached: _Reached, key: Any, level: list[_Reached] | None) -> bool:
-        """Add a node to a level unless it was seen before; False if the budget is used up."""
+        """Add a node to `level` unless the search has seen it before. Return False if the budget is used up."""
         place = (reached.node.position.state, key)
         if place in self._seen:
             return True
@@ -246,7 +260,7 @@ class Search:
         return True
 
     def _judge(self, reached: _Reached) -> None:
-        """Report a way to the goal unless it is accepted, wasteful, or a policy still asks for something."""
+        """Report a way to the goal, unless it is accepted or wasteful, or lacks something that a policy asks for."""
         calls = reached.node.calls
         if any(owes(policy, calls) for policy in self.task.policies):
             return
@@ -259,17 +273,20 @@ class Search:
             self.failures.append(f"a way to the goal is rejected, and no policy says why: {path_text(calls)}")
 
     def _is_wasteful(self, calls: Sequence[Call], off: tuple[int, ...]) -> bool:
-        """Whether the goal is reached without some of the writes too; then that shorter way is judged instead."""
+        """Whether the goal is also reached without some of the writes.
+
+        In that case the shorter way is judged instead.
+        """
         writes = [index for index, call in enumerate(calls) if self.world.tools[call.tool].writes]
         subsets = chain([off], _combinations(off, 3), _combinations(writes, 2))
         return any(self._reaches_goal_without(calls, dropped) for dropped in subsets)
 
     def _reaches_goal_without(self, calls: Sequence[Call], dropped: Sequence[int]) -> bool:
-        """Whether the other calls still run without a tool error and reach the goal."""
+        """Whether the calls that are not in `dropped` still run without a tool error and reach the goal."""
         run = replay(self.task, [call for index, call in enumerate(calls) if index not in dropped])
         return not any(call.failed for call in run.calls) and bool(self._goal(run.end))
 
 
 def _combinations(indices: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
-    """Every combination of one to `most` indices, the small ones first."""
+    """Yield every combination of one to `most` indexes, small combinations first."""
     return chain.from_iterable(combinations(indices, size) for size in range(1, most + 1))

@@ -1,4 +1,4 @@
-"""The subject of a proof: a task and its golden paths, already executed."""
+"""The subject of a verification: a task whose golden paths have been executed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from corepath.world.world import World
 class Subject:
     """A task with its world and one exploration per round.
 
-    Each round executes every golden path with other example values for the matchers; the first round has the plainest.
+    Each round executes every golden path with different example values for the matchers. The first round has the
+    plainest values.
     """
 
     task: Task
@@ -25,11 +26,11 @@ class Subject:
 
     @property
     def edges(self) -> Iterator[Edge]:
-        """The executed steps of all rounds."""
+        """The executed steps in all rounds."""
         return (edge for explored in self.rounds for edge in explored.edges)
 
 
 def execute(task: Task, world: World[Any]) -> Subject:
-    """Execute the golden paths of a task with every example value of its matchers."""
+    """Execute the task's golden paths with every example value for the matchers."""
     rounds = (explore(task, variant(task, number)) for number in range(max(count_variants(task), 1)))
     return Subject(task, world, tuple(rounds))

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of verifying a task: its failures, and how much was executed and searched."""
+    """The result of verifying a task: the failures, and how much was executed and searched."""
 
     task: str
     world: str
@@ -23,13 +23,16 @@ class Verdict:
     rounds: int = 0
     nodes: int = 0
     depth: int | None = None
-    """Number of calls off the procedure up to which the search is complete; None without a search."""
+    """Number of calls off the procedure up to which the search is complete, or None if there was no search.
+
+    A call is off the procedure if it is not progress.
+    """
     exhausted: bool = False
-    """Whether the search visited everything it could reach."""
+    """Whether the search visited every node that can be reached."""
     decoys: Mapping[str, str] = field(default_factory=dict)
-    """The baselines that each decoy fools."""
+    """The baselines that each decoy fools, keyed by the decoy's name."""
     policies: tuple[str, ...] = ()
-    """Policies that were broken without a tool error: the world does not enforce them."""
+    """Policies that were broken without a tool error. The world does not enforce them."""
     says: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -38,5 +41,5 @@ class Verdict:
         return not self.failures
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict as JSON."""
+        """Return the verdict as JSON."""
         return {"task": self.task, "world": self.world, "ok": self.ok, **vars(self)}

@@ -35,13 +35,17 @@ CHECKS: Final[tuple[Callable[[Subject], Iterator[str]], ...]] = (
     check_values_are_tried,
     check_values_are_known,
 )
-"""The checks on a task and its golden paths, in the order of their failures; decoys and the search come after them."""
+"""The checks on a task and its golden paths, in the order in which failures are listed.
+
+The decoys and the search come after these checks.
+"""
 
 
 def verify(world: World[Any], name: str, seed: int = 0, nodes: int = 0) -> Verdict:
-    """Verify a task of a world by name.
+    """Build the task called `name` in `world`, and verify it.
 
-    `nodes` is the budget of the search for other ways to the goal, in pairs of automaton state and world state.
+    `nodes` is the search budget: the maximum number of pairs of automaton state and world state that are visited to
+    find other ways to the goal. If it is 0, there is no search.
     """
     try:
         task = world.make(name, seed)
@@ -51,9 +55,10 @@ def verify(world: World[Any], name: str, seed: int = 0, nodes: int = 0) -> Verdi
 
 
 def verify_seeds(world: World[Any], name: str, seeds: int, nodes: int, *, thorough: bool = False) -> Verdict:
-    """Verify the variants of a task with seeds from 0 to `seeds` - 1.
+    """Verify a task's variants with the seeds from 0 to `seeds` - 1.
 
-    Only seed 0 is searched, unless `thorough`. The verdict is that of seed 0 with the failures of all seeds.
+    The search runs only for seed 0, unless `thorough` is True. Return the verdict on seed 0, with the failures for all
+    seeds.
     """
     first = verify(world, name, 0, nodes)
     others = (verify(world, name, seed, nodes if thorough else 0) for seed in range(1, seeds))
@@ -71,7 +76,7 @@ def verify_task(task: Task, world: World[Any], seed: int = 0, nodes: int = 0) ->
 
 
 def _verify(task: Task, world: World[Any], seed: int, nodes: int) -> Verdict:
-    """Run the checks, then the decoys, then, if nothing failed, the search."""
+    """Run the checks and the decoys, and then the search if nothing failed."""
     subject = execute(task, world)
     failures = [failure for check in CHECKS for failure in check(subject)]
     decoys = run_decoys(task)
@@ -94,7 +99,7 @@ def _verify(task: Task, world: World[Any], seed: int, nodes: int) -> Verdict:
 
 
 def _search(task: Task, world: World[Any], nodes: int, verdict: Verdict) -> Verdict:
-    """The verdict with the results of the search for other ways to the goal."""
+    """Search for other ways to the goal, and return the verdict with the results of the search."""
     search = Search(task, world, nodes).run()
     return replace(
         verdict,

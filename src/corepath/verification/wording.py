@@ -1,4 +1,4 @@
-"""Check the texts of a task: prompt, reasons of policies, aliases."""
+"""Check a task's wording: its prompt, the reasons for its policies and its aliases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from corepath.world.candidates import in_prompt
 
 
 def check_wording(subject: Subject) -> Iterator[str]:
-    """Check that the task has a prompt and a goal, and its reasons and aliases quote text that the agent can read."""
+    """Check that the task has a prompt and a goal, and that reasons and aliases quote text that the agent can read."""
     task, world = subject.task, subject.world
     if not task.prompt.strip():
         yield "the prompt is empty"
@@ -25,7 +25,7 @@ def check_wording(subject: Subject) -> Iterator[str]:
 
 
 def _check_reasons(task: Task, readable: str) -> Iterator[str]:
-    """Check that the reason of each policy and each forbidden call is quoted from the readable text."""
+    """Check that the reason for each policy and each forbidden call is quoted from `readable`."""
     reasons = [(str(policy), policy.because) for policy in task.policies]
     of_policies = {policy.because for policy in task.policies}
     reasons += [
@@ -41,5 +41,5 @@ def _check_reasons(task: Task, readable: str) -> Iterator[str]:
 
 
 def normalise(text: str) -> str:
-    """The text in lower case, with single spaces between words."""
+    """Convert text to lower case, with single spaces between words."""
     return " ".join(text.split()).casefold()
