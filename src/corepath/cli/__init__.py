@@ -26,7 +26,7 @@ for commands in (score, explain, reports, comparison, run, rescore, tasks, world
 
 
 def main() -> None:
-    """Run the command; the entry point of the package."""
+    """Run the `corepath` command. This is the package's entry point."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
