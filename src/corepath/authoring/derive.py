@@ -177,7 +177,7 @@ class _Steps:
 
 
 def _pattern(value: Any, path: str, rules: Mapping[str, ArgumentRule]) -> Any:
-    """Convert a value to a pattern, following the rule for its `path`, e.g. `guests.age` for a field of list items."""
+    """Convert a value to a pattern by the rule for its `path`. Objects in a list have paths like `guests.age`."""
     rule = rules.get(path)
     kind = None if rule is None else rule.kind
     if kind == "any":
@@ -199,7 +199,7 @@ def _unordered(items: list[Any], path: str, rules: Mapping[str, ArgumentRule]) -
 
 
 def _tool_patterns(globs: Iterable[str], tools: Tools) -> Iterator[Action]:
-    """Yield an any-arguments pattern for each glob. If all tools are listed, skip globs that match none of them."""
+    """Yield a pattern for each glob, e.g. `get_*(...)`. If all tools are listed, skip globs that match none of them."""
     for glob in globs:
         name = Action(glob, Fields((), open=True)).notation.removesuffix("(...)")
         pattern = parse_action(f"{name}(...)")
@@ -208,7 +208,7 @@ def _tool_patterns(globs: Iterable[str], tools: Tools) -> Iterator[Action]:
 
 
 def _check_replay(task: Task, meant: _Meant, tools: Tools) -> None:
-    """Replay the expected calls on the task. Raises `TaskError` if a call matches another action than it should."""
+    """Replay the expected calls on the task. Raises `TaskError` if a call does not match the action made for it."""
     trace = trace_calls(task.automaton, [call for call, _ in meant])
     for step, (call, actions) in zip(trace.steps, meant, strict=True):
         taken = None if step.symbol is None else trace.automaton.alphabet.actions[step.symbol]

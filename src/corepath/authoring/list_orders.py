@@ -50,7 +50,7 @@ def _paired_names(value: Mapping[str, Any], rules: Mapping[str, ArgumentRule], p
 
 
 def _pairs(value: Mapping[str, Any], rules: Mapping[str, ArgumentRule], path: str | None) -> Iterator[tuple[str, str]]:
-    """Yield the names of each two lists in an object that a rule pairs. Raises `TaskError` if the lists do not fit."""
+    """Yield the names of two lists for each rule that pairs them. Raises `TaskError` if they cannot be paired."""
     lists = {field_path(path, name): name for name, item in value.items() if isinstance(item, list)}
     for here, one in lists.items():
         rule = rules.get(here)

@@ -86,7 +86,7 @@ def _parse_scores(text: str | None) -> tuple[str, ...]:
 
 
 def _split_agent(text: str) -> tuple[Path, str]:
-    """Split `PATH@AGENT` into path and agent. The agent is empty if `text` as a whole is an existing path."""
+    """Split `PATH@AGENT` into path and agent. The agent is empty if it is missing or `text` is an existing path."""
     path, at, agent = text.rpartition("@")
     return (Path(path), agent) if at and not Path(text).exists() else (Path(text), "")
 

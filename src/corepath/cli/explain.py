@@ -70,7 +70,7 @@ class _Chooser:
     tasks: set[str] = field(default_factory=set)
 
     def choose(self, lines: Iterable[Entry | Problem]) -> Iterator[_Numbered]:
-        """Yield the episodes that match the options, each with its number. Problems are printed."""
+        """Yield the number and the entry of each episode that matches the options. Print problems instead."""
         for line in lines:
             if isinstance(line, Problem):
                 self._add_problem(line)

@@ -97,7 +97,7 @@ class Judge:
     problems: int = 0
 
     def check(self, lines: Iterable[ScoredEpisode | Problem]) -> Iterator[ScoredEpisode]:
-        """Check each episode against the gate, and yield the episode. Problems are printed."""
+        """Check each episode against the gate, and yield the episode. Print problems instead."""
         for line in lines:
             if isinstance(line, Problem):
                 self._add_problem(line)

@@ -31,12 +31,12 @@ def require_paths(paths: Iterable[Path]) -> list[Path]:
 
 
 def require_path(path: Path | None) -> Path | None:
-    """Check that the path exists, and return it, or None if there is no path."""
+    """Return the path after checking that it exists, or None if there is no path."""
     return None if path is None else require_paths([path])[0]
 
 
 def require_run(path: Path | None) -> Path | None:
-    """Check that the path is a run folder, and return it, or None if there is no path."""
+    """Return the path after checking that it is a run folder, or None if there is no path."""
     if path is not None and not is_run(require_paths([path])[0]):
         usage_error(f"{path} holds no run, as it has no {MANIFEST}")
     return path
@@ -62,7 +62,7 @@ def find_sources(targets: Iterable[str] | None, *, playable: bool = False) -> li
 
 
 def find_tasks(targets: list[str] | None) -> Tasks:
-    """Find the tasks that `--tasks` names. Without `targets`, the installed worlds are searched for each task."""
+    """Find the tasks that `--tasks` names. Without `targets`, tasks are looked up in the installed worlds."""
     try:
         return Tasks(targets or [])
     except TaskError as error:

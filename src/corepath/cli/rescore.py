@@ -51,9 +51,9 @@ def rescore_command(
 
 
 def _read_plans(folders: Sequence[RunFolder], profile: Profile | None) -> list[Plan]:
-    """Read the runs' plans, and replace their scoring options by those of `profile`.
+    """Read the runs' plans, with the scoring options of `profile` if it is not None.
 
-    If `profile` is None, exit with code 1 if the runs were scored with different profiles.
+    Without a profile, exit with code 1 if the runs were scored with different profiles.
     """
     plans = [read_plan(folder) for folder in folders]
     if profile is not None:

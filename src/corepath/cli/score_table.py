@@ -39,7 +39,7 @@ _SHARES: Final = (*_BASELINES, "answer_match", "accepted")
 
 
 def print_score_table(scored: Iterable[ScoredEpisode], worst: int | None) -> None:
-    """Print a row for each episode, the means over all episodes, and notes. `worst` limits the number of rows."""
+    """Print a row for each episode, the means over all episodes, and notes. With `worst`, print only that many rows."""
     totals = Totals()
     rows = [_row(one) for one in pick_worst(totals.add_all(scored), worst)]
     if not rows:

@@ -62,7 +62,7 @@ def serve_command(
 def _import_transport() -> Any:
     """Import the module that serves over HTTP and stdio. Exit with code 3 if its packages are not installed."""
     try:
-        from corepath.runs import transport  # noqa: PLC0415  # an extra
+        from corepath.runs import transport  # noqa: PLC0415  # needs an optional package
     except ImportError as error:
         say(f"corepath: serving needs more packages ({error}): {install('mcp')}")
         raise typer.Exit(MISSING_EXTRA) from None

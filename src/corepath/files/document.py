@@ -107,7 +107,7 @@ def _is_unclosed(text: str) -> bool:
 
 
 def read_yaml(file: str, source: str) -> list[Document]:
-    """Read every YAML document in `source`. Raises `InputError` if one is invalid. Messages call the source `file`."""
+    """Read every YAML document in `source`. Raises `InputError` if one is invalid. `file` is the name in messages."""
     documents = []
     for node in compose(file, source):
         reader = NodeReader(file)
@@ -119,7 +119,7 @@ def read_yaml(file: str, source: str) -> list[Document]:
 
 
 def read_json(file: str, source: str) -> list[Document]:
-    """Read the one JSON document in `source`. Raises `InputError` if it is invalid. Messages call the source `file`."""
+    """Read the JSON document in `source`. Raises `InputError` if it is invalid. `file` is the name in messages."""
     try:
         data = parse_json(source)
     except json.JSONDecodeError as error:
@@ -156,7 +156,7 @@ def _has_repeated_key(source: str) -> bool:
 
 
 def read_mapping(path: str | Path, wanted: str) -> Document:
-    """Read a YAML file that must hold one mapping. Raises `InputError`, with `wanted` if it holds anything else."""
+    """Read a YAML file that must hold one mapping. Raises `InputError`, with the message `wanted` if it does not."""
     name = str(path)
     try:
         documents = read_yaml(name, Path(path).read_text(encoding="utf-8-sig"))

@@ -255,7 +255,7 @@ def _load_tasks(path: str) -> dict[str, Task]:
 
 @lru_cache(maxsize=64)
 def _load_tasks_once(path: str, _where: str) -> dict[str, Task]:
-    from corepath.files.tasks import load_tasks  # noqa: PLC0415  # reading files needs more than worlds do
+    from corepath.files.tasks import load_tasks  # noqa: PLC0415  # slow to import, and not needed for worlds
 
     return load_tasks(path)
 

@@ -88,7 +88,7 @@ class TaskBuilder:
         return task if self.world is None else self.world.complete(task)
 
     def _world_fields(self) -> dict[str, Any]:
-        """Parse the fields that only a task with a world may have. Raises `TaskError` if the task has no world."""
+        """Parse the fields that need a world. Raises `TaskError` if the file has such a field but no world."""
         file = self.file
         if self.world is None:
             given = [name for name in _WORLD_FIELDS if getattr(file, name)]

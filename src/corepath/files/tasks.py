@@ -98,7 +98,7 @@ def _read_text(name: str, text: str, read: _Reader) -> list[Document]:
 
 
 def _is_json(text: str) -> bool:
-    """Whether `text` is JSON. YAML cannot read all JSON, because of tabs and very long keys."""
+    """Whether `text` is JSON. Such text is not read as YAML, which rejects tabs and very long keys."""
     if not text.lstrip().startswith(("{", "[")):
         return False
     try:

@@ -5,7 +5,7 @@ A tool file is YAML:
     version: 1
     reads: [get_*, calculate]                 # tools, or globs, that change nothing
     neutral: [transfer_to_human_agents]       # never held against the agent
-    arguments:                                # how the arguments of a tool, or of a glob, are compared
+    arguments:                                # how arguments are compared, for a tool or a glob
       send_message: {text: any}               # free text: any value will do
       pay: {amount: approx 0.01}              # within 0.01; `approx` alone means within a millionth of the value
       book: {guests: unordered, guests.age: approx}          # a list in any order; a field of its items

@@ -112,7 +112,7 @@ class NodeReader:
 
     def _read_scalar(self, node: yaml.Node) -> Any:
         kind, text = node.tag.removeprefix(_TAG), _join_surrogates(node.value)
-        if kind in _CORE and not re.match(_CORE[kind][0], text):  # an explicit tag on something else
+        if kind in _CORE and not re.match(_CORE[kind][0], text):  # an explicit tag that does not fit the value
             return self._reject(node, f"'{text[:60]}' is not a valid !!{kind}")
         if not self.typed:
             return None if kind == "null" else text
@@ -195,7 +195,7 @@ def source_index(source: str, node: yaml.ScalarNode, offset: int) -> int:
     elif node.style:
         index += 1
     for place, character in enumerate(node.value):
-        after_space = _SPACE.match(source, index).end()  # type: ignore[union-attr]  # it matches everywhere
+        after_space = _SPACE.match(source, index).end()  # type: ignore[union-attr]  # it matches at every index
         if not character.isspace() or "\n" in source[index:after_space]:
             index = after_space
         if place == offset:

@@ -82,7 +82,7 @@ def judge(
 
 
 def _find_task(task: Task | str | Path, calls: Episode | Recorder | Iterable[Call | str]) -> Task:
-    """Find the task in the variant that the episode was played on. Raises `ValueError` if that was another task."""
+    """Find the variant of the task that was played. Raises `ValueError` if the episode is from another task."""
     if isinstance(calls, Recorder) and task in (calls.task.id, calls.task):
         return calls.task
     if not isinstance(calls, (Episode, Recorder)):

@@ -38,7 +38,7 @@ Found = tuple[Task | None, str | None]
 
 @dataclass
 class Collected:
-    """The episodes in a test session. `worker` names a worker process, or is None in the process that reports."""
+    """The episodes in a test session. `worker` names a worker process, or is None in the main process."""
 
     folder: Path
     worker: str | None
@@ -120,7 +120,7 @@ class Collected:
 
 
 def _restore_task(text: str, episode: Episode) -> Found:
-    """Restore a task from its JSON: from an installed world if it is the same there, else from the automaton."""
+    """Restore a task from JSON. Use an installed world's task if it is the same, otherwise build one from `text`."""
     try:
         known = world_task(episode.task, episode.seed or 0)
     except CorepathError:
