@@ -26,10 +26,10 @@ from corepath.world.discovery import world_task
 from corepath.world.exploring import simulator_of
 
 IN_PYTHON: Final = ""
-"""Recorded in place of the hash of an agent's file, if the agent is a Python function."""
+"""Recorded instead of a file hash if the agent is a Python function."""
 
 Made = dict[str, tuple[Task, Source | None]]
-"""Tasks by id, each with its source if it was given by name."""
+"""Maps a task's id to the task and its source. The source is None if the user passed a `Task`."""
 
 
 def run(
@@ -41,15 +41,15 @@ def run(
     scoring: Scoring = PAPER,
     out: str | Path | None = None,
 ) -> Results:
-    """Run agents on tasks and score them; with `out`, a run folder is written.
+    """Run agents on tasks, score the episodes and return the results. With `out`, also write a run folder.
 
-    An agent is a function that takes a `Session` and returns its final answer, or a name as on the command line; give
-    several as a list, or as a mapping from names to agents. A task is a `Task` or a name as on the command line:
-    `farm`, `farm/water_plant`, a file. `seed` chooses the variants of a world's tasks; for a `Task` that is already
-    made, it is only recorded.
+    An agent is a function that takes a `Session` and returns the final answer, or a name as on the command line. Pass
+    several agents as a list, or as a mapping from names to agents. A task is a `Task` or a name as on the command
+    line, e.g. `farm`, `farm/water_plant` or the path to a task file. `seed` chooses the variants of a world's tasks.
+    A `Task` object is played as it is, and `seed` is only recorded.
 
-    An exception in an agent does not end the run: the episode is recorded as failed outside, with a warning. Raises
-    `RunError` if every episode of an agent raised.
+    An exception in an agent does not end the run. The episode is recorded as failed outside the agent, and a warning
+    is issued. Raises `RunError` if an agent raised in all of its episodes.
     """
     if epochs < 1:
         raise OptionError(f"epochs are 1 or more, not {epochs}")
@@ -73,7 +73,7 @@ def run(
 
 
 def _hash_agents(given: list[tuple[str, Any]]) -> dict[str, str]:
-    """The hashes of the files of the user's own agents, by name."""
+    """Map each of the user's own agents to the hash of its file, or to `IN_PYTHON` for a Python function."""
     return {name: digest(name) if one == name else IN_PYTHON for name, one in given if one != name or is_own(name)}
 
 
@@ -84,7 +84,7 @@ def _write(folder: RunFolder, episodes: Iterator[Episode]) -> None:
 
 
 def _name_agents(given: Any) -> list[tuple[str, Any]]:
-    """The given agents with their names in the results."""
+    """Pair each agent with its name in the results."""
     if isinstance(given, Mapping):
         return list(given.items())
     listed = [given] if isinstance(given, str) or callable(given) or not isinstance(given, Iterable) else given
@@ -92,7 +92,7 @@ def _name_agents(given: Any) -> list[tuple[str, Any]]:
 
 
 def _find_agents(given: list[tuple[str, Any]]) -> dict[str, Agent]:
-    """The agents as functions, by name; raises `OptionError` for one that cannot be run."""
+    """Map each name to the agent as a function. Raises `OptionError` if an agent cannot be run."""
     if not given:
         raise OptionError("there is no agent")
     found: dict[str, Agent] = {}
@@ -114,11 +114,11 @@ def _find_agents(given: list[tuple[str, Any]]) -> dict[str, Agent]:
 
 
 def _make_tasks(given: Iterable[str | Path | Task], seed: int) -> Made:
-    """Make the tasks that were given by name; raises `OptionError` if two have the same id."""
+    """Make the tasks that are passed by name. Raises `OptionError` if two different tasks have the same id."""
     found: Made = {}
     for one in given:
         if isinstance(one, Task):
-            simulator_of(one)  # raises if there is none
+            simulator_of(one)  # raises if the task has no simulator
             pairs: list[tuple[Task, Source | None]] = [(one, None)]
         else:
             pairs = [(source.make(seed), source) for source in all_sources([str(one)], playable=True)]
@@ -132,7 +132,7 @@ def _make_tasks(given: Iterable[str | Path | Task], seed: int) -> Made:
 
 
 def _find_source(task: Task, source: Source | None, seed: int) -> Source:
-    """The source of a task, by which a run folder names it."""
+    """Find the source that a run folder records for `task`. Raises `OptionError` if there is no such source."""
     if source is not None:
         return source
     try:
@@ -146,7 +146,7 @@ def _find_source(task: Task, source: Source | None, seed: int) -> Source:
 
 
 def _warn_of_exceptions(name: str, episodes: list[Episode]) -> None:
-    """Warn of episodes in which an agent raised; raises `RunError` if it raised in all of them."""
+    """Warn if the agent `name` raised in some of its episodes. Raises `RunError` if the agent raised in all of them."""
     raised = [one.failure for one in episodes if one.failure.get("kind") == RAISED]
     if not raised:
         return

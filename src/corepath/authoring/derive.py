@@ -1,8 +1,8 @@
 """Deriving a task from the calls that a benchmark expects.
 
-Many benchmarks list the expected calls of each task. In the derived task the writes are steps, in sequence or in any
-order, and the expected reads are either steps or self-loops; neutral calls are self-loops. The choices are written at
-the top of the task file, for people to edit. If no write is expected, the right path changes nothing.
+Many benchmarks list the calls they expect for each task. In the derived task the writes are steps, in sequence or in
+any order. Expected reads are either steps or self-loops, and neutral calls are self-loops. If no write is expected,
+the right path changes nothing. These choices are written as comments at the top of the task file, for people to edit.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _GOLDEN_READS: Final = get_args(GoldenReads)
 class ExpectedCall:
     """A call that a benchmark expects.
 
-    `compared` names the arguments that count, if not all do; `unnamed` holds positional arguments.
+    `compared` names the arguments to compare, or is None if all are compared. `unnamed` holds positional arguments.
     """
 
     tool: str
@@ -59,14 +59,14 @@ class Expected:
 
 @dataclass(frozen=True)
 class Derived:
-    """A derived task, with the expected calls and the choices it was derived with."""
+    """A derived task, with the expected calls and the choices behind it."""
 
     task: Task
     expected: Expected
     writes: Writes
     golden_reads: GoldenReads
     dropped: tuple[tuple[str, str], ...] = ()
-    """The expected calls that are not steps: the kind of each, read or neutral, and the call."""
+    """The expected calls that are not steps, each as its kind (`read` or `neutral`) and the call."""
 
     @cached_property
     def text(self) -> str:
@@ -79,8 +79,8 @@ def derive(
 ) -> Derived:
     """Derive a task from expected calls. Raises `TaskError` if the task would not accept those calls.
 
-    With `golden_reads="progress"` the expected reads are steps. If writes may come in any order, each write still
-    follows the reads that are listed between it and the previous write.
+    With `golden_reads="progress"` the expected reads are steps. With `writes="any_order"`, a write still has to follow
+    the reads that are listed between the previous write and itself.
     """
     for name, chosen, choices in (("writes", writes, _WRITES), ("golden_reads", golden_reads, _GOLDEN_READS)):
         if chosen not in choices:
@@ -107,16 +107,16 @@ def derive(
 
 
 def named_arguments(call: ExpectedCall, tools: Tools) -> dict[str, Any]:
-    """All arguments of a call by name; positional ones get the names of the tool's parameters."""
+    """Map argument names to values for a call. Positional arguments get the tool's parameter names."""
     return {**dict(zip(tools.parameters(call.tool) or (), call.unnamed, strict=False)), **call.arguments}
 
 
 _Meant = Sequence[tuple[Call, Sequence[Action]]]
-"""Each expected call with the actions it is meant to be; a self-loop has none."""
+"""Each expected call with the actions that should match the call. A call that should be a self-loop has no actions."""
 
 
 class _Steps:
-    """Collects the steps of a task; equal steps share one action."""
+    """Collects a task's steps. Equal steps share one action."""
 
     def __init__(self, tools: Tools, *, reads_are_steps: bool) -> None:
         self.tools, self.reads_are_steps = tools, reads_are_steps
@@ -126,7 +126,7 @@ class _Steps:
         self._chains: list[list[Procedure]] = [[]]
 
     def add(self, expected: ExpectedCall) -> None:
-        """Add a call as a step, or note it as dropped."""
+        """Add a call to the steps, or to the dropped calls."""
         kind = self.tools.kind(expected.tool)
         arguments = self._arguments(expected)
         call = Call(expected.tool, arguments)
@@ -141,7 +141,7 @@ class _Steps:
             self._chains.append([])
 
     def procedure(self, writes: Writes) -> Procedure:
-        """All steps; each write forms a chain with the reads before it."""
+        """Join all steps into a procedure. Each write stays in one chain with the reads before it."""
         join = seq if writes == "sequence" else any_order
         return join(*(seq(*chain) for chain in self._chains if chain))
 
@@ -154,7 +154,7 @@ class _Steps:
         return named_arguments(call, self.tools)
 
     def _actions_of(self, call: ExpectedCall, arguments: dict[str, Any]) -> tuple[Action, ...]:
-        """The action of a call; with paired lists, one action for each order of the pairs."""
+        """Return the actions that match a call. There is one action for each order of the call's paired lists."""
         rules = self.tools.rules(call.tool)
         if call.compared is not None:
             arguments = {name: value for name, value in arguments.items() if name in call.compared}
@@ -165,7 +165,7 @@ class _Steps:
         return tuple(dict.fromkeys(actions))
 
     def _share(self, action: Action) -> Action:
-        """Return an equal action that was added before, or add this one under a new name."""
+        """Return the known action that equals `action`, or add `action` under a new name."""
         for known in self.actions:
             if known == action or (known.covers(action) and action.covers(known)):
                 return known
@@ -177,7 +177,7 @@ class _Steps:
 
 
 def _pattern(value: Any, path: str, rules: Mapping[str, ArgumentRule]) -> Any:
-    """The pattern for a value; the fields of objects in a list have the list's path and their own name."""
+    """Convert a value to a pattern by the rule for its `path`. Objects in a list have paths like `guests.age`."""
     rule = rules.get(path)
     kind = None if rule is None else rule.kind
     if kind == "any":
@@ -199,7 +199,7 @@ def _unordered(items: list[Any], path: str, rules: Mapping[str, ArgumentRule]) -
 
 
 def _tool_patterns(globs: Iterable[str], tools: Tools) -> Iterator[Action]:
-    """A pattern for any call of each glob; if all tools are listed, only for globs that fit one of them."""
+    """Yield a pattern for each glob, e.g. `get_*(...)`. If all tools are listed, skip globs that match none of them."""
     for glob in globs:
         name = Action(glob, Fields((), open=True)).notation.removesuffix("(...)")
         pattern = parse_action(f"{name}(...)")
@@ -208,7 +208,7 @@ def _tool_patterns(globs: Iterable[str], tools: Tools) -> Iterator[Action]:
 
 
 def _check_replay(task: Task, meant: _Meant, tools: Tools) -> None:
-    """Raise `TaskError` if the task takes an expected call for anything but the actions it is meant to be."""
+    """Replay the expected calls on the task. Raises `TaskError` if a call does not match the action made for it."""
     trace = trace_calls(task.automaton, [call for call, _ in meant])
     for step, (call, actions) in zip(trace.steps, meant, strict=True):
         taken = None if step.symbol is None else trace.automaton.alphabet.actions[step.symbol]
@@ -222,7 +222,7 @@ def _check_replay(task: Task, meant: _Meant, tools: Tools) -> None:
 
 
 def _cause_of_overlap(first: Call, second: Call, tools: Tools) -> str:
-    """Why the action of one call also takes another one: the rules for the arguments in which they differ."""
+    """Explain why the action for `first` also matches `second`, by naming the rules for the arguments that differ."""
     differing = {name for name, value in second.arguments.items() if first.arguments.get(name) != value}
     rules = [
         f"'{path}: {rule}'"
@@ -233,7 +233,7 @@ def _cause_of_overlap(first: Call, second: Call, tools: Tools) -> str:
 
 
 def _describe_choices(derived: Derived) -> Iterator[str]:
-    """The comments at the top of the task file."""
+    """Yield the comments for the top of the task file."""
     calls = count(len(derived.expected.calls), "expected call")
     order = "in sequence" if derived.writes == "sequence" else "in any order"
     reads = "loops" if derived.golden_reads == "loops" else "steps"

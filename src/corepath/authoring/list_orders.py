@@ -1,4 +1,4 @@
-"""Paired lists: lists of an expected call that may be permuted together, such as items and their replacements."""
+"""Paired lists: lists in an expected call that may be permuted together, e.g. items and their replacements."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _T = TypeVar("_T")
 MOST_PAIRS: Final = 6
 """Maximum number of items in a paired list."""
 MOST_ORDERS: Final = 720
-"""Maximum number of orders of all paired lists of a call: each becomes an action, and 6 pairs have 720."""
+"""Maximum number of orders for a call's paired lists. Each order becomes an action, and 6 pairs have 720 orders."""
 
 
 def permute_pairs(value: Any, rules: Mapping[str, ArgumentRule], path: str | None = None) -> list[Any]:
-    """All variants of a value, one for every order of its paired lists. Raises `TaskError` if there are too many."""
+    """List a value's variants, one for each order of its paired lists. Raises `TaskError` if there are too many."""
     if not any(rule.kind == "paired with" for rule in rules.values()):
         return [value]
     if isinstance(value, list):
@@ -35,12 +35,12 @@ def permute_pairs(value: Any, rules: Mapping[str, ArgumentRule], path: str | Non
 
 
 def field_path(path: str | None, name: str) -> str:
-    """The path of a field in the object at `path`; None is the path of all arguments."""
+    """Return the path to the field `name` in the object at `path`, e.g. `guests.age`. The top-level path is None."""
     return name if path is None else f"{path}.{name}"
 
 
 def _paired_names(value: Mapping[str, Any], rules: Mapping[str, ArgumentRule], path: str | None) -> list[list[str]]:
-    """The groups of lists that are permuted together, by name; rules that share a list form one group."""
+    """Group the names of the lists that are permuted together. Pairs that share a list form one group."""
     groups: list[list[str]] = []
     for one, other in _pairs(value, rules, path):
         linked = [group for group in groups if one in group or other in group]
@@ -50,7 +50,7 @@ def _paired_names(value: Mapping[str, Any], rules: Mapping[str, ArgumentRule], p
 
 
 def _pairs(value: Mapping[str, Any], rules: Mapping[str, ArgumentRule], path: str | None) -> Iterator[tuple[str, str]]:
-    """The pairs of lists in an object that a rule links, by name."""
+    """Yield the names of two lists for each rule that pairs them. Raises `TaskError` if they cannot be paired."""
     lists = {field_path(path, name): name for name, item in value.items() if isinstance(item, list)}
     for here, one in lists.items():
         rule = rules.get(here)
@@ -66,7 +66,7 @@ def _pairs(value: Mapping[str, Any], rules: Mapping[str, ArgumentRule], path: st
 
 
 def _permute(value: dict[str, Any], names: list[str]) -> list[dict[str, Any]]:
-    """All variants of an object, one for every distinct order of the items of these lists."""
+    """List an object's variants, one for each distinct order of the items in the lists `names`."""
     orders = permutations(zip(*(value[name] for name in names), strict=True))
     return [
         {**value, **{name: [row[place] for row in order] for place, name in enumerate(names)}}
@@ -75,7 +75,7 @@ def _permute(value: dict[str, Any], names: list[str]) -> list[dict[str, Any]]:
 
 
 def _limit(orders: Iterable[_T]) -> list[_T]:
-    """The orders as a list. Raises `TaskError` if there are more than `MOST_ORDERS`."""
+    """Collect the orders in a list. Raises `TaskError` if there are more than `MOST_ORDERS`."""
     found = list(islice(orders, MOST_ORDERS + 1))
     if len(found) > MOST_ORDERS:
         raise TaskError.of(f"the paired lists have more than {MOST_ORDERS} orders in all, which is the most allowed")

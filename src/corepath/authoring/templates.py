@@ -1,4 +1,4 @@
-"""The files that `corepath new` writes: a small world and a small task, which `corepath verify` proves."""
+"""Starter files that `corepath new` writes: a small world and a small task. Both pass `corepath verify`."""
 
 WORLD_STARTER = '''"""A lamp with a fuse: the smallest world with a rule worth keeping."""
 

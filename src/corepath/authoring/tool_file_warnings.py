@@ -1,4 +1,4 @@
-"""Entries of a tool file that have no effect on the expected calls; they are often misspelt."""
+"""Warnings about tool file entries that have no effect on the expected calls. Such entries are often misspelt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corepath.notation.action import Tool
 from corepath.values import is_number
 
 _Values = Mapping[str, list[Any]]
-"""The values that the calls of a tool have at each path."""
+"""Maps the path of an argument to its values in a tool's calls."""
 
 
 def _is_list(value: Any) -> bool:
@@ -27,11 +27,11 @@ _WANTED: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "unordered": ("list", _is_list),
     "paired with": ("list", _is_list),
 }
-"""The values that each kind of rule applies to: their name in a warning, and a test."""
+"""The values that each kind of rule applies to: what a warning calls them, and a function that tests for them."""
 
 
 def unused_entries(tools: Tools, expected: Iterable[Expected]) -> list[str]:
-    """A warning for each entry of the tool file that has no effect on the expected calls."""
+    """Return a warning for each entry in the tool file that has no effect on the expected calls."""
     seen: dict[str, dict[str, list[Any]]] = {}
     for call in (call for one in expected for call in one.calls):
         values = seen.setdefault(call.tool, {name: [] for name in tools.parameters(call.tool) or ()})
@@ -42,14 +42,14 @@ def unused_entries(tools: Tools, expected: Iterable[Expected]) -> list[str]:
 
 
 def _unknown_names(tools: Tools, listed: Sequence[Tool]) -> Iterator[str]:
-    """Warnings for names and globs that fit none of the listed tools."""
+    """Yield a warning for each name or glob that matches none of the listed tools."""
     for name in (*tools.reads, *tools.neutral, *tools.arguments):
         if not any(fnmatchcase(tool.name, name) for tool in listed):
             yield f"no tool fits '{name}'"
 
 
 def _misspelt_names(tools: Tools, seen: Collection[str]) -> Iterator[str]:
-    """Warnings for names that no expected call has, but that look like a misspelt expected tool."""
+    """Yield a warning for each unused name that looks like a misspelt expected tool."""
     writes = [tool for tool in seen if tools.kind(tool) == "write"]
     without_rules = [tool for tool in seen if tool not in tools.arguments]
     pairs = (*product((*tools.reads, *tools.neutral), writes), *product(tools.arguments, without_rules))
@@ -59,7 +59,7 @@ def _misspelt_names(tools: Tools, seen: Collection[str]) -> Iterator[str]:
 
 
 def _unused_rules(tools: Tools, seen: Mapping[str, _Values]) -> Iterator[str]:
-    """Warnings for rules whose argument never occurs, or never with a value that the rule applies to."""
+    """Yield a warning for each rule whose argument never occurs, or never has a value that the rule applies to."""
     for glob, rules in tools.arguments.items():
         calls = [values for tool, values in seen.items() if fnmatchcase(tool, glob)]
         if not calls:
@@ -83,13 +83,13 @@ def _rule_warning(name: str, path: str, rule: ArgumentRule, calls: list[_Values]
 
 
 def _is_similar(one: str, other: str) -> bool:
-    """Whether two names differ by a typo: one wrong character, or up to two that are added, lost or swapped."""
+    """Whether two names differ only by a typo: one wrong character, or up to two that are added, missing or swapped."""
     equal = sum(block.size for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks())
     return len(one) + len(other) - 2 * equal <= 2 <= equal
 
 
 def _values_by_path(value: Any, path: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Every value inside a value, with its path; list items have the path of their list."""
+    """Yield the path and the value of everything nested in `value`. List items have the path of their list."""
     if isinstance(value, Mapping):
         parts = [(field_path(path, name), item) for name, item in value.items()]
     else:

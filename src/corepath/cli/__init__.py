@@ -47,7 +47,7 @@ def make_app(command: str | None = None) -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command; the entry point of the package."""
+    """Run the `corepath` command. This is the package's entry point."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

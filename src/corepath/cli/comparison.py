@@ -22,11 +22,11 @@ from corepath.report.table import Column, Table
 from corepath.scoring.summary import MEANS, VECTOR
 
 MOST_TASKS: Final = 10
-"""How many tasks a comparison lists."""
+"""Maximum number of tasks that a comparison lists."""
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this file."""
+    """Add this module's commands to the app."""
     app.command("compare")(compare_command)
     app.command("sensitivity")(sensitivity_command)
 
@@ -86,13 +86,13 @@ def _parse_scores(text: str | None) -> tuple[str, ...]:
 
 
 def _split_agent(text: str) -> tuple[Path, str]:
-    """The path and the agent of `PATH@AGENT`; no agent if the whole text is an existing path."""
+    """Split `PATH@AGENT` into path and agent. The agent is empty if it is missing or `text` is an existing path."""
     path, at, agent = text.rpartition("@")
     return (Path(path), agent) if at and not Path(text).exists() else (Path(text), "")
 
 
 def _load_agent(text: str, tasks: list[str] | None, profile: Profile | None) -> Results:
-    """The episodes of `PATH@AGENT`, or of `PATH` if it has one agent besides the floor."""
+    """Load one agent's episodes from `PATH@AGENT`. `PATH` is enough if it has one agent besides those in `FLOOR`."""
     path, agent = _split_agent(text)
     results = load([path], tasks, profile)
     agents = list(results.by_agent)
@@ -110,7 +110,7 @@ def _load_agent(text: str, tasks: list[str] | None, profile: Profile | None) -> 
 
 
 def _find_differences(ours: Results, theirs: Results, names: tuple[str, ...]) -> list[Difference]:
-    """The difference in each score; exit 1 if the two cannot be compared."""
+    """Compute the difference in each score. Exit with code 1 if the two agents cannot be compared."""
     if ours.scoring != theirs.scoring:
         fail(f"A was scored with the profile {ours.scoring.profile} and B with {theirs.scoring.profile}; "
              "score them alike with --profile")  # fmt: skip
@@ -121,7 +121,7 @@ def _find_differences(ours: Results, theirs: Results, names: tuple[str, ...]) ->
 
 
 def _explain_no_pairs(ours: Results, theirs: Results) -> str:
-    """Why there is nothing to compare."""
+    """Explain why there is nothing to compare."""
     for name, results in (("A", ours), ("B", theirs)):
         if not any(one.counted for one in results.by_agent.values()):
             return (
@@ -216,7 +216,7 @@ def _print_shifts(results: Results, shifts: list[Shift]) -> None:
 
 
 def _list_flips(shift: Shift) -> str:
-    """The first three pairs that changed places."""
+    """Name the first three pairs of agents that changed places, and count the rest."""
     ordered = sorted(shift.flips, key=lambda flip: not flip.clear)
     listed = ", ".join(f"{flip.better} > {flip.worse}{'*' * flip.clear}" for flip in ordered[:3])
     return listed + (f" and {len(ordered) - 3} more" if len(ordered) > 3 else "")

@@ -46,7 +46,7 @@ ToolsOption = Annotated[
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this file."""
+    """Add this module's commands to the app."""
     app.command("derive")(derive_command)
 
 
@@ -84,10 +84,10 @@ class Derivation:
     problems: list[Problem] = field(default_factory=list)
     _expected: dict[str, Expected] = field(default_factory=dict)
     _by_tools: dict[Path, tuple[Tools, list[Expected]]] = field(default_factory=dict)
-    """The tool files in use, and what each was used for."""
+    """Maps each tool file to its content, and to the expected calls that it was used for."""
 
     def add(self, file: Path) -> None:
-        """Derive the tasks of a file."""
+        """Derive the tasks in a file."""
         try:
             source = source_of(file, self.source)
             found = list(read_expected_calls(file, source.name))
@@ -107,7 +107,7 @@ class Derivation:
                 self._derive(one, file, *self._by_tools[place])
 
     def _derive(self, expected: Expected, file: Path, tools: Tools, used_for: list[Expected]) -> None:
-        """Derive one task, unless the same one was derived before."""
+        """Derive a task, unless the same task was derived before."""
         try:
             first = self._expected.setdefault(expected.id, expected)
             if first != expected:
@@ -131,7 +131,7 @@ class Derivation:
 
 
 def write_tasks(derivation: Derivation, files: list[Path], out_file: Path | None) -> bool:
-    """Write the tasks of files and print how many. Returns whether there are tasks and no problems."""
+    """Derive and write the tasks in files. Return True if there are tasks and no problems."""
     for file in files:
         derivation.add(file)
     _write(derivation.made, out_file)
@@ -151,7 +151,7 @@ def _write(made: list[Derived], out_file: Path | None) -> None:
 
 
 def _count_tasks(made: list[Derived], out_file: Path | None) -> str:
-    """Count the tasks, and those that ask for no change or for nothing."""
+    """Say how many tasks were made, how many ask for no change, and how many ask nothing of the agent."""
     unasked = sum(NO_AGENT_ACTIONS in one.task.tags for one in made)
     unchanging = sum(not one.task.actions and NO_AGENT_ACTIONS not in one.task.tags for one in made)
     parts = [count(len(made), "task") + (f" in {out_file}" if out_file else "")]

@@ -1,4 +1,4 @@
-"""What `corepath run --dry-run` prints."""
+"""The output of `corepath run --dry-run`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from corepath.runs.plan import Plan
 
 
 def print_dry_run(plan: Plan, folder: RunFolder | None, *, as_json: bool) -> None:
-    """Print what a run would play, and estimate the tokens; of a resumed run, only how many episodes are missing."""
+    """Print what a run would play, and estimate the tokens.
+
+    If `folder` is a run to resume, print only how many episodes are missing.
+    """
     if folder is None:
         _print_new_run(plan, as_json=as_json)
         return

@@ -20,13 +20,13 @@ from corepath.scoring.score import score
 from corepath.values import visible
 
 MOST_PRINTED: Final = 20
-"""How many episodes are explained if the user chose none."""
+"""Maximum number of episodes to explain if the user chose none."""
 
 _Numbered = tuple[int, Entry]
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this file."""
+    """Add this module's commands to the app."""
     app.command("explain")(explain_command)
 
 
@@ -59,7 +59,7 @@ def explain_command(
 
 @dataclass
 class _Chooser:
-    """Chooses the episodes that the user asks for, and remembers what it read."""
+    """Chooses the episodes that match the user's options, and counts what was read."""
 
     agent: str | None
     task: str | None
@@ -70,7 +70,7 @@ class _Chooser:
     tasks: set[str] = field(default_factory=set)
 
     def choose(self, lines: Iterable[Entry | Problem]) -> Iterator[_Numbered]:
-        """The episodes of the given agent, task and numbers; problems are printed."""
+        """Yield the number and the entry of each episode that matches the options. Print problems instead."""
         for line in lines:
             if isinstance(line, Problem):
                 self._add_problem(line)
@@ -86,7 +86,7 @@ class _Chooser:
                 return
 
     def find_worst(self, chosen: Iterable[_Numbered], most: int) -> Iterator[_Numbered]:
-        """The worst of the chosen episodes, the worst first."""
+        """Return the `most` worst of the chosen episodes, starting with the worst."""
         return ((one.number, one.entry) for one in pick_worst(self._score(chosen), most))
 
     def _score(self, chosen: Iterable[_Numbered]) -> Iterator[ScoredEpisode]:
@@ -103,7 +103,7 @@ class _Chooser:
         print_problems([problem])
 
     def finish(self, found: int, most: int | None) -> None:
-        """Print how many of the found episodes were not explained; exit 1 if some could not be."""
+        """Print how many of the found episodes were not explained. Exit with code 1 if there were problems."""
         self._check_found(found)
         if most is not None and found > most:
             say(f"{found - most:,} more; choose with --worst N, --episode N, --agent or --task; --json gives all")
@@ -111,7 +111,7 @@ class _Chooser:
             raise typer.Exit(1)
 
     def _check_found(self, found: int) -> None:
-        """Exit 2 if no episode matches the options."""
+        """Exit with code 2 if no episode matches the options."""
         if self.numbers and max(self.numbers) > self.seen:
             usage_error(f"no episode {max(self.numbers)}: there {'is 1' if self.seen == 1 else f'are {self.seen:,}'}")
         if found or not self.seen:
@@ -124,7 +124,7 @@ class _Chooser:
 
 
 def _print_explanation(number: int, entry: Entry, *, as_json: bool) -> bool:
-    """Print the explanation of an episode. Returns whether there is one."""
+    """Print an episode's explanation. Return False if the episode cannot be explained."""
     episode = entry.episode
     try:
         found = explain(entry.task, episode, entry.scoring)

@@ -1,4 +1,4 @@
-"""The gate of `corepath score`: limits that every episode must meet."""
+"""The gate in `corepath score`: limits that every episode must keep."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GATES: Final = (
     "pc", "pc_ktc", "prefix_criticality", "harm_free", "efficiency", "directness", "pc_hlr", "accepted", "answer_match",
     "state_match", "response_match",
 )  # fmt: skip
-"""Scores that a gate can limit: in each of them more is better."""
+"""Scores that a gate can limit. Higher is better for all of them."""
 
 _ROUNDING: Final = 1e-12
 
@@ -34,15 +34,18 @@ class Gate:
     max_harm: int | None
     failures: list[str] = field(default_factory=list)
     failed: list[int] = field(default_factory=list)
-    """The numbers of the episodes that failed."""
+    """The numbers of the failed episodes."""
 
     @property
     def is_set(self) -> bool:
-        """Whether there is any limit."""
+        """Whether the gate has any limit."""
         return bool(self.minimums) or self.max_harm is not None
 
     def check(self, scored: ScoredEpisode) -> list[str]:
-        """The limits an episode breaks. An undefined score breaks any; an episode that asks nothing breaks none."""
+        """Return a message for each limit that an episode breaks.
+
+        An undefined score breaks every limit on that score. An episode that asks nothing of the agent breaks no limit.
+        """
         episode = scored.entry.episode
         if exclusion(episode) == "unasked":
             return []
@@ -66,7 +69,7 @@ class Gate:
             yield f"{count(scored.score.harm_count, 'harmful call')}, wanted at most {self.max_harm}"
 
     def check_complete(self, judged: int, places: Iterable[Path]) -> None:
-        """Fail a gate that saw too little: no episode at all, or an unfinished run."""
+        """Fail the gate if no episode was judged, or if a run is unfinished."""
         if not self.is_set:
             return
         if not judged:
@@ -84,17 +87,17 @@ def _missing_episodes(path: Path) -> Iterator[str]:
 
 @dataclass
 class Judge:
-    """Checks scored episodes against a gate, and prints the lines that could not be scored."""
+    """Checks scored episodes against a gate, and prints the problems with lines that could not be scored."""
 
     gate: Gate
     keep_cases: bool
-    """Whether to keep a case for each episode, for JUnit XML."""
+    """Whether to keep a JUnit case for each episode."""
     cases: list[Case] = field(default_factory=list)
     judged: int = 0
     problems: int = 0
 
     def check(self, lines: Iterable[ScoredEpisode | Problem]) -> Iterator[ScoredEpisode]:
-        """Check the episodes and pass them on."""
+        """Check each episode against the gate, and yield the episode. Print problems instead."""
         for line in lines:
             if isinstance(line, Problem):
                 self._add_problem(line)
@@ -113,14 +116,14 @@ class Judge:
 
 
 def _case(scored: ScoredEpisode, broken: list[str]) -> Case:
-    """The JUnit case of an episode; a failed one says why."""
+    """Make the JUnit case for an episode. The case explains the episode if it broke a limit."""
     entry = scored.entry
     why = [explain(entry.task, entry.episode, scored=scored.score).headline] if broken else []
     return Case(f"episode {scored.number}: {scored.name}", entry.file, failures=(*broken, *why))
 
 
 def parse_minimums(texts: Iterable[str]) -> dict[str, float]:
-    """Parse the values of `--fail-under`, such as `pc=0.9`."""
+    """Parse the values of `--fail-under`, e.g. `pc=0.9`. Exit with code 2 if a value is invalid."""
     minimums: dict[str, float] = {}
     for text in texts:
         name, _, number = text.partition("=")

@@ -27,9 +27,9 @@ from corepath.importers.routing import Routing, read_table
 from corepath.runs.entries import read_entries
 
 MOST_PRINTED: Final = 20
-"""How many problems are printed; the rest are only counted."""
+"""Maximum number of problems to print. The rest are only counted."""
 MOST_NAMED: Final = 5
-"""How many calls one message lists."""
+"""Maximum number of calls that one message lists."""
 
 FilesArgument = Annotated[
     list[Path], typer.Argument(help="Files of traces; - reads standard input.", callback=require_paths)
@@ -60,7 +60,7 @@ class To(StrEnum):
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this file."""
+    """Add this module's commands to the app."""
     app.command("import")(import_command)
     app.command("export")(export_command)
 
@@ -97,7 +97,7 @@ def import_command(
 
 
 def _make_routing(task: str | None, task_by: str | None, table: Path | None) -> Routing:
-    """Make the rule that assigns tasks to traces, from the options."""
+    """Turn the options into a rule that assigns tasks to traces."""
     if task == "":
         usage_error("--task is empty; give the id of a task")
     if task is not None and task_by is not None:
@@ -108,7 +108,7 @@ def _make_routing(task: str | None, task_by: str | None, table: Path | None) -> 
 
 
 def _task_id(task: str) -> str:
-    """The id of a task that is given by its id or its file."""
+    """Return the id of a task that the user named by id or by file."""
     if "::" not in task and not Path(task).is_file():
         return task
     found = find_sources([task])
@@ -118,7 +118,7 @@ def _task_id(task: str) -> str:
 
 
 def _import_file(file: Path, format_: str, routing: Routing, log: _Log) -> Iterator[Episode]:
-    """The episodes of a file, each with its task; everything else goes to the log."""
+    """Yield the episodes in a file, each with its task. Problems and notes go to the log."""
     number = 0
     for made in _read(file, format_):
         if isinstance(made, Problem):
@@ -197,19 +197,19 @@ class _Log:
     notes: int = 0
 
     def add_problem(self, problem: Problem) -> None:
-        """A record that is left out."""
+        """Count a record that is left out, and print the problem."""
         self.bad += 1
         if self.bad <= MOST_PRINTED:
             print_problems([problem])
 
     def add_note(self, problem: Problem) -> None:
-        """Something odd in a record that is kept."""
+        """Count something odd in a record that is kept, and print a note."""
         self.notes += 1
         if self.notes <= MOST_PRINTED:
             print_problems([problem])
 
     def finish(self, what: str, out_file: Path | None) -> None:
-        """Print the counts; exit 1 if a record was left out, or there is none."""
+        """Print the counts. Exit with code 1 if a record was left out or if there are no good records."""
         if self.notes > MOST_PRINTED:
             say(f"and {self.notes - MOST_PRINTED:,} more such notes")
         if self.bad > MOST_PRINTED:
@@ -223,7 +223,10 @@ class _Log:
 
 @contextmanager
 def _open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """A function that writes a line. The file is replaced at the end, if there are lines, and never half written."""
+    """Yield a function that writes a line to the file, or to standard output if `path` is None.
+
+    The file is replaced at the end, and only if there are lines, so that it is never half written.
+    """
     if path is None:
         yield typer.echo
         return

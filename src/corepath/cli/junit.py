@@ -1,4 +1,4 @@
-"""JUnit XML of a gate, which CI systems show test by test."""
+"""Writes a gate's results as JUnit XML, which CI systems show test by test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from corepath.values import visible
 
 @dataclass(frozen=True)
 class Case:
-    """One episode: the limits it failed, or why it could not be scored."""
+    """One episode's result: the limits it broke, or why it could not be scored."""
 
     name: str
     file: str

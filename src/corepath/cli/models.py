@@ -14,7 +14,10 @@ from corepath.runs.plan import Plan
 
 
 def check_models(plan: Plan) -> None:
-    """Check that the models of a plan can run, and download what a local one lacks; exit 3 if they cannot."""
+    """Check that the plan's models can run, and download what a local model still needs.
+
+    Exit with code 2 if an option is invalid, and with code 3 if a model cannot run.
+    """
     with show_downloads() as show:
         try:
             model_runner().check_models(plan.models, plan.options, show)
@@ -26,7 +29,7 @@ def check_models(plan: Plan) -> None:
 
 
 def model_runner() -> Any:
-    """The module that runs models; exit 3 if its packages are not installed."""
+    """Import the module that runs models. Exit with code 3 if the packages it needs are not installed."""
     try:
         from corepath.runs import models  # noqa: PLC0415
     except ImportError as error:

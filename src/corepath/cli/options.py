@@ -18,11 +18,11 @@ MISSING_EXTRA = 3
 """Exit code when an optional package or a model is missing."""
 
 TASK_NAMES = "world/task, FILE.yaml::id, FILE.py::task, a whole world or file, or a folder of them"
-"""How to name tasks, for help texts."""
+"""How users can name tasks, for help texts."""
 
 
 def require_paths(paths: Iterable[Path]) -> list[Path]:
-    """Check that paths exist; `-` is standard input."""
+    """Check that all paths exist, and return them. `-` stands for standard input."""
     listed = list(paths)
     for path in listed:
         if str(path) != "-" and not path.exists():
@@ -31,19 +31,19 @@ def require_paths(paths: Iterable[Path]) -> list[Path]:
 
 
 def require_path(path: Path | None) -> Path | None:
-    """Check that the path of an option exists."""
+    """Return the path after checking that it exists, or None if there is no path."""
     return None if path is None else require_paths([path])[0]
 
 
 def require_run(path: Path | None) -> Path | None:
-    """Check that a path is a run folder."""
+    """Return the path after checking that it is a run folder, or None if there is no path."""
     if path is not None and not is_run(require_paths([path])[0]):
         usage_error(f"{path} holds no run, as it has no {MANIFEST}")
     return path
 
 
 def require_episodes(paths: Iterable[Path]) -> list[Path]:
-    """Check that paths are episode files or run folders."""
+    """Check that all paths are episode files or run folders, and return them."""
     listed = require_paths(paths)
     for path in listed:
         if path.suffix in (".yaml", ".yml", ".py"):
@@ -54,7 +54,7 @@ def require_episodes(paths: Iterable[Path]) -> list[Path]:
 
 
 def find_sources(targets: Iterable[str] | None, *, playable: bool = False) -> list[Source]:
-    """Find the tasks that the user named; exit 2 if there are none of that name."""
+    """Find the tasks that the user named. Exit with code 2 if there are no such tasks."""
     try:
         return all_sources(targets or [], playable=playable)
     except TaskError as error:
@@ -62,7 +62,7 @@ def find_sources(targets: Iterable[str] | None, *, playable: bool = False) -> li
 
 
 def find_tasks(targets: list[str] | None) -> Tasks:
-    """Find the tasks given with `--tasks`; without them, episodes are looked up in the installed worlds."""
+    """Find the tasks that `--tasks` names. Without `targets`, tasks are looked up in the installed worlds."""
     try:
         return Tasks(targets or [])
     except TaskError as error:
@@ -70,7 +70,7 @@ def find_tasks(targets: list[str] | None) -> Tasks:
 
 
 def _complete_task(incomplete: str) -> list[str]:
-    """Shell completion: world names, and after the slash the tasks of a world."""
+    """Complete a task name in the shell: world names first, and a world's tasks after the slash."""
     from corepath.world.discovery import installed_worlds, world  # noqa: PLC0415
 
     name, slash, _ = incomplete.partition("/")

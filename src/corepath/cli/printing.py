@@ -27,7 +27,7 @@ _WRAPPED = ("task", "tags", "metrics", "about")
 
 
 def table(*columns: str) -> Table:
-    """A table without lines: text left-aligned, numbers right-aligned; only text columns wrap."""
+    """Create a table without borders. Text is left-aligned, numbers are right-aligned, and only long text wraps."""
     made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
         justify: Literal["left", "right"] = "left" if column in _LEFT else "right"
@@ -36,7 +36,7 @@ def table(*columns: str) -> Table:
 
 
 def print_table(made: Table) -> None:
-    """Print a table; on a terminal too narrow for its numbers, lines overflow rather than lose digits."""
+    """Print a table. If the terminal is too narrow for the numbers, lines overflow so that no digits are lost."""
     widths = [max(cell_len(str(text)) for text in (column.header, *column.cells)) + 1 for column in made.columns[1:]]
     narrowest_name = 9 if out.is_terminal else 15
     out.width = max(out.width, narrowest_name + sum(widths))
@@ -44,29 +44,29 @@ def print_table(made: Table) -> None:
 
 
 def print_scores(made: ScoreTable) -> None:
-    """Print a table of scores; names wrap where they do not fit the terminal."""
+    """Print a table of scores. Names wrap if they do not fit the terminal."""
     sys.stdout.write(made.text(out.width if out.is_terminal else None) + "\n")
     sys.stdout.flush()
 
 
 def safe(text: str) -> Text:
-    """Text from an agent or an author, made safe to print: no control characters, no markup, not too long."""
+    """Make text from an agent or author safe to print: no control characters, no markup, not too long."""
     return Text(visible(text if len(text) <= 120 else text[:119] + "…"))
 
 
 def safe_lines(text: str) -> str:
-    """Text of several lines without control characters."""
+    """Escape control characters in text, but keep its line breaks."""
     return "\n".join(map(visible, text.split("\n")))
 
 
 def print_problems(problems: Iterable[Problem]) -> None:
-    """Print each problem on a line of standard error."""
+    """Print each problem on its own line of standard error."""
     for problem in problems:
         say(str(problem))
 
 
 def print_damage(lines: Iterable[EpisodeLine], what: str) -> set[int]:
-    """Print the damaged lines of a run, and `what` happens to them. Returns their line numbers."""
+    """Print the damaged lines in a run, and `what` happens to them. Return the numbers of the damaged lines."""
     problems = [line.problem for line in lines if line.problem is not None]
     print_problems(problems)
     if problems:
@@ -75,7 +75,7 @@ def print_damage(lines: Iterable[EpisodeLine], what: str) -> set[int]:
 
 
 def say(text: str) -> None:
-    """Print a message to the user, on one line of standard error."""
+    """Print a message for the user on one line of standard error."""
     err.print(Text(visible(_LINE_BREAK.sub(" ", text.strip()))), soft_wrap=True)
 
 

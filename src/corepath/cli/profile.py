@@ -1,4 +1,4 @@
-"""The scoring profiles that options name."""
+"""The scoring profiles that users can choose."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ class Profile(StrEnum):
 
     @property
     def scoring(self) -> Scoring:
-        """The options of this profile."""
+        """The profile's scoring options."""
         return PAPER if self is Profile.PAPER else RECOMMENDED

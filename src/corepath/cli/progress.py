@@ -1,4 +1,4 @@
-"""Progress of long commands: a live line on a terminal, plain lines elsewhere."""
+"""Shows the progress of long commands: as a live line on a terminal, as plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from corepath.scoring.summary import Summary
 from corepath.values import visible
 
 EVERY_SECONDS: Final = 10.0
-"""Time between two plain lines."""
+"""Seconds between two plain lines."""
 
 
 @dataclass
 class RunProgress:
-    """Progress of a run: episodes done, mean scores so far, time left."""
+    """A run's progress: episodes done, mean scores so far, time left."""
 
     total: int
     before: int = 0
@@ -59,7 +59,7 @@ class RunProgress:
 
     @property
     def last_line(self) -> str:
-        """The progress in one line when the run has ended, complete or not."""
+        """The progress in one line after the run has ended, whether or not the run is complete."""
         return self._words()
 
     def _pace(self) -> list[str]:
@@ -79,7 +79,7 @@ class RunProgress:
         return "; ".join(parts)
 
     def _grid(self) -> Table:
-        """The live display: a bar, the line, and the agent that played last."""
+        """Build the live display: a bar, the progress line, and the agent that played last."""
         made = Table.grid(padding=(0, 1))
         done = self.before + self.summary.episodes
         made.add_row(ProgressBar(self.total, done, width=24), Text(self.line))
@@ -99,11 +99,11 @@ class RunProgress:
 
 @dataclass
 class Counter:
-    """Counts finished items: a live line on a terminal, a plain one every ten seconds elsewhere."""
+    """Counts finished items, and shows a live line on a terminal or a plain line every ten seconds elsewhere."""
 
     what: str
     total: int = 0
-    """How many items there will be; 0 if unknown."""
+    """How many items there will be, or 0 if that is unknown."""
     done: int = 0
 
     def __post_init__(self) -> None:
@@ -147,7 +147,7 @@ class Counter:
 
 
 def count_lines(path: Path) -> int:
-    """The number of lines in a file; 0 for standard input, and for a file that cannot be read."""
+    """Count the lines in a file. Return 0 for standard input and for a file that cannot be read."""
     if not path.is_file():
         return 0
     try:
@@ -159,14 +159,14 @@ def count_lines(path: Path) -> int:
 
 @contextmanager
 def show_status(what: str) -> Iterator[None]:
-    """Show on a terminal what the command is busy with."""
+    """Show on a terminal what the command is doing."""
     with err.status(what) if err.is_terminal else nullcontext():
         yield
 
 
 @contextmanager
 def show_downloads() -> Iterator[Callable[[str, int, int | None], None]]:
-    """Show downloads. Call the function with a name, the bytes received, and the total if known."""
+    """Yield a function that shows a download. Its arguments are a name, the bytes received, and the total or None."""
     if not err.is_terminal:
         said: set[str] = set()
 

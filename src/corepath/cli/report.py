@@ -35,7 +35,7 @@ class By(StrEnum):
 
 
 class As(StrEnum):
-    """The formats of a table."""
+    """The formats in which `table` prints."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
@@ -45,7 +45,7 @@ class As(StrEnum):
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this file."""
+    """Add this module's commands to the app."""
     app.command("report")(report_command)
     app.command("view")(view_command)
     app.command("table")(table_command)

@@ -27,7 +27,7 @@ from corepath.runs.plan import Plan, rescored_manifest
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this file."""
+    """Add this module's commands to the app."""
     app.command("rescore")(rescore_command)
 
 
@@ -51,7 +51,10 @@ def rescore_command(
 
 
 def _read_plans(folders: Sequence[RunFolder], profile: Profile | None) -> list[Plan]:
-    """The plans of runs, with the scoring of the profile; exit 1 if theirs differ and none is given."""
+    """Read the runs' plans, with the scoring options of `profile` if it is not None.
+
+    Without a profile, exit with code 1 if the runs were scored with different profiles.
+    """
     plans = [read_plan(folder) for folder in folders]
     if profile is not None:
         return [replace(plan, scoring=profile.scoring) for plan in plans]
@@ -60,7 +63,7 @@ def _read_plans(folders: Sequence[RunFolder], profile: Profile | None) -> list[P
 
 
 def _rescore_run(folder: RunFolder, plan: Plan, *, dry_run: bool) -> bool:
-    """Score the episodes of a run as the plan says. Returns whether it has damaged lines, which are set aside."""
+    """Score a run's episodes again as the plan says. Set damaged lines aside, and return True if there are any."""
     if plan.redact:
         fail(f"{folder.path} was redacted ({', '.join(plan.redact)}): its calls cannot be scored again")
     with folder.writing():
@@ -78,7 +81,7 @@ def _rescore_run(folder: RunFolder, plan: Plan, *, dry_run: bool) -> bool:
 
 
 def _score_run(folder: RunFolder, episodes: Sequence[Episode], plan: Plan) -> tuple[list[Episode], Mapping[str, Any]]:
-    """The episodes and the manifest of a run, scored as the plan says."""
+    """Score the episodes as the plan says, and return them with the run's new manifest."""
     sources = {source.id: source for source in plan.sources}
     try:
         pairs = [(sources[episode.task].make(plan.seed), episode) for episode in episodes]
@@ -89,7 +92,7 @@ def _score_run(folder: RunFolder, episodes: Sequence[Episode], plan: Plan) -> tu
 
 
 def _rescore_file(path: Path, tasks: Tasks, profile: Profile | None, *, dry_run: bool) -> bool:
-    """Score the episodes of a file again. Returns whether it has lines that cannot be scored, which stay as is."""
+    """Score a file's episodes again. Keep lines that cannot be scored as they are, and return True if there are any."""
     lines = path.read_bytes().split(b"\n")
     problems: list[Problem] = []
     different = total = 0

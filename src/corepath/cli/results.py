@@ -1,4 +1,4 @@
-"""Reading the results of runs, for the commands that show them."""
+"""Loads the results of runs for the commands that show them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from corepath.errors import CorepathError, InputError, count
 from corepath.report.results import Results, load_results
 
 MOST_PRINTED: Final = 20
-"""How many problems are printed; the rest are only counted."""
+"""Maximum number of problems to print. The rest are only counted."""
 
 
 def load(places: list[Path], tasks: list[str] | None, profile: Profile | None) -> Results:
-    """Read the episodes of runs and files, and print the problems."""
+    """Load the episodes in run folders and episode files, and print the problems."""
     require_episodes(places)
     find_tasks(tasks)
     with _explain_errors(), show_status("reading episodes"):
@@ -34,7 +34,7 @@ def load(places: list[Path], tasks: list[str] | None, profile: Profile | None) -
 
 @contextmanager
 def _explain_errors() -> Iterator[None]:
-    """Turn an error into a message and exit code 1."""
+    """Turn an error into a message, and exit with code 1."""
     try:
         yield
     except InputError:
@@ -44,7 +44,7 @@ def _explain_errors() -> Iterator[None]:
 
 
 def finish(results: Results, line: str | None = None) -> None:
-    """Print the last line of a command, and notes; exit 1 if some input could not be used."""
+    """Print a command's last line and the notes. Exit with code 1 if some input could not be used."""
     if line:
         typer.echo(line)
     for note in results.notes:

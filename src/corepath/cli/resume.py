@@ -1,4 +1,4 @@
-"""Resuming a run: what must still be as it was when the run began."""
+"""Resumes a run, and checks that its agents, tasks and scoring profile have not changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ from corepath.runs.tasks import RunTasks
 
 
 def resume_run(path: Path, *, retry: bool, dry_run: bool) -> tuple[RunFolder, Plan, bool]:
-    """Open a run to continue it. Also returns whether it has damaged lines, whose episodes are played again."""
+    """Open a run to continue it. Return its folder, its plan, and whether it has damaged lines.
+
+    Episodes on damaged lines are played again. With `retry`, failed episodes are played again too. With `dry_run`,
+    nothing is changed.
+    """
     folder = RunFolder.open(path)
     if folder.manifest.get("kind") == "serve":
         usage_error(f"{path} is of corepath serve; go on with: corepath serve TASK --out {path}")
@@ -42,7 +46,7 @@ def resume_run(path: Path, *, retry: bool, dry_run: bool) -> tuple[RunFolder, Pl
 
 
 def read_plan(folder: RunFolder) -> Plan:
-    """The plan of a run; exit 2 if a file of its tasks is gone."""
+    """Read a run's plan. Exit with code 2 if one of its task files is gone."""
     plan = Plan.of(folder)
     if gone := next((source.where for source in plan.sources if source.is_missing), None):
         usage_error(
@@ -52,7 +56,7 @@ def read_plan(folder: RunFolder) -> Plan:
 
 
 def _check_own_agents(plan: Plan, *, finished: bool) -> None:
-    """Check that the user's own agents still exist and did not change."""
+    """Check that the user's own agents still exist and have not changed."""
     for name, before in plan.own.items():
         if not before and finished:
             continue
@@ -69,7 +73,7 @@ def _check_own_agents(plan: Plan, *, finished: bool) -> None:
 
 
 def _check_profile(plan: Plan, episodes: Sequence[Episode], path: Path) -> None:
-    """Check that the episodes were scored with the profile of the plan."""
+    """Check that the episodes were scored with the plan's profile."""
     recorded = [episode.scores.get("profile") for episode in episodes]
     others = [name for name in ("custom", "paper", "recommended") if name in recorded and name != plan.scoring.profile]
     if others:
@@ -78,7 +82,7 @@ def _check_profile(plan: Plan, episodes: Sequence[Episode], path: Path) -> None:
 
 
 def _check_tasks(folder: RunFolder, plan: Plan) -> None:
-    """Check that the tasks did not change."""
+    """Check that the tasks have not changed."""
     with show_status("checking that the tasks are still the same"):
         try:
             different = changed_tasks(folder, plan)

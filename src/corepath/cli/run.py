@@ -32,7 +32,7 @@ from corepath.runs.redaction import redaction_of, values_in
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this file."""
+    """Add this module's commands to the app."""
     app.command("run")(run_command)
 
 
@@ -90,11 +90,11 @@ def run_command(
 # What to run
 
 _WITH_RESUME: Final = ("context", "resume", "retry", "jobs", "dry_run", "as_json")
-"""The parameters that a resumed run takes."""
+"""The parameters that may be combined with `--resume`."""
 
 
 def _refuse_new_options(context: typer.Context) -> None:
-    """Refuse options that a resumed run would ignore: it continues with its own."""
+    """Exit with code 2 if the user set an option that a resumed run would ignore."""
     for name, value in context.params.items():
         source = context.get_parameter_source(name)
         is_given = source is not None and source.name == "COMMANDLINE" and value not in (None, [], ())
@@ -125,7 +125,7 @@ def _check_url(base_url: str | None, models: list[str] | None) -> str | None:
 
 
 def _make_plan(empty: Plan, agents: list[str], models: list[str], targets: list[str], limit: int | None) -> Plan:
-    """Add to a plan the tasks, agents and models that the options name."""
+    """Fill an empty plan with the tasks, agents and models that the options name."""
     sources = _find_sources(agents, targets)
     floor = FLOOR if models and not agents else ()
     who = tuple(dict.fromkeys(agents)) or floor or BUILT_IN
@@ -144,7 +144,7 @@ def _make_plan(empty: Plan, agents: list[str], models: list[str], targets: list[
 
 
 def _find_sources(agents: list[str], targets: list[str]) -> list[Source]:
-    """Find the tasks, after checking that the agents exist."""
+    """Check that the agents exist, then find the tasks."""
     try:
         with redirect_stdout(sys.stderr):
             for name in agents:
@@ -159,7 +159,7 @@ def _find_sources(agents: list[str], targets: list[str]) -> list[Source]:
 
 
 def _limit_worlds(sources: list[Source], limit: int) -> list[Source]:
-    """The first `limit` tasks of each world."""
+    """Keep the first `limit` tasks in each world."""
     worlds: dict[str, list[Source]] = {}
     for source in sources:
         worlds.setdefault(source.id.partition("/")[0], []).append(source)
@@ -180,7 +180,7 @@ def _create_folder(plan: Plan, out_folder: Path | None) -> RunFolder:
 
 @contextmanager
 def _explain_interruptions(folder: RunFolder) -> Iterator[None]:
-    """Turn an interruption or an error into a message that says how to resume."""
+    """Turn an interruption or an error into a message, and say how to resume if that helps."""
     try:
         yield
     except KeyboardInterrupt:
@@ -198,7 +198,7 @@ def _explain_interruptions(folder: RunFolder) -> Iterator[None]:
 
 
 def _play(plan: Plan, folder: RunFolder, jobs: int) -> None:
-    """Play the episodes of a plan that are not in the folder yet."""
+    """Play the plan's episodes that are not in the folder yet."""
     folder.redact = redaction_of(folder.path, plan.redact)
     if folder.redact is not None:
         for source in plan.sources:  # values to redact may be in the tasks themselves

@@ -24,7 +24,7 @@ _MEANS: Final = Means(MORE_COLUMNS)
 
 
 def print_runs(folders: Sequence[RunFolder], *, as_json: bool) -> None:
-    """Print the scores of runs in one table by agent, and a table by world for each live model."""
+    """Print one table with the scores of each agent, and for each live model a table with the scores in each world."""
     refuse_mixed_profiles(folder.manifest["profile"] for folder in folders)
     plans = [Plan.of(folder) for folder in folders]
     episodes = list(chain.from_iterable(map(_read_scored, folders, plans)))
@@ -46,7 +46,7 @@ def print_runs(folders: Sequence[RunFolder], *, as_json: bool) -> None:
 
 
 def refuse_mixed_profiles(profiles: Iterable[str]) -> None:
-    """Exit 1 if runs were scored with different profiles: their means cannot be compared."""
+    """Exit with code 1 if runs were scored with different profiles, since their means cannot be compared."""
     names = sorted(set(profiles))
     if len(names) > 1:
         fail(f"these runs were scored in different ways ({', '.join(names)}), and cannot be in one table. "
@@ -54,14 +54,14 @@ def refuse_mixed_profiles(profiles: Iterable[str]) -> None:
 
 
 def _read_scored(folder: RunFolder, plan: Plan) -> list[Episode]:
-    """The episodes of a run; those without scores are scored."""
+    """Read a run's episodes, and score those that have no scores yet."""
     return [line.episode for line in RunTasks(folder, plan).lines(plan.scoring) if line.episode is not None]
 
 
 def check_failures(plan: Plan, folder: RunFolder) -> None:
-    """Print which episodes failed outside the agent, and why; exit 1 if the run failed.
+    """Print which episodes failed outside the agent, and why. Exit with code 1 if the run failed.
 
-    It failed if every episode of an agent did, or any of an agent of the user's own.
+    A run fails if an agent failed in all of its episodes, or if one of the user's own agents failed in any episode.
     """
     played = Counter[str]()
     failed: dict[str, list[Episode]] = {}
@@ -82,7 +82,7 @@ def check_failures(plan: Plan, folder: RunFolder) -> None:
 
 
 def _describe_failure(name: str, failed: Sequence[Episode], played: int, plan: Plan) -> str:
-    """Why episodes of an agent failed outside it, in one line."""
+    """Explain in one line why some of an agent's episodes failed outside the agent."""
     failure = failed[0].failure
     if failure.get("kind") == RAISED:
         where = f"{len(failed)} of {count(played, 'episode')}" if len(failed) < played else "every episode"

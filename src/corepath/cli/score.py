@@ -51,7 +51,7 @@ JunitOption = Annotated[
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this file."""
+    """Add this module's commands to the app."""
     app.command("score")(score_command)
 
 
@@ -94,7 +94,10 @@ def score_command(
 
 
 def _choose_scoring(profile: Profile | None, options: dict[str, Any]) -> Scoring | None:
-    """The scoring for all episodes; None if no option was given, so that each is scored as recorded."""
+    """Return the scoring options for all episodes, or None if the user set no option.
+
+    Without an option, each episode is scored with the options in its record.
+    """
     if profile is None and all(value is None for value in options.values()):
         return None
     try:
@@ -114,7 +117,7 @@ def _number_or_text(text: str | None) -> float | str | None:
 
 
 def _check_junit(file: Path, gate: Gate) -> None:
-    """Check, before scoring, that there is a gate and that the XML file can be written."""
+    """Check that the gate has limits and that the XML file can be written, before anything is scored."""
     if not gate.is_set:
         usage_error("--junit writes what a gate finds; set its limits with --fail-under or --max-harm")
     if file.is_dir():
@@ -124,7 +127,7 @@ def _check_junit(file: Path, gate: Gate) -> None:
 
 
 def _finish(judge: Judge, episodes: list[Path], tasks: list[str]) -> None:
-    """Print what failed and how to find out why; exit 1 if anything did."""
+    """Print what failed and how to find out why. Exit with code 1 if anything failed."""
     for failure in judge.gate.failures:
         say(f"gate failed: {failure}")
     if judge.gate.failed and Path("-") not in episodes:

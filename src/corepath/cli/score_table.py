@@ -35,11 +35,11 @@ _BASELINES: Final = ("state_match", "response_match")
 _OPTIONAL: Final = (*_BASELINES, "answer_match", "reward")
 """Columns that appear only if an episode has a value for them."""
 _SHARES: Final = (*_BASELINES, "answer_match", "accepted")
-"""Columns of yes and no, whose mean is a percentage."""
+"""Yes-or-no columns, whose mean is a percentage."""
 
 
 def print_score_table(scored: Iterable[ScoredEpisode], worst: int | None) -> None:
-    """Print a row for each episode, or for the N `worst`, then the means of all episodes and notes."""
+    """Print a row for each episode, the means over all episodes, and notes. With `worst`, print only that many rows."""
     totals = Totals()
     rows = [_row(one) for one in pick_worst(totals.add_all(scored), worst)]
     if not rows:
@@ -52,7 +52,7 @@ def print_score_table(scored: Iterable[ScoredEpisode], worst: int | None) -> Non
 
 
 def _make_table(rows: Iterable[tuple[Any, ...]], optional: Container[str]) -> Table:
-    """Make a table from rows of all columns, without the optional columns that are not in `optional`."""
+    """Make a table from complete rows. Leave out optional columns that are not in `optional`."""
     columns = (Column("episode", "episode"), *_COLUMNS)
     shown = [place for place, one in enumerate(columns) if one.key not in _OPTIONAL or one.key in optional]
     cells = tuple(tuple(row[place] for place in shown) for row in rows)
@@ -64,14 +64,14 @@ class Totals:
     """Means and counts over all scored episodes."""
 
     summaries: dict[Scoring, Summary] = field(default_factory=dict)
-    """One summary per scoring, as scores of different scorings cannot be averaged."""
+    """One summary for each set of scoring options, since scores with different options cannot be averaged."""
     optional: set[str] = field(default_factory=set)
-    """The optional columns for which some episode has a value."""
+    """The optional columns in which some episode has a value."""
     short_paths: bool = False
-    """Whether a perfect path was too short to have an order, and lost PC-KTC for it."""
+    """Whether a perfect path has a lower PC-KTC because it is too short to have an order."""
 
     def add_all(self, scored: Iterable[ScoredEpisode]) -> Iterator[ScoredEpisode]:
-        """Add episodes and pass them on."""
+        """Add each episode to the totals, and yield the episode."""
         for one in scored:
             self._add(one)
             yield one
@@ -91,11 +91,11 @@ class Totals:
 
     @property
     def summary(self) -> Summary | None:
-        """The summary of all episodes; None if they were scored in different ways."""
+        """The summary of all episodes, or None if they were scored in different ways."""
         return next(iter(self.summaries.values())) if len(self.summaries) == 1 else None
 
     def notes(self) -> Iterator[str]:
-        """What the means leave out, and other remarks on the table."""
+        """Yield notes on the table, e.g. how many episodes the means leave out."""
         if self.summary is None:
             profiles = ", ".join(sorted({way.profile for way in self.summaries}))
             yield f"no mean: these were scored in different ways ({profiles}); score them alike with --profile"
@@ -108,7 +108,7 @@ class Totals:
 
 
 def _row(one: ScoredEpisode) -> tuple[Any, ...]:
-    """The cells of an episode, under all columns."""
+    """Return an episode's cells for all columns."""
     score, reward = one.score, _reward(one)
     cells = {column.key: getattr(score, column.key, None) for column in _COLUMNS}
     cells |= {
@@ -123,7 +123,7 @@ def _row(one: ScoredEpisode) -> tuple[Any, ...]:
 
 
 def _mean_row(summary: Summary) -> tuple[Any, ...]:
-    """The means, under all columns."""
+    """Return the means for all columns."""
     return (f"mean of {summary.counted:,}", *(_mean(summary, column.key) for column in _COLUMNS))
 
 
@@ -133,7 +133,7 @@ def _mean(summary: Summary, key: str) -> float | str | None:
 
 
 def _reward(one: ScoredEpisode) -> float | None:
-    """The reward its source gave an episode, if that is a number."""
+    """Return the reward recorded with an episode, or None if the reward is not a number."""
     reward = one.entry.episode.reward
     return float(reward) if isinstance(reward, (bool, int, float)) else None
 
@@ -143,7 +143,7 @@ def _yes_or_no(match: bool | None) -> str | None:  # noqa: FBT001
 
 
 def _ktc(score: Score) -> float | str:
-    """PC-KTC, or the interval that it lies in."""
+    """Return PC-KTC, or its interval as text if the exact value is unknown."""
     if score.pc_ktc_lower == score.pc_ktc_upper:
         return score.pc_ktc
     return f"{score.pc_ktc_lower:.3f}–{score.pc_ktc_upper:.3f}"

@@ -1,4 +1,4 @@
-"""Episodes and their scores, one at a time."""
+"""Scores episodes one at a time."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from corepath.scoring.options import Scoring
 from corepath.scoring.score import Score, score
 
 _RECORDED: Final = ("reward", NO_AGENT_ACTIONS)
-"""Keys of an episode's record that its line of JSON repeats."""
+"""Keys in an episode's record that `to_json` repeats."""
 
 
 @dataclass(frozen=True)
 class ScoredEpisode:
-    """An episode and its score. `number` counts from 1 over all files of the command."""
+    """An episode and its score. `number` counts the episodes in all files from 1."""
 
     number: int
     entry: Entry
@@ -32,7 +32,7 @@ class ScoredEpisode:
 
     @property
     def name(self) -> str:
-        """The task, the agent, and the epoch if it is not 0."""
+        """The task, the agent, and the epoch if it is not 0, e.g. `farm/water_plant oracle #1`."""
         episode = self.entry.episode
         agent = f" {episode.agent}" if episode.agent else ""
         epoch = f" #{episode.epoch}" if episode.epoch else ""
@@ -40,11 +40,11 @@ class ScoredEpisode:
 
     @property
     def badness(self) -> tuple[float, int, int]:
-        """Sort key that puts the worst first: lowest PC, then most harmful calls, then file order."""
+        """Sort key that puts the worst episode first: lowest PC, then most harmful calls, then file order."""
         return self.score.pc, -self.score.harm_count, self.number
 
     def to_json(self) -> str:
-        """The line that `corepath score --json` prints."""
+        """Return the line that `corepath score --json` prints."""
         episode = self.entry.episode
         place = {"episode": self.number, "file": self.entry.file, "line": self.entry.line}
         variant = {"seed": episode.seed} if episode.seed else {}
@@ -55,7 +55,10 @@ class ScoredEpisode:
 
 
 def score_episodes(places: Iterable[Path], tasks: Tasks, scoring: Scoring | None) -> Iterator[ScoredEpisode | Problem]:
-    """Score every episode, or yield the problem with its line. Without `scoring`, each is scored as recorded."""
+    """Yield every episode with its score, or the problem with its line.
+
+    If `scoring` is None, each episode is scored with the options in its record.
+    """
     listed = list(places)
     total = sum(count_lines(place / EPISODES if place.is_dir() else place) for place in listed)
     number = 0
@@ -73,5 +76,5 @@ def score_episodes(places: Iterable[Path], tasks: Tasks, scoring: Scoring | None
 
 
 def pick_worst(scored: Iterable[ScoredEpisode], most: int | None) -> Iterable[ScoredEpisode]:
-    """The `most` worst episodes, the worst first; all of them, in their order, if `most` is None."""
+    """Return the `most` worst episodes, starting with the worst. If `most` is None, return `scored` as it is."""
     return scored if most is None else nsmallest(most, scored, key=lambda one: one.badness)

@@ -20,7 +20,7 @@ _HOST, _PORT, _IDLE = "127.0.0.1", 8765, 600.0
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this file."""
+    """Add this module's commands to the app."""
     app.command("serve")(serve_command)
 
 
@@ -60,9 +60,9 @@ def serve_command(
 
 
 def _import_transport() -> Any:
-    """The module that serves over HTTP and stdio; exit 3 if its packages are not installed."""
+    """Import the module that serves over HTTP and stdio. Exit with code 3 if its packages are not installed."""
     try:
-        from corepath.runs import transport  # noqa: PLC0415  # an extra
+        from corepath.runs import transport  # noqa: PLC0415  # needs an optional package
     except ImportError as error:
         say(f"corepath: serving needs more packages ({error}): {install('mcp')}")
         raise typer.Exit(MISSING_EXTRA) from None
@@ -70,7 +70,7 @@ def _import_transport() -> Any:
 
 
 def _listen(transport: Any, host: str, port: int) -> Any:
-    """A listening socket; exit 2 if the port is taken."""
+    """Open a listening socket. Exit with code 2 if the port is taken."""
     try:
         return transport.listen(host, port)
     except OSError as error:
@@ -78,7 +78,7 @@ def _listen(transport: Any, host: str, port: int) -> Any:
 
 
 def _find_source(named: str, seed: int) -> Source:
-    """The task that the user named; exit 2 if the name is of several tasks."""
+    """Find the task that the user named. Exit with code 2 if the name stands for several tasks."""
     found = find_sources([named], playable=True)
     if len(found) != 1:
         place = found[0].where.rstrip("/")

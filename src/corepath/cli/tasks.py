@@ -48,7 +48,7 @@ class SchemaOf(StrEnum):
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this file."""
+    """Add this module's commands to the app."""
     app.command("check")(check_command)
     app.command("show")(show_command)
     app.command("tasks")(tasks_command)
@@ -131,7 +131,7 @@ _WRITERS: Final[Mapping[Format, Callable[[Task], str]]] = {
     Format.DOT: lambda task: as_dot(task.automaton),
 }
 _MOST_STATES: Final = 60
-"""Larger automata are drawn collapsed: they would fill many screens."""
+"""Automata with more states are drawn collapsed, since they would fill many screens."""
 
 
 def _print_drawing(task: Task) -> None:
@@ -142,7 +142,7 @@ def _print_drawing(task: Task) -> None:
 
 
 def _find_named(name: str, tasks: list[str] | None) -> list[Source]:
-    """The task that the user named, or all tasks of a file."""
+    """Find the task that the user named, or all tasks in a file."""
     if tasks:
         known = {source.id: source for source in find_sources(tasks)}
         if name not in known:

@@ -32,7 +32,7 @@ class Kind(StrEnum):
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this file."""
+    """Add this module's commands to the app."""
     app.command("verify")(verify_command)
     app.command("worlds")(worlds_command)
     app.command("new")(new_command)
@@ -100,7 +100,7 @@ def worlds_command(
 
 
 def _show_world(sources: list[Source], *, as_json: bool) -> None:
-    """Print the rules, tools and tasks of the worlds of these tasks."""
+    """Print the rules, tools and tasks of each world that the sources belong to."""
     for found in {id(one): one for one in (source.world() for source in sources)}.values():
         tools = [tool.schema | {"writes": tool.writes} for tool in found.tools.values()]
         if as_json:
@@ -117,7 +117,7 @@ def _show_world(sources: list[Source], *, as_json: bool) -> None:
 
 
 def _parameters(schema: dict[str, Any]) -> str:
-    """The parameters of a tool with their types, as in a signature."""
+    """Format a tool's parameters and their types as in a signature."""
     shown = []
     for name, of in schema["parameters"]["properties"].items():
         kind = " | ".join(map(json.dumps, of["enum"])) if "enum" in of else of.get("type")
@@ -145,7 +145,7 @@ def new_command(
 
 
 class _Job(NamedTuple):
-    """A task to verify, and how."""
+    """A task to verify, and the options for verifying it."""
 
     source: Source
     seeds: int
@@ -155,7 +155,7 @@ class _Job(NamedTuple):
 
 
 def _work(job: _Job) -> Any:
-    """Verify one task. It runs in another process, so it looks up the world itself."""
+    """Verify one task. The world is looked up here, because this may run in another process."""
     source, world = job.source, job.source.world()
     if job.mutants:
         return mutate(source.make(), world)
@@ -168,7 +168,7 @@ def _work(job: _Job) -> Any:
 
 
 def _print_verdicts(found: list[Verdict], *, as_json: bool) -> bool:
-    """Print what was verified. Returns whether all tasks are proven."""
+    """Print the verdicts. Return True if all tasks are proven."""
     if as_json:
         for verdict in found:
             typer.echo(json.dumps(verdict.to_dict()))
@@ -196,7 +196,7 @@ def _print_verdict_table(found: list[Verdict]) -> None:
 
 
 def _print_mutants(tallies: list[Tally], *, as_json: bool) -> bool:
-    """Print the mutants that were killed. Returns whether all were, and no valid path was punished."""
+    """Print how many mutants were killed. Return True if all were killed and no valid path was punished."""
     made = table("mode", "metrics", "mutants", "killed", "BFCL state", "BFCL response", "valid", "punished")
     for one in tallies:
         if as_json:

@@ -1,7 +1,7 @@
 """YAML and JSON documents that know the line and column of every value.
 
-Most fields of a task file are text, so a scalar is read as it is written (`on`, `12:30`, `0123`, `1.10`), except null.
-`Document.typed` reads a field with the types of YAML 1.2's core schema instead.
+Most fields in a task file are strings, so every scalar except null is read as it is written, e.g. `on`, `12:30`,
+`0123` or `1.10`. `Document.typed` reads a field with the types of YAML 1.2's core schema instead.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _compose_json = lru_cache(maxsize=1)(compose_json)
 
 @dataclass
 class Document:
-    """The data of one document, or of one item of its top-level list; `at` is the path of that item."""
+    """A YAML or JSON document, or one item in a document's top-level list. `at` is the path to that item."""
 
     file: str
     source: str
     data: Any
     node: yaml.Node | None
-    """The root node; None for JSON, which is composed only when a place is asked for."""
+    """The root node. It is None for JSON, which is parsed into nodes only when a position is needed."""
     at: _Path = ()
     warnings: list[Problem] = field(default_factory=list)
 
     def problem(self, message: str, where: _Path = (), offset: int = 0, *, at_key: bool = False) -> Problem:
-        """A problem with the value at a path, placed `offset` characters into its text.
+        """Create a problem that points at the value at path `where`, `offset` characters into the value.
 
-        It is placed at the key with `at_key`, and for a value that is empty or not a scalar.
+        The problem points at the key instead if `at_key` is set, or if the value is empty or not a scalar.
         """
         key, node = self.find(where)
         if node is None:
@@ -52,7 +52,7 @@ class Document:
         return Problem(self.file, line, index - self.source.rfind("\n", 0, index), message)
 
     def cut_at(self, where: _Path) -> str | None:
-        """The character at which YAML ended an unquoted call too early, or None if the call is whole."""
+        """Return the character at which YAML ended an unquoted call too early, or None if the call is whole."""
         _, node = self.find(where)
         if not isinstance(node, yaml.ScalarNode) or node.style is not None or not _is_unclosed(node.value):
             return None
@@ -60,7 +60,7 @@ class Document:
         return rest[0] if rest[:1] in ("#", ",", ":") else None
 
     def typed(self, name: str) -> Any:
-        """The value of a field with YAML 1.2 types. Raises `InputError` if JSON has no such value."""
+        """Return the field `name` with YAML 1.2 types. Raises `InputError` if JSON cannot represent the value."""
         value = self.data[name]
         if self.node is None:
             return value  # JSON is typed already
@@ -73,7 +73,7 @@ class Document:
         return value
 
     def split(self) -> list[Document]:
-        """A document for each item of a top-level list; otherwise the document itself, or nothing if it is empty."""
+        """Split a top-level list into its items. Any other document stays whole. An empty document gives no items."""
         if not isinstance(self.data, list):
             return [] if self.data is None else [self]
         return [
@@ -90,7 +90,7 @@ class Document:
         return [one for one in self.warnings if node.start_mark.line < one.line <= node.end_mark.line + 1]
 
     def find(self, where: _Path) -> Entry:
-        """The nodes of the key and the value at a path, or of its nearest ancestor."""
+        """Find the key node and the value node at path `where`, or at its nearest ancestor that exists."""
         entry: Entry = (None, self.node or _compose_json(self.source))
         for name in (*self.at, *where):
             below = find_child(entry[1], name)
@@ -101,13 +101,13 @@ class Document:
 
 
 def _is_unclosed(text: str) -> bool:
-    """Whether the text has an open bracket or an odd number of quotes."""
+    """Whether `text` has an unclosed bracket or an odd number of double quotes."""
     opened, closed = (sum(map(text.count, brackets)) for brackets in ("([{", ")]}"))
     return opened > closed or text.count('"') % 2 == 1
 
 
 def read_yaml(file: str, source: str) -> list[Document]:
-    """The documents of a YAML text. Raises `InputError`; `file` is its name in messages."""
+    """Read every YAML document in `source`. Raises `InputError` if one is invalid. `file` is the name in messages."""
     documents = []
     for node in compose(file, source):
         reader = NodeReader(file)
@@ -119,7 +119,7 @@ def read_yaml(file: str, source: str) -> list[Document]:
 
 
 def read_json(file: str, source: str) -> list[Document]:
-    """The one document of a JSON text. Raises `InputError`; `file` is its name in messages."""
+    """Read the JSON document in `source`. Raises `InputError` if it is invalid. `file` is the name in messages."""
     try:
         data = parse_json(source)
     except json.JSONDecodeError as error:
@@ -138,14 +138,14 @@ def read_json(file: str, source: str) -> list[Document]:
 
 
 def describe_json_error(error: ValueError) -> str:
-    """The message of a JSON error, without the jargon of the `json` module."""
+    """Return a JSON error's message without the jargon of the `json` module."""
     if isinstance(error, json.JSONDecodeError):
         return error.msg.removesuffix(" at").removesuffix(" starting")
     return str(error)
 
 
 def _has_repeated_key(source: str) -> bool:
-    """Whether any object in a JSON text has the same key twice."""
+    """Whether any object in a JSON string has the same key twice."""
     repeated: list[int] = []
 
     def note(pairs: list[tuple[str, Any]]) -> None:
@@ -156,7 +156,7 @@ def _has_repeated_key(source: str) -> bool:
 
 
 def read_mapping(path: str | Path, wanted: str) -> Document:
-    """The one mapping in a YAML file. Raises `InputError`; `wanted` is the message if the file holds anything else."""
+    """Read a YAML file that must hold one mapping. Raises `InputError`, with the message `wanted` if it does not."""
     name = str(path)
     try:
         documents = read_yaml(name, Path(path).read_text(encoding="utf-8-sig"))

@@ -23,7 +23,7 @@ from corepath.values import parse_json
 
 @dataclass(frozen=True)
 class EpisodeLine:
-    """One line of an episode file: the episode, or the problem with it."""
+    """One line in an episode file: the episode, or the problem with the line."""
 
     line: int
     episode: Episode | None
@@ -31,7 +31,7 @@ class EpisodeLine:
 
 
 def read_episodes(path: str | Path, stream: IO[bytes] | None = None) -> Iterator[EpisodeLine]:
-    """Read an episode file line by line; a bad line yields its problem, and reading goes on."""
+    """Yield each line of an episode file, as an episode or a problem. Read from `stream` if it is not None."""
     try:
         with Path(path).open("rb") if stream is None else nullcontext(stream) as lines:
             yield from _parse_lines(str(path), lines)
@@ -40,7 +40,7 @@ def read_episodes(path: str | Path, stream: IO[bytes] | None = None) -> Iterator
 
 
 def load_episodes(path: str | Path) -> list[Episode]:
-    """Load all episodes of a file. Raises `InputError` with the problem of every bad line."""
+    """Load all episodes in a file. Raises `InputError` with the problems in all bad lines."""
     lines = list(read_episodes(path))
     if problems := [line.problem for line in lines if line.problem]:
         raise InputError(problems)
@@ -48,7 +48,7 @@ def load_episodes(path: str | Path) -> list[Episode]:
 
 
 def episode_json(episode: Episode) -> str:
-    """The episode as one line of an episode file."""
+    """Return the episode as one line of JSON."""
     record: dict[str, Any] = {"version": VERSION, "task": episode.task}
     optional = {
         "agent": episode.agent,
@@ -82,7 +82,7 @@ def _parse_lines(file: str, lines: IO[bytes]) -> Iterator[EpisodeLine]:
 
 
 class _LineError(Exception):
-    """A line that is not an episode, and the column of the problem."""
+    """Raised when a line is not a valid episode. `column` says where the problem is in the line."""
 
     def __init__(self, message: str, column: int = 1) -> None:
         self.message, self.column = message, column
@@ -126,7 +126,7 @@ def _parse_episode(raw: bytes) -> Episode:
 
 
 def _unknown_fields(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a record that its model does not have."""
+    """Return the fields in `data` that `model` does not have."""
     return {name: value for name, value in data.items() if name not in model.model_fields}
 
 

@@ -1,4 +1,4 @@
-"""Fingerprints of tasks: an episode is scored only on the exact task that it was played on."""
+"""Task fingerprints, which ensure that an episode is scored only on the exact task that it was played on."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _FINGERPRINTS: Final[WeakKeyDictionary[Task, str]] = WeakKeyDictionary()
 
 
 def fingerprint(task: Task) -> str:
-    """A hash of everything that an agent sees and is judged by.
+    """Hash everything that an agent sees and is judged by.
 
-    That is the prompt and the automaton, and in a world also its rules, tools, start state and behaviour: the answers
-    to one call of each golden step and each decoy. Comments and Python names do not count.
+    The hash covers the prompt and the automaton. For a task in a world, it also covers the rules, tools, start state,
+    step limit and behaviour. The behaviour is the world's results for one example of each action and for the first
+    decoys. Comments and Python names do not count.
     """
     if task not in _FINGERPRINTS:
         _FINGERPRINTS[task] = hashlib.sha256(canonical(_identity(task)).encode()).hexdigest()[:16]
@@ -31,7 +32,7 @@ def fingerprint(task: Task) -> str:
 
 
 def check_played(task: Task, episode: Episode) -> None:
-    """Raise `TaskError` if the episode was played on another task, another variant, or an earlier version of it."""
+    """Raise `TaskError` if the episode was played on another task, or on another variant or version of `task`."""
     if episode.fingerprint is None or episode.fingerprint == fingerprint(task):
         return
     name = task.id or episode.task

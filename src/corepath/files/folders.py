@@ -1,4 +1,4 @@
-"""Which files in a folder may hold tasks."""
+"""Finds the files in a folder that may hold tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TASK_ENDINGS = (".yaml", ".yml", ".json")
 
 
 def find_files(folder: str | Path, *endings: str) -> Iterator[Path]:
-    """The files with these endings in a folder and its subfolders, except hidden files and run folders."""
+    """Yield the files with these endings in a folder and its subfolders, except hidden files and run folders."""
     for path in sorted(Path(folder).rglob("*")):
         if path.suffix in endings and path.is_file() and not _is_hidden(path, folder) and not _is_in_run(path, folder):
             yield path

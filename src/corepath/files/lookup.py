@@ -24,7 +24,7 @@ from corepath.world.world import World
 class Source:
     """Where a task comes from, so that any process can make it.
 
-    `where` is the name of a world, a file, or a folder, which ends in a slash.
+    `where` is a world's name, a file's path, or a folder's path with a slash at the end.
     """
 
     where: str
@@ -32,7 +32,7 @@ class Source:
 
     @property
     def in_file(self) -> bool:
-        """Whether the task comes from a task file, and so has no variants."""
+        """Whether the task comes from a task file. Such a task has no variants."""
         return self.where.endswith(TASK_ENDINGS) or ("/" in self.where and not self.where.endswith(".py"))
 
     @property
@@ -42,11 +42,11 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The name of the task within its world."""
+        """The task's name within its world, e.g. `water_plant`."""
         return self.id.partition("/")[2]
 
     def world(self) -> World[Any]:
-        """The world that the task is played in. Raises `TaskError` if it has none."""
+        """Return the world that the task is played in. Raises `TaskError` if the task has no world."""
         if self.in_file:
             return world(simulator_of(self.make()).name)
         name = self.id.partition("/")[0]
@@ -58,12 +58,12 @@ class Source:
         return worlds[name]
 
     def make(self, seed: int = 0) -> Task:
-        """Make the task; every seed other than 0 makes a variant of it."""
+        """Make the task. Every seed other than 0 makes a variant."""
         return _make(self, seed, str(Path(self.where).resolve()))
 
 
 def task(name: str | Path, seed: int = 0) -> Task:
-    """The task of a name such as `farm/water_plant`, `tasks.yaml::bank/transfer` or `greenhouse.py::warm_up`.
+    """Look up a task by name, e.g. `farm/water_plant`, `tasks.yaml::bank/transfer` or `greenhouse.py::warm_up`.
 
     A file with a single task needs no `::`. Raises `TaskError` or `InputError` if there is no such task.
     """
@@ -79,9 +79,9 @@ def task(name: str | Path, seed: int = 0) -> Task:
 
 
 def sources(target: str) -> list[Source]:
-    """The tasks that a name stands for: a single one, or all of a world, a file or a folder.
+    """List the tasks that a name stands for: a single task, or all tasks in a world, a file or a folder.
 
-    Raises `TaskError` if there is nothing of that name, and `InputError` if a file has problems.
+    Raises `TaskError` if nothing has that name, and `InputError` if a file has problems.
     """
     place, several, id_ = target.partition("::")
     if place.endswith(".jsonl") and Path(place).is_file():
@@ -95,9 +95,9 @@ def sources(target: str) -> list[Source]:
 
 
 def all_sources(targets: Iterable[str], *, playable: bool = False) -> list[Source]:
-    """The tasks of all targets, without repetition; without targets, the tasks of every installed world.
+    """List the tasks in all targets, each only once. Without targets, list the tasks in every installed world.
 
-    With `playable`, a task that has no world to be played in raises `TaskError`.
+    Raises `TaskError` if two tasks share an id. With `playable`, it is also raised if a task in a file has no world.
     """
     wanted = list(targets) or list(installed_worlds())
     found: dict[str, Source] = {}
@@ -115,16 +115,16 @@ def all_sources(targets: Iterable[str], *, playable: bool = False) -> list[Sourc
 
 
 class Tasks:
-    """Finds the task of an episode: among the targets if any are given, otherwise in the installed worlds."""
+    """Looks up episodes' tasks in `targets`, or in the installed worlds if there are no targets."""
 
     def __init__(self, targets: Iterable[str | Path] = ()) -> None:
         named = [str(target) for target in targets]
         self.sources = {source.id: source for source in all_sources(named)} if named else {}
-        self._suggest = cache(lambda name: nearest(name, self.sources))  # the same wrong id often comes many times
+        self._suggest = cache(lambda name: nearest(name, self.sources))  # many episodes may share one unknown id
         self._make_installed = cache(task)
 
     def of(self, episode: Episode) -> Task:
-        """The task of an episode. Raises `TaskError` if there is no such task."""
+        """Return the task that an episode was played on. Raises `TaskError` if there is no such task."""
         seed = episode.seed or 0
         if not self.sources:
             return self._from_worlds(episode.task, seed)
@@ -161,7 +161,7 @@ def _sources_of_world(target: str) -> list[Source]:
 
 
 def _is_folder(place: str) -> bool:
-    """Whether a target is a folder. Raises `TaskError` if it could also be a world: `./farm` is always the folder."""
+    """Whether `place` is a folder. Raises `TaskError` if it could also be a world. `./farm` is always a folder."""
     if not place or not Path(place).is_dir():
         return False
     if place in installed_worlds():
@@ -173,18 +173,18 @@ def _is_folder(place: str) -> bool:
 
 
 def _suggest_target(target: str, known: Iterable[str]) -> str:
-    """The end of an error about an unknown target: a task of that name in some world, or a world of a similar name."""
+    """Suggest a task or world for the end of an error message, e.g. `; did you mean 'farm/water_plant'?`."""
     named = [f"{one}/{target}" for one in known if target in world(one).makers]
     return f"; did you mean '{named[0]}'?" if named else nearest(target.partition("/")[0], known)
 
 
 def _is_other_file(place: str) -> bool:
-    """Whether a target is a file without one of the usual endings, such as a pipe."""
+    """Whether `place` is a file without one of the usual endings, e.g. a pipe."""
     return place not in installed_worlds() and Path(place).exists() and not Path(place).is_dir()
 
 
 def _sources_in(place: str) -> list[Source]:
-    """The tasks of a file, or of a folder and its subfolders."""
+    """List the tasks in a file, or in a folder and its subfolders."""
     if not Path(place).exists():
         raise TaskError.of(no_such_file(place))
     if place.endswith(".py"):
@@ -201,7 +201,7 @@ def _sources_in_task_file(where: str) -> list[Source]:
 
 
 def _pick(found: list[Source], id_: str, place: str) -> Source:
-    """The source with that id, or with that name within its world."""
+    """Pick the source whose id, or name in its world, is `id_`. Raises `TaskError` unless exactly one fits."""
     named = [source for source in found if id_ == source.id or (id_ == source.name and not source.in_file)]
     if len(named) != 1:
         short = {source.name: source.id for source in found}
@@ -216,12 +216,12 @@ def _has_task_files(folder: str) -> bool:
 
 
 def _world_files(folder: str) -> list[str]:
-    """The Python files in a folder that create a World; other files are never imported."""
+    """List the Python files in a folder that create a `World`. Other Python files are never imported."""
     return [str(path) for path in find_files(folder, ".py") if _creates_world(path)]
 
 
 def _creates_world(path: Path) -> bool:
-    """Whether a file has `... = World(...)` at module level; the file is parsed, not run."""
+    """Whether a file has `... = World(...)` at module level. The file is parsed, not run."""
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
@@ -234,7 +234,7 @@ def _creates_world(path: Path) -> bool:
 
 
 def _is_same(one: Source, other: Source) -> bool:
-    """Whether two sources with one id are the same task; a task file may be named by two paths."""
+    """Whether two sources with the same id are the same task. Two paths may lead to the same task file."""
     same_file = Path(one.where).resolve() == Path(other.where).resolve() and one.where.endswith(TASK_ENDINGS)
     return one == other or same_file
 
@@ -255,7 +255,7 @@ def _load_tasks(path: str) -> dict[str, Task]:
 
 @lru_cache(maxsize=64)
 def _load_tasks_once(path: str, _where: str) -> dict[str, Task]:
-    from corepath.files.tasks import load_tasks  # noqa: PLC0415  # reading files needs more than worlds do
+    from corepath.files.tasks import load_tasks  # noqa: PLC0415  # slow to import, and not needed for worlds
 
     return load_tasks(path)
 
@@ -273,7 +273,7 @@ def _load_worlds_once(path: str, _where: str) -> list[World[Any]]:
 
 
 def _error_line(error: TaskError, path: str) -> int:
-    """The line of a Python file that raised the error."""
+    """Return the line in the Python file `path` that raised `error`, or 1 if the line is unknown."""
     cause = error.__cause__ or error
     if isinstance(cause, SyntaxError):
         return cause.lineno or 1

@@ -95,7 +95,7 @@ class TaskFile(_Model):
 
 
 TYPED = ("version", "most_calls", "setup", "says")
-"""Fields in which YAML scalars have types; in all other fields they are text, exactly as written."""
+"""Fields whose YAML scalars are read with their types. In all other fields, scalars are strings, exactly as written."""
 
 
 class _Open(BaseModel):
@@ -133,6 +133,6 @@ class EpisodeRecord(_Open):
 
 
 def schema(kind: Literal["task", "episode"]) -> dict[str, Any]:
-    """The JSON Schema of a format."""
+    """Return the JSON Schema for task files or for episodes."""
     model = TaskFile if kind == "task" else EpisodeRecord
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema()}

@@ -1,4 +1,4 @@
-"""Building a task from a task file that fits its schema."""
+"""Builds a task from a task file that fits the schema."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BROKEN = Action("", Fields(()))
 
 
 class TaskBuilder:
-    """Parses every text in a task file and builds the task; `faults` collects everything that is wrong."""
+    """Parses the call notation in a task file and builds the task. `faults` collects every mistake."""
 
     def __init__(self, document: Document, file: TaskFile) -> None:
         self.document, self.file = document, file
@@ -38,7 +38,7 @@ class TaskBuilder:
         self._parsing: list[str] = []
 
     def build(self) -> Task:
-        """Build the task. Raises `TaskError` with everything that is wrong in the file."""
+        """Build the task. Raises `TaskError` with every mistake in the file."""
         file = self.file
         if file.world is not None:
             try:
@@ -63,7 +63,7 @@ class TaskBuilder:
         return self._complete(Task(automaton=self._automaton(fields), **fields))
 
     def _automaton(self, fields: Mapping[str, Any]) -> Automaton:
-        """The automaton that the file spells out with `start`, `accept` and `transitions`."""
+        """Build the automaton that the file spells out with `start`, `accept` and `transitions`."""
         file = self.file
         rules = {name: fields[name] for name in ("reads", "neutral", "forbid", "unlisted")}
         if fields["tools"] is not None:
@@ -74,21 +74,21 @@ class TaskBuilder:
         )
 
     def known_tools(self, fields: Mapping[str, Any]) -> set[str]:
-        """The tools that the task names anywhere, and those of its world."""
+        """Return the names of all tools that the task mentions or that its world has."""
         forbidden = (one.call for one in fields["forbid"])
         patterns = (*self.actions.values(), *fields["reads"], *fields["neutral"], *forbidden)
         listed = {tool.name for tool in fields["tools"] or ()}
         return listed | {one.tool for one in patterns} | set(self.world.tools if self.world else ())
 
     def _complete(self, task: Task) -> Task:
-        """Add the warnings about overlapping patterns, and let the world complete the task."""
+        """Add warnings about overlapping patterns, then let the world complete the task."""
         if overlaps := task.automaton.alphabet.overlaps:
             warnings = (str(self.document.problem(one.message, one.where)) for one in overlaps)
             task = replace(task, warnings=(*task.warnings, *warnings))
         return task if self.world is None else self.world.complete(task)
 
     def _world_fields(self) -> dict[str, Any]:
-        """The fields that only a task with a world has."""
+        """Parse the fields that need a world. Raises `TaskError` if the file has such a field but no world."""
         file = self.file
         if self.world is None:
             given = [name for name in _WORLD_FIELDS if getattr(file, name)]
@@ -140,7 +140,7 @@ class TaskBuilder:
         return Decoy(calls, entry.harm, entry.fools)
 
     def parse_fields(self) -> dict[str, Any]:
-        """Parse the fields in call notation, except the procedure."""
+        """Parse all fields in call notation except the procedure."""
         file = self.file
         for name in file.actions:
             self._action(name)
@@ -154,7 +154,10 @@ class TaskBuilder:
         }
 
     def parse_procedure(self, tools: Collection[str] = ()) -> tuple[Procedure | None, tuple[str, ...]]:
-        """Parse the procedure, if the file has one, and return the parser's warnings; `tools` help with wrong names."""
+        """Parse the procedure, and return it with the parser's warnings.
+
+        The procedure is None if the file has no valid one. `tools` are known names to suggest for a misspelt tool.
+        """
         file = self.file
         outright = {"start": file.start, "accept": file.accept, "transitions": file.transitions}
         given = [name for name, value in outright.items() if value is not None]
@@ -178,7 +181,7 @@ class TaskBuilder:
         return found.procedure, tuple(map(str, warnings))
 
     def _require_automaton(self, given: list[str], fields: list[str]) -> None:
-        """Add a fault for each missing field of a task without a procedure."""
+        """Add a fault for each field that a task without a procedure still needs."""
         if not given:
             self.faults.append(Fault("'procedure' is missing: say what may be done, as in create >> deposit"))
             return
@@ -187,7 +190,7 @@ class TaskBuilder:
                 self.faults.append(Fault(f"'{name}' is missing beside '{given[0]}'", (given[0],)))
 
     def _action(self, name: str) -> Action | None:
-        """The action of that name; the actions that it refers to are parsed first."""
+        """Return the action called `name`, or None if the file has no such action. Parse it on first use."""
         if name in self.actions or name not in self.file.actions:
             return self.actions.get(name)
         if name in self._parsing:
@@ -213,7 +216,7 @@ class TaskBuilder:
         return tuple(found)
 
     def _pattern(self, where: tuple[str | int, ...], text: str) -> Action | None:
-        """A call pattern, or the action of that name."""
+        """Return the action called `text`, or parse `text` as a call pattern. Return None if it does not parse."""
         pattern: Action | None = self.actions.get(text.strip()) or self._parse(where, text, parser.action)
         return pattern
 
@@ -240,7 +243,7 @@ class TaskBuilder:
         return matcher
 
     def _parse(self, where: tuple[str | int, ...], text: str, parse: Any) -> Any:
-        """The parsed text, or None with a fault at `where` if it does not parse."""
+        """Parse `text`. If that fails, add a fault at `where` and return None."""
         try:
             return parse(text)
         except NotationError as error:

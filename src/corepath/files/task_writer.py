@@ -20,14 +20,14 @@ _OTHER_BREAKS: Final = re.compile("[\r\x85\u2028\u2029\ufeff]")
 
 
 def as_json(*tasks: Task) -> str:
-    """A JSON task file with the automaton of each task."""
+    """Return a JSON task file with each task's automaton."""
     files = [_record(task, {name: action.notation for name, action in _named_actions(task).items()}, _transitions(task))
              for task in tasks]  # fmt: skip
     return json.dumps(files[0] if len(files) == 1 else files, indent=1)
 
 
 def as_yaml(task: Task, comments: Iterable[str] = ()) -> str:
-    """A YAML task file with the procedure, for people to edit; `comments` are written at the top."""
+    """Return a YAML task file with the task's procedure, for people to edit. `comments` are written at the top."""
     actions = {str(action.name): action.notation for action in task.actions}
     record = _record(task, actions, {"procedure": str(task.procedure) or "()"}, always=("reads", "neutral"))
     return _comment(comments) + _dump(_quote_calls(record))
@@ -55,7 +55,7 @@ def _transitions(task: Task) -> dict[str, Any]:
 def _record(
     task: Task, actions: Mapping[str, str], steps: Mapping[str, Any], always: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """The fields of a task file in order, without the empty ones; `always` names fields to keep when empty."""
+    """Return a task file's fields in order. Empty fields are left out, except those named in `always`."""
     alphabet = task.automaton.alphabet
     record: dict[str, Any] = {
         "version": VERSION,
@@ -82,7 +82,7 @@ def _record(
 
 
 class _Quoted(str):
-    """Text that YAML must quote, such as a call."""
+    """A string that YAML must quote, e.g. a call."""
 
     __slots__ = ()
 
@@ -124,7 +124,7 @@ def _dumper() -> type[yaml.SafeDumper]:
 def _represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = "'" if isinstance(text, _Quoted) else "|" if "\n" in text else None
     if _OTHER_BREAKS.search(text):
-        style = '"'  # escapes them
+        style = '"'  # double quotes escape these line breaks
     return dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style=style)
 
 

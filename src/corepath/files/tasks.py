@@ -1,4 +1,4 @@
-"""Loading tasks from files and from text."""
+"""Loads tasks from files and from strings."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _Reader = Callable[[str, str], list[Document]]
 
 
 def load_tasks(*paths: str | Path) -> dict[str, Task]:
-    """Load the tasks in files and folders, by id; hidden files and run folders in a folder are skipped.
+    """Load the tasks in files and folders into a dict from id to task.
 
-    Raises `InputError` with every problem in any of the files.
+    Hidden files and run folders inside a folder are skipped. Raises `InputError` with the problems in all files.
     """
     return _build_tasks(partial(_read_file, file) for file in _task_files(paths))
 
 
 def parse_tasks(text: str, name: str = "text") -> dict[str, Task]:
-    """Read the tasks in a YAML or JSON text, by id, as `load_tasks` reads those in a file.
+    """Parse the tasks in a YAML or JSON string into a dict from id to task, like `load_tasks` for files.
 
-    Raises `InputError` with every problem in the text, as `name:line:column`.
+    Raises `InputError` with every problem in the string, located as `name:line:column`.
     """
     text = text.removeprefix("\ufeff")
     return _build_tasks([partial(_read_text, name, text, read_json if _is_json(text) else read_yaml)])
 
 
 def load_task(path: str | Path) -> Task:
-    """Load the only task in a file, or the one named by its id, as in `tasks.yaml::bank/transfer`."""
+    """Load a file's only task, or the task with the id after `::`, e.g. `tasks.yaml::bank/transfer`."""
     file, _, id_ = str(path).partition("::")
     tasks = load_tasks(file)
     if not id_ and len(tasks) == 1:
@@ -90,7 +90,7 @@ def _read_file(file: Path) -> list[Document]:
 
 
 def _read_text(name: str, text: str, read: _Reader) -> list[Document]:
-    """A document for each task in a text."""
+    """Read a document for each task in `text`. Raises `InputError` if there is no task."""
     documents = [task for document in read(name, text) for task in document.split()] if text.strip() else []
     if not documents:
         raise InputError([Problem(name, 1, 1, "no task here; a task has at least an id and a procedure")])
@@ -98,7 +98,7 @@ def _read_text(name: str, text: str, read: _Reader) -> list[Document]:
 
 
 def _is_json(text: str) -> bool:
-    """Whether a text is JSON as a whole; YAML cannot read all of JSON, such as tabs and very long keys."""
+    """Whether `text` is JSON. Such text is not read as YAML, which rejects tabs and very long keys."""
     if not text.lstrip().startswith(("{", "[")):
         return False
     try:
@@ -112,7 +112,7 @@ def _is_json(text: str) -> bool:
 
 
 def _build_tasks(readers: Iterable[Callable[[], list[Document]]]) -> dict[str, Task]:
-    """Build the tasks of all documents. Raises `InputError` with every problem in any of them."""
+    """Build the tasks in all documents. Raises `InputError` with the problems in all documents."""
     tasks: dict[str, Task] = {}
     problems: list[Problem] = []
     origin: dict[str, Document] = {}
@@ -157,7 +157,7 @@ def _build_task(document: Document) -> Task:
 
 
 def _faults_beside(document: Document, data: Mapping[str, Any], rejected: set[str | int]) -> Iterable[Fault]:
-    """The faults in the fields that the model did not reject, so that all mistakes are reported at once."""
+    """Return the faults in the fields that the model accepted, so that all mistakes are reported at once."""
     rest = {name: value for name, value in data.items() if name not in rejected}
     builder = TaskBuilder(document, TaskFile.model_validate({"id": "?", **rest}))
     fields = builder.parse_fields()
@@ -167,7 +167,7 @@ def _faults_beside(document: Document, data: Mapping[str, Any], rejected: set[st
 
 
 def _field(fault: Fault) -> tuple[str | int, ...]:
-    """The path of a fault's field; an action without a name is written in the procedure."""
+    """Return the path to a fault's field. An action without a name is written in the procedure."""
     match fault.where:
         case ("actions", int()):
             return ("procedure",)

@@ -1,18 +1,18 @@
-"""Tool files: which tools of a benchmark only read, which are neutral, and how their arguments are compared.
+"""Tool files say which of a benchmark's tools only read, which are neutral, and how arguments are compared.
 
 A tool file is YAML:
 
     version: 1
     reads: [get_*, calculate]                 # tools, or globs, that change nothing
     neutral: [transfer_to_human_agents]       # never held against the agent
-    arguments:                                # how the arguments of a tool, or of a glob, are compared
+    arguments:                                # how arguments are compared, for a tool or a glob
       send_message: {text: any}               # free text: any value will do
       pay: {amount: approx 0.01}              # within 0.01; `approx` alone means within a millionth of the value
       book: {guests: unordered, guests.age: approx}          # a list in any order; a field of its items
       exchange: {items: paired with new_items}               # two lists that are permuted together
     tools: ['pay(to, amount, currency="EUR")']               # optional: all tools, with their defaults
 
-All other tools write. A tool that globs make both a read and neutral is neutral.
+All other tools write. A tool that matches globs in both `reads` and `neutral` is neutral.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _RULES: Final = "any, approx, approx 0.01, unordered, or paired with another arg
 
 @dataclass(frozen=True)
 class ArgumentRule:
-    """How an argument is compared: `tol` is the tolerance of approx, `other` the list that a list is paired with."""
+    """How to compare an argument. `tol` is the tolerance for `approx`, and `other` names the list it is paired with."""
 
     kind: Literal["any", "approx", "unordered", "paired with"]
     tol: float | None = None
@@ -52,9 +52,9 @@ class ArgumentRule:
 
 @dataclass(frozen=True)
 class Tools:
-    """The content of a tool file; `arguments` holds the rules as they are written there.
+    """A tool file's content. `arguments` holds the rules as they are written in the file.
 
-    Raises `TaskError` for names and rules that contradict each other. `warnings` come from reading the file.
+    Raises `TaskError` if names or rules contradict each other. `warnings` come from reading the file.
     """
 
     reads: Sequence[str] = ()
@@ -68,13 +68,13 @@ class Tools:
             raise TaskError(faults)
 
     def kind(self, tool: str) -> Literal["neutral", "read", "write"]:
-        """Whether the tool is neutral, reads or writes."""
+        """Return whether the tool is neutral, reads or writes."""
         if any(fnmatchcase(tool, glob) for glob in self.neutral):
             return "neutral"
         return "read" if any(fnmatchcase(tool, glob) for glob in self.reads) else "write"
 
     def rules(self, tool: str) -> dict[str, ArgumentRule]:
-        """The rules for the tool's arguments, by path; a rule for the tool itself overrides those of globs."""
+        """Map the paths of the tool's arguments to their rules. Rules for the tool itself override rules for globs."""
         found: dict[str, ArgumentRule] = {}
         for name in sorted(self.arguments, key=lambda name: name == tool):
             if fnmatchcase(tool, name):
@@ -82,7 +82,7 @@ class Tools:
         return found
 
     def parameters(self, tool: str) -> list[str] | None:
-        """The names of the tool's parameters, or None if they are not known."""
+        """Return the names of the tool's parameters, or None if they are not known."""
         known = next((one for one in self.tools or () if one.name == tool), None)
         return None if known is None or known.parameters is None else list(known.parameters)
 
@@ -115,7 +115,7 @@ class Tools:
                     yield Fault(why, ("arguments", tool, path))
 
     def _contradiction(self, tool: str, path: str, other: str | None) -> str | None:
-        """Why a well-formed rule cannot apply, or None if it can."""
+        """Explain why a well-formed rule cannot apply, or return None if it can."""
         if other == path:
             return f"'{path}' is paired with itself; name the other list"
         if other is not None and other.rpartition(".")[0] != path.rpartition(".")[0]:
@@ -128,7 +128,7 @@ class Tools:
 
 
 def load_tools(path: str | Path) -> Tools:
-    """Load a tool file. Raises `InputError` with every problem in it."""
+    """Load a tool file. Raises `InputError` with every problem in the file."""
     document = read_mapping(path, "a tool file is one mapping, as in reads: [get_*]")
     try:
         file = _ToolFile.model_validate(document.data)
@@ -180,12 +180,12 @@ def _signatures(texts: list[str] | None) -> tuple[Tool, ...] | None:
 
 
 def is_glob(name: str) -> bool:
-    """Whether a name is a pattern for several tools."""
+    """Whether `name` is a pattern that can match several tools."""
     return any(character in name for character in "*?[")
 
 
 def parse_rule(text: str) -> ArgumentRule:
-    """Parse a rule such as `approx 0.01`. Raises `TaskError` if there is no such rule."""
+    """Parse a rule, e.g. `approx 0.01`. Raises `TaskError` if there is no such rule."""
     found = _RULE.fullmatch(text.strip())
     if found is None:
         raise TaskError.of(f"no rule '{text[:60]}' for an argument; there is {_RULES}")

@@ -1,4 +1,4 @@
-"""What is wrong with a record that its pydantic model rejects, in messages for the author of the file."""
+"""Turns pydantic's validation errors into messages for the author of a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corepath.files.schema import DecoyEntry, ForbidEntry, PolicyEntry, TaskFile
 
 
 def version_problem(data: Mapping[str, Any]) -> str | None:
-    """An error message if the record has a version that this corepath cannot read."""
+    """Return an error message if this corepath cannot read the record's version, or None if it can."""
     version = str(data.get("version", VERSION))
     if version.isdecimal() and int(version) != VERSION:
         return f"version {version} is not known here; this corepath reads version {VERSION}"
@@ -23,7 +23,7 @@ def version_problem(data: Mapping[str, Any]) -> str | None:
 
 
 def describe_mismatch(error: Any) -> str:
-    """What a field should hold, and what it holds."""
+    """Describe what a field should hold, and what it holds instead."""
     if error["type"] == "string_unicode":
         return "the text holds half a character (a lone surrogate)"
     wanted = {
@@ -54,7 +54,7 @@ def describe_mismatch(error: Any) -> str:
 
 
 def describe_kind(value: Any) -> str:
-    """The kind of a YAML or JSON value in words; a number or boolean as it is."""
+    """Name the kind of a YAML or JSON value, e.g. `a list`. Numbers and booleans are returned as they are written."""
     match value:
         case bool() | int() | float():
             return json.dumps(value)[:60]
@@ -74,13 +74,13 @@ _OTHER_FIELDS = {
     **dict.fromkeys(("description", "instruction", "question"), "prompt"),
     **dict.fromkeys(("forbidden", "never"), "forbid"),
 }
-"""Names that other tools use for the fields of a task."""
+"""Names that other tools use for a task's fields."""
 
 
 def task_file_problem(document: Document, error: Any) -> Problem:
-    """Convert an error of the task file model to a problem with its place."""
+    """Convert a validation error in a task file to a problem with a line and column."""
     where = error["loc"]
-    if where[0] == "forbid":  # its third part only says which form the entry has
+    if where[0] == "forbid":  # the third part of the path only says which form the entry has
         where = (*where[:2], *where[3:])
     name = str(where[-1])
     if error["input"] is None and any(sign in name for sign in '()="'):
@@ -99,7 +99,7 @@ def task_file_problem(document: Document, error: Any) -> Problem:
 
 
 def _field_hint(where: tuple[str | int, ...]) -> str:
-    """The end of an error about an unknown field: the one that was probably meant."""
+    """Suggest the field that was probably meant, for the end of an error message about an unknown field."""
     name = str(where[-1])
     if len(where) > 1:
         return nearest(name, _ENTRIES[where[0]].model_fields)
@@ -123,16 +123,16 @@ _OTHER_NAMES = {
     "tool": ("name", "tool_name", "toolName", "function", "function_name", "action"),
     "arguments": ("args", "input", "tool_input", "parameters", "params", "kwargs", "toolInput"),
 }
-"""Names that other tools use for the required fields of an episode and of a call."""
+"""Names that other tools use for the required fields of episodes and calls."""
 _OTHER_FORMATS = (
     *("messages", "choices", "output", "contents", "candidates", "resourceSpans", "resource_spans", "scopeSpans"),
     *("spans", "samples", "jsonrpc", "trajectory", "simulations", "traj", "role", "trace_id"),
 )
-"""Top-level fields by which records of other formats are recognised."""
+"""Top-level fields that show that a record has another format."""
 
 
 def episode_problems(data: Mapping[str, Any], errors: Iterable[Any]) -> str:
-    """What is wrong with an episode; for a record of another format, only how to import it."""
+    """Describe what is invalid in an episode. If the record has another format, only say how to import it."""
     other = next((name for name in _OTHER_FORMATS if name in data), None)
     if other is not None and "calls" not in data:
         return f"'calls' is missing, and '{other}' is there; make episodes of other formats with: corepath import"
@@ -140,7 +140,7 @@ def episode_problems(data: Mapping[str, Any], errors: Iterable[Any]) -> str:
 
 
 def record_problems(error: ValidationError) -> list[tuple[tuple[str | int, ...], str]]:
-    """Everything a model rejects in a record: the path of each field, and what is wrong there."""
+    """List what a model rejects in a record: the path to each invalid field, and a message about the field."""
     return [(one["loc"], _record_problem(one)) for one in error.errors()]
 
 

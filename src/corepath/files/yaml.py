@@ -14,7 +14,7 @@ from corepath.errors import InputError, Problem
 from corepath.values import MOST_DIGITS, why_not_json
 
 MOST_VALUES: Final = 1_000_000
-"""Maximum number of values in a file; an alias counts every time it is used."""
+"""Maximum number of values in a file. An alias counts every time it is used."""
 DEEPEST_YAML: Final = 100
 """Maximum depth of nested lists and mappings."""
 
@@ -28,17 +28,17 @@ _CORE: Final = {
         [*"-+.0123456789"],
     ),
 }
-"""Scalar types of YAML 1.2's core schema other than text: a regular expression, and the possible first characters."""
+"""Scalar types in YAML 1.2's core schema except strings: a regular expression, and the possible first characters."""
 _KNOWN_TAGS: Final = {f"{_TAG}{kind}" for kind in ("str", "map", "seq", *_CORE)}
 _SPACE: Final = re.compile(r"\s*")
 _ESCAPE: Final = re.compile(r"\\(?:x..|u....|U.{8}|.)", re.DOTALL)
 
 Entry = tuple[yaml.Node | None, yaml.Node | None]
-"""The node of a key and the node of its value; list items and documents have no key."""
+"""A key node and its value node. The key is None for list items and documents."""
 
 
 class _Loader(yaml.SafeLoader):
-    """Resolves scalars by YAML 1.2's core schema."""
+    """A YAML loader that resolves scalars by YAML 1.2's core schema."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012  # as the parent declares it
 
@@ -48,7 +48,7 @@ for _kind, (_scalar, _first) in _CORE.items():
 
 
 def compose(file: str, source: str) -> list[yaml.Node]:
-    """The root node of each document in a text. Raises `InputError` if it is not YAML."""
+    """Parse each YAML document in `source` into its root node. Raises `InputError` if `source` is not YAML."""
     try:
         return list(yaml.compose_all(source, Loader=_Loader))
     except yaml.reader.ReaderError as error:
@@ -63,7 +63,7 @@ def compose(file: str, source: str) -> list[yaml.Node]:
 
 
 def compose_json(source: str) -> yaml.Node | None:
-    """The root node of a JSON text, or None if YAML cannot read it."""
+    """Parse a JSON string into its root node, or return None if YAML cannot read the string."""
     try:
         node: yaml.Node | None = yaml.compose(source.replace("\t", " "), Loader=_Loader)
     except (yaml.YAMLError, RecursionError):
@@ -87,7 +87,7 @@ def _syntax_problem(file: str, source: str, error: yaml.MarkedYAMLError) -> Prob
 
 
 class NodeReader:
-    """Converts nodes to plain data and collects what is wrong; with `typed`, scalars get their YAML types."""
+    """Converts nodes to plain data and collects problems. With `typed`, scalars get their YAML types."""
 
     def __init__(self, file: str, *, typed: bool = False) -> None:
         self.file, self.typed = file, typed
@@ -96,7 +96,7 @@ class NodeReader:
         self._count = 0
 
     def read(self, node: yaml.Node, depth: int = 0) -> Any:
-        """The data of a node; None for every part that is wrong."""
+        """Convert a node to plain data, with None for every invalid part."""
         self._count += 1
         if self._count > MOST_VALUES or depth > DEEPEST_YAML:
             if not self.problems:
@@ -112,7 +112,7 @@ class NodeReader:
 
     def _read_scalar(self, node: yaml.Node) -> Any:
         kind, text = node.tag.removeprefix(_TAG), _join_surrogates(node.value)
-        if kind in _CORE and not re.match(_CORE[kind][0], text):  # an explicit tag on something else
+        if kind in _CORE and not re.match(_CORE[kind][0], text):  # an explicit tag that does not fit the value
             return self._reject(node, f"'{text[:60]}' is not a valid !!{kind}")
         if not self.typed:
             return None if kind == "null" else text
@@ -154,7 +154,7 @@ def _join_surrogates(text: str) -> str:
 
 
 def _scalar_value(kind: str, text: str) -> Any:
-    """The typed value of a scalar. Raises ValueError, with a message for the user, if JSON has no such value."""
+    """Convert a scalar to its type. Raises `ValueError`, with a message for the user, if JSON has no such value."""
     value: Any = text if kind == "str" else None
     match kind:
         case "bool":
@@ -178,7 +178,7 @@ def _scalar_value(kind: str, text: str) -> Any:
 
 
 def find_child(node: yaml.Node | None, name: str | int) -> Entry | None:
-    """The entry of a mapping, or the item of a list; of a repeated key, the last."""
+    """Find the entry `name` in a mapping or list, or return None. If a key is repeated, the last entry counts."""
     if isinstance(node, yaml.MappingNode):
         found = [pair for pair in node.value if isinstance(pair[0], yaml.ScalarNode) and pair[0].value == str(name)]
         return found[-1] if found else None
@@ -188,14 +188,14 @@ def find_child(node: yaml.Node | None, name: str | int) -> Entry | None:
 
 
 def source_index(source: str, node: yaml.ScalarNode, offset: int) -> int:
-    """The index in the source of a character of a scalar, past quotes, escapes, folded lines and indents."""
+    """Convert `offset` in a scalar's value to an index in `source`, past quotes, escapes, folded lines and indents."""
     index = node.start_mark.index
     if node.style in ("|", ">"):
         index = source.index("\n", index)
     elif node.style:
         index += 1
     for place, character in enumerate(node.value):
-        after_space = _SPACE.match(source, index).end()  # type: ignore[union-attr]  # it matches everywhere
+        after_space = _SPACE.match(source, index).end()  # type: ignore[union-attr]  # it matches at every index
         if not character.isspace() or "\n" in source[index:after_space]:
             index = after_space
         if place == offset:
@@ -208,7 +208,7 @@ def source_index(source: str, node: yaml.ScalarNode, offset: int) -> int:
 
 
 def _escape_length(source: str, index: int, style: str | None) -> int:
-    """The length of the escape sequence at an index of a quoted scalar; 0 if there is none."""
+    """Return the length of the escape sequence at `index` in a quoted scalar, or 0 if there is none."""
     if style == '"':
         escape = _ESCAPE.match(source, index)
         return escape.end() - index if escape else 0

@@ -21,13 +21,13 @@ from corepath.scoring.score import Score, score
 from corepath.task import Task
 
 MOST_LINES: Final = 100
-"""A failure prints at most this many lines of explanation."""
+"""Maximum number of explanation lines that a failure prints."""
 
 _ROUNDING: Final = 1e-12
 
 
 class Limits(TypedDict, total=False):
-    """The limits of `assert_path`; its docstring has the defaults."""
+    """Limits for `assert_path`, whose docstring explains the defaults."""
 
     min_pc: float
     min_pc_ktc: float
@@ -37,10 +37,10 @@ class Limits(TypedDict, total=False):
     min_directness: float
     min_pc_hlr: float
     max_harm: int
-    """How many calls may be harmful: 0 by default, any number if `min_pc` is below 1."""
+    """How many calls may be harmful. The default is 0, or no limit if `min_pc` is below 1."""
     max_calls: int
     accepted: bool
-    """Whether the task must be completed: True by default, False if `min_pc` is below 1."""
+    """Whether the task must be completed. The default is True, or False if `min_pc` is below 1."""
     state_match: bool
     response_match: bool
     answer_match: bool
@@ -52,12 +52,14 @@ def assert_path(
     scoring: Scoring | None = None,
     **limits: Unpack[Limits],
 ) -> Score:
-    """Score a path, and raise `AssertionError` with an explanation unless it is perfect: accepted, no harm, and PC 1.
+    """Score a path. Raises `AssertionError` with an explanation unless it is perfect: accepted, no harm, and PC 1.
 
-    `max_harm=1` allows one harmful call, `accepted=False` a path that stops early; neither can have PC 1, so both drop
-    that limit. A `min_pc` below 1 allows harm and early stops as far as PC does. All other limits are checked in
-    addition. An undefined score is below any limit. An episode that was played with `corepath.episode` is scored with
-    its own scoring, anything else with the paper's, unless `scoring` is given.
+    `max_harm=1` allows one harmful call, and `accepted=False` allows a path that stops early. Such a path cannot have
+    PC 1, so both options drop that limit. A `min_pc` below 1 allows any harm or early stop that keeps PC high enough.
+    All other limits are checked in addition. An undefined score is below any limit.
+
+    By default, a recorder from `corepath.episode` is scored with its own scoring options, and anything else with the
+    paper's. `scoring` overrides both.
     """
     __tracebackhide__ = True
     _check_limits(limits)
@@ -73,14 +75,14 @@ def assert_path(
 def judge(
     task: Task | str | Path, calls: Episode | Recorder | Iterable[Call | str], scoring: Scoring | None = None
 ) -> tuple[Task, Episode, Score]:
-    """Score a path. Returns the task, the episode and the score."""
+    """Score a path, and return the task, the episode and the score."""
     found = _find_task(task, calls)
     episode = _make_episode(found, calls)
     return found, episode, score(found, episode, scoring or (calls.scoring if isinstance(calls, Recorder) else PAPER))
 
 
 def _find_task(task: Task | str | Path, calls: Episode | Recorder | Iterable[Call | str]) -> Task:
-    """Find the task by name, in the variant that the episode was played on."""
+    """Find the variant of the task that was played. Raises `ValueError` if the episode is from another task."""
     if isinstance(calls, Recorder) and task in (calls.task.id, calls.task):
         return calls.task
     if not isinstance(calls, (Episode, Recorder)):
@@ -93,7 +95,7 @@ def _find_task(task: Task | str | Path, calls: Episode | Recorder | Iterable[Cal
 
 
 def _make_episode(task: Task, calls: Episode | Recorder | Iterable[Call | str]) -> Episode:
-    """The episode of a recorder, the episode itself, or a new one from calls."""
+    """Return the recorder's episode, the episode itself, or a new episode made from calls."""
     if isinstance(calls, Recorder):
         return calls.episode
     if isinstance(calls, Episode):
@@ -108,20 +110,20 @@ def _make_episode(task: Task, calls: Episode | Recorder | Iterable[Call | str]) 
 
 
 def _find_broken(found: Score, limits: dict[str, Any]) -> list[str]:
-    """A message for each limit that a score breaks."""
+    """Return a message for each limit that the score breaks."""
     messages = (_check_limit(found, name, limit) for name, limit in _add_defaults(limits).items())
     return [message for message in messages if message is not None]
 
 
 def _add_defaults(limits: dict[str, Any]) -> dict[str, Any]:
-    """Add the limits of a perfect path, unless the given limits relax them."""
+    """Add the limits for a perfect path, unless `limits` relaxes them."""
     relaxed = limits.get("max_harm", 0) > 0 or not limits.get("accepted", True)
     perfect = {"accepted": True, "max_harm": 0} if limits.get("min_pc", 1) == 1 else {}
     return {**perfect, **({} if relaxed else {"min_pc": 1.0}), **limits}
 
 
 def _check_limit(found: Score, name: str, limit: Any) -> str | None:
-    """The message for a limit that a score breaks; None if it keeps the limit."""
+    """Return a message if the score breaks the limit, or None if the score keeps it."""
     if name == "accepted":
         missing = f"the task is not completed (missing steps: {found.missing_steps})"
         return missing if limit and not found.accepted else None
@@ -143,7 +145,7 @@ def _check_minimum(found: Score, name: str, limit: float) -> str | None:
 
 
 def _describe_failure(task: Task, path: Episode | tuple[Call, ...], found: Score, broken: list[str]) -> str:
-    """The explanation and the broken limits; the limits come first if the path itself is right."""
+    """Explain a failure and list the broken limits. The limits come first if the path itself is right."""
     from corepath.explanation import explain  # noqa: PLC0415  # only a failure needs it
 
     limits = "; ".join(broken)
@@ -155,7 +157,7 @@ def _describe_failure(task: Task, path: Episode | tuple[Call, ...], found: Score
 
 
 def shorten(text: str) -> str:
-    """Cut the middle out of a long text, and say how many lines are missing."""
+    """Cut the middle lines out of long text, and say how many are missing."""
     lines = text.split("\n")
     if len(lines) <= MOST_LINES:
         return text
@@ -165,7 +167,7 @@ def shorten(text: str) -> str:
 
 
 def _check_limits(limits: Mapping[str, Any]) -> None:
-    """Check the names and values of limits."""
+    """Raise `TypeError` if a limit is unknown, and `ValueError` if its value is invalid."""
     known = Limits.__annotations__
     for name, value in limits.items():
         if name not in known:

@@ -1,6 +1,6 @@
-"""Collects the episodes of tests, from one or several processes, and writes the report.
+"""Collects the episodes that tests play, in one or several processes, and writes the report.
 
-Each process appends to its own file, so that nothing is lost if it is killed.
+Each process appends to its own file, so that nothing is lost if a process is killed.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _PIECES: Final = ".episodes-*.jsonl"
 _NO_NAME: Final = "agent"
 
 Found = tuple[Task | None, str | None]
-"""A task, or why it cannot be found."""
+"""A task and None, or None and the reason why the task cannot be found."""
 
 
 @dataclass
 class Collected:
-    """The episodes of a test session. `worker` is the name of a process that only collects, and writes no report."""
+    """The episodes in a test session. `worker` names a worker process, or is None in the main process."""
 
     folder: Path
     worker: str | None
@@ -50,11 +50,11 @@ class Collected:
 
     def __post_init__(self) -> None:
         if self.worker is None:
-            for piece in self.folder.glob(_PIECES):  # left by a session that was killed
+            for piece in self.folder.glob(_PIECES):  # left over from a session that was killed
                 piece.unlink()
 
     def add(self, test: str, task: Task, episode: Episode, found: Score) -> None:
-        """Record an episode of a test, with the paper's scores."""
+        """Record an episode from a test, with the paper's scores."""
         text = as_json(task)
         self._tasks[text] = (task, None)
         scored = found if found.scoring == PAPER else score(task, episode)
@@ -76,7 +76,7 @@ class Collected:
             piece.write(json.dumps(line) + "\n")
 
     def finish(self) -> None:
-        """Merge the episodes of all processes, and write the report."""
+        """Merge the episodes from all processes, and write the report. A worker process does nothing."""
         if self.worker is not None:
             return
         pieces = sorted(self.folder.glob(_PIECES))
@@ -93,7 +93,7 @@ class Collected:
         self.summary = f"report of {count(len(self._episodes), 'episode')}: {page}{lost}"
 
     def _read(self, piece: Path) -> None:
-        """Read the file of one process; its last line is incomplete if the process was killed."""
+        """Read one process's file. The last line is incomplete if the process was killed."""
         for line in piece.read_text(encoding="utf-8").splitlines(keepends=True):
             if not line.endswith("\n"):
                 self._problems.append(Problem(piece.name, 1, 1, "the last episode of a process that was killed"))
@@ -120,7 +120,7 @@ class Collected:
 
 
 def _restore_task(text: str, episode: Episode) -> Found:
-    """The task of another process: an installed world's if it is the same, else one made from its automaton."""
+    """Restore a task from JSON. Use an installed world's task if it is the same, otherwise build one from `text`."""
     try:
         known = world_task(episode.task, episode.seed or 0)
     except CorepathError:

@@ -1,4 +1,4 @@
-"""The pytest plugin: a fixture to play and judge episodes, scores in JUnit XML, and a report of all episodes.
+"""The pytest plugin: a fixture to play and judge episodes, scores in JUnit XML, and a report on all episodes.
 
 def test_my_agent(corepath):
     with corepath.episode("farm/threshold") as ep:
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 Calls = Episode | Recorder | Iterable[Call | str]
 
 MOST_EXPLAINED: Final = 5
-"""How many episodes of a failed test are explained."""
+"""Maximum number of episodes to explain for a failed test."""
 
 _PROPERTIES: Final = (
     "pc", "pc_ktc", "prefix_criticality", "harm_count", "harm_rate", "efficiency", "directness", "pc_hlr", "accepted",
     "missing_steps", "state_match", "response_match", "answer_match", "length",
 )  # fmt: skip
-"""The scores of each episode that go into JUnit XML."""
+"""The scores that JUnit XML shows for each episode."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and prepare the folder of the report."""
+    """Register the marker, and prepare the report folder."""
     config.addinivalue_line(
         "markers", "corepath(task): the task of the `corepath` fixture: a Task, a name such as 'farm/x', or a file."
     )
@@ -80,13 +80,13 @@ _MARKED: Final[pytest.StashKey[Task]] = pytest.StashKey()
 
 @dataclass
 class Seen:
-    """The episodes of one test, each only once."""
+    """The episodes in one test, each only once."""
 
     item: pytest.Item
     episodes: list[tuple[Task, Episode, Score]] = field(default_factory=list)
 
     def add(self, task: Task, episode: Episode, found: Score) -> None:
-        """Add an episode to JUnit XML and to the report."""
+        """Add an episode to JUnit XML and to the report, unless it was added before."""
         if any(known is episode for _, known, _ in self.episodes):
             return
         self.episodes.append((task, episode, found))
@@ -99,7 +99,7 @@ class Seen:
             collected.add(self.item.nodeid, task, episode, found)
 
     def explain(self, printed: str) -> str:
-        """Explain the episodes, except those that the `printed` text already explains."""
+        """Explain the episodes, except those that `printed` already explains."""
         from corepath.explanation import explain  # noqa: PLC0415  # only a failure needs it
 
         texts: list[str] = []
@@ -120,7 +120,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Find the task of the marker even if the test does not use it, so that a typo fails at once."""
+    """Look up the marker's task even if the test does not use it, so that a typo fails at once."""
     marker = item.get_closest_marker("corepath")
     if marker is None:
         return
@@ -137,7 +137,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the explanations of its episodes to a failed test."""
+    """Add explanations of the episodes to the report on a failed test."""
     report = yield
     seen = item.stash.get(_SEEN, None)
     if report.failed and call.when == "call" and seen is not None:
@@ -148,7 +148,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the report, in the main process only."""
+    """Write the report. Worker processes write nothing."""
     collected = session.config.stash.get(_COLLECTED, None)
     if collected is None or session.config.option.collectonly:
         return
@@ -169,7 +169,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @dataclass(frozen=True)
 class Corepath:
-    """The `corepath` fixture of a test: plays and judges episodes, and adds them to the report."""
+    """The `corepath` fixture, which plays and judges episodes and adds them to the report."""
 
     seen: Seen
 
@@ -178,26 +178,26 @@ class Corepath:
 
     @property
     def task(self) -> Task:
-        """The task of `@pytest.mark.corepath(task=...)`."""
+        """The task that `@pytest.mark.corepath(task=...)` names."""
         marked = self.seen.item.stash.get(_MARKED, None)
         if marked is None:
             pytest.fail("no task: name it in the call, or with @pytest.mark.corepath(task=...)", pytrace=False)
         return marked
 
     def episode(self, task: Task | str | Path | None = None, **options: Any) -> Recorder:
-        """Record an episode of your own agent, like `corepath.episode`. Default: the marker's task."""
+        """Record an episode of your own agent, like `corepath.episode`. `task` defaults to the marker's task."""
         with watch_episodes(self.seen.add):
             return episode(self.task if task is None else _locate(self.seen.item, task), **options)
 
     def assert_path(self, *task_and_calls: Any, **limits: Unpack[Limits]) -> Score:
-        """Like `corepath.assert_path`, with a task and calls, or with calls alone for the marker's task."""
+        """Assert a path, like `corepath.assert_path`. Pass a task and calls, or only calls for the marker's task."""
         __tracebackhide__ = True
         task, calls = self._task_and_calls(task_and_calls)
         with watch_episodes(self.seen.add):
             return assert_path(task, calls, **limits)
 
     def score(self, *task_and_calls: Any) -> Score:
-        """Score calls, given a task and calls, or calls alone for the marker's task."""
+        """Score a path. Pass a task and calls, or only calls for the marker's task."""
         task, made, found = judge(*self._task_and_calls(task_and_calls))
         self.seen.add(task, made, found)
         return found
@@ -211,7 +211,7 @@ class Corepath:
 
 
 def _locate(item: pytest.Item, task: Task | str | Path) -> Task | str | Path:
-    """Complete the path of a task file that is beside the test or in the root folder of the tests."""
+    """Complete the path to a task file that is in the test's folder or in pytest's root folder."""
     if isinstance(task, Task):
         return task
     file, mark, id_ = str(task).partition("::")
