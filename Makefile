@@ -24,7 +24,7 @@ test: about-test $(ready) browser
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 3 --dist worksteal
 
 about-test:
 	@echo "Checks format, lint, types and layers, then runs all tests; pages are looked at in chromium where it is there."

@@ -20,9 +20,9 @@ MADE = {f"{name}/{task}": (name, task) for name in BUILT_IN for task in world(na
 
 
 @pytest.mark.parametrize("task", MADE)
-def test_every_task_is_proven_and_no_way_to_its_goal_is_unknown(task: str) -> None:
+def test_every_task_is_proven_and_no_way_to_its_goal_is_unknown(task: str, request: pytest.FixtureRequest) -> None:
     name, short = MADE[task]
-    found = verify(world(name), short, seed=0, nodes=10_000)
+    found = verify(world(name), short, seed=0, nodes=10_000 if request.config.getoption("--long") else 2_000)
     assert found.failures == ()
     assert found.nodes > 0
 
@@ -31,7 +31,7 @@ def test_every_task_is_proven_and_no_way_to_its_goal_is_unknown(task: str) -> No
 def test_every_variant_is_proven_too(task: str, request: pytest.FixtureRequest) -> None:
     name, short = MADE[task]
     long = request.config.getoption("--long")  # then every variant is searched too, 200,000 pairs a task in all
-    seeds, nodes = (range(1, 20), 10_000) if long else (range(1, 5), 0)
+    seeds, nodes = (range(1, 20), 10_000) if long else (range(1, 3), 0)
     failures = {seed: verify(world(name), short, seed, nodes).failures for seed in seeds}
     assert {seed: found for seed, found in failures.items() if found} == {}
 
@@ -134,7 +134,7 @@ def test_most_tasks_have_decoys_that_fool_both_baselines_and_half_of_the_order_r
 ) -> None:
     tasks = canonical(name).values()
     assert sum(not task.decoys for task in tasks) <= 2
-    verdicts = [verify(world(name), task.id.partition("/")[2], nodes=1_000) for task in tasks]
+    verdicts = [verify(world(name), task.id.partition("/")[2]) for task in tasks]
     assert sum("both" in found.decoys.values() for found in verdicts) >= 7  # so more than a hundred in fifteen worlds
     rules = {describe(policy) for task in tasks for policy in task.policies if is_order(policy)}
     broken = {policy for found in verdicts for policy in found.policies}

@@ -33,7 +33,7 @@ Change = Mapping[str, tuple[Any, Any]]
 
 @dataclass(frozen=True, eq=False)
 class UndoPair:
-    """Two calls, of which the second takes back everything the first changed and changes nothing else.
+    """A pair of calls where the second undoes everything the first changed, and does nothing else.
 
     `done` and `back` are the calls' indexes.
     """

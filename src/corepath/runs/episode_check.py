@@ -27,7 +27,7 @@ class _Failure(BaseModel):
 
 
 class _EpisodeOfRun(BaseModel):
-    """Fields in an episode's record that only runs write."""
+    """Fields of an episode record that are written only by runs."""
 
     model_config = ConfigDict(strict=True, extra="allow", defer_build=True)
 

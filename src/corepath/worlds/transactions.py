@@ -365,7 +365,7 @@ def over_limit(pick: Pick) -> Task:
 
 @world.task
 def three_bills(pick: Pick) -> Task:
-    """Pay those of three bills that are within the limit, and request approval for the others."""
+    """Given three bills, pay the ones within the limit and request approval for the rest."""
     bills = dict(zip(["B200", "C300", "D400"], pick([200, 450, 620], [700, 150, 300], [80, 260, 410]), strict=True))
     limit = pick(500, 280)
     start = bank_with(A100=3000.0, B200=0.0, C300=0.0, D400=0.0)

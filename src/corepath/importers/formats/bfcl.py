@@ -203,7 +203,7 @@ def _calls(step: _Step) -> list[tuple[str, Any]]:
 def _written_calls(content: Any) -> list[tuple[str, Any]]:
     """Return the tool and arguments for each call that the model wrote.
 
-    `content` is a string, or a list of objects and Python strings.
+    `content` is a string of Python code, or a list whose items are objects or strings of Python code.
     """
     if isinstance(content, str):
         return _calls_in_text(_THOUGHT.sub("", content, count=1).strip())
