@@ -57,7 +57,7 @@ class Routing:
 
 
 def _move_to_task(task: str, episode: Episode) -> Episode:
-    """Return the episode with its task changed. If that is a different task, its seed, fingerprint and scores are dropped."""
+    """Return the episode assigned to `task`. If that is a different task, seed, fingerprint and scores are dropped."""
     if task == episode.task:
         return episode
     return replace(episode, task=task, seed=None, fingerprint=None, scores={})

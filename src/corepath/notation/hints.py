@@ -46,7 +46,7 @@ def misplaced_sign(sign: str, rest: str) -> str | None:
 
 
 def meaningless(sign: str) -> str:
-    """Explain a sign that other languages put between two steps."""
+    """Return a hint for an operator that separates steps in other languages but has no meaning here."""
     return f"'{sign}' means nothing here; write {_MEANT[sign]}"
 
 

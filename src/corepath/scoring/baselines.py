@@ -81,9 +81,9 @@ class _References:
 
 
 def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any]) -> _References:
-    """Execute the golden paths with the agent's arguments if it made a fitting call, otherwise with example arguments.
+    """Execute the golden paths. Each step uses the arguments of the agent's matching call, or example arguments.
 
-    Arguments that equal the examples are not passed on, so that more episodes share one exploration.
+    Arguments that equal the examples are not passed on, so that more episodes share one cached exploration.
     """
     settled, bound = {}, {}
     for step in _open_steps(task):

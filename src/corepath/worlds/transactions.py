@@ -282,7 +282,7 @@ def bank_with(**balance: float) -> Bank:
 
 
 def ends(start: Bank, balances: dict[str, float | None], **fields: Any) -> Callable[[Bank], bool]:
-    """Return a goal that holds if these balances and fields have changed and all others are as in `start`.
+    """Return a goal that holds if these balances and fields have the given values and all others are as in `start`.
 
     The balance None means that the account is closed.
     """

@@ -368,9 +368,9 @@ def _name(given: Any) -> str | None:
 
 
 def _metadata(sample: Mapping[str, Any], log: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what identifies a sample, merged with the metadata in the log and the sample.
+    """Return the values that identify a sample, merged with the metadata in the log and in the sample.
 
-    If both have a value with the same name, the metadata is also kept under `sample_metadata`.
+    If a name occurs in the identifying values and in the metadata, the metadata is also kept under `sample_metadata`.
     """
     scores = sample.get("scores")
     spec = log["eval"]

@@ -79,7 +79,7 @@ class _Outputs:
         return tool in self._tools or (named and tool not in self._returned)
 
     def is_used(self, part: Mapping[str, Any]) -> bool:
-        """Return True if the output in a call was accepted."""
+        """Return True if `part` calls an output tool whose output the agent accepted."""
         return str(part.get("tool_call_id")) not in self._unused
 
 
