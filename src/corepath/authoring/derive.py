@@ -186,14 +186,16 @@ def _pattern(value: Any, path: str, rules: Mapping[str, ArgumentRule]) -> Any:
         return {name: _pattern(item, field_path(path, name), rules) for name, item in value.items()}
     if isinstance(value, list):
         return (
-            _unordered(value, path, rules) if kind == "unordered" else [_pattern(item, path, rules) for item in value]
+            _match_unordered(value, path, rules)
+            if kind == "unordered"
+            else [_pattern(item, path, rules) for item in value]
         )
     if rule is not None and kind == "approx" and is_number(value):
         return approx(value, rule.tol)
     return value
 
 
-def _unordered(items: list[Any], path: str, rules: Mapping[str, ArgumentRule]) -> Any:
+def _match_unordered(items: list[Any], path: str, rules: Mapping[str, ArgumentRule]) -> Any:
     others = {name: rule for name, rule in rules.items() if name != path}
     return unordered([_pattern(item, path, others) for item in items])
 

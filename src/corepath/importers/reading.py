@@ -158,7 +158,7 @@ def _records_in(name: str, raw: bytes, is_record: Callable[[Any], bool]) -> Iter
     place = Place(name)
     value = _parse(place, raw)
     if isinstance(value, Problem) and value.message == _EXTRA_DATA:
-        yield from _concatenated(name, raw.decode("utf-8-sig"))
+        yield from _split_concatenated(name, raw.decode("utf-8-sig"))
         return
     kept = recover_json(raw) if isinstance(value, Problem) else value
     if isinstance(kept, list) and not is_record(kept):
@@ -170,7 +170,7 @@ def _records_in(name: str, raw: bytes, is_record: Callable[[Any], bool]) -> Iter
         yield place, value
 
 
-def _concatenated(name: str, text: str) -> Iterator[tuple[Place, Any]]:
+def _split_concatenated(name: str, text: str) -> Iterator[tuple[Place, Any]]:
     """Yield each value and its place from text that holds several JSON values in a row."""
     try:
         for _, line, value in read_parts(io.StringIO(text), lambda _: False):

@@ -70,7 +70,7 @@ def _covers_constant(wide: Matcher, narrow: Matcher) -> bool:
         case _, Approx() if _is_exact(wide):
             return _fills(wide, _range(narrow))
         case Contains(part), _ if isinstance(narrow, (Contains, Items, Unordered)):
-            return _contained(part, narrow)
+            return _contains_all(part, narrow)
         case Items(a), Unordered(b):
             return _covers_in_every_order(a, b)
         case NoneOf(options), NoneOf(others):
@@ -93,7 +93,7 @@ def _is_wider(narrow: Matcher, wide: Matcher) -> bool:
     return False
 
 
-def _contained(part: Matcher, narrow: Contains | Items | Unordered) -> bool:
+def _contains_all(part: Matcher, narrow: Contains | Items | Unordered) -> bool:
     """Return True if every value that `narrow` accepts contains `part`."""
     if isinstance(narrow, Contains):
         return not _has_texts(narrow.part) and covers(part, narrow.part)

@@ -275,10 +275,10 @@ def _episode(result: Result, scored: Score | None, explanation: Explanation | No
             if 0 <= number < len(record["calls"]):
                 record["calls"][number] |= {"kind": Kind.HARM.value, "harm": kind}
         return {**record, "why": result.why}
-    return {**record, **_explained(record["calls"], scored, explanation)}
+    return {**record, **_add_explanation(record["calls"], scored, explanation)}
 
 
-def _explained(calls: list[dict[str, Any]], scored: Score, explanation: Explanation) -> dict[str, Any]:
+def _add_explanation(calls: list[dict[str, Any]], scored: Score, explanation: Explanation) -> dict[str, Any]:
     """Return an episode's findings and alignments, and add to each call what it did on the automaton.
 
     `golden` aligns the episode with the closest golden path, and `repair` with the closest repaired path. `repair` is
@@ -288,8 +288,8 @@ def _explained(calls: list[dict[str, Any]], scored: Score, explanation: Explanat
     for call, step, note in zip(calls, scored.trace.steps, explained["steps"], strict=True):
         call |= {"kind": step.kind.value, "harm": step.harm, "before": step.before, "action": step.symbol,
                  **({} if step.after == step.before else {"after": step.after}), "text": note["text"]}  # fmt: skip
-    golden = _aligned(scored, scored.reference)
-    repair = list(map(list, explanation.repair)) if scored.harms else _aligned(scored, scored.repair)
+    golden = _align(scored, scored.reference)
+    repair = list(map(list, explanation.repair)) if scored.harms else _align(scored, scored.repair)
     return {
         "findings": explained["findings"],
         "golden": golden,
@@ -327,7 +327,7 @@ def _call(call: Call) -> dict[str, Any]:
     return record
 
 
-def _aligned(scored: Score, reference: Reference) -> list[list[int | None]]:
+def _align(scored: Score, reference: Reference) -> list[list[int | None]]:
     """Return the alignment between the condensed path and a reference path.
 
     Each pair has a call index and an action index, with None for a gap.

@@ -116,14 +116,14 @@ def harms_table(results: Results) -> Table | None:
     columns = [Column("agent", "agent"), Column("harmful", "harmful", ",d"), Column("effected", "took\neffect", ",d")]
     columns += [Column(kind, kind.replace("_", "\n", 1).replace("_", " "), ",d") for kind in kinds]
     rows = [
-        (one.name, one.harmful, _effected(one), *(_both(one, kind) for kind in kinds))
+        (one.name, one.harmful, _count_effected(one), *(_both(one, kind) for kind in kinds))
         for one in results.by_agent.values()
     ]
     note = "each kind: calls that took effect + calls that were refused"
     return Table("Harmful calls by kind", tuple(columns), tuple(rows), (note,))
 
 
-def _effected(one: Summary) -> int:
+def _count_effected(one: Summary) -> int:
     return sum(count for (_, effected), count in one.harms.items() if effected)
 
 

@@ -234,8 +234,8 @@ def serve_model(
     """Serve a model file, and yield the OpenAI-compatible server's URL, e.g. `http://127.0.0.1:40123/v1`.
 
     `template` is the chat template. It defaults to `TEMPLATE` for the small model, and to the file's own template for
-    any other model. `patience` is the maximum time in seconds to wait for the file to load. The server stops with this process, even if this
-    process is killed.
+    any other model. `patience` is the maximum time in seconds to wait for the file to load. The server stops with this
+    process, even if this process is killed.
     """
     _check_is_gguf(weights)
     if template is None and weights.name == WEIGHTS:

@@ -32,9 +32,9 @@ from corepath.scoring.edit_search import Link
 class _Streak:
     """A streak of harmful steps in one state, followed by the step `progress`.
 
-    The streak may be empty. `progress` is None at the end of the path. A repair may replace the streak with up to `most`
-    loop actions. `loops` are the loop actions that occur in x. `filler` is an arbitrary loop action that is inserted if
-    no match is possible. It is None if the state has no loop actions.
+    The streak may be empty. `progress` is None at the end of the path. A repair may replace the streak with up to
+    `most` loop actions. `loops` are the loop actions that occur in x. `filler` is an arbitrary loop action that is
+    inserted if no match is possible. It is None if the state has no loop actions.
     """
 
     most: int

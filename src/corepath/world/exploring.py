@@ -178,11 +178,11 @@ def explore(
             known = seen.get(reached)
             if known is None:
                 if len(seen) >= most:
-                    return _explored(seen, edges, snags, whole=False)
+                    return _finish(seen, edges, snags, whole=False)
                 seen[reached] = known = done.after
                 waiting.append((there, known))
             edges.append(Edge(node, symbol, done.call, known))
-    return _explored(seen, edges, snags, whole=True)
+    return _finish(seen, edges, snags, whole=True)
 
 
 def _attempt_once(
@@ -201,7 +201,7 @@ def _attempt_once(
     return memo[key]
 
 
-def _explored(
+def _finish(
     seen: Mapping[tuple[Place, Hashable], Node], edges: Sequence[Edge], snags: Sequence[Snag], *, whole: bool
 ) -> Explored:
     return Explored(tuple(seen.values()), tuple(place for place, _ in seen), tuple(edges), tuple(snags), whole)

@@ -127,16 +127,16 @@ class World(Generic[S]):
         """
         tool = self.tools.get(call.tool)
         if tool is None:
-            return _failed(call, f"no tool '{call.tool[:80]}'{nearest(call.tool, self.tools)}"), state
+            return _fail(call, f"no tool '{call.tool[:80]}'{nearest(call.tool, self.tools)}"), state
         try:
             arguments = check_arguments(tool.name, tool.inputs, call.arguments)
             result, after = tool.execute(state, arguments)
         except ToolError as error:
-            return _failed(call, str(error)), state
+            return _fail(call, str(error)), state
         except (Exception, SystemExit) as error:  # noqa: BLE001  # a bug in a world must not stop the agent
-            return _failed(call, f"internal error: {type(error).__name__}: {error}", crashed=True), state
+            return _fail(call, f"internal error: {type(error).__name__}: {error}", crashed=True), state
         if wrong := why_not_json(result):
-            return _failed(call, f"internal error: the result is not JSON: {wrong}", crashed=True), state
+            return _fail(call, f"internal error: the result is not JSON: {wrong}", crashed=True), state
         return Call(call.tool, arguments, result, None, call.id, call.turn, call.extra), after
 
     def public(self, state: S) -> Any:
@@ -220,7 +220,7 @@ def describe_exception(error: BaseException) -> str:
     )
 
 
-def _failed(call: Call, message: str, *, crashed: bool = False) -> Call:
+def _fail(call: Call, message: str, *, crashed: bool = False) -> Call:
     extra = {**call.extra, "crashed": True} if crashed else call.extra
     return replace(call, result=UNANSWERED, error=message, extra=extra)
 

@@ -140,13 +140,13 @@ def _logged_step(entries: list[Mapping[str, Any]]) -> _Step:
     )
     return _Step(
         assistant[0].get("content") if assistant else None,
-        _decoded(handler),
+        _decode(handler),
         next((str(one["error"]) for one in handler if "error" in one), None),
         tuple(one.get("content") for one in tools),
     )
 
 
-def _decoded(handler: list[Mapping[str, Any]]) -> list[Any]:
+def _decode(handler: list[Mapping[str, Any]]) -> list[Any]:
     """Return the calls that the benchmark decoded. If there were none, the log has a list with one empty item."""
     decoded: Any = next((one["model_response_decoded"] for one in handler if "model_response_decoded" in one), [])
     if not isinstance(decoded, list):
