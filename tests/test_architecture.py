@@ -1,7 +1,8 @@
-"""docs/architecture.md is true: its rooms, their order and its walks are those of the import graph."""
+"""docs/architecture.md is true: its rooms, their order and its walks are those of the import graph; and files are short."""
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 
@@ -70,3 +71,12 @@ def test_each_module_of_a_walk_is_a_command_or_imported_by_one_before_it(title: 
         assert module in GRAPH.modules, f"no module {module}"
         imported = {one for earlier in modules[:place] for one in imports(earlier)}
         assert module in imported | commands, f"{module} is imported by none of {modules[:place]}"
+
+
+def test_files_and_functions_are_short() -> None:
+    for path in (ROOT / "src").rglob("*.py"):
+        source = path.read_text("utf-8")
+        assert "worlds" in path.parts or source.count("\n") <= 450, path
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert (node.end_lineno or 0) - node.lineno < 50, f"{path}: {node.name}"
