@@ -1,4 +1,4 @@
-"""docs/architecture.md is true: its rooms, their order and its walks are those of the import graph; and files are short."""
+"""docs/architecture.md matches the import graph, and files and functions are short."""
 
 from __future__ import annotations
 
