@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 ready := .venv/.ready
+BEGAN := $(shell date +%s)
 LOWEST := .venv-lowest
 LOWEST_CORE := tests/cli tests/files tests/notation tests/scoring/test_paper.py tests/scoring/test_acceptance.py tests/scoring/test_against_brute_force.py
 LOWEST_EXTRAS := tests/runs/test_models.py tests/runs/test_inspect.py tests/runs/test_serve.py tests/report/test_report.py
@@ -25,6 +26,7 @@ test: about-test $(ready) browser
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 3 --dist worksteal
+	@echo "make test took $$(( $$(date +%s) - $(BEGAN) )) seconds, set-up included"
 
 about-test:
 	@echo "Checks format, lint, types and layers, then runs all tests; pages are looked at in chromium where it is there."
