@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.command_server import CommandServer
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 600.0
@@ -54,8 +56,13 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="session")
-def corepath() -> Run:
-    """Run the real `corepath` command: `corepath("score", "--tasks", folder, file)`."""
+def corepath() -> Iterator[Run]:
+    """Run the real `corepath` command: `corepath("score", "--tasks", folder, file)`.
+
+    A command runs in a fork of a process that has imported all commands. With a timeout or environment variables of its
+    own, the installed script is run.
+    """
+    server = CommandServer(_environment())
 
     def run(
         *arguments: object,
@@ -64,18 +71,23 @@ def corepath() -> Run:
         patience: float = PATIENCE,
         env: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        command = Path(sys.executable).with_name("corepath")
-        done = subprocess.run(
-            [command, *map(str, arguments)],
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
-            capture_output=True,
-            cwd=cwd,
-            check=False,
-            timeout=patience,
-            env={**os.environ, "PYTHONIOENCODING": "utf-8", **(env or {})},
-        )
-        return subprocess.CompletedProcess(
-            done.args, done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
-        )
+        command = [str(Path(sys.executable).with_name("corepath")), *map(str, arguments)]
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        if patience == PATIENCE and not env and _environment() == server.env:
+            code, out, err = server.run(command[1:], given, cwd)
+        else:
+            done = subprocess.run(
+                command, input=given, capture_output=True, cwd=cwd, check=False, timeout=patience,
+                env={**_environment(), **(env or {})},
+            )  # fmt: skip
+            code, out, err = done.returncode, done.stdout, done.stderr
+        return subprocess.CompletedProcess(command, code, out.decode("utf-8"), err.decode("utf-8"))
 
-    return run
+    yield run
+    server.stop()
+
+
+def _environment() -> dict[str, str]:
+    """The environment of a command; pytest changes one variable for every test."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    return {**env, "PYTHONIOENCODING": "utf-8"}

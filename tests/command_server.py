@@ -1,0 +1,88 @@
+"""Run `corepath` commands in forks of one process that has imported them, so that tests do not wait for imports.
+
+A command still has a process of its own, with its own standard streams, working folder and exit code. The docs, and
+tests that set environment variables, run the installed script instead.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import NoReturn
+
+
+class CommandServer:
+    """A process that forks itself for every command."""
+
+    def __init__(self, env: dict[str, str]) -> None:
+        self.env = env
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.command_server"],
+            cwd=Path(__file__).parent.parent,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def run(self, arguments: list[str], stdin: bytes, cwd: Path | None) -> tuple[int, bytes, bytes]:
+        """Run a command; its exit code, standard output and standard error."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with tempfile.TemporaryDirectory() as name:
+            streams = [str(Path(name, stream)) for stream in ("stdin", "stdout", "stderr")]
+            Path(streams[0]).write_bytes(stdin)
+            request = {"arguments": arguments, "cwd": str(cwd or Path.cwd()), "streams": streams}
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+            code = int(self._process.stdout.readline())
+            return code, Path(streams[1]).read_bytes(), Path(streams[2]).read_bytes()
+
+    def stop(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+def _serve() -> None:
+    from corepath.cli import make_app
+
+    make_app()  # imports every command
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            _run(**json.loads(line))
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+def _run(arguments: list[str], cwd: str, streams: list[str]) -> NoReturn:
+    from corepath.cli import main
+
+    for number, (name, flags) in enumerate(zip(streams, (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY), strict=True)):
+        os.dup2(os.open(name, flags | (os.O_CREAT | os.O_APPEND if number else 0)), number)
+    sys.stdin, sys.stdout, sys.stderr = open(0, closefd=False), open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+    os.chdir(cwd)
+    sys.argv = [str(Path(sys.executable).with_name("corepath")), *arguments]
+    code: object = 0
+    try:
+        main()
+    except SystemExit as error:
+        code = error.code
+    except BaseException:  # noqa: BLE001  # as the interpreter would at the end of a script
+        traceback.print_exc()
+        code = 1
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code if isinstance(code, int) else 0 if code is None else 1)
+
+
+if __name__ == "__main__":
+    _serve()
