@@ -7,7 +7,7 @@ LOWEST := .venv-lowest
 LOWEST_CORE := tests/cli tests/files tests/notation tests/scoring/test_paper.py tests/scoring/test_acceptance.py tests/scoring/test_against_brute_force.py
 LOWEST_EXTRAS := tests/runs/test_models.py tests/runs/test_inspect.py tests/runs/test_serve.py tests/report/test_report.py
 
-.PHONY: run about-run test about-test browser bench lowest clean
+.PHONY: run about-run test about-test static tests browser bench lowest clean
 
 # Where the local model cannot be fetched, corepath says so and ends with 3: the rest is run and shown all the same.
 run: about-run $(ready)
@@ -21,12 +21,17 @@ about-run:
 	@echo "About 4 minutes on two cores; the first time it also fetches packages and the model (93 MB)."
 
 test: about-test $(ready) browser
+	@$(MAKE) --no-print-directory -j 2 static tests
+	@echo "make test took $$(( $$(date +%s) - $(BEGAN) )) seconds, set-up included"
+
+static:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/mypy
+
+tests:
 	$(BIN)/pytest -n 3 --dist worksteal
-	@echo "make test took $$(( $$(date +%s) - $(BEGAN) )) seconds, set-up included"
 
 about-test:
 	@echo "Checks format, lint, types and layers, then runs all tests; pages are looked at in chromium where it is there."

@@ -22,7 +22,7 @@ MADE = {f"{name}/{task}": (name, task) for name in BUILT_IN for task in world(na
 @pytest.mark.parametrize("task", MADE)
 def test_every_task_is_proven_and_no_way_to_its_goal_is_unknown(task: str, request: pytest.FixtureRequest) -> None:
     name, short = MADE[task]
-    found = verify(world(name), short, seed=0, nodes=10_000 if request.config.getoption("--long") else 2_000)
+    found = verify(world(name), short, seed=0, nodes=10_000 if request.config.getoption("--long") else 1_000)
     assert found.failures == ()
     assert found.nodes > 0
 
