@@ -215,8 +215,8 @@ class _Log:
         if self.bad > MOST_PRINTED:
             say(f"and {self.bad - MOST_PRINTED:,} more")
         where = f" in {out_file}" if out_file and self.good else ""
-        left_out = f"; {count(self.bad, 'bad record')} left out" if self.bad else ""
-        say(f"{count(self.good, what)}{where}{left_out}")
+        dropped = f"; {count(self.bad, 'bad record')} left out" if self.bad else ""
+        say(f"{count(self.good, what)}{where}{dropped}")
         if self.bad or not self.good:
             raise typer.Exit(1)
 
