@@ -15,9 +15,9 @@ from corepath.errors import InputError, Problem, TaskError, nearest
 from corepath.importers.format import Format, Source
 
 FORMATS: Final = (
-    "corepath",
     "openinference",
     "otel",
+    "corepath",
     "inspect",
     "mcp",
     "tau-bench",
@@ -31,7 +31,10 @@ FORMATS: Final = (
     "openai",
     "generic",
 )
-"""The names of all trace formats, in the order in which `auto` tries them."""
+"""The names of all trace formats, in the order in which `auto` tries them.
+
+Span formats come first, because they recognise a file of any size without reading all of it.
+"""
 SOURCES: Final = ("tau-bench", "tau2", "bfcl", "calls")
 """The names of all sources for expected calls, in the order in which `auto` tries them."""
 
