@@ -125,7 +125,7 @@ def _common_dominator(dominator: list[int], one: int, other: int) -> int:
 
 
 def _long_chains(progress: Progress, unavoidable: list[int], regions: Mapping[int, list[int]]) -> Iterator[Group]:
-    """Yield a group for each long chain, without the states in its first and its last step."""
+    """Yield one group per long chain. The states at the first and last steps are left out."""
     chain: list[int] = []
     for state in unavoidable:
         chain.append(state)
@@ -173,7 +173,7 @@ class _Ways:
         self.sums = frozenset(sorted(self.sums | other.sums)[:2])
 
     def extend(self, symbol: int) -> _Ways:
-        """Return the ways with one more action each."""
+        """Return these ways, each extended by the action `symbol`."""
         return _Ways(self.count, self.lengths << 1, frozenset(total + _weight(symbol) for total in self.sums))
 
 

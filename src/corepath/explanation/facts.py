@@ -215,7 +215,7 @@ class Facts:
 
     @cached_property
     def early_calls(self) -> tuple[Step, ...]:
-        """Self-loops that called a step too early to count."""
+        """Calls that matched a step but came too early to count, so the state did not change."""
         return tuple(
             step for step in self.steps
             if step.kind is Kind.LOOP and not step.call.failed

@@ -1,4 +1,4 @@
-"""Write calls, steps and values as short text, limited in length whatever an agent sent."""
+"""Format calls, steps and values as short text. The length is limited, no matter what an agent sent."""
 
 from __future__ import annotations
 

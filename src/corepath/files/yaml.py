@@ -188,7 +188,7 @@ def find_child(node: yaml.Node | None, name: str | int) -> Entry | None:
 
 
 def source_index(source: str, node: yaml.ScalarNode, offset: int) -> int:
-    """Convert `offset` in a scalar's value to an index in `source`, past quotes, escapes, folded lines and indents."""
+    """Convert `offset` in a scalar's value to an index in `source`, accounting for quotes, escapes and indents."""
     index = node.start_mark.index
     if node.style in ("|", ">"):
         index = source.index("\n", index)

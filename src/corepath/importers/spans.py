@@ -34,7 +34,7 @@ SAMPLE: Final = 3_000
 
 @dataclass(frozen=True)
 class Convention:
-    """A convention for recording in spans what an agent did."""
+    """A convention for recording an agent's actions in spans."""
 
     name: str
     kind: Callable[[Span], str | None]

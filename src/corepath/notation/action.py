@@ -82,7 +82,7 @@ class Action(Procedure):
 
     @cached_property
     def notation(self) -> str:
-        """The action in the call notation, without its name."""
+        """The action written as a call, e.g. `deposit(amount=100)`, even if the action has a name of its own."""
         parts = [f"{key_text(name)}={pattern}" for name, pattern in self.arguments.fields]
         call = f"{tool_text(self.tool)}({', '.join([*parts, '...'] if self.arguments.open else parts)})"
         return call if self.result is None else f"{call} -> {self.result}"

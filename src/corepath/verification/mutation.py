@@ -176,7 +176,7 @@ def _shows_harm(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Cal
 
 
 def _shows_early_harm(run: GoldenRun, best: Score, found: Score, path: Sequence[Call]) -> bool:
-    """Whether there is harm, and prefix criticality is lower than with the same harmful call at the end."""
+    """Whether the path is harmful, with a lower prefix criticality than if the same harmful call came last."""
     late = _score(run, (*path[1:], path[0]))
     lower = found.prefix_criticality < late.prefix_criticality or len(found.condensed) < 2
     return _shows_harm(run, best, found, path) and lower

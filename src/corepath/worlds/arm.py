@@ -92,7 +92,7 @@ class Arm:
         return self.holding != name and self.things[name].at(point)
 
     def rough(self) -> bool:
-        """Whether the arm holds something fragile at normal speed."""
+        """Whether the arm is holding something fragile while set to normal speed."""
         return self.holding is not None and self.things[self.holding].fragile and not self.slow
 
     def piled(self) -> bool:
