@@ -92,7 +92,7 @@ def _score_run(folder: RunFolder, episodes: Sequence[Episode], plan: Plan) -> tu
 
 
 def _rescore_file(path: Path, tasks: Tasks, profile: Profile | None, *, dry_run: bool) -> bool:
-    """Score a file's episodes again. Keep lines that cannot be scored as they are, and return True if there are any."""
+    """Score a file's episodes again. Leave lines that cannot be scored unchanged, and return True if there are any."""
     lines = path.read_bytes().split(b"\n")
     problems: list[Problem] = []
     different = total = 0

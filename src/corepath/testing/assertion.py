@@ -123,7 +123,7 @@ def _add_defaults(limits: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_limit(found: Score, name: str, limit: Any) -> str | None:
-    """Return a message if the score breaks the limit, or None if the score keeps it."""
+    """Return a message if the score breaks the limit, or None if the score is within the limit."""
     if name == "accepted":
         missing = f"the task is not completed (missing steps: {found.missing_steps})"
         return missing if limit and not found.accepted else None

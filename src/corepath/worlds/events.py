@@ -334,7 +334,7 @@ def only_about(*titles: str) -> list[Policy]:
 
 
 def not_cancelled(*titles: str) -> list[Policy]:
-    """Return policies that forbid cancelling these events. They are to be changed instead."""
+    """Return policies that forbid cancelling these events, which should be changed instead."""
     return [never(cancel_event(title), because="Never cancel an event or a series to change it") for title in titles]
 
 

@@ -241,7 +241,7 @@ class _Session:
                 raise RecordError(f"the call {call.label} could belong to any of {len(self._origins)} episodes")
 
     def _note_origin(self, result: Any, place: int | None) -> None:
-        """Store the origin in a result from `corepath serve`.
+        """Remember the origin that a result from `corepath serve` contains.
 
         If `place` is set, also store how the call at that index was recorded.
         """
