@@ -17,10 +17,10 @@ FOOLED: Final = ("both", "state", "response", "none")
 
 @dataclass(frozen=True)
 class Decoy:
-    """A tempting wrong path. Its calls run without a tool error, and the path contains a harm of the kind `harm`.
+    """A tempting wrong path. Its calls cause no tool errors, but the path contains a harm of kind `harm`.
 
-    If `harm` is None, the path contains no harm but lacks a step. `fools` says which of the final-state baselines the
-    decoy passes although the path is wrong.
+    If `harm` is None, the path contains no harm but lacks a step. `fools` says which of the two final-state baselines
+    accept the path although it is wrong: `both`, `state`, `response` or `none`.
     """
 
     calls: Sequence[Action | Call | str]

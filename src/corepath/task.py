@@ -28,7 +28,7 @@ class SimulatedTool(Protocol):
 
     @property
     def name(self) -> str:
-        """The name by which agents call the tool."""
+        """The name that agents use to call the tool."""
 
     @property
     def writes(self) -> bool:
@@ -48,7 +48,7 @@ class SimulatedTool(Protocol):
 
 
 class Simulator(Protocol):
-    """Executes calls. A call returns a new state and never modifies the previous one."""
+    """A simulated environment that executes calls. Each call returns a new state and never modifies the old one."""
 
     name: str
     rules: str
@@ -59,7 +59,7 @@ class Simulator(Protocol):
         """The simulator's tools, keyed by name."""
 
     def answer(self, state: Any, call: Call) -> tuple[Call, Any]:
-        """Execute a call, and return the call with its result or error, and the next state."""
+        """Execute a call. Return the call with its result or error, and the next state."""
 
     def public(self, state: Any) -> Any:
         """Return the state as JSON, without its private fields."""
@@ -76,8 +76,8 @@ class Task:
     """A prompt, and the automaton that says which calls are allowed. Creating an invalid task raises `TaskError`.
 
     Pass either a `procedure`, which is compiled to an automaton, or an `automaton`. With a procedure, `reads`,
-    `neutral` and `forbid` describe calls that are not steps, and `tools` lists all tools with the defaults of their
-    parameters. An automaton already has its own versions of these four fields.
+    `neutral` and `forbid` describe calls that are not steps, and `tools` lists all tools with their parameters'
+    defaults. An automaton already contains its own reads, neutral calls, forbid rules and tools.
 
     A task in a world has a few more fields. `start` is the start state, and `goal` is a condition on the final state.
     `policies` say why some ways to the goal are wrong, and `decoys` are examples of wrong paths. `says` maps phrases in

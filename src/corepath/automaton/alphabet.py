@@ -1,8 +1,8 @@
-"""A task's alphabet: it matches each call to an action, or says what else the call is.
+"""A task's alphabet: it classifies each call as a step, forbidden, a read, neutral or unlisted.
 
 The procedure's steps are checked in order, and a call matches the first step that fits both its arguments and its
-result. If a call matches no step, the alphabet checks whether the call is forbidden, then whether it is a read or
-neutral. Any other call is unlisted. An action's number is called its symbol.
+result. A call that matches no step is checked against the forbid rules, and then against the read and neutral patterns.
+If none of them fits, the call is unlisted. An action's number is called its symbol.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Unlisted = Literal["harm", "ignore"]
 
 @dataclass(frozen=True)
 class Forbidden:
-    """A rule against calls that are harmful in every state."""
+    """A rule that forbids calls matching `call` in every state."""
 
     call: Action
     severity: Severity = "medium"
@@ -46,12 +46,13 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class Reading:
-    """What the alphabet says about a call.
+    """The alphabet's classification of a call.
 
-    `symbol` is the number of the action that fits both the arguments and the result, or None if no action does. `fits`
-    lists the numbers of the actions that fit the arguments. It ends with `symbol` unless `symbol` is None. All other
-    actions in `fits` expect a different result. `loops` says whether a read or neutral pattern fits. `variables` holds
-    the variables' values after the call if the call is progress.
+    `symbol` is the number of the action that fits both the call's arguments and its result, or None if no action does.
+    `fits` lists the numbers of the actions that fit the arguments. If `symbol` is not None, it comes last in `fits`,
+    and the actions before it expect a different result. `loops` says whether a read or neutral pattern fits.
+    `forbidden` is the rule that forbids the call, or None if the call is not forbidden. `variables` holds the
+    variables' values after the call if the call is progress.
     """
 
     role: Role
@@ -66,8 +67,8 @@ class Reading:
 class Listing:
     """A task's rules for calls that are not steps.
 
-    `reads` and `neutral` calls are self-loops. `forbid` lists calls that are always harmful. `unlisted` says how to
-    treat all other calls. `tools` holds all existing tools by name, or is None if the tools are unknown.
+    Calls that match `reads` or `neutral` are self-loops. Calls that match `forbid` are always harmful. `unlisted` says
+    how to treat all other calls. `tools` maps names to all existing tools, or is None if the tools are unknown.
     """
 
     reads: tuple[Action, ...] = ()
@@ -90,7 +91,7 @@ class Alphabet:
 
     @property
     def reads(self) -> tuple[Action, ...]:
-        """Patterns for calls that only read."""
+        """Patterns for read-only calls."""
         return self.listing.reads
 
     @property
@@ -100,7 +101,7 @@ class Alphabet:
 
     @property
     def forbid(self) -> tuple[Forbidden, ...]:
-        """Rules against calls that are harmful in every state."""
+        """Rules that forbid calls in every state."""
         return self.listing.forbid
 
     @property
@@ -110,21 +111,21 @@ class Alphabet:
 
     @property
     def tools(self) -> Mapping[str, Tool] | None:
-        """All tools by name, or None if the tools are unknown."""
+        """All existing tools, keyed by name, or None if the tools are unknown."""
         return self.listing.tools
 
     @cached_property
     def binds(self) -> bool:
-        """Whether a step depends on the arguments or the result of an earlier step."""
+        """Whether any step's pattern depends on the arguments or results of earlier steps."""
         actions = [self.patterns[number] for number in self.steps]
         patterns = [pattern for action in actions for pattern in (action.arguments, action.result) if pattern]
         return any(map(depends_on_calls, patterns))
 
     @cached_property
     def depends_on_results(self) -> bool:
-        """Whether a call's arguments alone may not be enough to classify the call.
+        """Whether classifying a call can require more than its arguments.
 
-        This is the case if a pattern looks at the call's result or at the arguments or results of earlier calls.
+        This is the case if a pattern depends on the call's result or on earlier calls.
         """
         listed = (*self.reads, *self.neutral, *(one.call for one in self.forbid))
         actions = (*self.patterns, *listed)
@@ -137,9 +138,10 @@ class Alphabet:
             raise TaskError(faults)
 
     def read(self, call: Call, variables: Mapping[str, Any], results: Mapping[Any, Any], *, failed: bool) -> Reading:
-        """Match a call against the alphabet.
+        """Classify a call.
 
-        `variables` and `results` hold the values bound by earlier steps. The result of a failed call fits no pattern.
+        `variables` and `results` hold variable values and results from earlier steps. If `failed` is True, the call
+        fits no action that has a result pattern.
         """
         if call.malformed:
             return Reading(Role.MALFORMED)
@@ -160,10 +162,10 @@ class Alphabet:
     def _match(
         self, call: Call, variables: Mapping[str, Any], results: Mapping[Any, Any], *, failed: bool
     ) -> tuple[int | None, tuple[int, ...], Mapping[str, Any]]:
-        """Find the action that fits a call.
+        """Find the first action that fits a call's arguments and result.
 
-        Returns the action's symbol or None, the symbols of all actions checked so far that fit the arguments, and the
-        variables' values after the call.
+        Returns the action's symbol (None if no action fits), the symbols of all actions checked so far that fit the
+        arguments, and the variables' values after the call.
         """
         fits: list[int] = []
         for number in self._by_tool.get(call.tool, ()):
@@ -177,12 +179,15 @@ class Alphabet:
         return None, tuple(fits), variables
 
     def is_read(self, number: int) -> bool:
-        """Whether an action is a read or neutral, i.e. a self-loop in every state in which it is not progress."""
+        """Whether all calls that fit the action are read or neutral calls.
+
+        Such an action is a self-loop in every state in which it is not progress.
+        """
         return any(pattern.covers(self.patterns[number]) for pattern in (*self._reads, *self._neutral))
 
     @cached_property
     def other_loops(self) -> tuple[Action, ...]:
-        """The read and neutral patterns that no step and no forbid rule covers completely."""
+        """The read and neutral patterns that are not completely covered by a step or a forbid rule."""
         covering = [self.patterns[number] for number in self.steps] + [one.call for one in self._forbid]
         patterns = (*self._reads, *self._neutral)
         return tuple(pattern for pattern in patterns if not any(one.covers(pattern) for one in covering))
@@ -235,7 +240,8 @@ class Alphabet:
     def _conflict(self, pattern: Action, *, in_neutral: bool) -> str:
         """Describe the conflict between a read or neutral pattern and another rule.
 
-        Returns an empty string if there is no conflict.
+        `in_neutral` is True if the pattern is in `neutral`, and False if it is in `reads`. Returns an empty string if
+        there is no conflict.
         """
         if any(_same(pattern, self.actions[number]) for number in self.steps):
             return ""
@@ -248,12 +254,12 @@ class Alphabet:
         return ""
 
     def _covers(self, wide: Action, narrow: Action) -> bool:
-        """Whether `wide` fits every call that `narrow` fits, with the tools' default arguments filled in."""
+        """Whether `wide` fits every call that `narrow` fits, once default arguments are filled in."""
         others = list(self._expand(narrow))
         return bool(others) and all(any(one.covers(other) for one in self._expand(wide)) for other in others)
 
     def _loops_of(self, tool: str) -> tuple[Action, ...]:
-        """Return the read and neutral patterns that may fit a call of `tool`."""
+        """Return the read and neutral patterns that may fit a call to `tool`."""
         if self.tools is None:
             return (*self._reads, *self._neutral)
         return self._loops_by_tool.get(tool, ())
@@ -333,7 +339,7 @@ class Alphabet:
                     yield Fault(message, ("actions", action.name or number))
 
     def _shadow_faults(self) -> Iterable[Fault]:
-        """Yield a fault for each action that never matches because an earlier action fits all its calls."""
+        """Yield a fault for each action that can never match because an earlier action always matches first."""
         for numbers in self._by_tool.values():
             literal: dict[Action, int] = {}
             wide: list[int] = []
@@ -355,7 +361,7 @@ class Alphabet:
 
 
 def _tool_problem(action: Action, tools: Mapping[str, Tool]) -> str:
-    """Explain why an action's tool cannot be called in the way that the action describes.
+    """Explain why the action's tool does not exist or does not accept the action's arguments.
 
     Returns an empty string if there is no problem.
     """

@@ -57,9 +57,10 @@ class Automaton:
     def from_procedure(
         cls, procedure: Procedure, declared: Sequence[Action] = (), listing: Listing | None = None
     ) -> Automaton:
-        """Compile a procedure to the minimal automaton that accepts exactly the orders the procedure allows.
+        """Compile a procedure to the minimal automaton that accepts exactly the step orders that the procedure allows.
 
-        `declared` lists further actions, which need not be steps.
+        `declared` lists additional actions that need not be steps. `listing` holds the rules for calls that are not
+        steps.
         """
         # One action with two names counts as two actions, so that the second is reported as shadowed.
         used: dict[tuple[Action, str | None], Action] = {}
@@ -92,7 +93,11 @@ class Automaton:
         unlisted: Unlisted = "harm",
         tools: Mapping[str, Tool] | None = None,
     ) -> Automaton:
-        """Build an automaton from named transitions: `transitions[state][action]` is the next state."""
+        """Build an automaton from named transitions: `transitions[state][action]` is the next state.
+
+        `golden` says which accepted paths are golden. `reads` and the parameters after it are the rules for calls that
+        are not steps.
+        """
         listing = Listing(tuple(reads), tuple(neutral), tuple(forbid), unlisted, tools)
         accept = list(accept)
         symbols = {name: number for number, name in enumerate(actions)}
@@ -111,7 +116,7 @@ class Automaton:
         return automaton
 
     def with_listing(self, listing: Listing) -> Automaton:
-        """Return a copy with other rules for calls that are not steps."""
+        """Return a copy with different rules for calls that are not steps."""
         alphabet = Alphabet(self.alphabet.actions, self.alphabet.steps, listing)
         delta = [dict(edges) for edges in self.delta]
         return replace(self, alphabet=alphabet, delta=_add_read_loops(delta, alphabet), _graphs={})
@@ -140,7 +145,7 @@ class Automaton:
         return self._minimal[0]
 
     def golden_from(self, state: int) -> GoldenGraph | None:
-        """Return the graph of all ways in which golden paths continue from `state`, or None if none visits `state`."""
+        """Return the graph of all golden paths from `state` onwards, or None if no golden path visits `state`."""
         if self._compiled is not None:
             return self._compiled.with_start(state)
         if self.rule == "simple_paths":
@@ -153,7 +158,7 @@ class Automaton:
 
     @cached_property
     def missing(self) -> tuple[int, ...]:
-        """For each state, the fewest progress steps to an accepting state, or -1 if none can be reached."""
+        """For each state, the minimum number of progress steps to an accepting state, or -1 if none is reachable."""
         before: list[list[int]] = [[] for _ in self.delta]
         for state, target in self._progress():
             before[target].append(state)
@@ -169,7 +174,7 @@ class Automaton:
 
     @cached_property
     def ahead(self) -> tuple[int, ...]:
-        """For each state, a bit set of the symbols that are progress in this state or in a later state."""
+        """For each state, a bit set of the symbols that are progress in the state or in a state reachable from it."""
         bits = [0] * len(self.delta)
         before: list[list[int]] = [[] for _ in self.delta]
         for state, edges in enumerate(self.delta):
@@ -215,16 +220,16 @@ class Automaton:
 
     @cached_property
     def read_warnings(self) -> tuple[str, ...]:
-        """Warnings about reads after which fewer steps are allowed than before. At most 20 warnings are listed.
+        """Up to 20 warnings about reads after which some step is no longer allowed.
 
-        Such reads are suspicious because reads change nothing.
+        Such reads are suspicious because reads should change nothing.
         """
         return tuple(islice(_find_restrictive_reads(self), 20))
 
     # Checks
 
     def _progress(self) -> Iterator[tuple[int, int]]:
-        """Yield the states before and after each progress transition."""
+        """Yield each progress transition as a pair: the state before and the state after it."""
         for state, edges in enumerate(self.delta):
             for target in edges.values():
                 if target != state:
@@ -307,7 +312,7 @@ class Automaton:
         return frozenset(state for _, states in self._simple_paths(self.start) for state in states)
 
     def _simple_paths(self, start: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """Yield the symbols and the states of each path from `start` to acceptance that visits no state twice.
+        """Yield each path from `start` to an accepting state that visits no state twice, as its symbols and its states.
 
         Raises `TaskError` if there are more than `MOST_SIMPLE_PATHS` paths or if listing them takes too long.
         """
@@ -343,7 +348,7 @@ class Automaton:
 
 
 def _add_read_loops(delta: Sequence[dict[int, int]], alphabet: Alphabet) -> tuple[Mapping[int, int], ...]:
-    """Give each step that is a read a self-loop in every state in which the step has no transition."""
+    """Add a self-loop for each read step to every state that has no transition for the step."""
     reads = [number for number in sorted(alphabet.steps) if alphabet.is_read(number)]
     for state, edges in enumerate(delta):
         for number in reads:
@@ -354,7 +359,7 @@ def _add_read_loops(delta: Sequence[dict[int, int]], alphabet: Alphabet) -> tupl
 def _number_transitions(
     transitions: Mapping[str, Mapping[str, str]], states: Mapping[str, int], symbols: Mapping[str, int]
 ) -> list[dict[int, int]]:
-    """Convert transitions from names to numbers."""
+    """Replace the names of states and actions in `transitions` with their numbers."""
     delta: list[dict[int, int]] = [{} for _ in states]
     for state, edges in transitions.items():
         delta[states[state]] = {symbols[action]: states[target] for action, target in edges.items()}
@@ -364,7 +369,7 @@ def _number_transitions(
 def _name_faults(
     actions: Mapping[str, int], start: str, accept: list[str], transitions: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Fault]:
-    """Yield a fault for each state or action that is mentioned but does not exist, and one if `accept` is empty."""
+    """Yield a fault for each unknown state or action, and one if `accept` is empty."""
     known = {start, *transitions, *accept}
     targets = {target for edges in transitions.values() for target in edges.values()}
     if start not in transitions and start not in accept:
@@ -379,7 +384,7 @@ def _name_faults(
 
 
 def _edge_faults(state: str, edges: Mapping[str, str], actions: Mapping[str, int], states: set[str]) -> Iterator[Fault]:
-    """Yield a fault for each transition that has an unknown action or leads to an unknown state."""
+    """Yield a fault for each transition from `state` that has an unknown action or leads to an unknown state."""
     for action, target in edges.items():
         if action not in actions:
             message = f"state '{state}' has a transition by '{action}', which is no action{nearest(action, actions)}"
@@ -390,7 +395,7 @@ def _edge_faults(state: str, edges: Mapping[str, str], actions: Mapping[str, int
 
 
 def _find_restrictive_reads(automaton: Automaton) -> Iterator[str]:
-    """Yield a warning for each read that makes a step illegal that would be allowed without the read."""
+    """Yield a warning for each read after which some step is no longer allowed."""
     names = automaton.alphabet.names
     reads = {number for number in automaton.alphabet.steps if automaton.alphabet.is_read(number)}
     seen: set[tuple[int, int]] = set()
@@ -407,10 +412,11 @@ def _find_restrictive_reads(automaton: Automaton) -> Iterator[str]:
 
 
 def _find_lost_step(automaton: Automaton, state: int, after: int, read: int, seen: set[tuple[int, int]]) -> str | None:
-    """Find a step that is possible from `state` without the read but not from `after`, which follows the read.
+    """Find a step that is possible if the read is skipped, but not after the read.
 
-    The search walks through pairs of states that the same steps reach from `state` and from `after`. `seen` holds the
-    pairs visited so far. Returns the step's name, or None if no step is lost.
+    `read` leads from `state` to `after`. The search compares the states reached by the same steps from `state` and from
+    `after`. `seen` holds the pairs of states that were already compared, and is extended. Returns the step's name, `to
+    end here` if the run may end only without the read, or None if nothing is lost.
     """
     waiting = [(state, after)]
     seen.add((state, after))

@@ -1,4 +1,4 @@
-"""Condensation: trace a run, and reduce it to its condensed path by leaving out self-loops."""
+"""Condensation: trace a run, and remove its self-loops to get the condensed path."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from corepath.notation.call import Call
 class Path:
     """A condensed path: everything that the metrics need to know about a run.
 
-    `harm_mask` has a 1 for each harmful step and a 0 for each progress step. `states` lists the state after each step.
-    `end` is the run's last state. `length` counts all calls, including self-loops.
+    `tokens` holds one token per step: its action's symbol, or the call if it fits no action. `harm_mask` has a 1 for
+    each harmful step and a 0 for each progress step. `states` lists the state after each step. `end` is the run's last
+    state. `length` counts all calls, including self-loops.
     """
 
     tokens: tuple[Token, ...]
@@ -47,7 +48,7 @@ class Trace:
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
-        """The condensed path as tokens."""
+        """One token per condensed step: its action's symbol, or the call if it fits no action."""
         return tuple(step.token for step in self.condensed)
 
     @cached_property
@@ -62,7 +63,7 @@ class Trace:
         return Path(self.tokens, self.harm_mask, states, self.end.state, len(self.steps))
 
     def label(self, step: Step) -> str:
-        """Return a label for `step`: its action's name, or `?` and the call if the call fits no action."""
+        """Return a label for `step`: its action's name, or `?` followed by the call if the call fits no action."""
         return f"?{step.call.label}" if step.symbol is None else self.automaton.alphabet.names[step.symbol]
 
 
@@ -72,7 +73,10 @@ def trace_calls(
     params: Mapping[str, Any] | None = None,
     errors: Errors = "no_effect",
 ) -> Trace:
-    """Run the automaton on all calls."""
+    """Run the automaton on all calls.
+
+    `params` holds initial values for variables. `errors` says how failed calls count.
+    """
     first = position = begin(automaton, params, errors)
     steps: list[Step] = []
     for call in calls:

@@ -27,7 +27,7 @@ _Node = tuple[str, tuple[int, ...]]
 
 
 def compile_procedure(procedure: Procedure, number_of: Callable[[Action], int]) -> GoldenGraph:
-    """Build the minimal automaton that accepts exactly the orders the procedure allows.
+    """Build the minimal automaton that accepts exactly the step orders that the procedure allows.
 
     `number_of` returns an action's symbol. Raises `TaskError` if more than `MOST_STATES` states are needed.
     """
@@ -57,9 +57,9 @@ def compile_procedure(procedure: Procedure, number_of: Callable[[Action], int]) 
 class _Expressions:
     """A store of numbered expressions. Number 0 is the empty sequence: nothing to do.
 
-    `nodes[number]` is a pair of the expression's kind and the numbers of its parts. A step has its symbol instead of
-    parts. A repeat has its part, the minimum and the maximum number of repetitions. `nullable[number]` says whether the
-    expression can be left out.
+    `nodes[number]` is a pair of the expression's kind and the numbers of its parts. For a step, the second member holds
+    the step's symbol instead. For a repeat, it holds the repeated part's number, followed by the minimum and maximum
+    number of repetitions. `nullable[number]` says whether the expression can be skipped.
     """
 
     def __init__(self, number_of: Callable[[Action], int]) -> None:
@@ -71,7 +71,7 @@ class _Expressions:
         self._sequences: dict[tuple[int, int], int] = {}
 
     def intern(self, procedure: Procedure) -> int:
-        """Return the number of a procedure's expression. Equal procedures have equal numbers."""
+        """Store a procedure as an expression, and return its number. Equal procedures get the same number."""
         match procedure:
             case Action():
                 return self._number("step", (self.number_of(procedure),), nullable=False)
@@ -89,10 +89,10 @@ class _Expressions:
         raise TypeError(procedure)
 
     def derivatives(self, number: int) -> dict[int, int]:
-        """Map each symbol with which an expression can begin to the expression's derivative by that symbol.
+        """Return an expression's derivatives, keyed by the symbols with which the expression can begin.
 
-        Parts are derived first. A stack replaces recursion, because procedures can be nested more deeply than Python
-        recurses.
+        Parts are derived first. A stack replaces recursion, because expressions can be nested more deeply than Python's
+        recursion limit.
         """
         stack = [number]
         while stack:
@@ -107,7 +107,7 @@ class _Expressions:
         return self._derivatives[number]
 
     def _heads(self, number: int) -> Iterable[int]:
-        """Return the parts to which an expression's first step can belong."""
+        """Return the parts that can contain an expression's first step."""
         kind, parts = self.nodes[number]
         match kind:
             case "seq":
@@ -119,7 +119,7 @@ class _Expressions:
         return ()
 
     def _derive(self, number: int) -> dict[int, int]:
-        """Derive an expression whose heads are already derived."""
+        """Compute an expression's derivatives from those of its parts, which must already be stored."""
         kind, parts = self.nodes[number]
         match kind:
             case "step":
@@ -166,7 +166,10 @@ class _Expressions:
         return found
 
     def _seq(self, head: int, rest: int) -> int:
-        """Return the sequence of two expressions, nested to the right: (a·b)·c becomes a·(b·c)."""
+        """Return the number of the sequence `head`, `rest`.
+
+        Sequences are nested to the right: (a·b)·c becomes a·(b·c).
+        """
         if _NOTHING in (head, rest):
             return head or rest
         chain: list[int] = []
@@ -185,7 +188,7 @@ class _Expressions:
         return sequence
 
     def _any_order(self, parts: Iterable[int]) -> int:
-        """Return the expression for `parts` in any order (their shuffle), flattened and sorted."""
+        """Return the number of the expression for `parts` in any order (their shuffle), flattened and sorted."""
         flat: list[int] = []
         for part in parts:
             kind, inner = self.nodes[part]
@@ -195,7 +198,7 @@ class _Expressions:
         return self._number("any_order", tuple(sorted(flat)), nullable=all(self.nullable[part] for part in flat))
 
     def _choice(self, parts: Iterable[int]) -> int:
-        """Return the expression for a choice between `parts`, flattened, sorted and without duplicates."""
+        """Return the number of the choice between `parts`, flattened, sorted and without duplicates."""
         flat: set[int] = set()
         for part in parts:
             kind, inner = self.nodes[part]
@@ -205,7 +208,7 @@ class _Expressions:
         return self._number("choice", tuple(sorted(flat)), nullable=any(self.nullable[part] for part in flat))
 
     def _repeat(self, step: int, least: int, most: int) -> int:
-        """Return the expression for `step` repeated `least` to `most` times."""
+        """Return the number of the expression for `step` repeated `least` to `most` times."""
         if most == 0 or step == _NOTHING:
             return _NOTHING
         if self.nullable[step]:
@@ -215,7 +218,7 @@ class _Expressions:
         return self._number("repeat", (step, least, most), nullable=least == 0)
 
     def _number(self, kind: str, parts: tuple[int, ...], *, nullable: bool) -> int:
-        """Return the number of an expression. An expression that is not known yet is stored first."""
+        """Return the number of an expression. A new expression is stored first."""
         number = self._numbers.setdefault((kind, parts), len(self.nodes))
         if number == len(self.nodes):
             self.nodes.append((kind, parts))

@@ -1,10 +1,10 @@
 """Golden paths: the ways to do a task without loops or harm, stored as a graph rather than a list.
 
 The graph is a minimal acyclic automaton (a DAWG). For example, `any_order` with k steps has k! golden paths but only
-2^k nodes. Nodes are numbered in topological order, so every edge leads to a higher number. A single pass over the
-numbers is therefore a dynamic program over all golden paths. Edges are labelled with symbols, i.e. action numbers.
-Nodes are not always states of the task's automaton: under the rule "simple_paths", the listed paths are folded into a
-graph of their own.
+2^k nodes. Nodes are numbered in topological order, so every edge leads to a higher number. A single pass over the nodes
+is therefore enough for dynamic programming over all golden paths. Edges are labelled with symbols, i.e. action numbers.
+Nodes are not always states of the task's automaton: under the rule "simple_paths", the graph is built from a list of
+paths.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class GoldenGraph:
 
     @cached_property
     def incoming(self) -> tuple[Edges, ...]:
-        """For each node, pairs of a previous node and the symbol that leads from there to the node."""
+        """For each node, its incoming edges as pairs of the previous node and the symbol."""
         into: list[list[tuple[int, int]]] = [[] for _ in self.edges]
         for node, edges in enumerate(self.edges):
             for symbol, after in edges:
@@ -48,7 +48,7 @@ class GoldenGraph:
 
     @cached_property
     def lengths_from(self) -> tuple[int, ...]:
-        """For each node, a bit set of lengths: bit ℓ is set if a path of length ℓ leads from the node to acceptance."""
+        """For each node, a bit set of lengths: bit ℓ is set if a path of length ℓ leads to an accepting node."""
         bits = [0] * len(self.edges)
         for node in range(len(self.edges) - 1, -1, -1):
             found = int(node in self.accepting)
@@ -75,7 +75,7 @@ class GoldenGraph:
 
     @cached_property
     def longest_from(self) -> tuple[int, ...]:
-        """For each node, the length of the longest path from the node to acceptance."""
+        """For each node, the length of the longest path to an accepting node."""
         longest = [0] * len(self.edges)
         for node in range(len(self.edges) - 1, -1, -1):
             longest[node] = max((longest[after] + 1 for _, after in self.edges[node]), default=0)
@@ -106,7 +106,7 @@ class GoldenGraph:
 
     @cached_property
     def max_occurrences(self) -> tuple[dict[int, int], ...]:
-        """For each node, the most times that each symbol can occur on a path from the node to acceptance."""
+        """For each node, how many times each symbol can occur at most on a path to an accepting node."""
         most: list[dict[int, int]] = [{} for _ in self.edges]
         for node in range(len(self.edges) - 1, -1, -1):
             here = most[node]
@@ -117,7 +117,7 @@ class GoldenGraph:
         return tuple(most)
 
     def paths(self) -> Iterator[tuple[int, ...]]:
-        """Yield every golden path as symbols, in depth-first order."""
+        """Yield every golden path as a tuple of symbols, in depth-first order."""
         path: list[int] = []
         if self.start in self.accepting:
             yield ()
@@ -155,7 +155,8 @@ class GoldenGraph:
     def merge_unused(self, used: Container[object]) -> MergedGraph | None:
         """Merge all symbols that are not in `used` into `OTHER`.
 
-        Returns the merged graph, or None if merging is not worth the effort.
+        Returns the merged graph, or None if the graph is small or few symbols are unused, so that merging would not pay
+        off.
         """
         unused = [symbol for symbol in self.symbols if symbol not in used]
         if len(unused) < MIN_UNUSED_TO_MERGE or self.size < MIN_EDGES_TO_MERGE:
@@ -168,7 +169,7 @@ class GoldenGraph:
         return self._merged[kept]
 
     def with_start(self, node: int) -> GoldenGraph:
-        """Return the same graph with another start node. Tables that are already computed are shared."""
+        """Return a copy with a different start node. Properties that are already computed are reused."""
         graph = GoldenGraph(self.edges, self.accepting, node)
         shared = ("incoming", "lengths_from", "longest_from", "max_occurrences", "size")
         vars(graph).update({name: getattr(self, name) for name in shared if name in vars(self)})
@@ -177,11 +178,11 @@ class GoldenGraph:
 
 @dataclass(frozen=True)
 class MergedGraph:
-    """A golden graph in which all symbols that the agent never used are merged into a single one, `OTHER`.
+    """A golden graph in which all symbols that the agent never used are merged into a single symbol, `OTHER`.
 
-    Unused symbols cannot match any token of the agent's path, so it does not matter for a score which of them occur on
-    a golden path. After merging, more nodes are equivalent. For example, if an agent did 7 of 14 steps that may come in
-    any order, 1,024 of 16,384 nodes remain. `node_of` maps each node of `original` to its node in `graph`.
+    Unused symbols cannot match any token of the agent's path, so scores do not depend on which of them a golden path
+    contains. After merging, more nodes are equivalent. For example, if an agent did 7 of 14 steps that may come in any
+    order, 1,024 of 16,384 nodes remain. `node_of` maps each node of `original` to its node in `graph`.
     """
 
     graph: GoldenGraph
@@ -191,7 +192,7 @@ class MergedGraph:
     def restore(self, path: Sequence[int], nodes: Sequence[int]) -> list[int]:
         """Convert a path through the merged graph to a path through the original graph.
 
-        `nodes` lists the node that each symbol in `path` leads to.
+        `path` lists the symbols, and `nodes` lists the node that each symbol leads to in the merged graph.
         """
         node = self.original.start
         symbols: list[int] = []
@@ -205,12 +206,12 @@ class MergedGraph:
 
 
 def lengths_of(bits: int) -> list[int]:
-    """Return the lengths in a bit set, shortest first."""
+    """Convert a bit set of lengths to a list, shortest first."""
     return [length for length in range(bits.bit_length()) if bits >> length & 1]
 
 
 def fold(paths: Iterable[Sequence[int]]) -> GoldenGraph:
-    """Build the smallest graph that has exactly these paths, by minimising a trie."""
+    """Build the smallest graph that contains exactly these paths, by minimising a trie."""
     children: list[dict[int, int]] = [{}]
     ends: set[int] = set()
     for path in paths:
@@ -227,13 +228,13 @@ def fold(paths: Iterable[Sequence[int]]) -> GoldenGraph:
 def minimise(
     edges: Sequence[Edges], accepting: Container[int], start: int, kept: Container[int] | None = None
 ) -> tuple[GoldenGraph, dict[int, int]]:
-    """Merge equivalent nodes of an acyclic graph, i.e. nodes from which the same paths lead to acceptance.
+    """Merge equivalent nodes of an acyclic graph, i.e. nodes from which the same paths lead to an accepting node.
 
     Nodes are visited in reverse topological order, so that a node's successors are merged before the node itself. Two
     nodes are then equivalent if both or neither are accepting and their edges are equal. Symbols that are not in `kept`
     become `OTHER`. If `kept` is None, all symbols are kept.
 
-    Returns the minimal graph, whose start is 0, and the new number of each node that `start` reaches.
+    Returns the minimal graph, whose start is 0, and a mapping from each node reachable from `start` to its new number.
     """
     classes: dict[tuple[bool, Edges], int] = {}
     class_of: dict[int, int] = {}
@@ -252,7 +253,7 @@ def minimise(
 
 
 def topological_order(edges: Sequence[Sequence[tuple[int, int]]], start: int) -> list[int]:
-    """Return the nodes that `start` reaches, each before its successors. Edges that close a cycle are ignored."""
+    """Return the nodes reachable from `start`, in topological order. Edges that close a cycle are ignored."""
     order: list[int] = []
     seen = {start}
     stack = [(start, iter(edges[start]))]

@@ -10,7 +10,7 @@ from corepath.notation.call import Call
 
 
 class HarmKind(StrEnum):
-    """Why a call is harmful."""
+    """The reasons why a call can be harmful."""
 
     MALFORMED = "malformed"
     """The arguments are not a JSON object."""
@@ -33,9 +33,9 @@ class HarmKind(StrEnum):
 
 
 def kind_of_harm(automaton: Automaton, state: int, done: frozenset[int], call: Call, reading: Reading) -> HarmKind:
-    """Return why a call that is illegal in `state` is harmful.
+    """Determine why a call is harmful in `state`.
 
-    `done` holds the numbers of the actions that were progress so far.
+    `done` holds the symbols of the steps done so far. `reading` is the alphabet's classification of the call.
     """
     if reading.role in (Role.MALFORMED, Role.UNKNOWN_TOOL, Role.FORBIDDEN):
         return HarmKind(reading.role.value)
@@ -50,7 +50,7 @@ def kind_of_harm(automaton: Automaton, state: int, done: frozenset[int], call: C
 
 
 def _tool_is_legal(automaton: Automaton, state: int, tool: str) -> bool:
-    """Whether some call of `tool` is legal in `state`."""
+    """Whether at least one call to `tool` is legal in `state`."""
     alphabet = automaton.alphabet
     if any(alphabet.actions[number].tool == tool for number in automaton.delta[state]):
         return True

@@ -26,7 +26,7 @@ Token = int | tuple[str, str]
 
 
 class Kind(StrEnum):
-    """The effect of a call: it advances the task, changes nothing that matters, or does harm."""
+    """A call's effect: progress, a self-loop that changes nothing relevant, or harm."""
 
     PROGRESS = "progress"
     LOOP = "loop"
@@ -38,7 +38,8 @@ class Step:
     """A call together with its effect on the run.
 
     `symbol` is the number of the action that the call fits, or None if the call fits no action. `before` and `after`
-    are the states before and after the call. `harm` is None unless the call is harmful.
+    are the states before and after the call. `reading` is the alphabet's classification of the call. `harm` says why
+    the call is harmful, or is None if the call is not harmful.
     """
 
     index: int
@@ -52,7 +53,7 @@ class Step:
 
     @property
     def token(self) -> Token:
-        """The step's token in the condensed path. If the call fits no action, the token differs from every action."""
+        """The step's token in the condensed path: its action's symbol, or the call if it fits no action."""
         return unknown_token(self.call) if self.symbol is None else self.symbol
 
     @property
@@ -62,7 +63,7 @@ class Step:
 
     @property
     def ignored(self) -> bool:
-        """Whether the task does not mention the call and therefore ignores it.
+        """Whether the call is ignored because the task does not mention it.
 
         A call that has the arguments of a step but an unexpected result is not ignored.
         """
@@ -71,10 +72,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Position:
-    """The position of a run between two calls. Positions are immutable: `step` returns a new one.
+    """A run's position between two calls. Positions are immutable: `step` returns a new one.
 
-    `variables` and `results` are the values bound by earlier steps. `done` holds the symbols that were progress so far.
-    `index` is the index of the next call.
+    `variables` and `results` hold variable values and results from earlier steps. `done` holds the symbols that were
+    progress so far. `index` is the index of the next call. `errors` says how failed calls count.
     """
 
     automaton: Automaton
@@ -87,12 +88,15 @@ class Position:
 
     @property
     def accepted(self) -> bool:
-        """Whether the state is accepting."""
+        """Whether the run is in an accepting state."""
         return self.state in self.automaton.accepting
 
 
 def begin(automaton: Automaton, params: Mapping[str, Any] | None = None, errors: Errors = "no_effect") -> Position:
-    """Return the position before the first call. `params` holds initial values for variables."""
+    """Return the position before the first call.
+
+    `params` holds initial values for variables. `errors` says how failed calls count.
+    """
     return Position(automaton, automaton.start, dict(params or {}), errors=errors)
 
 
@@ -124,7 +128,7 @@ def advance(position: Position, taken: Step) -> Position:
 
 
 def _effect(automaton: Automaton, state: int, reading: Reading, *, failed: bool) -> tuple[Kind, int]:
-    """Return the kind of a call and the state after the call. A failed call never advances the state."""
+    """Return a call's kind and the state after the call. A failed call never changes the state."""
     after = automaton.delta[state].get(reading.symbol) if reading.symbol is not None else None
     if after is not None and after != state and not failed:
         return Kind.PROGRESS, after
@@ -140,5 +144,5 @@ def _is_allowed(automaton: Automaton, reading: Reading) -> bool:
 
 
 def _may_be_due(automaton: Automaton, state: int, reading: Reading, *, failed: bool) -> bool:
-    """Whether a call that failed or returned an unexpected result would be legal in `state` with the right result."""
+    """Whether the call's arguments are legal in `state`, although the call failed or returned an unexpected result."""
     return (failed or reading.symbol is None) and any(number in automaton.delta[state] for number in reading.fits)

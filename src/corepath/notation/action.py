@@ -30,7 +30,7 @@ class Action(Procedure):
     name: str | None = field(default=None, compare=False)
 
     def returns(self, pattern: Any) -> Action:
-        """Require a result that matches `pattern`: `check(policy="P1").returns({"status": "conflict"})`."""
+        """Return a copy that requires a matching result: `check(policy="P1").returns({"status": "conflict"})`."""
         return replace(self, result=open_objects(as_matcher(pattern)))
 
     def named(self, name: str) -> Action:
@@ -38,13 +38,13 @@ class Action(Procedure):
         return replace(self, name=name)
 
     def fits_tool(self, tool: str) -> bool:
-        """Return True if `tool` is the action's tool or matches its glob."""
+        """Return True if the action's tool name or glob matches `tool`."""
         return tool == self.tool or (self.is_glob and fnmatchcase(tool, self.tool))
 
     def fits_result(self, result: Any, scope: Scope) -> bool:
-        """Return True if `result` matches the action's result pattern.
+        """Return True if `result` matches the action's result pattern, or if the action has no result pattern.
 
-        A string may match either as it is or after it is parsed as JSON.
+        A string matches if either the string itself or the JSON value that it contains matches.
         """
         if self.result is None:
             return True
@@ -71,7 +71,7 @@ class Action(Procedure):
 
     @property
     def is_literal(self) -> bool:
-        """Whether the action matches exactly one combination of arguments and any result."""
+        """Whether all arguments have fixed values and any result is accepted."""
         fields = self.arguments
         return not fields.open and self.result is None and all(isinstance(p, Literal) for _, p in fields.fields)
 
@@ -107,7 +107,7 @@ class Tool:
         return self._action(arguments, is_open=False)
 
     def where(self, /, **arguments: Any) -> Action:
-        """Create an action with these arguments that allows other arguments too."""
+        """Create an action that requires these arguments and allows others."""
         return self._action(arguments, is_open=True)
 
     def any(self) -> Action:
@@ -115,7 +115,7 @@ class Tool:
         return self._action({}, is_open=True)
 
     def fill_defaults(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Add the defaults of missing arguments."""
+        """Add default values for missing arguments."""
         if self.parameters is None:
             return arguments
         missing = {
@@ -126,9 +126,10 @@ class Tool:
         return {**arguments, **missing} if missing else arguments
 
     def complete(self, action: Action) -> Action:
-        """Add the defaults of missing arguments to an action.
+        """Return the action with default values for missing arguments.
 
-        Raises `TaskError` if the action has an unknown argument or lacks a required one.
+        An action that allows other arguments is returned unchanged. Raises `TaskError` if the action has an unknown
+        argument or lacks a required one.
         """
         if action.arguments.open or self.parameters is None:
             return action

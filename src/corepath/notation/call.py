@@ -55,7 +55,7 @@ class Call:
 
     @property
     def malformed(self) -> bool:
-        """Whether the arguments are not a JSON object."""
+        """Whether the arguments are something other than a JSON object."""
         return type(self.arguments) is not dict and not isinstance(self.arguments, Mapping)
 
     @property
@@ -74,7 +74,7 @@ class Call:
 
 
 def unknown_token(call: Call) -> tuple[str, str]:
-    """Return the tool and the canonical arguments of a call, as a key for comparing calls that match no action."""
+    """Return a call's tool and canonical arguments. Calls that match no action are compared by this pair."""
     return (call.tool, canonical(call.arguments))
 
 

@@ -1,4 +1,4 @@
-"""Error messages for signs that the notation does not have. Each message says what to write instead."""
+"""Error messages for operators and words that the notation does not have. Each message says what to write instead."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAME_TIMES: Final = re.compile(r"(.+?)\*+(\d+)")
 
 
 def unknown_sign(text: str, start: int) -> str:
-    """Explain a character between two steps that is not part of the notation. `start` is the index in `text`."""
+    """Return an error message for the character at index `start`, which has no meaning between steps."""
     sign = text[start]
     if sign == ">" and text[start - 1 : start] == "=":
         sign = "=>"
@@ -32,9 +32,9 @@ def unknown_sign(text: str, start: int) -> str:
 
 
 def misplaced_sign(sign: str, rest: str) -> str | None:
-    """Explain a token between two steps that is not an operator, or return None if there is no advice.
+    """Return an error message for a token that is used as an operator but is not one, or None if there is no advice.
 
-    `rest` is the text from the token onwards.
+    `sign` is the token, and `rest` is the text from the token onwards.
     """
     if times := _TIMES.match(rest):
         return f"'{times[0]}' means nothing here; write {{{times[1]}}} to repeat a step, as in a{{{times[1]}}}"
@@ -46,19 +46,19 @@ def misplaced_sign(sign: str, rest: str) -> str | None:
 
 
 def meaningless(sign: str) -> str:
-    """Return a hint for an operator that separates steps in other languages but has no meaning here."""
+    """Return an error message for an operator from another language, such as `&&`."""
     return f"'{sign}' means nothing here; write {_MEANT[sign]}"
 
 
 def unnamed_argument(tool: str) -> str:
-    """Explain that an argument needs a name."""
+    """Return an error message for a call to `tool` that has an argument without a name."""
     if tool in _OPERATORS:
         return f"{tool}() is written with operators in text: {_OPERATORS[tool]}"
     return f"arguments have names: {tool}(name=value), or {tool}(...) for any"
 
 
 def multiplied_name(name: str) -> str | None:
-    """Explain that `a*3` is written `a{3}`, or return None if `name` does not look like `a*3`."""
+    """Return an error message saying that `a*3` is written `a{3}`, or None if `name` does not look like `a*3`."""
     times = _NAME_TIMES.fullmatch(name)
     if times is None:
         return None
@@ -66,7 +66,7 @@ def multiplied_name(name: str) -> str | None:
 
 
 def statement(word: str) -> str | None:
-    """Explain that procedures have no statements such as `if`, or return None if `word` is not a statement."""
+    """Return an error message for a statement such as `if`, or None if `word` is not a statement."""
     if word not in _STATEMENTS:
         return None
     return f"there is no '{word}' in a procedure; a choice is written (a >> b) | c, a repeated step a{{2,4}}"

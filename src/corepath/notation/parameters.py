@@ -1,4 +1,4 @@
-"""Parameters of a world's tools: name, type, default and JSON Schema."""
+"""Tool parameters: their names, types, defaults and JSON Schemas."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ _SAMPLES: dict[Any, tuple[Any, ...]] = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """A tool's parameter.
+    """A tool parameter.
 
-    `type` is `str`, `int`, `float`, `bool`, `None`, `Literal[...]`, `list[...]`, or a union of them.
+    `type` is `str`, `int`, `float`, `bool`, `None`, `Literal[...]`, `list[...]`, or a union of them. `default` is
+    `REQUIRED` if the parameter has no default.
     """
 
     name: str
@@ -61,7 +62,7 @@ class Parameter:
 
     @property
     def samples(self) -> tuple[Any, ...]:
-        """Example values that have the parameter's type."""
+        """Example values of the parameter's type."""
         return _samples(self.type)
 
     @property
@@ -83,7 +84,7 @@ class Parameter:
 
 
 def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
-    """Return a tool function's parameters, keyed by name. The first one, which is the state, is left out."""
+    """Return a tool function's parameters, keyed by name. The first parameter, the state, is left out."""
     hints = typing.get_type_hints(function, include_extras=True)
     listed = list(inspect.signature(function).parameters.values())
     if not listed:
@@ -163,9 +164,9 @@ def _convert_to_any(kinds: tuple[Any, ...], value: Any) -> Any:
 
 
 def _convert_scalar(kind: Any, value: Any) -> Any:
-    """Convert a value to a plain type. Raises `ValueError` if that is not possible.
+    """Convert a value to `str`, `int`, `float`, `bool` or `None`. Raises `ValueError` if that is not possible.
 
-    A boolean is not a number, but a float such as 25.0 is accepted as a whole number.
+    Booleans are not accepted as numbers, but a float such as 25.0 is accepted as a whole number.
     """
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if kind is float and is_number:

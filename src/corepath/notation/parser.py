@@ -66,7 +66,10 @@ def call(text: str) -> Call:
 
 
 def action(text: str, lookup: Lookup | None = None) -> Action:
-    """Parse an action: `action('send(to="Bob", ...)')`."""
+    """Parse an action: `action('send(to="Bob", ...)')`.
+
+    `lookup` finds the actions that `result_of` refers to by name.
+    """
     parser = _Parser(text, lookup)
     parsed = parser.action()
     parser.end()
@@ -96,8 +99,8 @@ def procedure(
 ) -> ParsedProcedure:
     """Parse a procedure.
 
-    `lookup` finds the actions that the procedure refers to by name. `names` and `tools` are used only in error
-    messages.
+    `lookup` finds the actions that the procedure refers to by name. `names` and `tools` list the known actions and
+    tools, and are used only in error messages.
     """
     parser = _Parser(text, lookup, names, tools, in_procedure=True)
     if parser.peek().kind == "end":
@@ -254,7 +257,7 @@ class _Parser(Cursor):
         return fields
 
     def put(self, named: dict[Any, Any], key: Token, value: Any) -> None:
-        """Store a value under a key. Raise an error if the key is already taken."""
+        """Store `value` in `named` under `key`. Raise an error if the key already exists."""
         name = unquote(key)
         if name in named:
             raise self.error(f"{key.text} is given twice", key)
@@ -318,7 +321,7 @@ class _Parser(Cursor):
         return f"no action '{name}'{nearest(name, self.names)}"
 
     def _is_called(self, name: str) -> bool:
-        """Return True if the text calls a tool with this name."""
+        """Return True if the text contains a call to a tool called `name`."""
         pairs = zip(self.tokens, self.tokens[1:], strict=False)
         return any(after.text == "(" and one.is_name and unquote(one) == name for one, after in pairs)
 
@@ -373,9 +376,9 @@ class _Parser(Cursor):
         return join(*parts)
 
     def _warn_of_mix(self, sign: str, first: int, last: int) -> None:
-        """Warn if an operand contains another operator without parentheses around the operand.
+        """Warn if an operand of `sign` contains another operator and is not in parentheses.
 
-        `first` and `last` are the indexes of the tokens between which the operand lies.
+        The operand consists of the tokens from index `first` up to, but not including, `last`.
         """
         depth = 0
         for token in self.tokens[first:last]:
@@ -387,7 +390,7 @@ class _Parser(Cursor):
                     return
 
     def _step(self) -> Procedure:
-        """Parse an action or a group, and the suffixes that repeat it."""
+        """Parse an action or a group in parentheses, with suffixes such as `?` or `{2,4}`."""
         parsed = self._atom()
         for _ in range(_MOST_SUFFIXES):
             if self.skip("?"):

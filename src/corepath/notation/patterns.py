@@ -1,7 +1,7 @@
-"""Patterns: what a task's author writes to describe a value, and how patterns become matchers.
+"""Patterns, which task authors write to describe values, and their conversion to matchers.
 
-A pattern is a JSON value, a matcher from one of these functions, a Python predicate, or a list or object of patterns.
-The functions return `Any`, so that type checkers accept a matcher where a tool expects, say, a number.
+A pattern is a JSON value, a matcher created by a function in this module, a Python predicate, or a list or object of
+patterns. The functions return `Any`, so that type checkers accept a matcher where a tool expects, say, a number.
 """
 
 from __future__ import annotations
@@ -104,14 +104,14 @@ def unordered(items: Any) -> Any:
 
 
 def same_text(text: str) -> Any:
-    """Match this string, ignoring case and white space."""
+    """Match this string, ignoring case and whitespace."""
     if not isinstance(text, str):
         raise TaskError.of(f"same_text() needs a text, not {_describe(text)}")
     return SameText(text)
 
 
 def var(name: str) -> Any:
-    """Match the value of a variable, which is written `$name` in text.
+    """Match a variable's value. In text, the variable is written `$name`.
 
     The value comes from the episode's params or from the first step that uses the variable.
     """
@@ -121,14 +121,14 @@ def var(name: str) -> Any:
 
 
 def result_of(action: Any, path: str | None = None) -> Any:
-    """Match the result of an action's latest successful step, or a part of it: `result_of(check, "rule.id")`."""
+    """Match an action's latest result, or a part of it: `result_of(check, "rule.id")`."""
     if not hasattr(action, "tool"):
         raise TaskError.of(f"result_of() takes an action of the procedure, not {action!r}")
     return ResultOf(action, path)
 
 
 def satisfies(predicate: Callable[[Any], object], *examples: Any) -> Any:
-    """Match a value for which `predicate` returns a true value. `examples` are values that match."""
+    """Match a value for which `predicate` returns a truthy value. `examples` are values that match."""
     name = getattr(predicate, "__name__", "predicate")
     for example in examples:
         if wrong := why_not_json(example):
@@ -151,9 +151,9 @@ def as_matcher(pattern: Any) -> Matcher:
 
 
 def open_objects(matcher: Matcher) -> Matcher:
-    """Allow other fields in all objects in a matcher.
+    """Return a copy of the matcher in which all objects allow other fields.
 
-    A tool's result may have more fields than the procedure mentions.
+    This is used for results, which may have more fields than the procedure mentions.
     """
     match matcher:
         case Literal(value=value):
@@ -208,7 +208,7 @@ def _wrap(value: Any) -> Matcher:
 
 
 def _describe(value: Any) -> str:
-    """Show a value in an error message. If the value is too long to print, show its type."""
+    """Format a value for an error message. If the value is too long to print, name its type instead."""
     try:
         text = str(value) if isinstance(value, Matcher) else repr(value)
     except ValueError:  # Python refuses to print very long numbers

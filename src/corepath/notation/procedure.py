@@ -1,7 +1,7 @@
 """Procedures: expressions that say in which orders a task's steps may be done.
 
-A procedure is built from actions, and an `action.Action` is itself a `Procedure`. In text, `a >> b` means a, then b.
-`a & b` means both in any order, with their steps interleaved. `a | b` means one of them, and `a?` means that a is
+A procedure is built from actions, and an `action.Action` is itself a `Procedure`. In text, `a >> b` means a, then b. `a
+& b` means both in any order, possibly with their steps interleaved. `a | b` means one of them, and `a?` means that a is
 optional. `a{3}` and `a{2,4}` repeat a.
 """
 
@@ -20,7 +20,7 @@ MOST_IN_TURN: Final = 6
 
 @dataclass(frozen=True)
 class Procedure:
-    """The orders in which steps may be done. Combine procedures with `>>`, `&` and `|`."""
+    """An expression that says in which orders steps may be done. Combine procedures with `>>`, `&` and `|`."""
 
     def __rshift__(self, other: Procedure) -> Procedure:
         return seq(self, other)
@@ -34,7 +34,7 @@ class Procedure:
 
 @dataclass(frozen=True)
 class Seq(Procedure):
-    """All parts, one after the other. Without parts, there is nothing to do."""
+    """A sequence: all parts, one after the other. If there are no parts, there is nothing to do."""
 
     parts: tuple[Procedure, ...]
 
@@ -44,7 +44,7 @@ class Seq(Procedure):
 
 @dataclass(frozen=True)
 class AnyOrder(Procedure):
-    """All parts, with their steps interleaved in any way. Two equal parts must both be done."""
+    """All parts, with their steps interleaved in any way. If two parts are equal, both must be done."""
 
     parts: tuple[Procedure, ...]
 
@@ -54,7 +54,7 @@ class AnyOrder(Procedure):
 
 @dataclass(frozen=True)
 class Choice(Procedure):
-    """Exactly one of the parts."""
+    """A choice: exactly one of the parts."""
 
     parts: tuple[Procedure, ...]
 
@@ -103,14 +103,14 @@ def choice(*parts: Procedure) -> Procedure:
 
 
 def optional(step: Procedure) -> Procedure:
-    """Allow a step without requiring it."""
+    """Make a step optional."""
     return repeat(step, 0, 1)
 
 
 def repeat(
     step: Procedure, least: int | None = None, most: int | None = None, *, times: int | None = None
 ) -> Procedure:
-    """Repeat a step 3 times with `repeat(step, times=3)`, or 2 to 4 times with `repeat(step, 2, 4)`."""
+    """Repeat a step: `repeat(step, times=3)` means 3 times, and `repeat(step, 2, 4)` means 2 to 4 times."""
     if times is not None:
         if least is not None or most is not None:
             raise TaskError.of("repeat() takes either times= or a least and a most number, not both")
@@ -140,7 +140,7 @@ def leaves(procedure: Procedure) -> Iterator[Procedure]:
 
 
 def _join(kind: type[Seq | AnyOrder | Choice], parts: tuple[Procedure, ...]) -> Procedure:
-    """Combine the parts into a procedure of this kind. Nested procedures of the same kind are flattened."""
+    """Combine parts into a procedure of class `kind`. Nested procedures of the same class are flattened."""
     flat: list[Procedure] = []
     for part in _check(parts):
         flat.extend(part.parts if isinstance(part, kind) else (part,))

@@ -26,7 +26,7 @@ class Expression(Protocol):
 
 
 class _Re2Expression:
-    """An RE2 expression that replaces unpaired surrogates by U+FFFD, because RE2 cannot encode them."""
+    """A wrapper for RE2 expressions that replaces unpaired surrogates with U+FFFD, because RE2 cannot encode them."""
 
     def __init__(self, expression: Expression) -> None:
         self._expression = expression
@@ -56,7 +56,7 @@ def compile_expression(pattern: str) -> Expression:
 
 
 def examples(pattern: str) -> tuple[str, ...]:
-    """Return short and longer strings that match the pattern. The result is empty if no match was found."""
+    """Return up to four strings that match the pattern. The result is empty if none could be generated."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python's parser only suggests examples; RE2 does the matching
@@ -73,9 +73,9 @@ def examples(pattern: str) -> tuple[str, ...]:
 
 
 def _texts(tree: Iterable[tuple[Any, Any]], variant: int) -> Iterator[str]:
-    """Yield the parts of one string that matches the parsed expression `tree`.
+    """Yield the pieces of a string that should match the parsed expression `tree`.
 
-    `variant`, from 0 to 3, determines the number of repetitions and which branches are used.
+    `variant`, from 0 to 3, selects the branches and the number of repetitions.
     """
     for op, argument in tree:
         match str(op):
@@ -102,7 +102,10 @@ def _texts(tree: Iterable[tuple[Any, Any]], variant: int) -> Iterator[str]:
 
 
 def _member(items: list[tuple[Any, Any]], variant: int) -> str:
-    """Return a character from a set such as `[a-z_]`. Some variants return an end of a range."""
+    """Return a character from a set such as `[a-z_]`, or an empty string if none was found.
+
+    `variant`, from 0 to 3, selects the character.
+    """
     negated = str(items[0][0]) == "NEGATE"
     characters: list[str] = []
     for op, argument in items:
@@ -121,7 +124,7 @@ def _member(items: list[tuple[Any, Any]], variant: int) -> str:
 
 
 def _includes(item: tuple[Any, Any], character: str) -> bool:
-    """Return True if a part of a set, such as `a-z`, includes the character."""
+    """Return True if `item`, one part of a set such as `[a-z_]`, includes the character."""
     op, argument = item
     match str(op):
         case "LITERAL":

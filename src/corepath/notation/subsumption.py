@@ -39,8 +39,8 @@ def covers(wide: Matcher, narrow: Matcher) -> bool:
     """Return True if `wide` accepts every value that `narrow` accepts.
 
     The result is exact for literals, ANY, one_of, between, and lists and objects made of them. Other matchers are
-    compared on their examples and on similar values. A variable covers only itself, because its value is not known in
-    advance.
+    compared by testing their examples and similar values. A variable covers only itself, because its value is not known
+    in advance.
     """
     match wide, narrow:
         case Anything(), _:
@@ -84,7 +84,7 @@ def _covers_candidates(wide: Matcher, narrow: Matcher) -> bool:
 
 
 def _is_wider(narrow: Matcher, wide: Matcher) -> bool:
-    """Return True if `narrow` clearly accepts values that `wide` cannot accept, e.g. because `wide` is a literal."""
+    """Return True if their classes alone show that `narrow` accepts values that `wide` rejects."""
     match wide, narrow:
         case (_, Anything() | NoneOf()) | (Literal(), _):
             return True
@@ -94,7 +94,7 @@ def _is_wider(narrow: Matcher, wide: Matcher) -> bool:
 
 
 def _contains_all(part: Matcher, narrow: Contains | Items | Unordered) -> bool:
-    """Return True if every value that `narrow` accepts contains `part`."""
+    """Return True if every value that `narrow` accepts contains an item that `part` accepts."""
     if isinstance(narrow, Contains):
         return not _has_texts(narrow.part) and covers(part, narrow.part)
     return any(covers(part, item) for item in narrow.items)
@@ -120,7 +120,7 @@ def _covers_fields(wide: Fields, narrow: Fields) -> bool:
 
 
 def _fills(wide: Matcher, narrow: Between) -> bool:
-    """Return True if the values and ranges that `wide` accepts leave no gap in the range `narrow`."""
+    """Return True if the values and ranges that `wide` accepts cover the range `narrow` without gaps."""
     is_text = isinstance(narrow.low, str)
     ranges = [one for one in _ranges(wide) if isinstance(one.low, str) == is_text and one.high >= narrow.low]
     reached = narrow.low
@@ -134,7 +134,7 @@ def _fills(wide: Matcher, narrow: Between) -> bool:
 
 
 def _ranges(matcher: Matcher) -> Iterator[Between]:
-    """Yield the known ranges that a matcher accepts. A single value counts as a range."""
+    """Yield the ranges that a matcher is known to accept. A single value counts as a range."""
     match matcher:
         case Between():
             yield matcher
@@ -161,7 +161,7 @@ def _has_texts(matcher: Matcher) -> bool:
 
 
 def _candidates(wide: Matcher, narrow: Matcher) -> Iterator[Any]:
-    """Yield values that one of the two matchers may accept and the other reject."""
+    """Yield test values on which the two matchers may differ."""
     for one in (*walk(narrow), *walk(wide)):
         for example in one.examples():
             yield example

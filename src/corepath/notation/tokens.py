@@ -25,7 +25,7 @@ _ESCAPES: Final = {
 
 
 class Token(NamedTuple):
-    """A token and its index in the text. `kind` is `text`, `number`, `variable`, `name`, `sign` or `end`."""
+    """A token in a text. `kind` is `text`, `number`, `variable`, `name`, `sign` or `end`, and `start` is an index."""
 
     kind: str
     text: str
@@ -55,14 +55,14 @@ def tokenize(text: str, *, in_procedure: bool = False) -> list[Token]:
 
 
 def unquote(token: Token) -> str:
-    """Return the string that a token stands for, without quotes and with escapes replaced."""
+    """Return a token's text. If the token is quoted, the quotes are removed and escapes are replaced."""
     if token.kind != "text":
         return token.text
     return _ESCAPE.sub(_unescape, token.text[1:-1]).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 class Cursor:
-    """A position in a list of tokens that moves from left to right."""
+    """A cursor that moves through a list of tokens from left to right."""
 
     def __init__(self, text: str, *, in_procedure: bool = False) -> None:
         self.text, self.in_procedure = text, in_procedure
@@ -87,12 +87,15 @@ class Cursor:
         return False
 
     def need(self, sign: str, message: str) -> None:
-        """Move past `sign`, or raise an error with this message if `sign` is not the next token."""
+        """Move past `sign`, or raise an error with `message` if `sign` is not the next token."""
         if not self.skip(sign):
             raise self.error(message)
 
     def separate(self, closing: str, where: str = "") -> None:
-        """Move past a comma. Raise an error if the next token is neither a comma nor the closing bracket."""
+        """Move past a comma if there is one. Raise an error if the next token is neither a comma nor `closing`.
+
+        `where` is added to the error message.
+        """
         if not self.skip(",") and self.peek().text != closing:
             raise self.error(f"expected ',' or '{closing}'{where}")
 

@@ -1,1 +1,1 @@
-"""Policies: rules that explain why some ways to a task's goal are wrong."""
+"""Policies: rules that say why some ways to reach a task's goal are wrong."""

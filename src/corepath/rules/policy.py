@@ -1,7 +1,7 @@
-"""Policies: rules that explain why some ways to the goal are wrong, and the words that explain them to the agent.
+"""Policies: rules that say why some ways to reach the goal are wrong.
 
 The automaton says which paths are allowed, and policies say why other paths are not. `verify` checks that no golden
-path breaks a policy. It also checks that every path that reaches the goal but is rejected by the automaton breaks one.
+path breaks a policy. It also checks that a policy is broken whenever a path reaches the goal but is not allowed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ Condition = Callable[[Any], object]
 
 @dataclass(frozen=True)
 class Before:
-    """Every call that matches `then` needs an earlier call that matches `first`, with the same variables."""
+    """A policy: each call that matches `then` needs an earlier call that matches `first`.
+
+    Variables must have the same values in both calls.
+    """
 
     first: Action
     then: Action
@@ -34,7 +37,10 @@ class Before:
 
 @dataclass(frozen=True)
 class After:
-    """Every call that matches `first` needs a later call that matches `then`, with the same variables."""
+    """A policy: each call that matches `first` needs a later call that matches `then`.
+
+    Variables must have the same values in both calls.
+    """
 
     first: Action
     then: Action
@@ -46,7 +52,7 @@ class After:
 
 @dataclass(frozen=True)
 class Needed:
-    """The agent must make this call at some point."""
+    """A policy: the agent must make this call at some point."""
 
     call: Action
     because: str
@@ -57,7 +63,7 @@ class Needed:
 
 @dataclass(frozen=True)
 class Never:
-    """The agent must not make this call.
+    """A policy: the agent must not make this call.
 
     If `when` is set, the call is forbidden only in states that satisfy `when`. If `leaves` is set, the call is
     forbidden only if the state after it satisfies `leaves`. If `call` is None, the policy applies to every call.
@@ -116,7 +122,7 @@ def never(
 
 
 def describe(policy: Policy) -> str:
-    """Describe a policy and the reason for it. The description identifies the policy."""
+    """Describe a policy and its reason. The description also serves as the policy's identifier."""
     return f"{policy}: {policy.because}"
 
 
@@ -129,7 +135,7 @@ def is_order(policy: Policy) -> bool:
 
 
 def complete_policy(policy: Policy, tools: Mapping[str, Tool]) -> Policy:
-    """Fill the tools' default arguments into the policy's patterns.
+    """Return the policy with the tools' default arguments filled into its patterns.
 
     Raises `TaskError` if a pattern names an unknown tool.
     """
@@ -189,7 +195,10 @@ def owes(policy: Policy, done: Sequence[Call]) -> bool:
 
 
 def _bind(pattern: Action, call: Call, variables: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Match a call against a pattern. Return the variables, including new ones, or None if the call does not match."""
+    """Match a call against a pattern.
+
+    Returns the variables' values, including newly set ones, or None if the call failed or does not match.
+    """
     if not pattern.fits_tool(call.tool) or call.failed:
         return None
     scope = Scope(dict(variables))

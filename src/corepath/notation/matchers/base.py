@@ -25,7 +25,7 @@ class Matcher(ABC):
 
     @abstractmethod
     def matches(self, value: Any, scope: Scope) -> bool:
-        """Return True if `value` matches. A variable that has no value in `scope` yet is set to `value`."""
+        """Return True if `value` matches. Matching sets variables that have no value in `scope` yet."""
 
     @abstractmethod
     def examples(self) -> tuple[Any, ...]:
@@ -46,7 +46,7 @@ def walk(matcher: Matcher) -> Iterator[Matcher]:
 
 
 def try_match(matcher: Matcher, value: Any, scope: Scope) -> bool:
-    """Return True if `value` matches. If it does not match, restore the variables in `scope`."""
+    """Return True if `value` matches. Otherwise, restore the variables in `scope` and return False."""
     before = dict(scope.variables)
     if matcher.matches(value, scope):
         return True

@@ -1,4 +1,4 @@
-"""Matchers for one of several options, and for none of several options."""
+"""The matchers `OneOf` and `NoneOf`, which combine several options."""
 
 from __future__ import annotations
 

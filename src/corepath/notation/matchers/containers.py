@@ -139,7 +139,7 @@ class Fields(Matcher):
 
 
 def _known_texts(part: Matcher, scope: Scope) -> list[str]:
-    """Return the strings that `part` stands for, if they can be listed. Other matchers give an empty list."""
+    """Return the strings that `part` matches, or an empty list if they are not known."""
     known: list[Any] = []
     match part:
         case Literal(value=value):
@@ -154,10 +154,10 @@ def _known_texts(part: Matcher, scope: Scope) -> list[str]:
 
 
 def _assign(with_variables: list[Matcher], plain: list[Matcher], values: list[Any], scope: Scope) -> bool:
-    """Return True if every item can be assigned a different value that matches.
+    """Return True if each matcher can be assigned a different value that it matches.
 
-    Items with variables are assigned one by one, because the value of a variable restricts the other items. The plain
-    items are then assigned all at once.
+    Matchers with variables are assigned one by one, because a variable's value restricts the other matchers. The plain
+    matchers, which have no variables, are then assigned all at once.
     """
     if not with_variables:
         return _all_fit(plain, values, scope)
@@ -181,9 +181,9 @@ def _all_fit(items: list[Matcher], values: Sequence[Any], scope: Scope) -> bool:
 
 
 def _choices_last(patterns: Iterable[tuple[Any, Matcher]]) -> list[tuple[Any, Matcher]]:
-    """Sort patterns so that those that can bind a variable in several ways come last.
+    """Sort patterns so that those that leave a choice of values for a variable come last, e.g. `contains($x)`.
 
-    The patterns before them leave no choice, so they determine the values of variables first.
+    The other patterns leave no choice, so they set the variables first.
     """
     return sorted(patterns, key=lambda pattern: any(map(_leaves_choice, walk(pattern[1]))))
 
@@ -193,10 +193,10 @@ def _leaves_choice(matcher: Matcher) -> bool:
 
 
 def _rows(columns: list[tuple[Any, ...]]) -> list[list[Any]]:
-    """Build rows that together use every example. Each column lists the examples for one item or field.
+    """Combine examples into rows so that every example is used.
 
-    The first row consists of the first examples. The next rows each replace one of them by another example. The last
-    row consists of the last examples.
+    Each column lists the examples for one item or field. The first row consists of the first examples. The next rows
+    each replace one of them with another example. The last row consists of the last examples.
     """
     first = [column[0] for column in columns]
     rows = [first]

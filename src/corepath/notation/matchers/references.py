@@ -33,7 +33,10 @@ class Variable(Matcher):
 
 @dataclass(frozen=True)
 class ResultOf(Matcher):
-    """Matches the result of an action's latest successful step, or the part of that result at `path`."""
+    """Matches an action's latest result, or the part of that result at `path`.
+
+    If the result or part is a list, its items match too.
+    """
 
     action: Any
     path: str | None
@@ -42,9 +45,9 @@ class ResultOf(Matcher):
         return any(equal(found, value) for found in self.values(scope))
 
     def values(self, scope: Scope) -> list[Any]:
-        """Return the values that match: the result and, if the result is a list, its items.
+        """Return the values that match: the result or its part at `path`, and the items if that is a list.
 
-        The list is empty if the action has not succeeded yet.
+        The list is empty if the action has no result yet.
         """
         if self.action not in scope.results:
             return []
@@ -60,10 +63,7 @@ class ResultOf(Matcher):
 
 
 def depends_on_calls(matcher: Matcher) -> bool:
-    """Return True if other calls decide which values match.
-
-    This is the case if there is a variable or a `result_of` in the matcher.
-    """
+    """Return True if the matcher contains a variable or a `result_of`, so that other calls affect what it matches."""
     return any(isinstance(one, (Variable, ResultOf)) for one in walk(matcher))
 
 

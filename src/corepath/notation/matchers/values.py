@@ -1,4 +1,4 @@
-"""Matchers that look only at the value: they have no variables, earlier results or nested matchers."""
+"""Matchers that depend only on the value: they have no variables, earlier results or nested matchers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Anything(Matcher):
 class Approx(Matcher):
     """Matches a number that is close to `number`.
 
-    `tol` is the absolute tolerance. If it is None, the relative tolerance is 1e-6.
+    `tol` is the absolute tolerance. If `tol` is None, the relative tolerance is 1e-6.
     """
 
     number: float
@@ -67,7 +67,7 @@ class Approx(Matcher):
 
     @cached_property
     def _rough(self) -> tuple[float, float]:
-        """Both ends of the range as floats, moved slightly outwards."""
+        """The lower and upper limit as floats, moved slightly outwards for a quick first check."""
         try:
             low, high = map(float, self._ends)
         except OverflowError:
@@ -80,15 +80,15 @@ class Approx(Matcher):
 
     @cached_property
     def _ends(self) -> tuple[Fraction, Fraction]:
-        """Both ends of the range as exact decimal numbers, so that 0.4 is within 0.1 of 0.3."""
+        """The lower and upper limit as exact fractions, so that 0.4 is within 0.1 of 0.3."""
         middle = _exact(self.number)
         reach = abs(middle) / 1_000_000 if self.tol is None else _exact(self.tol)
         return middle - reach, middle + reach
 
     def _inside(self, end: Fraction, inwards: float) -> float:
-        """Convert one end of the range to a JSON number.
+        """Convert a limit of the range to a JSON number that lies within the range.
 
-        If rounding put the number outside the range, the next number inwards is returned.
+        If rounding moves the number out of the range, the next float towards `inwards` is returned.
         """
         if isinstance(self.number, int) and end.denominator == 1:
             return int(end)
@@ -104,7 +104,7 @@ class Approx(Matcher):
 
 
 def _exact(number: float) -> Fraction:
-    """Convert a number to a fraction with the same decimal digits, without the error of binary floats."""
+    """Convert a number to an exact fraction. A float is read as its decimal digits, so 0.1 becomes 1/10."""
     return Fraction(number if isinstance(number, int) else repr(number))
 
 
@@ -160,7 +160,7 @@ class Regex(Matcher):
 
 @dataclass(frozen=True)
 class SameText(Matcher):
-    """Matches this string, ignoring case and white space."""
+    """Matches this string, ignoring case and whitespace."""
 
     text: str
 
@@ -176,13 +176,13 @@ class SameText(Matcher):
 
 
 def _fold(text: str) -> str:
-    """Remove white space and convert to one case."""
+    """Remove whitespace and case differences."""
     return "".join(text.split()).casefold()
 
 
 @dataclass(frozen=True)
 class Satisfies(Matcher):
-    """Matches a value for which a Python function returns a true value."""
+    """Matches a value for which `predicate` returns a truthy value."""
 
     predicate: Callable[[Any], object]
     known: tuple[str, ...]
