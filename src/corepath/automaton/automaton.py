@@ -415,8 +415,8 @@ def _find_lost_step(automaton: Automaton, state: int, after: int, read: int, see
     """Find a step that is possible if the read is skipped, but not after the read.
 
     `read` leads from `state` to `after`. The search compares the states reached by the same steps from `state` and from
-    `after`. `seen` holds the pairs of states that were already compared, and is extended. Returns the step's name, `to
-    end here` if the run may end only without the read, or None if nothing is lost.
+    `after`, and adds each pair of states that it compares to `seen`. Returns the step's name, or None if no step is
+    lost. If only the end of the run is lost, the name is `to end here`.
     """
     waiting = [(state, after)]
     seen.add((state, after))

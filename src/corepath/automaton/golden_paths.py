@@ -106,7 +106,7 @@ class GoldenGraph:
 
     @cached_property
     def max_occurrences(self) -> tuple[dict[int, int], ...]:
-        """For each node, how many times each symbol can occur at most on a path to an accepting node."""
+        """For each node, the maximum number of times that each symbol can occur on a path to an accepting node."""
         most: list[dict[int, int]] = [{} for _ in self.edges]
         for node in range(len(self.edges) - 1, -1, -1):
             here = most[node]

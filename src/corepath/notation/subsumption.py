@@ -84,7 +84,7 @@ def _covers_candidates(wide: Matcher, narrow: Matcher) -> bool:
 
 
 def _is_wider(narrow: Matcher, wide: Matcher) -> bool:
-    """Return True if their classes alone show that `narrow` accepts values that `wide` rejects."""
+    """Return True if the matchers' classes alone show that `narrow` accepts values that `wide` rejects."""
     match wide, narrow:
         case (_, Anything() | NoneOf()) | (Literal(), _):
             return True

@@ -25,7 +25,7 @@ _ESCAPES: Final = {
 
 
 class Token(NamedTuple):
-    """A token in a text. `kind` is `text`, `number`, `variable`, `name`, `sign` or `end`, and `start` is an index."""
+    """A token. `kind` is `text`, `number`, `variable`, `name`, `sign` or `end`. `start` is its index in the text."""
 
     kind: str
     text: str

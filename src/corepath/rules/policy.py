@@ -1,7 +1,7 @@
 """Policies: rules that say why some ways to reach the goal are wrong.
 
 The automaton says which paths are allowed, and policies say why other paths are not. `verify` checks that no golden
-path breaks a policy. It also checks that a policy is broken whenever a path reaches the goal but is not allowed.
+path breaks a policy. It also checks that every disallowed path to the goal breaks a policy.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def _all_fit(items: list[Matcher], values: Sequence[Any], scope: Scope) -> bool:
 
 
 def _choices_last(patterns: Iterable[tuple[Any, Matcher]]) -> list[tuple[Any, Matcher]]:
-    """Sort patterns so that those that leave a choice of values for a variable come last, e.g. `contains($x)`.
+    """Move patterns that leave a choice of values for a variable, e.g. `contains($x)`, to the end.
 
     The other patterns leave no choice, so they set the variables first.
     """

@@ -45,9 +45,9 @@ class ResultOf(Matcher):
         return any(equal(found, value) for found in self.values(scope))
 
     def values(self, scope: Scope) -> list[Any]:
-        """Return the values that match: the result or its part at `path`, and the items if that is a list.
+        """Return the values that match: the result, or its part at `path`.
 
-        The list is empty if the action has no result yet.
+        If that is a list, its items match too. Returns an empty list if the action has no result yet.
         """
         if self.action not in scope.results:
             return []
