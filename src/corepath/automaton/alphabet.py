@@ -25,7 +25,7 @@ Unlisted = Literal["harm", "ignore"]
 
 @dataclass(frozen=True)
 class Forbidden:
-    """A rule that forbids calls matching `call` in every state."""
+    """A rule that forbids all calls that match `call`, regardless of the state."""
 
     call: Action
     severity: Severity = "medium"
@@ -361,7 +361,7 @@ class Alphabet:
 
 
 def _tool_problem(action: Action, tools: Mapping[str, Tool]) -> str:
-    """Explain why the action's tool does not exist or does not accept the action's arguments.
+    """Explain why an action is invalid: its tool does not exist or does not accept the arguments.
 
     Returns an empty string if there is no problem.
     """

@@ -416,7 +416,7 @@ def _find_lost_step(automaton: Automaton, state: int, after: int, read: int, see
 
     `read` leads from `state` to `after`. The search compares the states reached by the same steps from `state` and from
     `after`, and adds each pair of states that it compares to `seen`. Returns the step's name, or None if no step is
-    lost. If only the end of the run is lost, the name is `to end here`.
+    lost. Returns `to end here` if the run could end without the read but not after it.
     """
     waiting = [(state, after)]
     seen.add((state, after))
