@@ -1,8 +1,8 @@
 """Procedures: expressions that say in which orders a task's steps may be done.
 
 A procedure is built from actions, and an `action.Action` is itself a `Procedure`. In text, `a >> b` means a, then b.
-`a & b` means both in any order, possibly with their steps interleaved. `a | b` means one of them, and `a?` means that a is
-optional. `a{3}` and `a{2,4}` repeat a.
+`a & b` means both in any order, possibly with their steps interleaved. `a | b` means one of them, and `a?` means that a
+is optional. `a{3}` and `a{2,4}` repeat a.
 """
 
 from __future__ import annotations
