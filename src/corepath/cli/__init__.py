@@ -32,7 +32,7 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def make_app(command: str | None = None) -> typer.Typer:
-    """Build the command line. With the name of a command, only that command's module is imported."""
+    """Build the command line. If `command` is a command's name, import only that command's module."""
     app = typer.Typer(
         help="Judge tool-using agents by their whole path, not by the final state alone.",
         no_args_is_help=True,

@@ -86,13 +86,16 @@ def _parse_scores(text: str | None) -> tuple[str, ...]:
 
 
 def _split_agent(text: str) -> tuple[Path, str]:
-    """Split `PATH@AGENT` into path and agent. The agent is empty if it is missing or `text` is an existing path."""
+    """Split `PATH@AGENT` into path and agent. If `text` has no `@` or is an existing path, the agent is empty."""
     path, at, agent = text.rpartition("@")
     return (Path(path), agent) if at and not Path(text).exists() else (Path(text), "")
 
 
 def _load_agent(text: str, tasks: list[str] | None, profile: Profile | None) -> Results:
-    """Load one agent's episodes from `PATH@AGENT`. `PATH` is enough if it has one agent besides those in `FLOOR`."""
+    """Load one agent's episodes from `PATH@AGENT`.
+
+    The agent's name can be left out if there is only one agent besides the baseline agents in `FLOOR`.
+    """
     path, agent = _split_agent(text)
     results = load([path], tasks, profile)
     agents = list(results.by_agent)
@@ -121,7 +124,7 @@ def _find_differences(ours: Results, theirs: Results, names: tuple[str, ...]) ->
 
 
 def _explain_no_pairs(ours: Results, theirs: Results) -> str:
-    """Explain why there is nothing to compare."""
+    """Return a message that explains why the agents cannot be compared."""
     for name, results in (("A", ours), ("B", theirs)):
         if not any(one.counted for one in results.by_agent.values()):
             return (

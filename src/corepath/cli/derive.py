@@ -28,7 +28,7 @@ class Writes(StrEnum):
 
 
 class GoldenReads(StrEnum):
-    """What an expected read becomes: a self-loop, or a step of the golden path."""
+    """Whether expected reads become self-loops or steps of the golden path."""
 
     LOOPS = "loops"
     PROGRESS = "progress"
@@ -74,7 +74,7 @@ def derive_command(
 
 @dataclass
 class Derivation:
-    """Derives tasks from files, and collects the problems."""
+    """Derives tasks from files with expected calls, and collects the tasks and any problems."""
 
     source: str = "auto"
     tools_file: Path | None = None
@@ -87,7 +87,7 @@ class Derivation:
     """Maps each tool file to its content, and to the expected calls that it was used for."""
 
     def add(self, file: Path) -> None:
-        """Derive the tasks in a file."""
+        """Derive tasks from the expected calls in a file."""
         try:
             source = source_of(file, self.source)
             found = list(read_expected_calls(file, source.name))
@@ -107,7 +107,7 @@ class Derivation:
                 self._derive(one, file, *self._by_tools[place])
 
     def _derive(self, expected: Expected, file: Path, tools: Tools, used_for: list[Expected]) -> None:
-        """Derive a task, unless the same task was derived before."""
+        """Derive a task and add its expected calls to `used_for`. Skip a task that was derived before."""
         try:
             first = self._expected.setdefault(expected.id, expected)
             if first != expected:
@@ -131,7 +131,7 @@ class Derivation:
 
 
 def write_tasks(derivation: Derivation, files: list[Path], out_file: Path | None) -> bool:
-    """Derive and write the tasks in files. Return True if there are tasks and no problems."""
+    """Derive tasks from files and write them. Return True if there are tasks and no problems."""
     for file in files:
         derivation.add(file)
     _write(derivation.made, out_file)
@@ -151,7 +151,7 @@ def _write(made: list[Derived], out_file: Path | None) -> None:
 
 
 def _count_tasks(made: list[Derived], out_file: Path | None) -> str:
-    """Say how many tasks were made, how many ask for no change, and how many ask nothing of the agent."""
+    """Return a message that says how many tasks were made, and how many require no changes or no agent actions."""
     unasked = sum(NO_AGENT_ACTIONS in one.task.tags for one in made)
     unchanging = sum(not one.task.actions and NO_AGENT_ACTIONS not in one.task.tags for one in made)
     parts = [count(len(made), "task") + (f" in {out_file}" if out_file else "")]

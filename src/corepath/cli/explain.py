@@ -59,7 +59,7 @@ def explain_command(
 
 @dataclass
 class _Chooser:
-    """Chooses the episodes that match the user's options, and counts what was read."""
+    """Chooses the episodes that match the user's options, and counts all episodes and problems."""
 
     agent: str | None
     task: str | None
@@ -70,7 +70,7 @@ class _Chooser:
     tasks: set[str] = field(default_factory=set)
 
     def choose(self, lines: Iterable[Entry | Problem]) -> Iterator[_Numbered]:
-        """Yield the number and the entry of each episode that matches the options. Print problems instead."""
+        """Yield the number and entry of each episode that matches the options, and print the problems."""
         for line in lines:
             if isinstance(line, Problem):
                 self._add_problem(line)
@@ -103,7 +103,7 @@ class _Chooser:
         print_problems([problem])
 
     def finish(self, found: int, most: int | None) -> None:
-        """Print how many of the found episodes were not explained. Exit with code 1 if there were problems."""
+        """Print how many episodes were left out because of `most`. Exit with code 1 if there were problems."""
         self._check_found(found)
         if most is not None and found > most:
             say(f"{found - most:,} more; choose with --worst N, --episode N, --agent or --task; --json gives all")

@@ -1,4 +1,4 @@
-"""The gate in `corepath score`: limits that every episode must keep."""
+"""The gate in `corepath score`: limits that every episode must meet."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Gate:
     def check(self, scored: ScoredEpisode) -> list[str]:
         """Return a message for each limit that an episode breaks.
 
-        An undefined score breaks every limit on that score. An episode that asks nothing of the agent breaks no limit.
+        An undefined score breaks any limit on it. If the task asks nothing of the agent, no limit applies.
         """
         episode = scored.entry.episode
         if exclusion(episode) == "unasked":
@@ -87,7 +87,7 @@ def _missing_episodes(path: Path) -> Iterator[str]:
 
 @dataclass
 class Judge:
-    """Checks scored episodes against a gate, and prints the problems with lines that could not be scored."""
+    """Checks scored episodes against a gate, and prints a problem for each line that could not be scored."""
 
     gate: Gate
     keep_cases: bool
@@ -97,7 +97,7 @@ class Judge:
     problems: int = 0
 
     def check(self, lines: Iterable[ScoredEpisode | Problem]) -> Iterator[ScoredEpisode]:
-        """Check each episode against the gate, and yield the episode. Print problems instead."""
+        """Check each episode against the gate and yield it. Problems are printed and not yielded."""
         for line in lines:
             if isinstance(line, Problem):
                 self._add_problem(line)
@@ -116,7 +116,7 @@ class Judge:
 
 
 def _case(scored: ScoredEpisode, broken: list[str]) -> Case:
-    """Make the JUnit case for an episode. The case explains the episode if it broke a limit."""
+    """Make the JUnit case for an episode. If `broken` has messages, add an explanation."""
     entry = scored.entry
     why = [explain(entry.task, entry.episode, scored=scored.score).headline] if broken else []
     return Case(f"episode {scored.number}: {scored.name}", entry.file, failures=(*broken, *why))

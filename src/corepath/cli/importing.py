@@ -203,7 +203,7 @@ class _Log:
             print_problems([problem])
 
     def add_note(self, problem: Problem) -> None:
-        """Count something odd in a record that is kept, and print a note."""
+        """Count and print a note on a record that is kept."""
         self.notes += 1
         if self.notes <= MOST_PRINTED:
             print_problems([problem])
@@ -225,7 +225,7 @@ class _Log:
 def _open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
     """Yield a function that writes a line to the file, or to standard output if `path` is None.
 
-    The file is replaced at the end, and only if there are lines, so that it is never half written.
+    The file is replaced at the end, so that it is never incomplete. If there are no lines, it is left unchanged.
     """
     if path is None:
         yield typer.echo

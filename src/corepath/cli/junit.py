@@ -1,4 +1,4 @@
-"""Writes a gate's results as JUnit XML, which CI systems show test by test."""
+"""Writes a gate's results as JUnit XML for CI systems."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Case:
 
 
 def write_junit(path: Path, cases: Sequence[Case]) -> None:
-    """Write the cases as one test suite."""
+    """Write the cases to a JUnit XML file as one test suite."""
     counts = {
         "tests": len(cases),
         "failures": sum(bool(case.failures) for case in cases),

@@ -1,4 +1,4 @@
-"""Live models, which need optional packages."""
+"""Checks that live models can run, and imports the optional packages that they need."""
 
 from __future__ import annotations
 

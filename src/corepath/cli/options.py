@@ -31,12 +31,12 @@ def require_paths(paths: Iterable[Path]) -> list[Path]:
 
 
 def require_path(path: Path | None) -> Path | None:
-    """Return the path after checking that it exists, or None if there is no path."""
+    """Check that the path exists, and return it. If `path` is None, return None."""
     return None if path is None else require_paths([path])[0]
 
 
 def require_run(path: Path | None) -> Path | None:
-    """Return the path after checking that it is a run folder, or None if there is no path."""
+    """Check that the path is a run folder, and return it. If `path` is None, return None."""
     if path is not None and not is_run(require_paths([path])[0]):
         usage_error(f"{path} holds no run, as it has no {MANIFEST}")
     return path
@@ -54,7 +54,10 @@ def require_episodes(paths: Iterable[Path]) -> list[Path]:
 
 
 def find_sources(targets: Iterable[str] | None, *, playable: bool = False) -> list[Source]:
-    """Find the tasks that the user named. Exit with code 2 if there are no such tasks."""
+    """Find the tasks that the user named, or all installed tasks if `targets` is empty.
+
+    Exit with code 2 if a task does not exist. With `playable`, every task must have a world to be played in.
+    """
     try:
         return all_sources(targets or [], playable=playable)
     except TaskError as error:
@@ -62,7 +65,7 @@ def find_sources(targets: Iterable[str] | None, *, playable: bool = False) -> li
 
 
 def find_tasks(targets: list[str] | None) -> Tasks:
-    """Find the tasks that `--tasks` names. Without `targets`, tasks are looked up in the installed worlds."""
+    """Find the tasks named with `--tasks`. If `targets` is empty, tasks are looked up in the installed worlds."""
     try:
         return Tasks(targets or [])
     except TaskError as error:
@@ -70,7 +73,7 @@ def find_tasks(targets: list[str] | None) -> Tasks:
 
 
 def _complete_task(incomplete: str) -> list[str]:
-    """Complete a task name in the shell: world names first, and a world's tasks after the slash."""
+    """Return shell completions for a task name: worlds before the slash, and the world's tasks after it."""
     from corepath.world.discovery import installed_worlds, world  # noqa: PLC0415
 
     name, slash, _ = incomplete.partition("/")

@@ -11,7 +11,7 @@ from corepath.cli.printing import say
 
 
 def refuse_broken_parser() -> None:
-    """Exit with code 2 if typer misreads a flag, a number or a list, since a gate could then pass by mistake."""
+    """Exit with code 2 if typer misreads options, because a gate could then pass by mistake."""
     app = typer.Typer(add_completion=False)
 
     @app.command()

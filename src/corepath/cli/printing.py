@@ -36,7 +36,7 @@ def table(*columns: str) -> Table:
 
 
 def print_table(made: Table) -> None:
-    """Print a table. If the terminal is too narrow for the numbers, lines overflow so that no digits are lost."""
+    """Print a table. If the terminal is too narrow, let the lines overflow rather than cut off digits."""
     widths = [max(cell_len(str(text)) for text in (column.header, *column.cells)) + 1 for column in made.columns[1:]]
     narrowest_name = 9 if out.is_terminal else 15
     out.width = max(out.width, narrowest_name + sum(widths))
@@ -50,7 +50,7 @@ def print_scores(made: ScoreTable) -> None:
 
 
 def safe(text: str) -> Text:
-    """Make text from an agent or author safe to print: no control characters, no markup, not too long."""
+    """Make untrusted text safe to print: escape control characters, ignore markup, and cut long text."""
     return Text(visible(text if len(text) <= 120 else text[:119] + "…"))
 
 
@@ -66,7 +66,10 @@ def print_problems(problems: Iterable[Problem]) -> None:
 
 
 def print_damage(lines: Iterable[EpisodeLine], what: str) -> set[int]:
-    """Print the damaged lines in a run, and `what` happens to them. Return the numbers of the damaged lines."""
+    """Print the problems in a run's lines. Return the numbers of the damaged lines.
+
+    `what` says what happens to the damaged lines, e.g. "would be set aside".
+    """
     problems = [line.problem for line in lines if line.problem is not None]
     print_problems(problems)
     if problems:

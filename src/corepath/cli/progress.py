@@ -54,12 +54,12 @@ class RunProgress:
 
     @property
     def line(self) -> str:
-        """The progress in one line, with pace and time left."""
+        """The progress in one line, with the rate and the time left."""
         return self._words(*self._pace())
 
     @property
     def last_line(self) -> str:
-        """The progress in one line after the run has ended, whether or not the run is complete."""
+        """The progress in one line after the run has ended, without the rate and the time left."""
         return self._words()
 
     def _pace(self) -> list[str]:
@@ -88,7 +88,7 @@ class RunProgress:
 
     @contextmanager
     def show(self) -> Iterator[RunProgress]:
-        """Show the progress on a terminal while the run lasts."""
+        """Show the progress on a terminal inside the `with` block."""
         if not err.is_terminal:
             yield self
             return
@@ -130,7 +130,7 @@ class Counter:
 
     @property
     def line(self) -> str:
-        """The count in one line, with pace and time left."""
+        """The count in one line, with the rate and the time left."""
         rate = self.done / max(time.monotonic() - self._began, 1e-9)
         left = f", {_time((self.total - self.done) / rate)} left" if self.done < self.total else ""
         of = f" of {self.total:,}" if self.total else ""
@@ -138,7 +138,7 @@ class Counter:
 
     @contextmanager
     def show(self) -> Iterator[Counter]:
-        """Show the count while the work lasts."""
+        """Remove the live line at the end of the `with` block."""
         try:
             yield self
         finally:
@@ -159,7 +159,7 @@ def count_lines(path: Path) -> int:
 
 @contextmanager
 def show_status(what: str) -> Iterator[None]:
-    """Show on a terminal what the command is doing."""
+    """Show `what` on a terminal inside the `with` block, e.g. "reading episodes"."""
     with err.status(what) if err.is_terminal else nullcontext():
         yield
 

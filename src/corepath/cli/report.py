@@ -24,7 +24,7 @@ from corepath.scoring.summary import check_weights
 
 
 class By(StrEnum):
-    """What each row of a table is about."""
+    """What each row of a table stands for."""
 
     AGENT = "agent"
     WORLD = "world"

@@ -51,7 +51,7 @@ def rescore_command(
 
 
 def _read_plans(folders: Sequence[RunFolder], profile: Profile | None) -> list[Plan]:
-    """Read the runs' plans, with the scoring options of `profile` if it is not None.
+    """Read the runs' plans. If `profile` is not None, replace their scoring options.
 
     Without a profile, exit with code 1 if the runs were scored with different profiles.
     """
@@ -63,7 +63,7 @@ def _read_plans(folders: Sequence[RunFolder], profile: Profile | None) -> list[P
 
 
 def _rescore_run(folder: RunFolder, plan: Plan, *, dry_run: bool) -> bool:
-    """Score a run's episodes again as the plan says. Set damaged lines aside, and return True if there are any."""
+    """Score a run's episodes again. Set damaged lines aside, and return True if there are any."""
     if plan.redact:
         fail(f"{folder.path} was redacted ({', '.join(plan.redact)}): its calls cannot be scored again")
     with folder.writing():
@@ -81,7 +81,7 @@ def _rescore_run(folder: RunFolder, plan: Plan, *, dry_run: bool) -> bool:
 
 
 def _score_run(folder: RunFolder, episodes: Sequence[Episode], plan: Plan) -> tuple[list[Episode], Mapping[str, Any]]:
-    """Score the episodes as the plan says, and return them with the run's new manifest."""
+    """Score the episodes with the plan's tasks and scoring options. Return the scored episodes and the new manifest."""
     sources = {source.id: source for source in plan.sources}
     try:
         pairs = [(sources[episode.task].make(plan.seed), episode) for episode in episodes]

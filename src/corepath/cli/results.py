@@ -34,7 +34,7 @@ def load(places: list[Path], tasks: list[str] | None, profile: Profile | None) -
 
 @contextmanager
 def _explain_errors() -> Iterator[None]:
-    """Turn an error into a message, and exit with code 1."""
+    """Turn an error inside the `with` block into a message, and exit with code 1."""
     try:
         yield
     except InputError:
@@ -44,7 +44,7 @@ def _explain_errors() -> Iterator[None]:
 
 
 def finish(results: Results, line: str | None = None) -> None:
-    """Print a command's last line and the notes. Exit with code 1 if some input could not be used."""
+    """Print `line` and the notes on the results. Exit with code 1 if some lines could not be read."""
     if line:
         typer.echo(line)
     for note in results.notes:

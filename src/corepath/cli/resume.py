@@ -18,7 +18,7 @@ from corepath.runs.tasks import RunTasks
 
 
 def resume_run(path: Path, *, retry: bool, dry_run: bool) -> tuple[RunFolder, Plan, bool]:
-    """Open a run to continue it. Return its folder, its plan, and whether it has damaged lines.
+    """Open a run to continue it. Return the folder, the plan, and whether there are damaged lines.
 
     Episodes on damaged lines are played again. With `retry`, failed episodes are played again too. With `dry_run`,
     nothing is changed.
@@ -56,7 +56,10 @@ def read_plan(folder: RunFolder) -> Plan:
 
 
 def _check_own_agents(plan: Plan, *, finished: bool) -> None:
-    """Check that the user's own agents still exist and have not changed."""
+    """Check that the user's own agents still exist and have not changed.
+
+    A function that was passed to `corepath.run` cannot be found again. It is allowed only if the run is finished.
+    """
     for name, before in plan.own.items():
         if not before and finished:
             continue
@@ -73,7 +76,7 @@ def _check_own_agents(plan: Plan, *, finished: bool) -> None:
 
 
 def _check_profile(plan: Plan, episodes: Sequence[Episode], path: Path) -> None:
-    """Check that the episodes were scored with the plan's profile."""
+    """Exit with code 1 if some episodes were not scored with the plan's profile."""
     recorded = [episode.scores.get("profile") for episode in episodes]
     others = [name for name in ("custom", "paper", "recommended") if name in recorded and name != plan.scoring.profile]
     if others:
@@ -82,7 +85,7 @@ def _check_profile(plan: Plan, episodes: Sequence[Episode], path: Path) -> None:
 
 
 def _check_tasks(folder: RunFolder, plan: Plan) -> None:
-    """Check that the tasks have not changed."""
+    """Exit with code 1 if a task has changed since the run began."""
     with show_status("checking that the tasks are still the same"):
         try:
             different = changed_tasks(folder, plan)

@@ -125,7 +125,7 @@ def _check_url(base_url: str | None, models: list[str] | None) -> str | None:
 
 
 def _make_plan(empty: Plan, agents: list[str], models: list[str], targets: list[str], limit: int | None) -> Plan:
-    """Fill an empty plan with the tasks, agents and models that the options name."""
+    """Add the tasks, agents and models that the user named to an empty plan."""
     sources = _find_sources(agents, targets)
     floor = FLOOR if models and not agents else ()
     who = tuple(dict.fromkeys(agents)) or floor or BUILT_IN
@@ -144,7 +144,7 @@ def _make_plan(empty: Plan, agents: list[str], models: list[str], targets: list[
 
 
 def _find_sources(agents: list[str], targets: list[str]) -> list[Source]:
-    """Check that the agents exist, then find the tasks."""
+    """Find the tasks that the user named, after checking that the agents exist."""
     try:
         with redirect_stdout(sys.stderr):
             for name in agents:
@@ -180,7 +180,7 @@ def _create_folder(plan: Plan, out_folder: Path | None) -> RunFolder:
 
 @contextmanager
 def _explain_interruptions(folder: RunFolder) -> Iterator[None]:
-    """Turn an interruption or an error into a message, and say how to resume if that helps."""
+    """Turn Ctrl-C or an error inside the `with` block into a message, which says how to resume if that helps."""
     try:
         yield
     except KeyboardInterrupt:

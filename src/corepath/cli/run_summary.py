@@ -24,7 +24,7 @@ _MEANS: Final = Means(MORE_COLUMNS)
 
 
 def print_runs(folders: Sequence[RunFolder], *, as_json: bool) -> None:
-    """Print one table with the scores of each agent, and for each live model a table with the scores in each world."""
+    """Print a table of scores by agent, and a table of scores by world for each live model."""
     refuse_mixed_profiles(folder.manifest["profile"] for folder in folders)
     plans = [Plan.of(folder) for folder in folders]
     episodes = list(chain.from_iterable(map(_read_scored, folders, plans)))
@@ -59,9 +59,9 @@ def _read_scored(folder: RunFolder, plan: Plan) -> list[Episode]:
 
 
 def check_failures(plan: Plan, folder: RunFolder) -> None:
-    """Print which episodes failed outside the agent, and why. Exit with code 1 if the run failed.
+    """Print how many of each agent's episodes failed and why. Exit with code 1 if the run failed.
 
-    A run fails if an agent failed in all of its episodes, or if one of the user's own agents failed in any episode.
+    A run fails if all of an agent's episodes failed, or if one of the user's own agents raised an exception.
     """
     played = Counter[str]()
     failed: dict[str, list[Episode]] = {}
@@ -82,7 +82,7 @@ def check_failures(plan: Plan, folder: RunFolder) -> None:
 
 
 def _describe_failure(name: str, failed: Sequence[Episode], played: int, plan: Plan) -> str:
-    """Explain in one line why some of an agent's episodes failed outside the agent."""
+    """Return a one-line message that says how many of an agent's episodes failed, and why."""
     failure = failed[0].failure
     if failure.get("kind") == RAISED:
         where = f"{len(failed)} of {count(played, 'episode')}" if len(failed) < played else "every episode"

@@ -94,9 +94,9 @@ def score_command(
 
 
 def _choose_scoring(profile: Profile | None, options: dict[str, Any]) -> Scoring | None:
-    """Return the scoring options for all episodes, or None if the user set no option.
+    """Return the scoring options that the user set, or None if the user set none.
 
-    Without an option, each episode is scored with the options in its record.
+    None means that each episode is scored with the options in its record.
     """
     if profile is None and all(value is None for value in options.values()):
         return None

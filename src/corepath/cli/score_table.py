@@ -39,7 +39,10 @@ _SHARES: Final = (*_BASELINES, "answer_match", "accepted")
 
 
 def print_score_table(scored: Iterable[ScoredEpisode], worst: int | None) -> None:
-    """Print a row for each episode, the means over all episodes, and notes. With `worst`, print only that many rows."""
+    """Print a row for each episode, the means over all episodes, and notes.
+
+    If `worst` is not None, print only that many of the worst episodes.
+    """
     totals = Totals()
     rows = [_row(one) for one in pick_worst(totals.add_all(scored), worst)]
     if not rows:
@@ -52,7 +55,7 @@ def print_score_table(scored: Iterable[ScoredEpisode], worst: int | None) -> Non
 
 
 def _make_table(rows: Iterable[tuple[Any, ...]], optional: Container[str]) -> Table:
-    """Make a table from complete rows. Leave out optional columns that are not in `optional`."""
+    """Make a table from rows with cells for all columns. Of the optional columns, keep only those in `optional`."""
     columns = (Column("episode", "episode"), *_COLUMNS)
     shown = [place for place, one in enumerate(columns) if one.key not in _OPTIONAL or one.key in optional]
     cells = tuple(tuple(row[place] for place in shown) for row in rows)
@@ -91,7 +94,7 @@ class Totals:
 
     @property
     def summary(self) -> Summary | None:
-        """The summary of all episodes, or None if they were scored in different ways."""
+        """The summary of all episodes, or None if they were scored with different options."""
         return next(iter(self.summaries.values())) if len(self.summaries) == 1 else None
 
     def notes(self) -> Iterator[str]:
@@ -108,7 +111,7 @@ class Totals:
 
 
 def _row(one: ScoredEpisode) -> tuple[Any, ...]:
-    """Return an episode's cells for all columns."""
+    """Return an episode's table row, with cells for all columns."""
     score, reward = one.score, _reward(one)
     cells = {column.key: getattr(score, column.key, None) for column in _COLUMNS}
     cells |= {
@@ -123,7 +126,7 @@ def _row(one: ScoredEpisode) -> tuple[Any, ...]:
 
 
 def _mean_row(summary: Summary) -> tuple[Any, ...]:
-    """Return the means for all columns."""
+    """Return the table row with the mean of each column."""
     return (f"mean of {summary.counted:,}", *(_mean(summary, column.key) for column in _COLUMNS))
 
 
@@ -133,7 +136,7 @@ def _mean(summary: Summary, key: str) -> float | str | None:
 
 
 def _reward(one: ScoredEpisode) -> float | None:
-    """Return the reward recorded with an episode, or None if the reward is not a number."""
+    """Return the reward recorded with an episode, or None if there is no numeric reward."""
     reward = one.entry.episode.reward
     return float(reward) if isinstance(reward, (bool, int, float)) else None
 

@@ -24,7 +24,7 @@ _RECORDED: Final = ("reward", NO_AGENT_ACTIONS)
 
 @dataclass(frozen=True)
 class ScoredEpisode:
-    """An episode and its score. `number` counts the episodes in all files from 1."""
+    """An episode and its score. Episodes are numbered from 1 across all files."""
 
     number: int
     entry: Entry
@@ -55,7 +55,7 @@ class ScoredEpisode:
 
 
 def score_episodes(places: Iterable[Path], tasks: Tasks, scoring: Scoring | None) -> Iterator[ScoredEpisode | Problem]:
-    """Yield every episode with its score, or the problem with its line.
+    """Yield every episode with its score, or a problem if the episode cannot be read or scored.
 
     If `scoring` is None, each episode is scored with the options in its record.
     """

@@ -70,7 +70,7 @@ def _import_transport() -> Any:
 
 
 def _listen(transport: Any, host: str, port: int) -> Any:
-    """Open a listening socket. Exit with code 2 if the port is taken."""
+    """Open a listening socket. Exit with code 2 if that fails, e.g. because the port is taken."""
     try:
         return transport.listen(host, port)
     except OSError as error:
@@ -78,7 +78,10 @@ def _listen(transport: Any, host: str, port: int) -> Any:
 
 
 def _find_source(named: str, seed: int) -> Source:
-    """Find the task that the user named. Exit with code 2 if the name stands for several tasks."""
+    """Find the task that the user named.
+
+    Exit with code 2 if there is no such task, if there are several, or if a task in a file is used with a seed.
+    """
     found = find_sources([named], playable=True)
     if len(found) != 1:
         place = found[0].where.rstrip("/")

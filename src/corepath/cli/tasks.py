@@ -41,7 +41,7 @@ class Format(StrEnum):
 
 
 class SchemaOf(StrEnum):
-    """What a schema describes."""
+    """The kinds of file that `schema` can describe."""
 
     TASK = "task"
     EPISODE = "episode"

@@ -25,7 +25,7 @@ from corepath.world.discovery import installed_worlds, world
 
 
 class Kind(StrEnum):
-    """The files that `new` writes."""
+    """The kinds of file that `new` can write."""
 
     WORLD = "world"
     TASK = "task"
@@ -100,7 +100,7 @@ def worlds_command(
 
 
 def _show_world(sources: list[Source], *, as_json: bool) -> None:
-    """Print the rules, tools and tasks of each world that the sources belong to."""
+    """Print the rules, tools and tasks of the sources' worlds."""
     for found in {id(one): one for one in (source.world() for source in sources)}.values():
         tools = [tool.schema | {"writes": tool.writes} for tool in found.tools.values()]
         if as_json:
@@ -155,7 +155,7 @@ class _Job(NamedTuple):
 
 
 def _work(job: _Job) -> Any:
-    """Verify one task. The world is looked up here, because this may run in another process."""
+    """Verify one task, possibly in a worker process, and return its verdict or its mutant tallies."""
     source, world = job.source, job.source.world()
     if job.mutants:
         return mutate(source.make(), world)
@@ -196,7 +196,7 @@ def _print_verdict_table(found: list[Verdict]) -> None:
 
 
 def _print_mutants(tallies: list[Tally], *, as_json: bool) -> bool:
-    """Print how many mutants were killed. Return True if all were killed and no valid path was punished."""
+    """Print how many mutants were killed. Return True if all were killed and no valid path got a lower score."""
     made = table("mode", "metrics", "mutants", "killed", "BFCL state", "BFCL response", "valid", "punished")
     for one in tallies:
         if as_json:

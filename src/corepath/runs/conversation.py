@@ -54,8 +54,8 @@ async def converse(
 ) -> Ending:
     """Let the model act until it answers, reaches a limit, or its service fails.
 
-    `config` returns the request options for a turn. Turns are counted from 1. `most_turns` defaults to one more than
-    the task's step limit.
+    `config` takes the turn's number, counted from 1, and returns the request options. `most_turns` defaults to one more
+    than the task's step limit.
     """
     tools = [
         ToolInfo(
@@ -116,9 +116,9 @@ async def _turn(
 
 
 def _reply(message: ChatMessageAssistant, sent: list[SentCall]) -> ChatMessageAssistant:
-    """Return the model's message in the form in which it is sent back.
+    """Prepare the model's message to be sent back as part of the conversation.
 
-    The message is changed only if calls are missing from it, or if a service would refuse it.
+    Calls that the client library dropped are restored, and characters that services reject are replaced.
     """
     names = [call.function for call in message.tool_calls or []]
     update: dict[str, Any] = {}
@@ -157,7 +157,7 @@ _RESPONSES: ContextVar[list[Any] | None] = ContextVar("corepath_responses", defa
 
 
 def keep_responses(model: Model) -> Model:
-    """Make a model keep raw responses for `converse`, and record whether its service ever responded."""
+    """Patch a model to keep raw responses for `converse`, and to note whether its service ever responded."""
     api: Any = model.api
     if hasattr(api, "corepath_reached"):
         return model
@@ -180,7 +180,7 @@ async def _generate(
 ) -> tuple[ModelOutput, Any]:
     """Return the model's output and its service's raw response.
 
-    The response is None if Inspect did not pass one on.
+    The response is None if Inspect does not provide it.
     """
     kept: list[Any] = []
     token = _RESPONSES.set(kept)
@@ -198,7 +198,7 @@ _COUNTED: Final = (
 
 
 def _add_usage(usage: dict[str, float], output: ModelOutput) -> None:
-    """Add a request to `usage`: its tokens, its time, and its cost if the provider's prices are known."""
+    """Add a request's tokens, time and, if known, cost to `usage`."""
     usage["requests"] = usage.get("requests", 0) + 1
     if output.usage is not None:
         for name in _COUNTED:

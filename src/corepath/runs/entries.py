@@ -22,7 +22,7 @@ from corepath.task import Task
 class Entry:
     """An episode with its file, its line number (from 1), and a function that finds its task.
 
-    `usual` are the scoring options for an episode that recorded none.
+    `usual` holds the scoring options to use if the episode's record has none.
     """
 
     episode: Episode
@@ -38,7 +38,7 @@ class Entry:
 
     @property
     def scoring(self) -> Scoring:
-        """The scoring options that the episode recorded, or `usual` if it recorded none."""
+        """The scoring options in the episode's record, or `usual` if the record has none."""
         return self.usual if self.episode.scoring is None else Scoring.of(self.episode.scoring)
 
     def problem(self, message: str) -> Problem:
@@ -47,7 +47,7 @@ class Entry:
 
 
 def read_entries(place: Path, tasks: Tasks) -> Iterator[Entry | Problem]:
-    """Yield the episodes in `place` one by one, and a problem for each line that is not an episode.
+    """Yield an entry for each episode in `place`, and a problem for each line that is not an episode.
 
     `place` is a run folder, an episode file, or `-` for standard input. A run's tasks come from its plan, unless
     `tasks` has a task with the same id.

@@ -42,7 +42,7 @@ class _EpisodeOfRun(BaseModel):
 
 
 def episode_error(episode: Episode, manifest: Mapping[str, Any]) -> str | None:
-    """Return the reason why an episode cannot belong to the run, or None if it can.
+    """Return an error message if the episode cannot belong to the manifest's run, or None if it can.
 
     The episode's scores are not checked.
     """
@@ -68,9 +68,9 @@ def episode_error(episode: Episode, manifest: Mapping[str, Any]) -> str | None:
 
 
 def _place_error(episode: Episode, manifest: Mapping[str, Any]) -> str | None:
-    """Return the reason why the run has no such agent or epoch, or None if it has both.
+    """Return an error message if the run does not have the episode's agent or epoch, or None if it has both.
 
-    A served run accepts any agent and any number of epochs.
+    If the run comes from `corepath serve`, any agent and epoch are allowed.
     """
     served = manifest.get("kind") == "serve"
     agents = [*manifest["agents"], *manifest["models"]]

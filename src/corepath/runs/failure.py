@@ -1,4 +1,4 @@
-"""Describe failures outside the agent, i.e. errors in a model's service or client library."""
+"""Describe failures that are not the agent's fault: errors in a model's service or client library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KINDS: Final = {401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: NOT_ALLOWED, 408: TIME
 
 
 def describe_failure(error: BaseException) -> dict[str, Any]:
-    """Describe a failure outside the agent by its kind and message."""
+    """Return the kind and message of an error in a model's service or client library."""
     cause: BaseException = error
     wrappers = ("RetryError", "ModelGenerateError")
     while (type(cause).__name__ in wrappers or not str(cause)) and cause.__cause__ is not None:
@@ -37,7 +37,7 @@ def _kind(cause: BaseException) -> str:
 def _system_message(error: BaseException) -> str:
     """Return the operating system's message in parentheses, or an empty string if there is none.
 
-    Client libraries leave this message out and only say "Connection error".
+    Client libraries hide this message behind "Connection error".
     """
     root = error
     while (cause := root.__cause__ or root.__context__) is not None:

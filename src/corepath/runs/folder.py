@@ -33,7 +33,7 @@ Key = tuple[str | None, str, int]
 
 
 def key_of(episode: Episode) -> Key:
-    """Return the episode's key."""
+    """Return the agent, task and epoch that identify an episode within a run."""
     return episode.agent, episode.task, episode.epoch
 
 
@@ -64,7 +64,7 @@ class RunFolder:
         return cls(path, read_manifest(path / MANIFEST))
 
     def lines(self) -> Iterator[EpisodeLine]:
-        """Yield the lines of `episodes.jsonl` in order, each with an episode from this run or a problem.
+        """Yield the lines of `episodes.jsonl` in order. Each has an episode, or a problem if it is not a valid episode.
 
         An incomplete last line, left by a killed process, is skipped.
         """
@@ -88,12 +88,12 @@ class RunFolder:
             yield line if wrong is None else EpisodeLine(line.line, None, Problem(str(file), line.line, 1, wrong))
 
     def episodes(self) -> Iterator[Episode]:
-        """Iterate over the episodes on all lines without problems."""
+        """Iterate over the episodes, skipping lines with problems."""
         return (line.episode for line in self.lines() if line.episode is not None)
 
     @contextmanager
     def writing(self) -> Iterator[RunFolder]:
-        """Lock the folder for writing, and drop an incomplete last line."""
+        """Lock the folder for writing inside the `with` block, and first drop an incomplete last line."""
         lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR, 0o644)
         try:
             try:

@@ -65,7 +65,7 @@ def play_function_agents(
 
 
 def _play_here(work: list[_Job]) -> Generator[list[Episode]]:
-    """Play all jobs in this process, and yield each episode in a list of its own."""
+    """Play all jobs in this process, and yield each episode as a one-element list."""
     for job in work:
         for episode in _play(job):
             yield [episode]
@@ -101,8 +101,8 @@ def _play_in_processes(work: list[_Job], workers: int, folder: RunFolder) -> Gen
 def _begin(parent: int, stop: Event) -> None:
     """Set up a worker process.
 
-    The process leaves Ctrl-C to the parent, keeps the tasks out of garbage collection, and exits when the parent is
-    killed.
+    The worker ignores Ctrl-C, which the parent handles. It excludes existing tasks from garbage collection, and exits
+    if the parent is killed.
     """
     _STOP.append(stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -111,7 +111,7 @@ def _begin(parent: int, stop: Event) -> None:
 
 
 def _exit_with_parent(parent: int) -> None:
-    """Exit when the parent was killed. Otherwise this process would wait for work forever."""
+    """Exit this process once its parent is gone, because it would otherwise wait for work forever."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
@@ -139,9 +139,9 @@ def _play(job: _Job) -> Iterator[Episode]:
 
 @contextmanager
 def _rare_garbage_collection() -> Iterator[None]:
-    """Collect garbage rarely inside the `with` block.
+    """Run the garbage collector less often inside the `with` block.
 
-    There is hardly any garbage, and each collection walks through all tasks.
+    There is hardly any garbage, and each collection visits every task.
     """
     before = gc.get_threshold()
     gc.set_threshold(100_000, 50, 100)

@@ -91,7 +91,7 @@ def in_world() -> Solver:
 
 @solver
 def conversation() -> Solver:
-    """Let the model act as in `corepath run`."""
+    """Let the model play the task as in `corepath run`."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
         session = _SESSIONS[state.uuid]

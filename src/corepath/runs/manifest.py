@@ -84,7 +84,7 @@ def _read_text(file: Path) -> str:
 
 
 def _scoring_problems(document: Document, read: _Manifest) -> list[Problem]:
-    """Return a problem if a scoring option is missing or invalid, or if the options do not fit the profile."""
+    """Return problems with the scoring options: missing or invalid options, or options that contradict the profile."""
     if left := Scoring.__dataclass_fields__.keys() - read.scoring.keys():
         return [document.problem(f"'scoring' lacks the option '{min(left)}'", ("scoring",))]
     try:

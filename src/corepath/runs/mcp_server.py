@@ -91,9 +91,9 @@ class _Handlers:
         return GetPromptResult(description=self.served.task.id, messages=[PromptMessage(role="user", content=text)])
 
     async def pass_message(self, ctx: _Context, call_next: CallNext) -> HandlerResult:
-        """Begin the message's episode if it is new, and add the episode's identity to the response.
+        """Handle every message as middleware.
 
-        This is middleware that handles every message.
+        A message for a new episode begins the episode. The response carries the episode's identity.
         """
         if ctx.request_id is None:
             return await call_next(ctx)

@@ -40,7 +40,10 @@ _DOWN: Final = (CONNECTION, TIMEOUT, SERVER_ERROR)
 
 @dataclass(frozen=True)
 class Harness:
-    """A model that is ready to play. `config` returns the request options for a turn, counted from 1."""
+    """A model that is ready to play.
+
+    `config` takes the turn's number, counted from 1, and returns the request options.
+    """
 
     name: str
     model: Model
@@ -95,7 +98,7 @@ async def _play(
     folder: RunFolder,
     on_episode: Callable[[Episode], None],
 ) -> None:
-    """Play episodes with as many workers as the model has connections."""
+    """Play the (task, epoch) pairs in `todo`, as many at once as the model has connections."""
     waiting = iter(todo)
     failed = stopped = 0
     reached = False
@@ -134,7 +137,7 @@ async def _play(
 
 @contextmanager
 def open_harness(name: str, options: Mapping[str, Any], progress: Progress) -> Iterator[Harness]:
-    """Prepare a model for playing. If the model is local, its server is stopped afterwards."""
+    """Prepare a model and yield its harness. A local model's server runs only inside the `with` block."""
     connections = options.get("max_connections")
     if not is_local(name):
         model = _remote(name, options)
@@ -158,7 +161,7 @@ def is_local(name: str) -> bool:
 
 
 def _weights(name: str, progress: Progress) -> Path:
-    """Return a local model's weights file."""
+    """Return a local model's weights file. The small model's file is fetched if needed."""
     if name == LOCAL:
         return fetch_weights(progress)
     path = Path(name.removeprefix(f"{LOCAL}:"))
@@ -197,7 +200,7 @@ def _compatible(name: str, url: str, options: Mapping[str, Any]) -> Model:
 def _model(name: str, options: Mapping[str, Any], arguments: Mapping[str, Any]) -> Model:
     """Create an Inspect model that keeps raw responses.
 
-    The model does not retry if no connection to its server was ever made.
+    Until the server has responded once, failed connections are not retried.
     """
     try:
         model = keep_responses(get_model(name, config=_config(options), memoize=False, **arguments))
@@ -209,7 +212,7 @@ def _model(name: str, options: Mapping[str, Any], arguments: Mapping[str, Any]) 
     original = api.should_retry
 
     def should_retry(error: Exception) -> Any:
-        """Whether the provider wants a retry. A failed connection is not retried before the first response."""
+        """Whether to retry after an error. Until the first response, failed connections are not retried."""
         return (api.corepath_reached or describe_failure(error)["kind"] != CONNECTION) and original(error)
 
     api.should_retry = should_retry

@@ -18,8 +18,8 @@ from corepath.scoring.options import PAPER, Scoring
 class Plan:
     """Which agents play which tasks, how often, with which seed, and how the episodes are scored.
 
-    `agents` are the names of Python functions. If an agent is not built in, `own` has its file's hash. `models` are
-    live models, and `options` are the settings for running them. `epochs` is how often each agent plays each task.
+    `agents` names the function agents, and `own` maps the user's own agents to their files' hashes. `models` names the
+    live models, and `options` has the settings for running them. `epochs` is how often each agent plays each task.
     `redact` names the fields whose values are replaced by hashes. `floor` names the baseline agents that are added when
     models run.
     """
@@ -47,11 +47,11 @@ class Plan:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The agents and models that the user asked for, without the floor."""
+        """The agents and models that the user asked for, without the baseline agents in `floor`."""
         return tuple(name for name in self.agents + self.models if name not in self.floor)
 
     def missing(self, done: Iterable[Key], who: Iterable[str]) -> Iterator[tuple[Source, list[tuple[str, int]]]]:
-        """Yield each task that still has episodes to play, with a list of their (agent, epoch) pairs.
+        """Yield each task with missing episodes, and a list of (agent, epoch) pairs for these episodes.
 
         `done` has the keys of finished episodes, and `who` names the agents to consider.
         """
@@ -119,7 +119,7 @@ def changed_tasks(folder: RunFolder, plan: Plan) -> list[str]:
 
 
 def rescored_manifest(folder: RunFolder, plan: Plan) -> dict[str, Any]:
-    """Return the run's manifest after its episodes were scored on the current tasks.
+    """Return the manifest to write after a run's episodes were scored again with the current tasks.
 
     The manifest also keeps the hashes of the tasks as they were played.
     """

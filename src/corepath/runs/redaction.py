@@ -50,7 +50,7 @@ _NEEDED: Final = ("calls", "scores", "failure")
 
 
 class Redaction:
-    """Replaces the values of some fields by hashes. Values that it has seen are replaced in later text too."""
+    """Replaces the values of chosen fields by hashes. Known values are also replaced where they appear in text."""
 
     def __init__(self, fields: Iterable[str], salt: bytes) -> None:
         self.fields, self.salt = frozenset(fields), salt
@@ -136,9 +136,9 @@ class Redaction:
 
 
 def redaction_of(folder: Path, fields: Iterable[str]) -> Redaction | None:
-    """Return the run's redaction, or None if `fields` is empty.
+    """Create the redaction for a run, or return None if `fields` is empty.
 
-    The salt is created once per run. If `COREPATH_SALT` is set, it is used instead, which makes runs comparable.
+    Each run has its own random salt. If `COREPATH_SALT` is set, it is used instead, so that runs can be compared.
     """
     names = frozenset(fields)
     if not names:
@@ -177,7 +177,7 @@ def _error(file: Path, message: str) -> InputError:
 
 
 def values_in(task: Task) -> list[Any]:
-    """List the values in a task's start state, steps and decoys."""
+    """Return a task's start state and the arguments of its steps and decoys."""
     steps = [dict(action.arguments.fields) for action in task.automaton.alphabet.actions]
     literal = [
         {name: pattern.value for name, pattern in step.items() if isinstance(pattern, Literal)} for step in steps
@@ -187,9 +187,9 @@ def values_in(task: Task) -> list[Any]:
 
 
 def _texts(value: Any) -> Iterator[tuple[Any, str]]:
-    """Yield (part, text) pairs for the parts of a value that are long enough to redact.
+    """Yield (part, text) pairs for the strings and numbers in a value that are long enough to redact.
 
-    `text` is one way to write the part. If JSON would escape the part, the escaped form is yielded as well.
+    `text` is the part as a string. If JSON escapes the string, the escaped form is yielded as well.
     """
     if isinstance(value, Mapping):
         for item in value.values():
@@ -207,7 +207,7 @@ def _texts(value: Any) -> Iterator[tuple[Any, str]]:
 
 
 def _json_in(text: str) -> Any:
-    """Return the JSON object or list in `text`, or None if there is none."""
+    """Parse `text` as a JSON object or list. Return None if it is neither."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:

@@ -25,7 +25,7 @@ class SentCall:
 def sent_calls(message: ChatMessageAssistant, response: Any) -> list[SentCall]:
     """Return the calls in a turn as the model sent them.
 
-    If the response does not show the calls, they are taken from Inspect's message.
+    If the raw response does not have the calls, they are taken from Inspect's message.
     """
     raw = list(calls_in_response(response))
     parsed = message.tool_calls or []

@@ -54,7 +54,7 @@ def open_folder(path: Path, source: Source, seed: int) -> RunFolder:
 class OpenEpisode:
     """An episode that a client is playing.
 
-    `touched` is the time of the last request. `limited` is True once the step limit was reached.
+    `touched` is the time of the last request. `limited` is True once the step limit has been reached.
     """
 
     session: Session
@@ -76,9 +76,9 @@ class Refusal:
 class ServedTask:
     """A task that clients can play.
 
-    `open` has the open episodes by name, and `over` has the names of finished episodes. The folder must be locked for
-    writing. `tell` is called with a line of text when an episode ends or cannot be written. An episode is idle after
-    `idle` seconds without a request.
+    `open` maps names to open episodes, and `over` has the names of finished episodes. The folder must be locked for
+    writing. `tell` is called with a message when an episode ends or cannot be written. `idle` is how many seconds an
+    episode may go without a request before it is ended.
     """
 
     task: Task
@@ -115,7 +115,7 @@ class ServedTask:
     def visit(self, name: str, client: dict[str, str]) -> None:
         """Record a request for an episode. The first request begins the episode.
 
-        The first non-empty `client` is kept.
+        `client` has the client's name and version. It is ignored if the client is already known.
         """
         now = time.monotonic()
         current = self.open.get(name)
@@ -140,9 +140,9 @@ class ServedTask:
         return call
 
     def origin(self, name: str) -> dict[str, Any]:
-        """Return an open episode's identity.
+        """Return an open episode's identity, e.g. its task, agent and epoch.
 
-        Responses carry this identity, so that a log of responses can be imported.
+        Every response carries this identity, so that logged responses can be imported as episodes.
         """
         agent = self._agent(self.open[name].client)
         of_task = identity(self.task, self.seed, self._scoring)
@@ -151,7 +151,7 @@ class ServedTask:
     # Ending
 
     def end(self, name: str, ended: str, answer: Any = None) -> Episode:
-        """End an open episode: score it, write it to the folder, and report it."""
+        """End an open episode: score it, write it to the folder, and report the scores with `tell`."""
         current = self.open[name]
         ended = STEP_LIMIT if current.limited else ended
         episode = self._keep(name, current.session, current.client, self._agent(current.client), ended, answer)
@@ -161,7 +161,7 @@ class ServedTask:
         return episode
 
     def end_all(self, ended: str, *, untouched: float = 0.0) -> None:
-        """End all open episodes that had no request for `untouched` seconds."""
+        """End all open episodes that have had no request for `untouched` seconds. `ended` is the reason to record."""
         now = time.monotonic()
         for name in [name for name, current in self.open.items() if now - current.touched >= untouched]:
             try:
@@ -199,7 +199,7 @@ class ServedTask:
     # Journals
 
     def _log(self, current: OpenEpisode, *calls: Call) -> None:
-        """Add a line to an episode's journal with the client and new calls."""
+        """Add a line with the client and new calls to an episode's journal."""
         try:
             write_journal(current.journal, Episode(self.task.id, calls, self._agent(current.client)), current.client)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Find a run's tasks as they were played, to score or show the episodes again."""
+"""Find a run's tasks as they were played, so that its episodes can be scored or shown again."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class RunTasks:
     _found: dict[str, FoundTask] = field(default_factory=dict)
 
     def __call__(self, id_: str) -> FoundTask:
-        """Find a task by its id, e.g. `farm/water_plant`."""
+        """Look up a task by id. Return the task and None, or None and the reason why the task is not available."""
         if id_ not in self._found:
             self._found[id_] = self._build(id_)
         return self._found[id_]
 
     def lines(self, scoring: Scoring) -> Iterator[EpisodeLine]:
-        """Yield the run's lines, with each episode scored by `scoring`.
+        """Yield the run's lines, with every episode scored according to `scoring`.
 
-        An episode that cannot be scored becomes a problem.
+        If an episode cannot be scored, its line has a problem instead.
         """
         for line in self.folder.lines():
             yield line if line.episode is None else self._score(line, line.episode, scoring)

@@ -31,7 +31,7 @@ class Estimate:
 
 
 def estimate(task: Task) -> Estimate:
-    """Estimate how many tokens an episode takes. Each turn sends the whole conversation so far again."""
+    """Estimate how many tokens an episode takes. Every turn sends the whole conversation so far."""
     session = Session(task)
     text = session.system + session.prompt + json.dumps(session.tools)
     base = round(len(text) / CHARACTERS_PER_TOKEN)

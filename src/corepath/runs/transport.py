@@ -129,7 +129,7 @@ def http_app(served: ServedTask, host: str) -> Starlette:
 
 @dataclass(frozen=True)
 class _Gate:
-    """Forwards a request if the episode in its path can be played, and responds with an error if not."""
+    """ASGI app that forwards a request if its episode can be played, and otherwise responds with an error."""
 
     served: ServedTask
     inside: ASGIApp
@@ -161,7 +161,7 @@ def _rpc_error(refusal: Refusal) -> Response:
 
 
 def _answer_in(body: bytes) -> Any:
-    """Return the final answer in the body of a request that ends an episode, or None if there is none.
+    """Read the final answer from the body of a request to end an episode. Return None if there is no answer.
 
     Raises `ValueError` if the body is invalid.
     """
@@ -179,7 +179,7 @@ def _answer_in(body: bytes) -> Any:
 
 
 async def _end_idle(served: ServedTask) -> None:
-    """End idle episodes in an endless loop."""
+    """Check for idle episodes at regular intervals, and end them. This never returns."""
     while True:
         await asyncio.sleep(min(1.0, served.idle / 4))
         served.end_all(IDLE, untouched=served.idle)

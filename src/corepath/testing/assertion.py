@@ -52,14 +52,15 @@ def assert_path(
     scoring: Scoring | None = None,
     **limits: Unpack[Limits],
 ) -> Score:
-    """Score a path. Raises `AssertionError` with an explanation unless it is perfect: accepted, no harm, and PC 1.
+    """Score a path, and raise `AssertionError` with an explanation if it breaks a limit.
 
-    `max_harm=1` allows one harmful call, and `accepted=False` allows a path that stops early. Such a path cannot have
-    PC 1, so both options drop that limit. A `min_pc` below 1 allows any harm or early stop that keeps PC high enough.
-    All other limits are checked in addition. An undefined score is below any limit.
+    By default, the path must be perfect: accepted, no harm, and PC 1. `max_harm=1` allows one harmful call, and
+    `accepted=False` allows a path that stops early. Such paths cannot have PC 1, so both options drop that limit. A
+    `min_pc` below 1 allows any harm or early stop that keeps PC high enough. All other limits are checked in addition.
+    An undefined score is below any limit.
 
-    By default, a recorder from `corepath.episode` is scored with its own scoring options, and anything else with the
-    paper's. `scoring` overrides both.
+    If `scoring` is None, a recorder from `corepath.episode` is scored with its own scoring options, and anything else
+    with the paper's.
     """
     __tracebackhide__ = True
     _check_limits(limits)
@@ -95,7 +96,7 @@ def _find_task(task: Task | str | Path, calls: Episode | Recorder | Iterable[Cal
 
 
 def _make_episode(task: Task, calls: Episode | Recorder | Iterable[Call | str]) -> Episode:
-    """Return the recorder's episode, the episode itself, or a new episode made from calls."""
+    """Return `calls` as an episode: the recorder's episode, the episode itself, or a new episode with the calls."""
     if isinstance(calls, Recorder):
         return calls.episode
     if isinstance(calls, Episode):
@@ -145,7 +146,10 @@ def _check_minimum(found: Score, name: str, limit: float) -> str | None:
 
 
 def _describe_failure(task: Task, path: Episode | tuple[Call, ...], found: Score, broken: list[str]) -> str:
-    """Explain a failure and list the broken limits. The limits come first if the path itself is right."""
+    """Return the assertion message: an explanation and the broken limits.
+
+    If the path is accepted without harm, the limits come first.
+    """
     from corepath.explanation import explain  # noqa: PLC0415  # only a failure needs it
 
     limits = "; ".join(broken)

@@ -38,7 +38,7 @@ Found = tuple[Task | None, str | None]
 
 @dataclass
 class Collected:
-    """The episodes in a test session. `worker` names a worker process, or is None in the main process."""
+    """The episodes collected in a test session. `worker` is the worker process's name, or None in the main process."""
 
     folder: Path
     worker: str | None
@@ -93,7 +93,7 @@ class Collected:
         self.summary = f"report of {count(len(self._episodes), 'episode')}: {page}{lost}"
 
     def _read(self, piece: Path) -> None:
-        """Read one process's file. The last line is incomplete if the process was killed."""
+        """Read the episodes and problems in one process's file. An incomplete last line counts as a problem."""
         for line in piece.read_text(encoding="utf-8").splitlines(keepends=True):
             if not line.endswith("\n"):
                 self._problems.append(Problem(piece.name, 1, 1, "the last episode of a process that was killed"))
@@ -120,7 +120,10 @@ class Collected:
 
 
 def _restore_task(text: str, episode: Episode) -> Found:
-    """Restore a task from JSON. Use an installed world's task if it is the same, otherwise build one from `text`."""
+    """Restore an episode's task from the JSON in `text`. If an installed world has the same task, return that one.
+
+    The result is the task and None, or None and the reason why the task cannot be restored.
+    """
     try:
         known = world_task(episode.task, episode.seed or 0)
     except CorepathError:

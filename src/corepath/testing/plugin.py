@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and prepare the report folder."""
+    """Register the `corepath` marker. If a report is requested, check its folder and prepare to collect episodes."""
     config.addinivalue_line(
         "markers", "corepath(task): the task of the `corepath` fixture: a Task, a name such as 'farm/x', or a file."
     )
@@ -80,7 +80,7 @@ _MARKED: Final[pytest.StashKey[Task]] = pytest.StashKey()
 
 @dataclass
 class Seen:
-    """The episodes in one test, each only once."""
+    """The episodes seen in one test, without duplicates."""
 
     item: pytest.Item
     episodes: list[tuple[Task, Episode, Score]] = field(default_factory=list)
@@ -113,7 +113,7 @@ class Seen:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Collect every episode that is played or asserted while a test runs."""
+    """Collect every episode that is played or checked while a test runs."""
     seen = item.stash[_SEEN] = Seen(item)
     with watch_episodes(seen.add):
         return (yield)
@@ -137,7 +137,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add explanations of the episodes to the report on a failed test."""
+    """Explain the episodes in a failed test's report."""
     report = yield
     seen = item.stash.get(_SEEN, None)
     if report.failed and call.when == "call" and seen is not None:
@@ -185,7 +185,7 @@ class Corepath:
         return marked
 
     def episode(self, task: Task | str | Path | None = None, **options: Any) -> Recorder:
-        """Record an episode of your own agent, like `corepath.episode`. `task` defaults to the marker's task."""
+        """Record an episode that your agent plays, like `corepath.episode`. `task` defaults to the marker's task."""
         with watch_episodes(self.seen.add):
             return episode(self.task if task is None else _locate(self.seen.item, task), **options)
 
@@ -211,7 +211,7 @@ class Corepath:
 
 
 def _locate(item: pytest.Item, task: Task | str | Path) -> Task | str | Path:
-    """Complete the path to a task file that is in the test's folder or in pytest's root folder."""
+    """Return the full path of a task file in the test's folder or pytest's root folder, or any other task unchanged."""
     if isinstance(task, Task):
         return task
     file, mark, id_ = str(task).partition("::")
