@@ -2,8 +2,8 @@
 
 Many benchmarks list the calls they expect for each task. In the derived task the writes are steps, in sequence or in
 any order. Expected reads are either steps or self-loops, and neutral calls are self-loops. If no write is expected, a
-correct path changes nothing. These choices are explained in comments at the top of the task file, and people can edit
-the file.
+correct path changes nothing. These choices are explained in comments at the top of the task file, which people are
+meant to edit.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ class _Steps:
 
 
 def _pattern(value: Any, path: str, rules: Mapping[str, ArgumentRule]) -> Any:
-    """Convert a value to a pattern, using the rule for its `path`. Objects in a list have paths like `guests.age`."""
+    """Convert a value to a pattern, using the rule for its `path`. Fields of objects have paths like `guests.age`."""
     rule = rules.get(path)
     kind = None if rule is None else rule.kind
     if kind == "any":
@@ -202,7 +202,7 @@ def _match_unordered(items: list[Any], path: str, rules: Mapping[str, ArgumentRu
 
 
 def _tool_patterns(globs: Iterable[str], tools: Tools) -> Iterator[Action]:
-    """Yield an action that matches all calls to tools whose names match a glob, e.g. `get_*(...)`, for each glob.
+    """Yield an action for each glob, e.g. `get_*(...)` for `get_*`.
 
     If the tool file lists the tools, globs that match none of them are skipped.
     """

@@ -81,7 +81,10 @@ def wrong_tool(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 
 def repeated(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Yield paths in which a write is repeated unexpectedly and the repetition is not a self-loop."""
+    """Yield paths in which a write is repeated although it is not expected again.
+
+    Repetitions that are self-loops are skipped.
+    """
     yield from (path for path, is_loop in _repeat(run) if not is_loop)
 
 
@@ -157,9 +160,10 @@ def reads_inserted(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 
 def _repeat(run: GoldenRun, *, writes: bool = True) -> Iterator[tuple[Sequence[Call], bool]]:
-    """Yield paths in which one write is repeated unexpectedly, each with whether the repetition is a self-loop.
+    """Yield paths in which a write is repeated although it is not expected again.
 
-    If `writes` is False, reads are repeated instead of writes.
+    Each path comes with a flag that says whether the repetition is a self-loop. If `writes` is False, reads are
+    repeated instead of writes.
     """
     state = run.task.automaton.start
     for index, (symbol, call) in enumerate(zip(run.symbols, run.calls, strict=True)):

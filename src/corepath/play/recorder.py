@@ -60,9 +60,9 @@ class Recorder:
 
     Several threads may share a recorder, which executes their calls one at a time.
 
-    If the `with` block raises an error, the error propagates and the calls made so far stay recorded. The agent is not
-    blamed for the error: the episode is left out of all means. The episode counts as usual if the agent had already
-    answered, or if the error is an `AssertionError` or a `StepLimitError`.
+    If the `with` block raises an error, the error propagates and the calls made so far stay recorded. The error does
+    not count against the agent: the episode is left out of all means. The episode counts as usual if the agent had
+    already answered, or if the error is an `AssertionError` or a `StepLimitError`.
     """
 
     def __init__(self, task: Task, agent: str, epoch: int, seed: int, scoring: Scoring) -> None:

@@ -1,4 +1,4 @@
-"""Check that every decoy runs, does the declared kind of harm and fools the declared baselines."""
+"""Check that every decoy runs, causes the declared kind of harm and fools the declared baselines."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run_decoys(task: Task) -> dict[str, DecoyRun]:
 
 
 def check_decoys(runs: Mapping[str, DecoyRun]) -> Iterator[str]:
-    """Check that each decoy runs without a tool error, does the declared harm and fools the declared baselines."""
+    """Check that each decoy runs without a tool error, causes the declared harm and fools the declared baselines."""
     for name, run in runs.items():
         if run.failed is not None:
             yield f"decoy '{name}': {run.failed} fails: {run.failed.error}"
@@ -57,7 +57,7 @@ def check_decoys(runs: Mapping[str, DecoyRun]) -> Iterator[str]:
 
 
 def _check_harm(name: str, run: DecoyRun) -> Iterator[str]:
-    """Check that the decoy does the declared kind of harm.
+    """Check that the decoy causes the declared kind of harm.
 
     A decoy that declares no harm must be harmless but incomplete.
     """

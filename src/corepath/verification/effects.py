@@ -1,4 +1,4 @@
-"""Check that reads and self-loops do not change the state, and that steps that are writes do."""
+"""Check that reads and self-loops do not change the state, and that writes on golden paths do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from corepath.world.world import World
 
 
 def check_reads_and_writes(subject: Subject) -> Iterator[str]:
-    """Check that reads do not change the state, and that steps that are writes do.
+    """Check that reads do not change the state, and that writes on golden paths do.
 
     Reads are checked in every state that golden paths reach.
     """

@@ -53,7 +53,7 @@ class Tally:
     """The counts for one failure mode: mutants killed, and valid variants punished.
 
     A mutant is killed if the metrics show the failure. A valid variant is punished if a metric differs from its value
-    for a perfect run. The baselines are counted in the same way.
+    for a perfect run. Fields that begin with `state_` or `response_` hold the same counts for the baselines.
     """
 
     mode: str

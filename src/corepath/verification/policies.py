@@ -47,7 +47,7 @@ def _check_steps(task: Task, explored: Explored, reported: set[str]) -> Iterator
 
 
 def _check_ends(task: Task, explored: Explored, reported: set[str]) -> Iterator[str]:
-    """Check that golden paths lack no call that a policy requires. Each policy is reported at most once."""
+    """Check that golden paths make every call that a policy requires. Each policy is reported at most once."""
     for node in explored.nodes:
         for policy in task.policies if node.position.accepted else ():
             if describe(policy) not in reported and owes(policy, node.calls):

@@ -99,9 +99,9 @@ class _Reached:
 class Search:
     """Breadth-first search over pairs of automaton state and world state.
 
-    Paths with fewer deviations are searched first. A deviation is a call that changes the state but is not progress. A
-    call that breaks a policy is not followed, because the policy is the reason to reject every path that continues from
-    there. `budget` is the maximum number of nodes.
+    Paths with fewer calls off the procedure are searched first. These are calls that change the state but are not
+    progress. A call that breaks a policy is not followed, because the policy is the reason to reject every path that
+    continues from there. `budget` is the maximum number of nodes.
     """
 
     def __init__(self, task: Task, world: World[Any], budget: int) -> None:

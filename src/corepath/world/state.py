@@ -113,7 +113,7 @@ def _find_unusual(value: Any) -> str | None:
 
 
 def change_state(usual: Any, given: Any, what: str) -> Any:
-    """Return a copy of a state, or of a part of it, with the changes in `given`.
+    """Return a copy of `usual`, a state or a part of one, with the changes in `given`.
 
     Raises `TaskError` for an unknown field or a value that has another type. `what` describes the changed part in error
     messages.

@@ -87,11 +87,11 @@ class World(Generic[S]):
     # Definition
 
     def read(self, function: Callable[Concatenate[S, P], Any]) -> WorldTool[P]:
-        """Register a function as a tool that only reads the state. Use it as a decorator."""
+        """Register a function as a tool that only reads the state. Use this method as a decorator."""
         return self._tool(function, writes=False)
 
     def write(self, function: Callable[Concatenate[S, P], Any]) -> WorldTool[P]:
-        """Register a function as a tool that may change the state. Use it as a decorator."""
+        """Register a function as a tool that may change the state. Use this method as a decorator."""
         return self._tool(function, writes=True)
 
     def policy(self, *policies: Policy) -> None:
@@ -99,7 +99,7 @@ class World(Generic[S]):
         self.policies += policies
 
     def task(self, function: Callable[[Pick], Task]) -> Callable[[Pick], Task]:
-        """Register a function that makes a task, e.g. `def water_plant(pick): ...`. Use it as a decorator.
+        """Register a function that makes a task, e.g. `def water_plant(pick): ...`. Use this method as a decorator.
 
         The task is named after the function, without a trailing underscore. Add the underscore if a tool already has
         the name.
