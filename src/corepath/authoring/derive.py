@@ -1,8 +1,9 @@
 """Deriving a task from the calls that a benchmark expects.
 
 Many benchmarks list the calls they expect for each task. In the derived task the writes are steps, in sequence or in
-any order. Expected reads are either steps or self-loops, and neutral calls are self-loops. If no write is expected,
-the right path changes nothing. These choices are written as comments at the top of the task file, for people to edit.
+any order. Expected reads are either steps or self-loops, and neutral calls are self-loops. If no write is expected, a
+correct path changes nothing. These choices are explained in comments at the top of the task file, which people are
+meant to edit.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _GOLDEN_READS: Final = get_args(GoldenReads)
 class ExpectedCall:
     """A call that a benchmark expects.
 
-    `compared` names the arguments to compare, or is None if all are compared. `unnamed` holds positional arguments.
+    `compared` lists the arguments to compare, or is None if all are compared. `unnamed` holds positional arguments.
     """
 
     tool: str
@@ -59,7 +60,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Derived:
-    """A derived task, with the expected calls and the choices behind it."""
+    """A task derived from expected calls, together with these calls and the options that were used."""
 
     task: Task
     expected: Expected
@@ -79,8 +80,8 @@ def derive(
 ) -> Derived:
     """Derive a task from expected calls. Raises `TaskError` if the task would not accept those calls.
 
-    With `golden_reads="progress"` the expected reads are steps. With `writes="any_order"`, a write still has to follow
-    the reads that are listed between the previous write and itself.
+    With `golden_reads="progress"` the expected reads are steps. With `writes="any_order"` the writes may come in any
+    order, but each write must come after the reads listed directly before it.
     """
     for name, chosen, choices in (("writes", writes, _WRITES), ("golden_reads", golden_reads, _GOLDEN_READS)):
         if chosen not in choices:
@@ -107,7 +108,7 @@ def derive(
 
 
 def named_arguments(call: ExpectedCall, tools: Tools) -> dict[str, Any]:
-    """Map argument names to values for a call. Positional arguments get the tool's parameter names."""
+    """Return a call's arguments, keyed by name. Positional arguments get the tool's parameter names."""
     return {**dict(zip(tools.parameters(call.tool) or (), call.unnamed, strict=False)), **call.arguments}
 
 
@@ -126,7 +127,7 @@ class _Steps:
         self._chains: list[list[Procedure]] = [[]]
 
     def add(self, expected: ExpectedCall) -> None:
-        """Add a call to the steps, or to the dropped calls."""
+        """Add a call as a step, or to `dropped` if the call is neutral or a read that should not be a step."""
         kind = self.tools.kind(expected.tool)
         arguments = self._arguments(expected)
         call = Call(expected.tool, arguments)
@@ -141,7 +142,7 @@ class _Steps:
             self._chains.append([])
 
     def procedure(self, writes: Writes) -> Procedure:
-        """Join all steps into a procedure. Each write stays in one chain with the reads before it."""
+        """Join all steps into a procedure. Each write comes after the reads listed directly before it."""
         join = seq if writes == "sequence" else any_order
         return join(*(seq(*chain) for chain in self._chains if chain))
 
@@ -154,7 +155,7 @@ class _Steps:
         return named_arguments(call, self.tools)
 
     def _actions_of(self, call: ExpectedCall, arguments: dict[str, Any]) -> tuple[Action, ...]:
-        """Return the actions that match a call. There is one action for each order of the call's paired lists."""
+        """Return the actions that match a call, one for each order of the call's paired lists."""
         rules = self.tools.rules(call.tool)
         if call.compared is not None:
             arguments = {name: value for name, value in arguments.items() if name in call.compared}
@@ -177,7 +178,7 @@ class _Steps:
 
 
 def _pattern(value: Any, path: str, rules: Mapping[str, ArgumentRule]) -> Any:
-    """Convert a value to a pattern by the rule for its `path`. Objects in a list have paths like `guests.age`."""
+    """Convert a value to a pattern, using the rule for its `path`. Fields of objects have paths like `guests.age`."""
     rule = rules.get(path)
     kind = None if rule is None else rule.kind
     if kind == "any":
@@ -201,7 +202,10 @@ def _match_unordered(items: list[Any], path: str, rules: Mapping[str, ArgumentRu
 
 
 def _tool_patterns(globs: Iterable[str], tools: Tools) -> Iterator[Action]:
-    """Yield a pattern for each glob, e.g. `get_*(...)`. If all tools are listed, skip globs that match none of them."""
+    """Yield an action for each glob, e.g. `get_*(...)` for `get_*`.
+
+    If the tool file lists the tools, globs that match none of them are skipped.
+    """
     for glob in globs:
         name = Action(glob, Fields((), open=True)).notation.removesuffix("(...)")
         pattern = parse_action(f"{name}(...)")
@@ -210,7 +214,10 @@ def _tool_patterns(globs: Iterable[str], tools: Tools) -> Iterator[Action]:
 
 
 def _check_replay(task: Task, meant: _Meant, tools: Tools) -> None:
-    """Replay the expected calls on the task. Raises `TaskError` if a call does not match the action made for it."""
+    """Check that the task accepts the expected calls.
+
+    Raises `TaskError` if a call does not match the action made for it.
+    """
     trace = trace_calls(task.automaton, [call for call, _ in meant])
     for step, (call, actions) in zip(trace.steps, meant, strict=True):
         taken = None if step.symbol is None else trace.automaton.alphabet.actions[step.symbol]

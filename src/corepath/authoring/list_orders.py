@@ -40,7 +40,7 @@ def field_path(path: str | None, name: str) -> str:
 
 
 def _paired_names(value: Mapping[str, Any], rules: Mapping[str, ArgumentRule], path: str | None) -> list[list[str]]:
-    """Group the names of the lists that are permuted together. Pairs that share a list form one group."""
+    """Return groups of names of lists that are permuted together. Pairs that share a list form one group."""
     groups: list[list[str]] = []
     for one, other in _pairs(value, rules, path):
         linked = [group for group in groups if one in group or other in group]
@@ -50,7 +50,10 @@ def _paired_names(value: Mapping[str, Any], rules: Mapping[str, ArgumentRule], p
 
 
 def _pairs(value: Mapping[str, Any], rules: Mapping[str, ArgumentRule], path: str | None) -> Iterator[tuple[str, str]]:
-    """Yield the names of two lists for each rule that pairs them. Raises `TaskError` if they cannot be paired."""
+    """Yield the names of both lists for each rule that pairs two lists.
+
+    Raises `TaskError` if the lists differ in length or are too long.
+    """
     lists = {field_path(path, name): name for name, item in value.items() if isinstance(item, list)}
     for here, one in lists.items():
         rule = rules.get(here)
@@ -66,7 +69,7 @@ def _pairs(value: Mapping[str, Any], rules: Mapping[str, ArgumentRule], path: st
 
 
 def _permute(value: dict[str, Any], names: list[str]) -> list[dict[str, Any]]:
-    """List an object's variants, one for each distinct order of the items in the lists `names`."""
+    """List an object's variants, one for each distinct order in which the lists in `names` are permuted together."""
     orders = permutations(zip(*(value[name] for name in names), strict=True))
     return [
         {**value, **{name: [row[place] for row in order] for place, name in enumerate(names)}}

@@ -49,7 +49,7 @@ def _unknown_names(tools: Tools, listed: Sequence[Tool]) -> Iterator[str]:
 
 
 def _misspelt_names(tools: Tools, seen: Collection[str]) -> Iterator[str]:
-    """Yield a warning for each unused name that looks like a misspelt expected tool."""
+    """Yield a warning for each unused name that looks like a misspelling of an expected tool's name."""
     writes = [tool for tool in seen if tools.kind(tool) == "write"]
     without_rules = [tool for tool in seen if tool not in tools.arguments]
     pairs = (*product((*tools.reads, *tools.neutral), writes), *product(tools.arguments, without_rules))
@@ -89,7 +89,7 @@ def _is_similar(one: str, other: str) -> bool:
 
 
 def _values_by_path(value: Any, path: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Yield the path and the value of everything nested in `value`. List items have the path of their list."""
+    """Yield the path and value of each item nested in `value` at any depth. List items have their list's path."""
     if isinstance(value, Mapping):
         parts = [(field_path(path, name), item) for name, item in value.items()]
     else:

@@ -1,4 +1,4 @@
-"""Built-in agents, which need no model: the oracle, the floor, and one agent for each kind of mistake.
+"""Built-in agents, which need no model: the oracle, a few simple agents, and one agent for each kind of mistake.
 
 An agent is a function that takes a `Session`. Built-in agents use no random numbers except the session's, so the same
 seed leads to the same calls.
@@ -42,7 +42,7 @@ def do_nothing(session: Session) -> Any:  # noqa: ARG001
 
 
 def reads_only(session: Session) -> Any:
-    """Make up to two calls with each tool that only reads, and no writes."""
+    """Make up to two calls to each tool that only reads, and no other calls."""
     strays = find_strays(session.task)
     tools = [tool.name for tool in strays.world.tools.values() if not tool.writes]
     session.random.shuffle(tools)
@@ -63,7 +63,7 @@ def failing(*kinds: Mistake, rate: float = 1.0) -> Agent:
     """Build an agent that plays golden paths but makes a mistake in some episodes.
 
     `rate` is the probability of a mistake in an episode. The agent makes the first mistake in `kinds` that is possible
-    in the path. `notes["fault"]` records whether the mistake was planted. Episodes in which no mistake was possible are
+    on the path. `notes["fault"]` records whether the mistake was made. Episodes in which no mistake was possible are
     left out of all means.
     """
 

@@ -29,29 +29,30 @@ The episode is stored as a string, because Inspect drops null values.
 
 
 def origin(episode: Episode) -> dict[str, Any]:
-    """Return everything recorded about an episode except its calls and messages.
+    """Return an episode's origin: everything recorded about the episode except its calls and messages.
 
-    Other formats have their own place for calls and messages.
+    Other formats have their own fields for calls and messages.
     """
     record: dict[str, Any] = json.loads(episode_json(episode))
     return {name: value for name, value in record.items() if name not in ("calls", "messages")}
 
 
 def identity(task: Task, seed: int, scoring: Scoring) -> dict[str, Any]:
-    """Return the part of the origin that is known before the episode is played."""
+    """Return what is known about an episode before it is played: task, seed, fingerprint and scoring options."""
     return {"task": task.id, "seed": seed, "fingerprint": fingerprint(task), "scoring": scoring.recorded}
 
 
 def origin_in(value: Any) -> Mapping[str, Any] | None:
-    """Return the origin that corepath stored in `value`, or None if there is none."""
+    """Return the data about an episode that corepath stored in `value`, or None if there is none."""
     recorded = value.get(KEY) if isinstance(value, Mapping) else None
     return recorded if _is_origin(recorded) else None
 
 
 def restore(episode: Episode, recorded: Mapping[str, Any] | None) -> Episode:
-    """Complete an imported episode with its recorded origin.
+    """Complete an imported episode with the data that corepath stored about it.
 
-    If `recorded` is None, the episode is returned unchanged. Raises `RecordError` if the origin is malformed.
+    `recorded` holds this data. If `recorded` is None, the episode is returned unchanged. Raises `RecordError` if the
+    data is malformed.
     """
     if recorded is None:
         return episode

@@ -36,7 +36,7 @@ class GoldenRun:
 
     @property
     def strays(self) -> Strays:
-        """The task's stray calls, i.e. calls that are not steps."""
+        """The task's stray calls, i.e. plausible calls that are not steps."""
         return find_strays(self.task)
 
 
@@ -50,7 +50,7 @@ def golden_runs(task: Task, world: Simulator, most: int = 2) -> list[GoldenRun]:
 def random_golden_run(task: Task, world: Simulator, random: Random) -> GoldenRun:
     """Execute a random golden path.
 
-    In each state, a random step is chosen among those that are progress and succeed.
+    In each state, the next step is chosen at random among those that make progress and succeed.
     """
     if task.automaton.rule == "simple_paths":  # random steps could go in circles
         return _run(task, world, random.choice(list(islice(task.automaton.golden.paths(), MOST_PATHS))))
@@ -75,7 +75,7 @@ def random_golden_run(task: Task, world: Simulator, random: Random) -> GoldenRun
 
 
 def _shuffle_steps(strays: Strays, node: Node, random: Random) -> Iterator[Edge]:
-    """Yield the steps that are progress at `node` and succeed, in random order."""
+    """Execute the steps that are expected at `node`, in random order, and yield those that succeed."""
     due = list(strays.task.automaton.due(node.position.state))
     random.shuffle(due)
     for symbol in due:
@@ -85,7 +85,7 @@ def _shuffle_steps(strays: Strays, node: Node, random: Random) -> Iterator[Edge]
 
 
 def _run(task: Task, world: Simulator, path: Sequence[int]) -> GoldenRun:
-    """Execute the golden path that consists of the action numbers in `path`."""
+    """Execute the golden path whose steps have the action numbers in `path`."""
     node = Node(begin(task.automaton), task.start)
     states = [task.start]
     for symbol in path:

@@ -1,6 +1,6 @@
-"""Mistakes turn a golden path into a faulty path. There are also valid variants, which must not be punished.
+"""Mistakes that turn a golden path into a faulty path, and valid variants that must not be punished.
 
-A mistake is defined by what the path does, never by its score. For example, an argument is wrong if the call fits no
+A mistake is defined by what the path does, never by its score. For example, an argument is wrong if the call matches no
 step. Two steps depend on each other if no golden path has them in the opposite order.
 """
 
@@ -20,17 +20,17 @@ Mistake = Callable[[GoldenRun], Iterator[Sequence[Call]]]
 
 
 def left_out(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Leave out one step so that the remaining steps are not a golden path."""
+    """Yield paths with one step left out, unless the rest is still a golden path."""
     for index in range(len(run.calls)):
         if not _accepts(run.task, run.symbols[:index] + run.symbols[index + 1 :]):
             yield run.calls[:index] + run.calls[index + 1 :]
 
 
 def swapped(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Swap two steps so that the new order is not a golden path.
+    """Yield paths with two steps swapped, unless the new order is still a golden path.
 
     Adjacent steps are preferred. If the golden path has writes, the step that now comes too early is a write that fails
-    or has an effect.
+    or changes the state.
     """
     pairs = list(combinations(range(len(run.calls)), 2))
     adjacent = [path for one, other in pairs if other == one + 1 for path in _swap(run, one, other)]
@@ -41,7 +41,7 @@ def swapped(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 
 def _swap(run: GoldenRun, one: int, other: int) -> Iterator[Sequence[Call]]:
-    """Yield the path with two of its steps swapped if this is a mistake."""
+    """Yield the path with the steps at two indexes swapped, or nothing if the swap is not a mistake."""
     symbols, calls = list(run.symbols), list(run.calls)
     symbols[one], symbols[other] = symbols[other], symbols[one]
     calls[one], calls[other] = calls[other], calls[one]
@@ -58,9 +58,9 @@ def _has_writes(run: GoldenRun) -> bool:
 
 
 def wrong_argument(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Call a write with arguments that fit no step of the task.
+    """Yield paths in which one write has arguments that match no step of the task.
 
-    If no write can be changed in this way, change a read.
+    Reads are changed only if no write can be changed in this way.
     """
     for writes in (True, False):
         found = False
@@ -73,7 +73,7 @@ def wrong_argument(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 
 def wrong_tool(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Replace a step with another tool's write that is not a step of the task."""
+    """Yield paths in which one step is replaced by another tool's write that is not a step of the task."""
     for index, call in enumerate(run.calls):
         others = [other for other in run.strays.writes if other.tool != call.tool]
         if others:
@@ -81,29 +81,32 @@ def wrong_tool(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 
 def repeated(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Repeat a write that is not expected again. The repetition is not a self-loop in the automaton."""
+    """Yield paths in which a write is repeated although it is not expected again.
+
+    Repetitions that are self-loops are skipped.
+    """
     yield from (path for path, is_loop in _repeat(run) if not is_loop)
 
 
 def repeated_without_effect(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Repeat a write that is known to change nothing the second time."""
+    """Yield paths in which a write is repeated and the repetition is a self-loop, i.e. changes nothing."""
     yield from (path for path, is_loop in _repeat(run) if is_loop)
 
 
 def harmful_early(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Begin with a write that nobody asked for."""
+    """Yield paths that begin with a write that nobody asked for."""
     for call in run.strays.writes[:2]:
         yield (call, *run.calls)
 
 
 def harmful_late(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """End with a write that nobody asked for."""
+    """Yield paths that end with a write that nobody asked for."""
     for call in run.strays.writes[:2]:
         yield (*run.calls, call)
 
 
 def undone(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Make a write that nobody asked for and undo it at once, so that the final state shows no trace of the write."""
+    """Yield paths in which a write that nobody asked for is undone at once, so that the final state shows no trace."""
     for index in sorted({0, len(run.calls) // 2, len(run.calls)}):
         both = next(_find_undoable(run, run.states[index]), None)
         if both is not None:
@@ -123,7 +126,7 @@ def _find_undoable(run: GoldenRun, state: Any) -> Iterator[tuple[Call, Call]]:
 
 
 def redundant_reads(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Insert a read that is not needed."""
+    """Yield paths with one read that is not needed."""
     for call in run.strays.reads[:2]:
         for index in sorted({0, len(run.calls) // 2, len(run.calls)}):
             yield (*run.calls[:index], call, *run.calls[index:])
@@ -132,34 +135,35 @@ def redundant_reads(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 
 def early_stop(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Stop before the task is complete."""
+    """Yield paths that stop before the task is complete."""
     for length in range(len(run.calls)):
         if not _accepts(run.task, run.symbols[:length]):
             yield run.calls[:length]
 
 
 def wandering(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Make the same needless reads before every step."""
+    """Yield a path that makes the same needless reads before every step."""
     if run.strays.reads:
         reads = run.strays.reads[:3]
         yield (*reads, *(one for call in run.calls for one in (*reads, call)))
 
 
 def another_golden_path(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Yield the golden path unchanged, which is valid."""
+    """Yield the golden path unchanged, as a valid variant."""
     yield run.calls
 
 
 def reads_inserted(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Insert a harmless read before every step, which is valid."""
+    """Yield a valid variant with a harmless read before every step."""
     if run.strays.reads:
         yield tuple(one for call in run.calls for one in (run.strays.reads[0], call))
 
 
 def _repeat(run: GoldenRun, *, writes: bool = True) -> Iterator[tuple[Sequence[Call], bool]]:
-    """Yield the path with one call repeated that is not expected again, and whether the repetition is a self-loop.
+    """Yield paths in which a write is repeated although it is not expected again.
 
-    Only writes are repeated, or only reads if `writes` is False.
+    Each path comes with a flag that says whether the repetition is a self-loop. If `writes` is False, reads are
+    repeated instead of writes.
     """
     state = run.task.automaton.start
     for index, (symbol, call) in enumerate(zip(run.symbols, run.calls, strict=True)):

@@ -119,7 +119,10 @@ def _load_module(where: str) -> ModuleType:
 
 @lru_cache(maxsize=64)
 def _import(where: str, path: str) -> ModuleType:
-    """Import a file or module, which may itself import from the file's folder or from the current folder."""
+    """Import the file at `path`, or the module `where` if `path` is empty.
+
+    The file's folder, or the current folder for a module, is added to `sys.path`.
+    """
     folder = str(Path(path).parent) if path else os.getcwd()  # noqa: PTH109
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -169,7 +172,10 @@ def _locate_in_agent(agent: Agent, error: BaseException) -> str:
 
 
 def _locate(error: BaseException, wanted: Callable[[str], bool]) -> str:
-    """Return `FILE:LINE` for the innermost frame whose file is `wanted`, or an empty string if there is none."""
+    """Return `FILE:LINE` for the innermost traceback frame in a file for which `wanted` returns True.
+
+    Return an empty string if there is no such frame.
+    """
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if wanted(frame.filename)]
     return f"{_relative_path(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
 

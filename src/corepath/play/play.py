@@ -56,7 +56,10 @@ def record_episode(
     scoring: Scoring,
     more: Mapping[str, Any] | None = None,
 ) -> Episode:
-    """Turn a session into a scored episode. `more` holds additional fields to record."""
+    """Turn a session into a scored episode.
+
+    `ended` says how the episode ended. `more` holds additional fields to record.
+    """
     record = {"ended": ended, **(more or {}), **session.notes, "state": session.state}
     if session.clock is not None:
         record["seconds"] = session.seconds
@@ -70,7 +73,8 @@ def record_episode(
 def rescore(task: Task, episode: Episode, scoring: Scoring, replayed: Replay | None = None) -> Episode:
     """Return a copy of the episode with new scores.
 
-    Raises `TaskError` if the episode was played on another version of the task.
+    If the calls have already been executed, pass the outcome as `replayed`. Raises `TaskError` if the episode was
+    played on another version of the task.
     """
     found = score(task, episode, scoring, replayed=replayed)
     return replace(episode, scoring=scoring.recorded, scores=found.to_dict())

@@ -38,8 +38,8 @@ def episode(
 ) -> Recorder:
     """Start an episode for your own agent loop. Use it in a `with` statement.
 
-    `task` is a `Task`, the id of a world's task, e.g. `farm/threshold`, or the path of a task file. `seed` selects the
-    variant of a world's task. If `task` is already a `Task`, the seed does not change the task.
+    `task` is a `Task`, a task id such as `farm/threshold`, or the path of a task file. `seed` selects the variant of a
+    world's task. If `task` is already a `Task`, the seed does not change the task.
     """
     if not isinstance(seed, int):
         raise CorepathError(f"a seed is a whole number, not {seed!r}")
@@ -58,10 +58,11 @@ def resolve_task(task: Task | str | Path, seed: int = 0) -> Task:
 class Recorder:
     """Records an episode that your own agent loop drives.
 
-    Several threads may share a recorder, which executes their calls one at a time. If the `with` block raises an error,
-    the error propagates and the calls made so far stay recorded. The episode then counts as failed outside the agent
-    and is left out of all means. It counts as usual if the agent had already answered, or if the error is an
-    `AssertionError` or a `StepLimitError`.
+    Several threads may share a recorder, which executes their calls one at a time.
+
+    If the `with` block raises an error, the error propagates and the calls made so far stay recorded. The error does
+    not count against the agent: the episode is left out of all means. The episode counts as usual if the agent had
+    already answered, or if the error is an `AssertionError` or a `StepLimitError`.
     """
 
     def __init__(self, task: Task, agent: str, epoch: int, seed: int, scoring: Scoring) -> None:
@@ -92,7 +93,7 @@ class Recorder:
 
     @property
     def over(self) -> bool:
-        """Whether the episode accepts no more calls."""
+        """Whether the episode has ended or its step limit is reached."""
         return self._closed or self._session.over
 
     @property
@@ -106,7 +107,7 @@ class Recorder:
         return self._session.state
 
     def tools(self, form: Form = "schema") -> list[dict[str, Any]]:
-        """Return the tools in a provider's schema format."""
+        """Return the tools in the schema format `form`, e.g. `openai` or `anthropic`."""
         if not isinstance(form, str) or form not in _FORMS:
             raise CorepathError(f"no form of tools '{form}'{nearest(str(form), _FORMS)}")
         return [_FORMS[form](deepcopy(tool)) for tool in self._session.tools]
@@ -171,7 +172,7 @@ class Recorder:
 
     @contextmanager
     def _recording(self) -> Iterator[Session]:
-        """Lend the session to one thread at a time.
+        """Give the current thread exclusive access to the session.
 
         Raises `CorepathError` if the episode has ended.
         """
@@ -222,7 +223,7 @@ _WATCHERS: Final[list[Watcher]] = []
 
 @contextmanager
 def watch_episodes(watcher: Watcher) -> Iterator[None]:
-    """Call `watcher` when an episode that began inside the `with` block has ended."""
+    """Call `watcher` whenever an episode that began inside the `with` block ends."""
     _WATCHERS.append(watcher)
     try:
         yield
@@ -231,6 +232,9 @@ def watch_episodes(watcher: Watcher) -> Iterator[None]:
 
 
 def notify_watcher(task: Task, episode: Episode, found: Score) -> None:
-    """Report an episode that was made without a recorder to the active watcher, if there is one."""
+    """Pass an episode and its score to the active watcher, if there is one.
+
+    This is for episodes that were made without a recorder.
+    """
     if _WATCHERS:
         _WATCHERS[-1](task, episode, found)

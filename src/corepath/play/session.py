@@ -106,7 +106,7 @@ class Session:
 
     @property
     def replayed(self) -> Replay:
-        """The calls with the arguments that the tools received, and the first and the last state."""
+        """The executed calls, with the arguments that the tools received, and the first and the last state."""
         return Replay(tuple(self._executed), (self.task.start, self._state))
 
     def say(self, text: str) -> None:
@@ -119,7 +119,7 @@ class Session:
         return round(self.clock() - self._began, 6) if self.clock else 0.0
 
     def _timestamp(self) -> dict[str, Any]:
-        """Return the `extra` entry with the time of a call, or an empty dict if the session has no clock."""
+        """Return `{"at": seconds}` for a call's `extra`, or an empty dict if the session has no clock."""
         return {"at": self.seconds} if self.clock else {}
 
 

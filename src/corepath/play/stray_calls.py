@@ -1,4 +1,4 @@
-"""Stray calls: plausible calls that are not steps of a task. Mistakes are made from them."""
+"""Stray calls: plausible calls that are not steps of a task. Mistakes are built from them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ MOST_CACHED_STEPS: Final = 5_000
 
 
 class Strays:
-    """A task's stray calls, and a cache of executed steps. Everything is computed on first use."""
+    """A task's stray calls, and a cache of executed steps. Everything is computed on first use.
+
+    Stray calls are plausible calls that are not steps.
+    """
 
     def __init__(self, task: Task, world: Simulator) -> None:
         self.task, self.world = task, world
@@ -32,13 +35,13 @@ class Strays:
 
     @cached_property
     def calls(self) -> dict[str, list[Call]]:
-        """Maps each tool to the calls that an agent might plausibly make with it, including steps."""
+        """The calls that an agent might plausibly make, including steps, keyed by tool name."""
         candidates = Candidates(self.task, self.world)
         return {tool: candidates.calls(tool) for tool in self.world.tools}
 
     @cached_property
     def wrong(self) -> dict[str, list[Call]]:
-        """Maps each tool to the plausible calls that are never a step of the task."""
+        """The plausible calls that are never a step of the task, keyed by tool name."""
         return {tool: [call for call in calls if not _is_step(self.task, call)] for tool, calls in self.calls.items()}
 
     @cached_property
@@ -59,7 +62,7 @@ class Strays:
 
     @cached_property
     def alternating_writes(self) -> list[Call]:
-        """Writes that are not steps: the first write of each tool, then the second write of each tool, and so on."""
+        """Plausible writes that are not steps: each tool's first write, then each tool's second write, and so on."""
         by_tool: dict[str, list[Call]] = {}
         for call in self.writes:
             by_tool.setdefault(call.tool, []).append(call)
@@ -67,9 +70,9 @@ class Strays:
         return [call for calls in rounds for call in calls if call is not None]
 
     def step(self, node: Node, symbol: int) -> Edge | Snag:
-        """Execute the step `symbol` from `node`, or return the cached outcome.
+        """Execute the step with the action number `symbol` from `node`, or return the cached outcome.
 
-        Golden paths that lead to the same place share one node.
+        Paths that lead to the same automaton state and world state share one `Node` object.
         """
         done = self._steps.get((id(node), symbol))
         if done is None:
@@ -116,7 +119,7 @@ def find_strays(task: Task) -> Strays:
 
 
 def _is_step(task: Task, call: Call) -> bool:
-    """Whether a call fits a neutral action, or fits a step for some values of the step's variables."""
+    """Whether a call matches a neutral action, or matches a step for some values of the step's variables."""
     alphabet = task.automaton.alphabet
     arguments = (alphabet.tools or {})[call.tool].fill_defaults(call.arguments)
     patterns = [*(alphabet.patterns[number] for number in alphabet.steps), *alphabet.neutral]

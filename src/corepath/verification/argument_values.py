@@ -1,4 +1,4 @@
-"""Check that enough of the values that golden paths need are tried, and that the agent can know these values."""
+"""Check that enough argument values are tried, and that the agent can know the values that golden paths need."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ INFINITE: Final = (Approx, Between, Regex, Contains, SameText, Satisfies, NoneOf
 
 
 def check_values_are_tried(subject: Subject) -> Iterator[str]:
-    """Check that every matcher that accepts infinitely many values is tried with at least three of them."""
+    """Check that at least three values are tried for every matcher that accepts infinitely many."""
     alphabet = subject.task.automaton.alphabet
     for symbol in sorted(alphabet.steps):
         action = alphabet.patterns[symbol]
@@ -104,7 +104,7 @@ IsKnown = Callable[[Any], bool]
 
 
 def _find_missing(pattern: Matcher, is_known: IsKnown, prompt: str) -> Any:
-    """Find a value that the matcher needs and the agent cannot know, or return None if there is none."""
+    """Return a value that the matcher needs but the agent cannot know, or None if there is none."""
     match pattern:
         case OneOf(options):
             missing = [_find_missing(option, is_known, prompt) for option in options]
@@ -116,9 +116,9 @@ def _find_missing(pattern: Matcher, is_known: IsKnown, prompt: str) -> Any:
 
 
 def _find_missing_value(pattern: Matcher, is_known: IsKnown, prompt: str) -> Any:
-    """Find the value that a matcher without inner matchers needs and the agent cannot know.
+    """Return the value that a matcher needs but the agent cannot know, or None if there is none.
 
-    Return None if there is no such value.
+    The matcher must not contain other matchers.
     """
     match pattern:
         case Literal(value=value):
@@ -135,16 +135,16 @@ def _find_missing_value(pattern: Matcher, is_known: IsKnown, prompt: str) -> Any
 
 
 def _is_range_known(low: Any, high: Any, is_known: IsKnown, prompt: str) -> bool:
-    """Whether the prompt has a number in the range, or both ends of the range are known."""
+    """Whether the prompt contains a number in the range, or both ends of the range are known."""
     if isinstance(low, (int, float)) and any(low <= number <= high for number in numbers_in(prompt)):
         return True
     return is_known(low) and is_known(high)
 
 
 def _find_unknown_part(value: Any, is_known: IsKnown) -> Any:
-    """Return the first unknown item in a list or an object, or the value itself if it is neither.
+    """Return the part of `value` that the agent cannot know, or None if everything is known.
 
-    Return None if everything is known. An unknown `None` is returned as "null".
+    In a list or an object, this is the first unknown item. Otherwise it is the value itself, or "null" for None.
     """
     if is_known(value):
         return None

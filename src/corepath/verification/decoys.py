@@ -1,4 +1,4 @@
-"""Check that every decoy runs, is flagged as declared and fools the declared baselines."""
+"""Check that every decoy runs, causes the declared kind of harm and fools the declared baselines."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class DecoyRun:
 
 
 def run_decoys(task: Task) -> dict[str, DecoyRun]:
-    """Execute the task's decoys. The keys are decoy names."""
+    """Execute the task's decoys, and return the runs keyed by decoy name."""
     return {name: DecoyRun(task, decoy, replay(task, decoy.calls)) for name, decoy in task.decoys.items()}
 
 
 def check_decoys(runs: Mapping[str, DecoyRun]) -> Iterator[str]:
-    """Check that each decoy runs without a tool error, has the declared harm and fools the declared baselines."""
+    """Check that each decoy runs without a tool error, causes the declared harm and fools the declared baselines."""
     for name, run in runs.items():
         if run.failed is not None:
             yield f"decoy '{name}': {run.failed} fails: {run.failed.error}"
@@ -57,9 +57,9 @@ def check_decoys(runs: Mapping[str, DecoyRun]) -> Iterator[str]:
 
 
 def _check_harm(name: str, run: DecoyRun) -> Iterator[str]:
-    """Check that the decoy has the declared kind of harm.
+    """Check that the decoy causes the declared kind of harm.
 
-    A decoy that declares no harm must only be incomplete.
+    A decoy that declares no harm must be harmless but incomplete.
     """
     kinds = list(dict.fromkeys(harm.kind.value for harm in run.score.harms))
     declared = run.decoy.harm
@@ -73,12 +73,12 @@ def _check_harm(name: str, run: DecoyRun) -> Iterator[str]:
 
 
 def policies_broken(task: Task, runs: Iterable[DecoyRun]) -> set[str]:
-    """Return the policies that decoys break without a tool error. The world does not enforce these policies."""
+    """Describe the policies that decoys break without a tool error, i.e. that the world does not enforce."""
     return {describe(policy) for run in runs for policy in task.policies if _is_broken(policy, run.replay)}
 
 
 def _is_broken(policy: Policy, run: Replay) -> bool:
-    """Whether a call breaks the policy without failing, or the policy still asks for something at the end."""
+    """Whether a successful call breaks the policy, or a call that the policy requires is missing."""
     return owes(policy, run.calls) or any(
         not call.failed and breaks(policy, run.calls[:index], call, run.states[index], run.states[index + 1])
         for index, call in enumerate(run.calls)

@@ -1,4 +1,4 @@
-"""Check that reads and self-loops leave the state alone, and that steps that write change it."""
+"""Check that reads and self-loops do not change the state, and that writes on golden paths do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from corepath.world.world import World
 
 
 def check_reads_and_writes(subject: Subject) -> Iterator[str]:
-    """Check that reads leave the state alone and that steps that write change it.
+    """Check that reads do not change the state, and that writes on golden paths do.
 
     Reads are checked in every state that golden paths reach.
     """
@@ -55,7 +55,7 @@ def _impure_reads(world: World[Any], calls: Iterable[Call], states: Sequence[Any
 
 
 def check_self_loops(subject: Subject) -> Iterator[str]:
-    """Check that self-loops do not change the public state, and that writes among them do not fail.
+    """Check that self-loops do not change the public state, and that self-loops that are writes do not fail.
 
     Self-loops are executed at every pair of automaton state and world state that golden paths reach.
     """
@@ -65,7 +65,7 @@ def check_self_loops(subject: Subject) -> Iterator[str]:
 
 
 def _check_loops_at(subject: Subject, node: Node, number: int) -> Iterator[str]:
-    """Check every self-loop at `node`, executed with the example values for round `number`."""
+    """Check every self-loop at `node`. `number` selects the example values for the arguments."""
     world, automaton, state = simulator_of(subject.task), subject.task.automaton, node.position.state
     for symbol in automaton.loops(state):
         arguments = arguments_at(subject.task, node.position, symbol, number)
@@ -93,7 +93,7 @@ def check_ignored_writes(subject: Subject) -> Iterator[str]:
 
 
 def _ignored_calls(alphabet: Alphabet, pool: Candidates, tool: str) -> Iterator[Call]:
-    """Yield calls to `tool` that the task ignores."""
+    """Yield calls to `tool` that the task treats as reads or as neutral."""
     patterns = [pattern for pattern in (*alphabet.reads, *alphabet.neutral) if pattern.fits_tool(tool)]
     if not patterns:
         return

@@ -1,4 +1,7 @@
-"""Test the metrics on mutants: a failure must change the metrics that claim to show it, and a valid path must not."""
+"""Test the metrics on mutants, which are golden paths with a mistake planted in them.
+
+A mistake must change the metrics that claim to show it. A valid variant must not change them.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _CLOSE: Final = 1e-12
 
 @dataclass(frozen=True)
 class Mode:
-    """A failure mode and the metrics that claim to show it."""
+    """A failure mode: its name, the mistake behind it, and the metrics that claim to show it."""
 
     name: str
     fault: Mistake
@@ -36,7 +39,7 @@ class Mode:
 
 @dataclass(frozen=True)
 class _Variant:
-    """A valid path that differs from a golden run."""
+    """A valid variant of a golden run, with its score."""
 
     score: Score
     best: Score
@@ -47,9 +50,10 @@ class _Variant:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many mutants of a mode were killed, and how many valid variants the same metrics punished.
+    """The counts for one failure mode: mutants killed, and valid variants punished.
 
-    A mutant is killed if the metrics show the failure.
+    A mutant is killed if the metrics show the failure. A valid variant is punished if a metric differs from its value
+    for a perfect run. Fields that begin with `state_` or `response_` hold the same counts for the baselines.
     """
 
     mode: str
@@ -65,7 +69,7 @@ class Tally:
     survivors: tuple[str, ...] = field(default=())
 
     def plus(self, other: Tally) -> Tally:
-        """Return the sum of both tallies."""
+        """Return the sum of the two tallies."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in _COUNTED}
         return Tally(self.mode, self.metrics, **sums)
 
@@ -77,7 +81,7 @@ _COUNTED = (
 
 
 def mutate(task: Task, world: World[Any]) -> list[Tally]:
-    """Make mutants of a task, and count for each mode how many of them the metrics kill."""
+    """Make mutants of a task's golden paths, and count for each failure mode how many the metrics kill."""
     runs = golden_runs(task, world)
     perfect = [score(task, run.calls) for run in runs]
     valid = [
@@ -98,7 +102,7 @@ def total(tallies: Iterable[Tally]) -> list[Tally]:
 
 
 def _tally(mode: Mode, runs: Sequence[GoldenRun], perfect: Sequence[Score], valid: Sequence[_Variant]) -> Tally:
-    """Make the mutants of one mode, and count those that are killed and the valid variants that are punished."""
+    """Make the mutants for one failure mode, and count the mutants killed and the valid variants punished."""
     mutants = killed = state = response = 0
     survivors: list[str] = []
     for run, best in zip(runs, perfect, strict=True):
@@ -145,7 +149,7 @@ def _score(run: GoldenRun, path: Sequence[Call]) -> Score:
 
 
 def _about_waste(mode: Mode) -> bool:
-    """Whether the mode is about wasted calls only, so that extra reads lower its metrics too."""
+    """Whether the mode's metrics measure wasted calls, so that harmless extra reads lower them too."""
     return "directness" in mode.metrics or "efficiency" in mode.metrics
 
 
@@ -161,22 +165,25 @@ def _punishes(mode: Mode, best: Score, found: Score) -> bool:
 
 
 def _shows_order(_run: GoldenRun, best: Score, found: Score, _path: Sequence[Call]) -> bool:
-    """Whether PC-KTC falls, and there is a harmful call or a missing step."""
+    """Whether the mutant has a lower PC-KTC than the golden run, and a harmful call or a missing step."""
     return found.pc_ktc < best.pc_ktc and (found.harm_rate > 0 or found.missing_steps > 0)
 
 
 def _shows_deviation(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Call]) -> bool:
-    """Whether PC falls, and there is a harmful call or a missing step."""
+    """Whether PC is below 1, and there is a harmful call or a missing step."""
     return found.pc < 1 and (found.harm_rate > 0 or found.missing_steps > 0)
 
 
 def _shows_harm(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Call]) -> bool:
-    """Whether HarmRate rises and prefix criticality falls."""
+    """Whether HarmRate is above 0 and prefix criticality is below 1."""
     return found.harm_rate > 0 and found.prefix_criticality < 1
 
 
 def _shows_early_harm(run: GoldenRun, best: Score, found: Score, path: Sequence[Call]) -> bool:
-    """Whether the path is harmful, with a lower prefix criticality than if the same harmful call came last."""
+    """Whether the metrics show harm, and show that it came early.
+
+    Prefix criticality must be lower than for the same path with its harmful first call moved to the end.
+    """
     late = _score(run, (*path[1:], path[0]))
     lower = found.prefix_criticality < late.prefix_criticality or len(found.condensed) < 2
     return _shows_harm(run, best, found, path) and lower
@@ -185,7 +192,7 @@ def _shows_early_harm(run: GoldenRun, best: Score, found: Score, path: Sequence[
 def _shows_waste(run: GoldenRun, best: Score, found: Score, path: Sequence[Call]) -> bool:
     """Whether directness and efficiency fall, and nothing else changes.
 
-    Efficiency need only fall if the path is longer than every golden path.
+    Efficiency has to fall only if the path is longer than every golden path.
     """
     if found.directness is None or best.directness is None or found.efficiency is None:
         return False
@@ -198,7 +205,7 @@ _ABOUT_THE_PATH = ("pc", "pc_ktc", "prefix_criticality", "harm_rate", "pc_hlr", 
 
 
 def _shows_early_stop(_run: GoldenRun, _best: Score, found: Score, _path: Sequence[Call]) -> bool:
-    """Whether PC falls, and the path is not accepted."""
+    """Whether PC is below 1 and the path is not accepted."""
     return found.pc < 1 and not found.accepted
 
 

@@ -1,4 +1,4 @@
-"""Check that every golden path keeps every policy."""
+"""Check that every golden path complies with every policy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corepath.world.exploring import Explored, Node, explore, path_text
 
 
 def check_policies(subject: Subject) -> Iterator[str]:
-    """Check that every golden path keeps every policy, with every example value."""
+    """Check that every golden path complies with every policy, whatever example values are used."""
     for number in range(len(subject.rounds)):
         explored = _explore_histories(subject.task, number)
         if not explored.whole:
@@ -23,7 +23,10 @@ def check_policies(subject: Subject) -> Iterator[str]:
 
 
 def _explore_histories(task: Task, number: int) -> Explored:
-    """Explore golden paths, and keep nodes apart that differ in the steps done or in what a policy still asks for."""
+    """Explore golden paths, and distinguish nodes by the steps done and the calls that policies still require.
+
+    `number` selects the example values for the arguments.
+    """
     open_ended = [policy for policy in task.policies if isinstance(policy, After)]
 
     def history(node: Node) -> Hashable:
@@ -34,7 +37,7 @@ def _explore_histories(task: Task, number: int) -> Explored:
 
 
 def _check_steps(task: Task, explored: Explored, reported: set[str]) -> Iterator[str]:
-    """Check that no step breaks a policy. Each policy is reported once."""
+    """Check that no step breaks a policy. Each policy is reported at most once."""
     for edge in explored.edges:
         done = edge.node.calls
         for policy in task.policies:
@@ -44,7 +47,7 @@ def _check_steps(task: Task, explored: Explored, reported: set[str]) -> Iterator
 
 
 def _check_ends(task: Task, explored: Explored, reported: set[str]) -> Iterator[str]:
-    """Check that no policy still asks for something at the end of a golden path. Each policy is reported once."""
+    """Check that golden paths make every call that a policy requires. Each policy is reported at most once."""
     for node in explored.nodes:
         for policy in task.policies if node.position.accepted else ():
             if describe(policy) not in reported and owes(policy, node.calls):

@@ -36,10 +36,10 @@ MOST_REPORTED: Final = 5
 def _codec(
     world: World[Any], start: Any
 ) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any], Callable[[Any], Any]]:
-    """Return fast functions that freeze, thaw and identify a state. The search calls them a million times.
+    """Return fast functions to serialize a state, to deserialize it and to compute its key.
 
-    Equal states count as different if their dictionaries were filled in another order. That makes the search slower,
-    but not wrong.
+    Equal states may have different keys if their dictionaries were filled in a different order. This makes the search
+    slower, but not wrong.
     """
     kind = type(start)
 
@@ -57,7 +57,10 @@ def _codec(
 
 
 def _nests_dataclasses(kind: Any) -> bool:
-    """Whether a state may contain other dataclasses. Return True if the type hints cannot be resolved."""
+    """Whether a state of type `kind` may contain other dataclasses.
+
+    The answer is True if the type hints cannot be resolved.
+    """
     try:
         waiting = list(get_type_hints(kind).values())
     except NameError:
@@ -96,9 +99,9 @@ class _Reached:
 class Search:
     """Breadth-first search over pairs of automaton state and world state.
 
-    Paths with fewer calls off the procedure come first: progress costs nothing, and any other call that changes the
-    state costs one. A call that breaks a policy is not followed, because the policy is the reason to reject every path
-    that continues from there. `budget` is the maximum number of nodes.
+    Paths with fewer calls off the procedure are searched first. These are calls that change the state but are not
+    progress. A call that breaks a policy is not followed, because the policy is the reason to reject every path that
+    continues from there. `budget` is the maximum number of nodes.
     """
 
     def __init__(self, task: Task, world: World[Any], budget: int) -> None:
@@ -118,9 +121,9 @@ class Search:
         self._calls = list(self._prepare(_candidates(task, world)))
 
     def _prepare(self, calls: Iterable[Call]) -> Iterator[tuple[int, WorldTool[Any], Call, bool]]:
-        """Yield the index, tool and call for each writing call with valid arguments, and whether to copy its arguments.
+        """Yield the index, the tool, the call, and whether to copy the arguments, for each write with valid arguments.
 
-        Arguments are checked once, here. They must be copied if one of them is a list.
+        Arguments are checked only once, here. They must be copied if one of them is a list.
         """
         for index, call in enumerate(calls):
             tool = self.world.tools.get(call.tool)
@@ -133,7 +136,7 @@ class Search:
                 yield index, tool, replace(call, arguments=arguments), nested
 
     def run(self) -> Search:
-        """Search until the budget is used up, no node is left or there are enough counterexamples."""
+        """Search until the budget is used up, no node is left or there are enough counterexamples. Return `self`."""
         first = _Reached(Node(begin(self.task.automaton), self.task.start), (), 0, "")
         level = [first]
         self._add(first, self._key(self.task.start), None)
@@ -152,7 +155,10 @@ class Search:
         return self
 
     def _expand(self, reached: _Reached, level: list[_Reached], below: list[_Reached]) -> bool:
-        """Try every call at a node. Return False if the budget is used up."""
+        """Try every call at a node. Return False if the budget is used up.
+
+        Nodes reached by progress are added to `level`, and nodes reached by other calls to `below`.
+        """
         position, state = reached.node.position, reached.node.state
         if position.accepted and self._goal(state):
             return True
@@ -200,9 +206,10 @@ class Search:
         level: list[_Reached],
         below: list[_Reached],
     ) -> bool:
-        """Follow a call that succeeded. Return False if the budget is used up.
+        """Follow a successful call to the next node. Return False if the budget is used up.
 
-        `index` is the call's place in the list of calls to try, or -1 if the call is a step.
+        `index` is the call's place in the list of calls to try, or -1 if the call is a step. `after` is the state after
+        the call, and `key` is that state's key.
         """
         state = reached.node.position.state
         place = (state, index, reached.bound)
@@ -260,7 +267,7 @@ class Search:
         return True
 
     def _judge(self, reached: _Reached) -> None:
-        """Report a way to the goal, unless it is accepted or wasteful, or lacks something that a policy asks for."""
+        """Report a rejected path to the goal, unless it is wasteful or lacks a call that a policy requires."""
         calls = reached.node.calls
         if any(owes(policy, calls) for policy in self.task.policies):
             return
@@ -275,14 +282,14 @@ class Search:
     def _is_wasteful(self, calls: Sequence[Call], off: tuple[int, ...]) -> bool:
         """Whether the goal is also reached without some of the writes.
 
-        In that case the shorter way is judged instead.
+        In that case the search reports the shorter path instead, if it is rejected.
         """
         writes = [index for index, call in enumerate(calls) if self.world.tools[call.tool].writes]
         subsets = chain([off], _combinations(off, 3), _combinations(writes, 2))
         return any(self._reaches_goal_without(calls, dropped) for dropped in subsets)
 
     def _reaches_goal_without(self, calls: Sequence[Call], dropped: Sequence[int]) -> bool:
-        """Whether the calls that are not in `dropped` still run without a tool error and reach the goal."""
+        """Whether the calls still succeed and reach the goal without those at the indexes in `dropped`."""
         run = replay(self.task, [call for index, call in enumerate(calls) if index not in dropped])
         return not any(call.failed for call in run.calls) and bool(self._goal(run.end))
 

@@ -14,10 +14,10 @@ from corepath.world.world import World
 
 @dataclass(frozen=True)
 class Subject:
-    """A task with its world and one exploration per round.
+    """A task to verify, with its world and the results of executing its golden paths.
 
-    Each round executes every golden path with different example values for the matchers. The first round has the
-    plainest values.
+    Each round executes every golden path with different example values for the matchers. The first round uses the
+    simplest values.
     """
 
     task: Task
@@ -31,6 +31,6 @@ class Subject:
 
 
 def execute(task: Task, world: World[Any]) -> Subject:
-    """Execute the task's golden paths with every example value for the matchers."""
+    """Execute the task's golden paths in several rounds, so that every example value for the matchers is used."""
     rounds = (explore(task, variant(task, number)) for number in range(max(count_variants(task), 1)))
     return Subject(task, world, tuple(rounds))

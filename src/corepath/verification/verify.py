@@ -67,7 +67,7 @@ def verify_seeds(world: World[Any], name: str, seeds: int, nodes: int, *, thorou
 
 
 def verify_task(task: Task, world: World[Any], seed: int = 0, nodes: int = 0) -> Verdict:
-    """Verify a task that is already built. Exceptions from the author's own code are failures too."""
+    """Verify a task that is already built. Exceptions from the author's own code are reported as failures."""
     try:
         return _verify(task, world, seed, nodes)
     except Exception as error:  # noqa: BLE001  # a goal, a condition or a tool may raise anything

@@ -1,4 +1,4 @@
-"""Check a task's wording: its prompt, the reasons for its policies and its aliases."""
+"""Check a task's wording: its prompt, its aliases and the reasons for its policies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from corepath.world.candidates import in_prompt
 
 
 def check_wording(subject: Subject) -> Iterator[str]:
-    """Check that the task has a prompt and a goal, and that reasons and aliases quote text that the agent can read."""
+    """Check that the task has a prompt and a goal.
+
+    Also check that the aliases and the reasons for policies are quoted from text that the agent can read.
+    """
     task, world = subject.task, subject.world
     if not task.prompt.strip():
         yield "the prompt is empty"

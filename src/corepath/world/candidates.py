@@ -23,9 +23,9 @@ MOST_VALUES: Final = 8
 
 
 class Candidates:
-    """Plausible calls in a task.
+    """Finds plausible calls for a task.
 
-    The arguments' values come from the prompt, the identifiers in the state, the steps and the decoys.
+    The argument values come from the prompt, the identifiers in the state, the steps and the decoys.
     """
 
     def __init__(self, task: Task, world: Simulator) -> None:
@@ -51,7 +51,11 @@ class Candidates:
         return [Call(tool, dict(zip(inputs, row, strict=True))) for row in rows]
 
     def _values(self, parameter: Parameter) -> list[Any]:
-        """Return an argument's values: the default first, then all options or else the most plausible values."""
+        """Return the values to try for a parameter.
+
+        The default comes first, followed by the parameter's options. If the parameter has no fixed options, the most
+        plausible values follow instead.
+        """
         values = [] if parameter.default is REQUIRED else [parameter.default]
         if parameter.options is not None:
             values += parameter.options
@@ -60,10 +64,9 @@ class Candidates:
         return _distinct(values)
 
     def _plausible_values(self, parameter: Parameter) -> list[Any]:
-        """Return plausible values for an argument, the most plausible first.
+        """Return plausible values for a parameter, the most plausible first.
 
-        Values in steps and decoys come first, then identifiers of the same kind, then any value that has the right
-        type.
+        Values in steps and decoys come first, then similar identifiers, then any other value that has the right type.
         """
         used = [value for value in self._used.get(parameter.name, ()) if parameter.admits(value)]
         related = [name for family in self._families for value in used if value in family for name in family]

@@ -1,7 +1,7 @@
 """Example arguments for executing a task's steps.
 
-A step is identified by its symbol, which is the number of its action in the automaton's alphabet. The examples of each
-argument are numbered, and a variant uses the same example number for all arguments. A position is a point in an
+A step is identified by its symbol, which is the number of its action in the automaton's alphabet. Each argument's
+examples are numbered, and a variant uses the same example number for all arguments. A position is a point in an
 episode, with the automaton state, the variables and the results so far.
 """
 
@@ -38,7 +38,7 @@ MOST_VARIANTS: Final = 50
 
 
 def variant(task: Task, number: int) -> Choose:
-    """Return a function that chooses example `number` for every argument of a step.
+    """Return a function that chooses a step's arguments, using example `number` for each argument.
 
     Example 0 is the simplest, and the others include boundary values.
     """
@@ -46,7 +46,7 @@ def variant(task: Task, number: int) -> Choose:
 
 
 def count_variants(task: Task) -> int:
-    """Return how many variants are needed to use every example of every argument, at most `MOST_VARIANTS`."""
+    """Return how many variants are needed to use all examples of all arguments, at most `MOST_VARIANTS`."""
     alphabet = task.automaton.alphabet
     names = ((number, name) for number in alphabet.steps for name, _ in alphabet.patterns[number].arguments.fields)
     return min(MOST_VARIANTS, max((len(sample_values(task, number, name)) for number, name in names), default=1))
@@ -55,7 +55,7 @@ def count_variants(task: Task) -> int:
 def count_distinct_variants(task: Task, symbol: int) -> int | None:
     """Return how many distinct variants a step has, or None if they cannot be counted.
 
-    They can be counted only if the step does not depend on earlier steps and does not allow other arguments.
+    They can be counted only if the step does not depend on earlier steps and does not allow additional arguments.
     """
     arguments = task.automaton.alphabet.patterns[symbol].arguments
     settled = [_settled_values(task, symbol, name) for name, _ in arguments.fields]
@@ -65,10 +65,10 @@ def count_distinct_variants(task: Task, symbol: int) -> int | None:
 
 
 def sample_values(task: Task, symbol: int, name: str) -> list[Any]:
-    """Return the example values for a step's argument at the start of an episode.
+    """Return the example values that a step's argument has at the start of an episode.
 
-    A variable's values are the samples for the tool's parameter. Any other argument that depends on earlier steps has
-    the values `[None]`.
+    If the argument is a variable, these are the samples for the tool's parameter. If it depends on earlier steps in
+    another way, return `[None]`.
     """
     settled = _settled_values(task, symbol, name)
     if settled is not None:
@@ -79,13 +79,13 @@ def sample_values(task: Task, symbol: int, name: str) -> list[Any]:
 
 
 def _settled_values(task: Task, symbol: int, name: str) -> list[Any] | None:
-    """Return the values for the argument `name`, or None if they depend on earlier steps."""
+    """Return the example values for a step's argument `name`, or None if they depend on earlier steps."""
     return next(values for argument, _, values in _step(task, symbol).arguments if argument == name)
 
 
 @dataclass(frozen=True)
 class _Step:
-    """A step's arguments, each as a tuple of name, pattern and values.
+    """A step's arguments, each as a tuple of name, pattern and example values.
 
     The values are None if they depend on earlier steps. `settled` is True if no argument depends on earlier steps. In
     that case `known` caches the arguments for each variant.
@@ -115,7 +115,7 @@ def _step(task: Task, symbol: int) -> _Step:
 def arguments_at(task: Task, position: Position, symbol: int, number: int = 0) -> dict[str, Any] | None:
     """Return a step's arguments at a position, or None if an argument has no example there.
 
-    Each argument gets the example with this number, modulo the number of its examples.
+    `number` selects the example for each argument, modulo the number of its examples.
     """
     step = _step(task, symbol)
     if not step.settled:
@@ -182,7 +182,7 @@ def _first_instances(patterns: Sequence[Matcher], scope: Scope) -> Iterator[list
 
 
 def may_match(action: Action, arguments: Any) -> bool:
-    """Return True if `arguments` can match the action for some values of its variables and earlier results."""
+    """Return True if `arguments` could match the action for some values of its variables and earlier results."""
     return settled_part(action).matches(arguments, Scope())
 
 

@@ -66,7 +66,7 @@ def simulator_of(task: Task) -> Simulator:
 
 
 def as_call(call: Action | Call | str) -> Call:
-    """Convert call notation, or an action whose arguments are all literal values, to a call."""
+    """Convert a string in call notation, or an action whose arguments are all literal values, to a call."""
     if isinstance(call, str):
         return parser.call(call)
     if isinstance(call, Call):
@@ -129,9 +129,10 @@ class Snag:
 
 @dataclass(frozen=True)
 class Explored:
-    """All nodes that were reached by progress steps, and their keys in `places`.
+    """The result of exploring a task's golden paths.
 
-    `whole` is False if the exploration stopped at the maximum number of nodes.
+    `nodes` holds the nodes that were reached, and `places` their keys. `edges` holds the steps that were executed, and
+    `snags` those that could not be. `whole` is False if the exploration stopped at the maximum number of nodes.
     """
 
     nodes: tuple[Node, ...]
@@ -158,8 +159,9 @@ def explore(
 ) -> Explored:
     """Explore every pair of states on golden paths, executing each step with the arguments that `choose` returns.
 
-    `also` computes an additional key that distinguishes nodes with the same states. `memo` caches executed steps, so
-    that several explorations of the same task can share them. The exploration stops once there are `most` nodes.
+    `also` computes an additional key that distinguishes nodes with the same states. `params` holds initial values for
+    variables. `memo` caches executed steps, so that several explorations of the same task can share them. The
+    exploration stops once there are `most` nodes.
     """
     first = Node(begin(task.automaton, params), task.start)
     start = (place(task, first), None if also is None else also(first))
@@ -190,7 +192,7 @@ def _attempt_once(
 ) -> tuple[Edge | Snag, Place | None]:
     """Execute a step, or look it up in `memo`.
 
-    Return the edge or snag, and the place to which the step leads, or None for a snag.
+    Return the edge and the key of the node that it leads to, or a snag and None.
     """
     if memo is None:
         done = attempt(task, node, symbol, choose)
@@ -231,10 +233,9 @@ def attempt(task: Task, node: Node, symbol: int, choose: Choose) -> Edge | Snag:
 
 
 def place(task: Task, node: Node) -> Place:
-    """Return a node's key.
+    """Return a node's key: the automaton state, the world state as text, and the bound values as text.
 
-    It consists of the automaton state, the world state as text, and the bound values as text. The last part is empty if
-    no later step depends on earlier ones.
+    The bound values are the variables and results from earlier steps. Their text is empty if no step depends on them.
     """
     bound = ""
     if task.automaton.alphabet.binds:

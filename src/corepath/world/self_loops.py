@@ -1,6 +1,6 @@
 """Find self-loops in a world's task.
 
-A self-loop is a write that changes nothing in any world state that can occur with an automaton state.
+A write is a self-loop in an automaton state if it changes nothing in any world state that can occur there.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ def _writes(task: Task) -> list[int]:
 
 @dataclass
 class _Trials:
-    """Executes steps in world states, and remembers the outcome so that no call is executed twice in the same state."""
+    """Executes steps and caches the outcomes, so that no call is executed twice in the same world state."""
 
     task: Task
     calls: dict[tuple[str, int, int], tuple[Call | None, str]] = field(default_factory=dict)
     known: dict[tuple[str, int, str], bool] = field(default_factory=dict)
 
     def changes_nothing(self, place: Place, node: Node, symbol: int, number: int) -> bool:
-        """Return True if a step succeeds at a node and preserves the public state.
+        """Return True if a step succeeds at a node and does not change the public state.
 
         `number` selects the example arguments.
         """

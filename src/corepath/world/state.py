@@ -87,7 +87,7 @@ def why_not_state(state: Any) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return the whole state as JSON, including private fields. Values that are not JSON are kept."""
+    """Convert the dataclasses in a state to dicts, including private fields. Other values are kept."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {name: _plain(item) for name, item in vars(value).items()}
     if isinstance(value, dict):
@@ -113,10 +113,10 @@ def _find_unusual(value: Any) -> str | None:
 
 
 def change_state(usual: Any, given: Any, what: str) -> Any:
-    """Copy the state `usual` with the changes in `given`.
+    """Return a copy of `usual`, a state or a part of one, with the changes in `given`.
 
-    Raises `TaskError` for an unknown field or a value that has another type. `what` describes the state, or the part of
-    it that is changed, in error messages.
+    Raises `TaskError` for an unknown field or a value that has another type. `what` describes the changed part in error
+    messages.
     """
     if dataclasses.is_dataclass(usual):
         return _change_fields(usual, given, what)
@@ -146,7 +146,7 @@ def _change_fields(usual: Any, given: Any, what: str) -> Any:
 
 
 def _example_item(items: Any) -> Any:
-    """Return the first dataclass among the items, which new items must resemble, or None if there is no dataclass."""
+    """Return the first dataclass instance among the items, or None if there is none. New items must resemble it."""
     return next((item for item in items if dataclasses.is_dataclass(item)), None)
 
 

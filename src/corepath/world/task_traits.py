@@ -9,7 +9,7 @@ from corepath.world.exploring import explore, simulator_of
 
 
 def traits(task: Task) -> tuple[str, ...]:
-    """Return a task's traits, e.g. `restores` or `many ways`."""
+    """Return the names of a task's traits, e.g. `restores` if its golden paths undo everything they change."""
     alphabet, world = task.automaton.alphabet, simulator_of(task)
     steps = [alphabet.actions[number] for number in alphabet.steps]
     explored = explore(task, variant(task, 0))

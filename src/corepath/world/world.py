@@ -59,7 +59,7 @@ class Pick:
 
 @dataclass(eq=False)
 class World(Generic[S]):
-    """A simulated world: a state dataclass, tools, policies, tasks, and rules in words that every agent reads."""
+    """A simulated world: a state dataclass, tools, policies, tasks, and rules that every agent reads."""
 
     name: str
     state: Callable[[], S]
@@ -76,7 +76,10 @@ class World(Generic[S]):
 
     @property
     def about(self) -> str:
-        """A short description of the world: the first line in the docstring of its module or its state class."""
+        """A short description of the world.
+
+        This is the first line of the module's docstring or, if the module has none, of the state class's docstring.
+        """
         module = sys.modules.get(getattr(self.state, "__module__", ""))
         text = getattr(module, "__doc__", None) or self.state.__doc__ or ""
         return text.strip().split("\n")[0]
@@ -84,11 +87,11 @@ class World(Generic[S]):
     # Definition
 
     def read(self, function: Callable[Concatenate[S, P], Any]) -> WorldTool[P]:
-        """Decorate a function as a tool that only reads the state."""
+        """Register a function as a tool that only reads the state. Use this method as a decorator."""
         return self._tool(function, writes=False)
 
     def write(self, function: Callable[Concatenate[S, P], Any]) -> WorldTool[P]:
-        """Decorate a function as a tool that may change the state."""
+        """Register a function as a tool that may change the state. Use this method as a decorator."""
         return self._tool(function, writes=True)
 
     def policy(self, *policies: Policy) -> None:
@@ -96,10 +99,10 @@ class World(Generic[S]):
         self.policies += policies
 
     def task(self, function: Callable[[Pick], Task]) -> Callable[[Pick], Task]:
-        """Decorate a function that makes a task: `def water_plant(pick): ... return Task(...)`.
+        """Register a function that makes a task, e.g. `def water_plant(pick): ...`. Use this method as a decorator.
 
-        The task is named after the function, without a trailing underscore. With the underscore, the function can have
-        the same name as a tool.
+        The task is named after the function, without a trailing underscore. Add the underscore if a tool already has
+        the name.
         """
         name = function.__name__.removesuffix("_")
         if name in self.makers:
@@ -121,7 +124,7 @@ class World(Generic[S]):
     # Execution: the protocol `task.Simulator`
 
     def answer(self, state: S, call: Call) -> tuple[Call, S]:
-        """Execute a call, and return the call with its result or error, and the next state.
+        """Execute a call. Return the call with its result or error, and the next state.
 
         A failed call does not change the state.
         """
@@ -170,13 +173,13 @@ class World(Generic[S]):
         return {task.id: task for task in made}
 
     def start_state(self, setup: Mapping[str, Any]) -> S:
-        """Return the world's default start state, changed by the `setup` in a task file."""
+        """Return the world's default start state with the changes in `setup`, which comes from a task file."""
         return cast("S", change_state(self.state(), setup, f"the state of world '{self.name}'"))
 
     def complete(self, task: Task, name: str | None = None) -> Task:
-        """Add the world's tools, reads and policies to a task.
+        """Return a copy of a task with the world's tools and policies added.
 
-        This also adds the self-loops, which are found by executing the task.
+        The task's self-loops are added too. They are found by executing the task.
         """
         if not isinstance(task, Task):
             raise TaskError.of(f"a task's function must return a Task, not {task!r}")
@@ -226,5 +229,5 @@ def _fail(call: Call, message: str, *, crashed: bool = False) -> Call:
 
 
 def state_matcher(world: World[Any], matcher: Matcher) -> Callable[[Any], bool]:
-    """Return a goal function, which is true for states whose public fields match `matcher`."""
+    """Return a goal function that is true for states whose public fields match `matcher`."""
     return lambda state: matcher.matches(world.public(state), Scope())
