@@ -64,7 +64,7 @@ class Message(TypedDict):
 
 def letter(sender: str, to: str, content: str, priority: str = "normal", status: str = "delivered", at: str = "",
            *, confidential: bool = False) -> Message:  # fmt: skip
-    """Create a message that is neither archived nor deleted."""
+    """Create a message that is neither archived nor deleted. `at` is the time it is scheduled for."""
     return {"sender": sender, "to": to, "content": content, "priority": priority, "status": status, "at": at,
             "confidential": confidential, "archived": False, "deleted": False}  # fmt: skip
 

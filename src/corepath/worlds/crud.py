@@ -456,7 +456,7 @@ def only_admin(pick: Pick) -> Task:
 
 @world.task
 def manager_leaves(pick: Pick) -> Task:
-    """Find a new manager for everybody who reports to a leaver, then delete the leaver."""
+    """Give everybody who reports to a leaver a new manager, then delete the leaver."""
     leaver, heir = pick(("Carol", "Dave"), ("Bob", "Alice"), ("Alice", "Carol"))
     start, count = staff(pick, heir), pick(3, 2)
     gone, boss = start.id_of(leaver), start.id_of(heir)

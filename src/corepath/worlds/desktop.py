@@ -600,7 +600,7 @@ def default_actions(pick: Pick) -> Task:
 
 @world.task
 def pass_on_if_final(pick: Pick) -> Task:
-    """Save some text in any case, then copy it to another application only if the text is marked as final."""
+    """Save some text, and copy it to another application only if the text is marked as final."""
     state, source, into = pick("Final", "Draft"), pick("Editor", "Sheets"), "Mail"
     texts = {**first_texts(), source: f"{state}: all is well."}
     sent = {**texts, into: f"{texts[into]} {texts[source]}"}

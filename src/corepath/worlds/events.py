@@ -54,7 +54,7 @@ HOUR = timedelta(hours=1)
 
 
 class Series(TypedDict):
-    """A recurring event."""
+    """A recurring event, with its start, interval in days, number of dates, and skipped days."""
 
     start: str
     every_days: int
@@ -618,7 +618,7 @@ def hours_that_are(state: str, states: dict[str, str]) -> list[str]:
 
 @world.task
 def first_that_does(pick: Pick) -> Task:
-    """Book the first of three hours at which no other event takes place and Bob is free. If there is none, do nothing."""
+    """Book the first of three hours when nothing else is booked and Bob is free. If there is none, change nothing."""
     title, day = pick("Workshop", "Training"), pick("2025-02-11", "2025-02-12", "2025-02-13")
     how = pick(["taken", "busy", "taken"], ["busy", "fine", "taken"], ["taken", "busy", "fine"])
     hours = [f"{day}T09:00:00", f"{day}T11:00:00", f"{day}T15:00:00"]

@@ -559,7 +559,7 @@ def repeat_offender(pick: Pick) -> Task:
 
 @world.task
 def amend_two_rules(pick: Pick) -> Task:
-    """Amend two rules under one hold. Release the hold before approving the new wording."""
+    """Amend two rules while their document is on hold. Release the hold before approving the new wording."""
     privacy: dict[Rule, str] = {"P1": "Users must be informed in writing before data collection",
                                 "P3": "Data must be erased within a month of closing an account"}  # fmt: skip
     terms: dict[Rule, str] = {"T1": "Users must not engage in fraud or attempted fraud",

@@ -88,7 +88,7 @@ class Grid:
         return self.gate_open and any(abs(x - self.at[0]) + abs(y - self.at[1]) > 1 for x, y in self.all_of("="))
 
     def noted_away(self) -> bool:
-        """Whether a meter was logged away from its checkpoint."""
+        """Whether a meter was logged anywhere but at its checkpoint."""
         return self._away
 
 

@@ -331,7 +331,7 @@ def name_then_hash(pick: Pick) -> Task:
 
 @world.task
 def register(pick: Pick) -> Task:
-    """Register a new user with valid data: make four checks in any order, then hash, then add."""
+    """Register a new user with valid data: make four checks in any order, hash the password, and add the user."""
     name, email = pick(("dora", "dora@example.org"), ("Emil_77", "emil@mail.example.com"))
     password = pick("Winter?Apple", "0-clouds-today")
     start, made = registry_of("ann"), hash_of(password)
