@@ -66,7 +66,7 @@ class Thing:
 
 @dataclass
 class Arm:
-    """The arm's pose and settings, what it holds, the things on the table, and the reports."""
+    """The state of the robot arm and its table: pose, settings, held thing, things on the table, and reports."""
 
     pose: list[float] = field(default_factory=lambda: list(HOME))
     locked: bool = True
@@ -311,28 +311,28 @@ world.policy(
 
 
 def said(point: Point) -> str:
-    """Format a point with its yaw, for a prompt."""
+    """Format a point for a prompt, including its yaw."""
     return f"{spot(point)[:-1]}, yaw={point[3]})"
 
 
 def stood(point: Point, **rest: Any) -> Thing:
-    """Create a thing at `point`."""
+    """Create a thing at `point`, with the other fields set from `rest`."""
     return Thing(*point, **rest)
 
 
 def spot(point: Point) -> str:
-    """Format a point without its yaw, for a prompt."""
+    """Format a point for a prompt, leaving out its yaw."""
     return f"({point[0]:.2f}, {point[1]:.2f}, {point[2]:.2f})"
 
 
 def go(point: Point, yaw: Any = None) -> Action:
-    """Return the procedure step that moves to `point`. Its numbers match approximately."""
+    """Return the procedure step that moves to `point`, within a tolerance. If set, `yaw` replaces the point's yaw."""
     x, y, z, own = map(approx, point)
     return move(x, y, z, own if yaw is None else yaw)
 
 
 def go_to(found: Action) -> Action:
-    """Return the step that moves to the position returned by `found`, a call of `locate`."""
+    """Return the step that moves to the position that the `locate` call `found` returned."""
     return move(*(result_of(found, name) for name in ("x", "y", "z", "yaw")))
 
 
@@ -342,17 +342,17 @@ def to(point: Point) -> Action:
 
 
 def fetch(thing: str, there: Action) -> list[Action]:
-    """Return the steps that grip a thing, starting with the move `there`."""
+    """Return the steps that move to a thing and pick it up. The first step is the move `there`."""
     return [there, open_gripper(), pick(thing)]
 
 
 def carry(thing: str, there: Action, target: Action) -> list[Action]:
-    """Return the steps that carry a thing to another place and then close the gripper."""
+    """Return the steps that pick up a thing after the move `there` and put it down after the move `target`."""
     return [*fetch(thing, there), target, place(thing), close_gripper()]
 
 
 def turned_on_the_spot(thing: str, there: Action, yaw: Any) -> list[Action]:
-    """Return the steps that turn a thing in its place and then close the gripper."""
+    """Return the steps that pick up a thing after the move `there`, turn it to `yaw` and put it back."""
     return [*fetch(thing, there), lift(), rotate_yaw(yaw), lower(), place(thing), close_gripper()]
 
 
@@ -444,7 +444,7 @@ def swap_two(vary: Pick) -> Task:
 
 @world.task
 def out_of_reach(vary: Pick) -> Task:
-    """Check first whether a place can be reached. If it cannot, report that and move nothing."""
+    """Check whether a place is within reach before moving a thing there. If it is not, report that and move nothing."""
     thing = vary("gear", "bolt")
     here: Point = vary((0.45, 0.25, 0.10, 0.0), (0.50, -0.20, 0.10, 0.0))
     there: Point = vary((0.95, 0.60, 0.10, 0.0), (0.80, 0.40, 0.10, 0.0), (0.90, -0.55, 0.10, 0.0),
@@ -644,7 +644,7 @@ def check_stock(vary: Pick) -> Task:
 
 @world.task
 def take_over(vary: Pick) -> Task:
-    """Finish a job that was left halfway. The status shows what the arm holds, how high and at what speed."""
+    """Finish a job that the last shift left halfway, after reading from the status what the arm holds."""
     thing, fragile, raised = vary("flask", "housing"), vary(True, False), vary(True, True, False)
     here: Point = vary((0.50, 0.30, 0.12, 0.8), (0.62, -0.11, 0.12, -0.4))
     there: Point = vary((0.40, -0.30, 0.12, here[3]), (0.36, 0.44, 0.12, here[3]))
@@ -677,7 +677,7 @@ def take_over(vary: Pick) -> Task:
 
 @world.task
 def replace_part(vary: Pick) -> Task:
-    """Take the old part out of the socket before fitting the new part, which may be turned anywhere in the air."""
+    """Take the old part out of the socket before fitting the new part. Turn the new part only while it is lifted."""
     old, new = vary(("fuse_old", "fuse_new"), ("relay_old", "relay_new"))
     yaw = vary(1.2, -0.9)
     socket: Point = vary((0.60, 0.20, 0.15, yaw), (0.45, 0.30, 0.15, yaw))

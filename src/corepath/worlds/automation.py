@@ -45,12 +45,12 @@ Do what was asked and leave everything else as it is.
 
 
 def all_off(*names: str) -> dict[str, bool]:
-    """Return a switch for each name, all of them off."""
+    """Return a dict that maps each name to False (off)."""
     return dict.fromkeys(names, False)
 
 
 def usual_routines() -> dict[str, str]:
-    """Return the house's default routines: each routine's steps by its name."""
+    """Return the default routines as a dict from name to steps."""
     return {
         "morning": "turn_on_lights bedroom; turn_on_lights kitchen; set_thermostat 21",
         "evening": "turn_on_lights hall; turn_on_lights bedroom",
@@ -60,7 +60,7 @@ def usual_routines() -> dict[str, str]:
 
 @dataclass
 class Home:
-    """The state of every device, the people inside and at the doors, and the routines."""
+    """The state of the house: its devices, the people inside and at the doors, and the routines."""
 
     unlocked: dict[str, bool] = field(default_factory=lambda: all_off("front", "back", "garage"))
     lit: dict[str, bool] = field(default_factory=lambda: all_off("hall", "kitchen", "bedroom"))
@@ -275,7 +275,7 @@ world.policy(
 
 
 def house(unlocked: Iterable[str] = (), lit: Iterable[str] = (), running: Iterable[str] = (), **rest: Any) -> Home:
-    """Create a house with these doors unlocked, these lights on and these appliances running."""
+    """Create a house with these doors unlocked, lights on and appliances running. `rest` sets other fields."""
     home = Home(**rest)
     home.unlocked |= dict.fromkeys(unlocked, True)
     home.lit |= dict.fromkeys(lit, True)
@@ -284,7 +284,7 @@ def house(unlocked: Iterable[str] = (), lit: Iterable[str] = (), running: Iterab
 
 
 def look_first(read: Action, *tools: WorldTool[Any], because: str) -> list[Policy]:
-    """Return policies that forbid calling any of `tools` before `read`."""
+    """Return policies that forbid calling any of `tools` before the call `read`."""
     return [before(read, tool.any(), because=because) for tool in tools]
 
 
@@ -494,8 +494,8 @@ def two_visitors(pick: Pick) -> Task:
 def winter_shutdown(pick: Pick) -> Task:
     """Shut an empty house down for the winter.
 
-    Read everything first, and pause each routine before the change that the routine would undo. Cut the power, then arm
-    the alarm.
+    Read the status and the routines first. Pause each routine before turning off what it would turn on again. At the
+    end, cut the power and then arm the alarm.
     """
     appliance, room = pick("oven", "dryer", "washer"), pick("hall", "bedroom")
     doors, locked = pick((["front", "back"], "garage"), (["garage", "front"], "back"))
@@ -537,10 +537,10 @@ def winter_shutdown(pick: Pick) -> Task:
 
 @world.task
 def good_night(pick: Pick) -> Task:
-    """Run a bedtime routine only if it keeps the rules.
+    """Run a bedtime routine only if it follows the rules of the house.
 
-    In some variants the routine arms the alarm before it locks the doors. Such a routine ends in the right state, but
-    must not be run.
+    In some variants the routine arms the alarm before it locks the doors. Such a routine reaches the right
+    state but must not be run.
     """
     place, room = pick(0, 3, 1), pick("hall", "kitchen")
     one, two = pick(("front", "back"), ("garage", "front"))
@@ -633,7 +633,7 @@ def smoke(pick: Pick) -> Task:
 
 @world.task
 def try_appliances(pick: Pick) -> Task:
-    """Try two appliances one after the other. Stop a third one meanwhile, because all three share a fuse."""
+    """Test two appliances, one at a time. Stop a third appliance during the test, because all three share a fuse."""
     busy, one, two = pick(("oven", "washer", "dryer"), ("washer", "dryer", "oven"), ("dryer", "oven", "washer"))
     start = house(running=[busy], inside=["Tom"])
     runs = [[start_appliance(name), stop_appliance(name)] for name in (one, two)]

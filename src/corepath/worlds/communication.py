@@ -64,18 +64,18 @@ class Message(TypedDict):
 
 def letter(sender: str, to: str, content: str, priority: str = "normal", status: str = "delivered", at: str = "",
            *, confidential: bool = False) -> Message:  # fmt: skip
-    """Create a message that is neither archived nor deleted."""
+    """Create a message that is neither archived nor deleted. `at` is the time it is scheduled for."""
     return {"sender": sender, "to": to, "content": content, "priority": priority, "status": status, "at": at,
             "confidential": confidential, "archived": False, "deleted": False}  # fmt: skip
 
 
 def deputies() -> dict[str, str]:
-    """Return each employee's deputy by the employee's name."""
+    """Return a dict from each employee to their deputy."""
     return {"Alice": "Bob", "Bob": "Carol", "Carol": "Dave", "Dave": "Erin", "Erin": "Alice"}
 
 
 def mail(*messages: Message) -> dict[str, Message]:
-    """Return the messages by id. Messages to Bob have the ids `bob-1`, `bob-2` and so on."""
+    """Assign ids to the messages and return them by id. Messages to Bob get the ids `bob-1`, `bob-2` and so on."""
     found: dict[str, Message] = {}
     for message in messages:
         found[_next_id(found, message["to"])] = message
@@ -84,7 +84,7 @@ def mail(*messages: Message) -> dict[str, Message]:
 
 @dataclass
 class Desk:
-    """The time, the people and their deputies, the messages, and whose delivery is paused."""
+    """The state of the message desk: time, people, deputies, messages, and people whose delivery is paused."""
 
     now: str = "10:15"
     deputies: dict[str, str] = field(default_factory=deputies)
@@ -108,7 +108,7 @@ class Desk:
     def has(self, sender: str, to: str, text: str, **also: str) -> bool:
         """Whether a message from `sender` to `to` contains `text`.
 
-        The message must have the field values in `also`, and must be delivered unless `also` has another `status`.
+        The message's fields must equal those in `also`. Its status must be "delivered" unless `also` sets `status`.
         """
         wanted = {"status": "delivered", **also}
         return any(
@@ -328,7 +328,7 @@ def not_asked(*calls: Action) -> list[Policy]:
 
 
 def only_paused(person: str, *messages: str) -> list[Policy]:
-    """Return policies that forbid touching these messages unless delivery to `person` is paused."""
+    """Return policies that forbid opening or changing these messages unless delivery to `person` is paused."""
     tools = (open_message, mark_unread, archive_message, delete_message, reschedule_message, set_priority)
     calls = [tool.where(message=message) for message in messages for tool in tools]
     return [never(call, when=lambda desk: person not in desk.paused, because=PAUSE) for call in calls]
@@ -341,7 +341,7 @@ def done_before_resuming(person: str, *calls: Action) -> list[Policy]:
 
 @world.task
 def urgent_message(pick: Pick) -> Task:
-    """Send one message once, with the right priority from the start. This task is in the paper's table."""
+    """Send a message exactly once and with the right priority. This task is in the paper's table."""
     text = pick("Urgent meeting at 3 PM", "Server room is too hot", "Please call the bank back")
     sender, to = pick("Alice", "Carol", "Erin"), pick("Bob", "Dave")
     return Task(
@@ -497,7 +497,7 @@ def tidy_mailbox(pick: Pick) -> Task:
 
 @world.task
 def release_moves(pick: Pick) -> Task:
-    """Change three scheduled messages in any order. Pause delivery to each recipient during the change."""
+    """Change three scheduled messages in any order. While changing a message, pause delivery to its recipient."""
     later, dropped = pick("16:00", "17:30", "15:15"), pick("Dave", "Erin")
     kept, text = ["Bob", "Carol"], "The release was moved without you"
     old = [letter("Alice", name, "Release at two", status="scheduled", at="14:00") for name in (*kept, dropped)]
@@ -543,7 +543,7 @@ def release_moves(pick: Pick) -> Task:
 
 
 def read_before_acting(*reads: Action) -> list[Policy]:
-    """Return policies that require all `reads` before anything is forwarded, archived or paused."""
+    """Return policies that require all calls in `reads` before forwarding, archiving or pausing anything."""
     acts = (forward_message.any(), archive_message.any(), pause_delivery.any())
     return [before(read, act, because="Only then act") for read in reads for act in acts]
 
@@ -623,7 +623,7 @@ def read_aloud(pick: Pick) -> Task:
 
 @world.task
 def only_tell(pick: Pick) -> Task:
-    """Answer a question about two alarms and the schedule without changing or opening anything."""
+    """Report which alarm messages were opened and what is scheduled, without opening or changing anything."""
     person, alarms = pick("Bob", "Carol", "Dave"), pick([1, 3], [2, 3], [1, 2])
     notes = [
         letter("Monitor" if number in alarms else "Erin", person, f"Report number {number}") for number in (1, 2, 3)

@@ -45,7 +45,7 @@ Do what was asked and leave everything else as it is.
 
 @dataclass
 class Desk:
-    """The memory, the number of decimals in results, and the sheet with its signature."""
+    """The state of the calculating desk: memory, number of decimals, sheet, and whether the sheet is signed."""
 
     memory: float | None = None
     decimals: int = 6
@@ -63,11 +63,11 @@ class Desk:
         return self._rewritten
 
     def unfinished(self) -> bool:
-        """Whether the memory or the decimals must be reset before the sheet is signed."""
+        """Whether the memory is not empty or the number of decimals is not six."""
         return self.memory is not None or self.decimals != 6
 
     def holds(self, *, memory: float | None = None, signed: bool = False, **sheet: float) -> bool:
-        """Whether the desk has this memory, signature and sheet, and uses six decimals."""
+        """Whether the memory, signature and sheet have these values and the number of decimals is six."""
         return (
             (self.memory is None) == (memory is None)
             and close(self.memory or 0.0, memory or 0.0)
@@ -236,7 +236,7 @@ AT_HAND = "set fewer decimals once all that goes into it is at hand"
 
 
 def those(*numbers: Any) -> Any:
-    """Return a matcher for a list of these numbers in any order. Plain numbers are matched approximately."""
+    """Return a matcher for a list of these numbers or matchers in any order. Numbers match approximately."""
     return unordered([number if isinstance(number, Matcher) else approx(number) for number in numbers])
 
 
@@ -246,21 +246,20 @@ def of(step: Action) -> Any:
 
 
 def gives(tool: Tool, number: float) -> Action:
-    """Return an action that matches any call of `tool` that returns `number`, within a hundredth."""
+    """Return an action that matches any `tool` call whose result is within a hundredth of `number`."""
     return tool.any().returns({"result": approx(number, tol=0.01)})
 
 
 def by_tool(calculation: Action, *lines: str) -> list[Policy]:
-    """Return policies that require `calculation` before any of these lines is written."""
+    """Return policies that require the call `calculation` before writing any of these lines on the sheet."""
     because = "Use a tool for every calculation, even an easy one"
     return [before(calculation, write_result.where(line=line), because=because) for line in lines]
 
 
 def total(numbers: list[Any], first: list[Action]) -> Procedure:
-    """Return the steps that add up `numbers` in the memory, in any order.
+    """Return the steps that make the calls in `first` and then add up `numbers` in the memory.
 
-    Before that come the steps in `first`, in any order. The memory is either cleared, or overwritten by storing one of
-    the numbers.
+    The order within each group is free. The memory's old number is either cleared or overwritten by one of `numbers`.
     """
     stored = choice(*(
         seq(store_memory(number), any_order(*map(add_to_memory, [*numbers[:index], *numbers[index + 1 :]])))
@@ -353,7 +352,7 @@ def receipts(pick: Pick) -> Task:
 
 @world.task
 def two_shares(pick: Pick) -> Task:
-    """Calculate two shares and multiply each quotient back before writing it, even if the result is obvious."""
+    """Calculate two shares by division, and check each by multiplication before writing it on the sheet."""
     sums = pick({"rent": (84, 7), "food": (135, 9)}, {"rent": (91, 13), "food": (96, 4)})
     parts: list[Procedure] = []
     calls: dict[str, list[Action]] = {}
@@ -385,7 +384,7 @@ def two_shares(pick: Pick) -> Task:
 
 @world.task
 def gross_price(pick: Pick) -> Task:
-    """Round only the last result, although rounding from the start would give the same number."""
+    """Round only the final result, even though rounding every step would give the same number."""
     prices, tax = pick([12.5, 30, 13.75], [8.25, 4.5, 10], [99.5, 0.25, 7]), pick(1.19, 1.07)
     net = sum(prices)
     gross = round(net * tax, 2)
@@ -567,7 +566,7 @@ def invoice(pick: Pick) -> Task:
 
 @world.task
 def hand_over(pick: Pick) -> Task:
-    """Look at the desk to see what a colleague left undone, and restore six decimals before calculating."""
+    """Look at the desk to see what a colleague left undone, and reset it to six decimals before calculating."""
     numbers: list[float] = pick([8, 15, 22], [6, 10, 14])
     missing = pick(["average"], ["sum"], ["sum", "average"])
     lines = {"sum": sum(numbers), "average": sum(numbers) / 3}

@@ -42,7 +42,7 @@ Field = Literal["name", "email", "role", "manager"]
 
 @dataclass
 class Directory:
-    """All users' fields by id, the locked records, the reusable ids, and the current time."""
+    """The state of the directory: users' fields by id, locked records, ids free for reuse, and the time."""
 
     names: dict[str, str] = field(default_factory=dict)
     emails: dict[str, str] = field(default_factory=dict)
@@ -249,7 +249,7 @@ STAFF = ("Ada", "Alice", "Bob", "Carol", "Dave")
 
 
 def staff(pick: Pick, *admins: str) -> Directory:
-    """Create a directory of five users. Ada is the admin unless `admins` names others."""
+    """Create a directory of five users. The users in `admins` are admins, or Ada if `admins` is empty."""
     order = pick(STAFF, ("Bob", "Dave", "Ada", "Carol", "Alice"), ("Carol", "Alice", "Dave", "Ada", "Bob"))
     names = {f"u{number}": name for number, name in enumerate(order, 1)}
     return Directory(
@@ -391,7 +391,7 @@ def swap_emails(pick: Pick) -> Task:
 
 @world.task
 def hand_over(pick: Pick) -> Task:
-    """Appoint the new admin before demoting the old one, whose record is locked during the change."""
+    """Appoint the new admin before demoting the old admin. Lock the old admin's record during the demotion."""
     old, new = pick(("Alice", "Dave"), ("Bob", "Carol"), ("Dave", "Alice"))
     start = staff(pick, old)
     was, becomes = start.id_of(old), start.id_of(new)
@@ -420,7 +420,7 @@ def hand_over(pick: Pick) -> Task:
 
 @world.task
 def only_admin(pick: Pick) -> Task:
-    """Take a user's admin role away only if there is another admin. In the canonical variant, change nothing."""
+    """Take a user's admin role away only if there is another admin. Otherwise change nothing."""
     name, alone = pick("Alice", "Bob"), pick(True, False, False)
     start = staff(pick, name) if alone else staff(pick, name, "Ada")
     user, other = start.id_of(name), start.id_of(pick("Carol", "Dave"))
@@ -456,7 +456,7 @@ def only_admin(pick: Pick) -> Task:
 
 @world.task
 def manager_leaves(pick: Pick) -> Task:
-    """Find a new manager for everybody who reports to a leaver, then delete the leaver."""
+    """Give everybody who reports to a leaver a new manager, then delete the leaver."""
     leaver, heir = pick(("Carol", "Dave"), ("Bob", "Alice"), ("Alice", "Carol"))
     start, count = staff(pick, heir), pick(3, 2)
     gone, boss = start.id_of(leaver), start.id_of(heir)
@@ -483,7 +483,7 @@ def manager_leaves(pick: Pick) -> Task:
 
 @world.task
 def successor(pick: Pick) -> Task:
-    """Add a user, who takes over a leaver's team. The new user's id is the one that `add_user` returned."""
+    """Add a user who replaces a leaver as manager. Use the id that `add_user` returned for the new user."""
     leaver, new = pick(("Carol", "Frank"), ("Bob", "Grace"), ("Dave", "Heidi"))
     start, email = staff(pick), f"{new.lower()}@{pick('example.com', 'example.net')}"
     gone, fresh = start.id_of(leaver), "u6"
@@ -522,7 +522,7 @@ def successor(pick: Pick) -> Task:
 
 @world.task
 def same_person(pick: Pick) -> Task:
-    """Merge two records about one person. One record stays and takes over the other one's email and reports."""
+    """Merge two records about one person. The remaining record takes over the deleted record's email and reports."""
     name, twin, other = pick(("Alice", "Alice K.", "Carol"), ("Bob", "Bob M.", "Dave"), ("Dave", "Dave O.", "Alice"))
     start, email = staff(pick), pick("kay@example.com", "post@example.org")
     kept, double, report = start.id_of(name), "u6", start.id_of(other)

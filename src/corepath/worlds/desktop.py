@@ -59,7 +59,7 @@ def first_texts() -> dict[str, str]:
 
 @dataclass
 class Desktop:
-    """What is open, which application is at the front, and what is unsaved, copied, shared or out of date."""
+    """The state of the desktop: open applications, the one at the front, unsaved changes, clipboard and updates."""
 
     running: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(ACTIONS, False))
     front: str = ""
@@ -100,7 +100,7 @@ class Desktop:
         return [name for name, is_open in self.running.items() if is_open]
 
     def use(self, application: str) -> None:
-        """Check that an application is open, and record a violation if the application is not at the front."""
+        """Raise `ToolError` if an application is not open. Record a violation if it is not at the front."""
         self.find(application)
         if application != self.front:
             self._unseen = True
@@ -112,7 +112,7 @@ class Desktop:
         self.settle(application)
 
     def settle(self, application: str) -> None:
-        """Mark an application as having nothing unsaved."""
+        """Remove an application from the list of those with unsaved changes."""
         self.unsaved = [name for name in self.unsaved if name != application]
 
     def update(self, application: str) -> None:
@@ -309,14 +309,14 @@ world.policy(
 
 
 def desktop(running: Iterable[str], front: str = "", **rest: Any) -> Desktop:
-    """Create a desktop with the applications in `running` open and `front` at the front."""
+    """Create a desktop with the applications in `running` open and `front` at the front. `rest` sets other fields."""
     desk = Desktop(front=front, **rest)
     desk.running |= dict.fromkeys(running, True)
     return desk
 
 
 def look_first(reads: Iterable[Action], *tools: WorldTool[Any], because: str) -> list[Policy]:
-    """Return policies that forbid calling any of `tools` before all `reads`."""
+    """Return policies that forbid calling any of `tools` until all calls in `reads` are done."""
     return [before(read, tool.any(), because=because) for read in reads for tool in tools]
 
 
@@ -326,9 +326,9 @@ def keep_open(*applications: str) -> list[Policy]:
 
 
 def work_at_once(waits: Callable[[Desktop], bool] = lambda desk: desk.front in desk.unsaved) -> Policy:
-    """Return a policy that forbids switching applications while work is waiting.
+    """Return a policy that forbids switching applications while `waits` returns true.
 
-    By default, work is waiting if the application at the front has unsaved changes.
+    By default, `waits` returns true while the application at the front has unsaved changes.
     """
     return never(focus_application.any(), when=waits, because="Bring it there only for work that you do at once")
 
@@ -339,9 +339,9 @@ def save(application: str) -> list[Action]:
 
 
 def save_and_close(applications: Sequence[str], *last: Procedure) -> Procedure:
-    """Return the steps that save each application and close it at any time after that.
+    """Return the steps that save all applications and close each of them at some point after saving it.
 
-    The steps in `last` come once everything is saved.
+    The steps in `last` follow once everything is saved, in any order.
     """
     if not applications:
         return any_order(*last)
@@ -499,7 +499,7 @@ def share_for_a_moment(pick: Pick) -> Task:
 
 @world.task
 def update_the_idle(pick: Pick) -> Task:
-    """Update only closed applications. If all waiting updates are for open ones, change nothing."""
+    """Install updates only for closed applications. If all updates are for open applications, change nothing."""
     waiting = pick(["Browser"], ["Browser", "Sheets"], ["Terminal"], ["Chat", "Terminal"])
     running = ["Terminal", "Browser", "Editor"]
     start = desktop(running, "Browser", unsaved=["Editor"], updates=waiting)
@@ -533,7 +533,7 @@ def update_the_idle(pick: Pick) -> Task:
 def end_of_day(pick: Pick) -> Task:
     """Save and close everything and clear the clipboard before logging out.
 
-    Logging out would also close everything, but the rules require closing it all first.
+    Logging out would also close all applications, but the rules require closing them first.
     """
     clean = pick("Browser", "Terminal")
     one, two = dirty = pick(["Editor", "Sheets"], ["Sheets", "Editor"])
@@ -600,7 +600,7 @@ def default_actions(pick: Pick) -> Task:
 
 @world.task
 def pass_on_if_final(pick: Pick) -> Task:
-    """Save some text in any case, then copy it to another application only if the text is marked as final."""
+    """Save some text, and copy it to another application only if the text is marked as final."""
     state, source, into = pick("Final", "Draft"), pick("Editor", "Sheets"), "Mail"
     texts = {**first_texts(), source: f"{state}: all is well."}
     sent = {**texts, into: f"{texts[into]} {texts[source]}"}
@@ -668,7 +668,7 @@ def save_in_the_background(pick: Pick) -> Task:
 def compare_two_runs(pick: Pick) -> Task:
     """Run a command once before saving and once after.
 
-    Two runs after saving would end in the same state, so only the path shows that mistake.
+    Running the command twice after saving is a mistake that leads to the same state, so only the path reveals it.
     """
     source, viewer = pick(("Editor", "Browser"), ("Sheets", "Browser"), ("Editor", "Mail"))
     shown = perform_action(viewer, ACTIONS[viewer][0])

@@ -54,7 +54,7 @@ HOUR = timedelta(hours=1)
 
 
 class Series(TypedDict):
-    """A recurring event."""
+    """A recurring event, with its start, interval in days, number of dates, and skipped days."""
 
     start: str
     every_days: int
@@ -64,7 +64,7 @@ class Series(TypedDict):
 
 @dataclass
 class Calendar:
-    """The events and series, their attendees and reminders, and how often the attendees were notified."""
+    """The state of the calendar: events, series, attendees, reminders, and notifications per event."""
 
     now: str = "2025-02-07T09:00:00"
     events: dict[str, str] = field(default_factory=lambda: {"Team Sync": "2025-02-10T14:00:00"})
@@ -78,7 +78,7 @@ class Calendar:
     hidden: list[str] = field(default_factory=list)
 
     def times(self, title: str) -> list[str]:
-        """Return the times at which an event or series takes place."""
+        """Return an event's time as a list, or the times of all dates in a series."""
         if title in self.events:
             return [self.events[title]]
         one = self.series[title]
@@ -95,7 +95,7 @@ class Calendar:
         return any(overlap(one, other) for one, other in combinations(self.all_times(), 2))
 
     def all_times(self) -> list[str]:
-        """Return the times at which all events and series take place."""
+        """Return the times of all events and of all dates in all series."""
         return [time for title in self.titles() for time in self.times(title)]
 
     def told_twice(self) -> bool:
@@ -104,7 +104,7 @@ class Calendar:
 
 
 def overlap(one: str, other: str) -> bool:
-    """Whether events at these two times overlap."""
+    """Whether two events that start at these times overlap. Every event lasts an hour."""
     return abs(datetime.fromisoformat(one) - datetime.fromisoformat(other)) < HOUR
 
 
@@ -318,17 +318,17 @@ def all_before(first: Iterable[Action], then: Iterable[Action], *, because: str)
 
 
 def busy_at(time: str, people: Iterable[str]) -> dict[str, list[str]]:
-    """Return a value for `Calendar.busy` in which these people are busy at this time."""
+    """Return a dict from each person to the list `[time]`, for `Calendar.busy`."""
     return {name: [time] for name in people}
 
 
 def not_invited(title: str, people: Iterable[str]) -> list[Policy]:
-    """Return policies that forbid inviting these people, who are busy, to the event."""
+    """Return policies that forbid inviting these busy people to the event."""
     return [never(invite(title, name), because="invite nobody who is not") for name in people]
 
 
 def only_about(*titles: str) -> list[Policy]:
-    """Return policies that forbid hiding any event, and notifications or reminders for other events."""
+    """Return policies that allow notifications and reminders only for these events, and forbid hiding any event."""
     others = none_of(*titles) if titles else ANY
     return unasked(notify_attendees(others), set_reminder.where(title=others), hide_event.any())
 
@@ -339,7 +339,7 @@ def not_cancelled(*titles: str) -> list[Policy]:
 
 
 def reminder_off(*titles: str) -> list[Policy]:
-    """Return policies that forbid moving any of these events while the event has a reminder."""
+    """Return policies that forbid moving an event in `titles` while it has a reminder."""
 
     def rings(title: str) -> Callable[[Calendar], bool]:
         return lambda calendar: title in calendar.reminders
@@ -349,7 +349,7 @@ def reminder_off(*titles: str) -> list[Policy]:
 
 
 def told_when_settled(*titles: str) -> list[Policy]:
-    """Return policies that forbid changing an event after its attendees were notified."""
+    """Return policies that forbid changing an event in `titles` after its attendees were notified."""
 
     def told(title: str) -> Callable[[Calendar], bool]:
         return lambda calendar: title in calendar.told
@@ -386,12 +386,12 @@ def move_and_count(pick: Pick) -> Task:
 
 
 def unchanged(start: Calendar) -> Callable[[Calendar], bool]:
-    """Return a goal that holds if the calendar is the same as at the start."""
+    """Return a goal that holds if the calendar equals `start`."""
     return lambda calendar: calendar == start
 
 
 def has_event(title: str, time: str, people: list[str]) -> Callable[[Calendar], bool]:
-    """Return a goal that holds if the event is at this time, these people are invited, and nobody is notified."""
+    """Return a goal that holds if the event is at this time, these people are invited, and nobody was notified."""
     return lambda calendar: (
         calendar.events.get(title) == time and calendar.attendees.get(title) == people and not calendar.told
     )
@@ -399,7 +399,7 @@ def has_event(title: str, time: str, people: list[str]) -> Callable[[Calendar], 
 
 @world.task
 def first_free_hour(pick: Pick) -> Task:
-    """Book the first of two hours that is free, and invite the people who are free at that hour."""
+    """Book an event at the first free hour of two, and invite the people who are free then."""
     taken, busy = pick([0], [], [0], [0, 1]), pick(["Carol"], ["Bob"], [])
     title, day = pick("Budget Review", "Hiring Round"), pick("2025-02-11", "2025-02-12")
     hours = [f"{day}T10:00:00", f"{day}T14:00:00"]
@@ -524,7 +524,7 @@ def move_with_reminder(title: str, time: str, *, has_reminder: bool) -> Procedur
 
 @world.task
 def day_cleared(pick: Pick) -> Task:
-    """Move two events to another day. Remove and reset a reminder, so that it does not ring at the old time."""
+    """Move two events to another day. Remove each reminder before the move and set it again afterwards."""
     one, other = pick(("Design Review", "Client Call"), ("Retro", "Planning"))
     with_reminder = pick([one, other], [one], [other], [one, other])
     day = pick("2025-02-13", "2025-02-14")
@@ -612,13 +612,13 @@ def for_outsiders(pick: Pick) -> Task:
 
 
 def hours_that_are(state: str, states: dict[str, str]) -> list[str]:
-    """Return the hours whose value in `states` is `state`."""
+    """Return the hours that `states` maps to `state`."""
     return [hour for hour, its in states.items() if its == state]
 
 
 @world.task
 def first_that_does(pick: Pick) -> Task:
-    """Book the first of three hours that is free and suits Bob. If there is none, change nothing."""
+    """Book the first of three hours when nothing else is booked and Bob is free. If there is none, change nothing."""
     title, day = pick("Workshop", "Training"), pick("2025-02-11", "2025-02-12", "2025-02-13")
     how = pick(["taken", "busy", "taken"], ["busy", "fine", "taken"], ["taken", "busy", "fine"])
     hours = [f"{day}T09:00:00", f"{day}T11:00:00", f"{day}T15:00:00"]
@@ -699,7 +699,7 @@ def hour_handed_on(pick: Pick) -> Task:
 
 @world.task
 def replaced_day(pick: Pick) -> Task:
-    """Skip the day in a series that is a holiday, and book a single event instead."""
+    """Skip the date in a series that falls on a holiday, and book a single event to replace it."""
     title, holiday = pick("Standup", "Choir"), pick("2025-02-17", "2025-02-24")
     instead = pick("2025-02-18T09:00:00", "2025-02-20T12:00:00")
     series: Series = {"start": "2025-02-10T09:00:00", "every_days": 7, "times": 3, "skipped": []}
@@ -730,7 +730,7 @@ def replaced_day(pick: Pick) -> Task:
 
 @world.task
 def next_one_up(pick: Pick) -> Task:
-    """Read three events' remaining times, and set a reminder for the event that comes first."""
+    """Get the remaining time until each of three events, and set a reminder for the earliest event."""
     titles = ["Client Call", "Retro", "Review"]
     number = pick(2, 1, 0)
     order = [*titles[number:], *titles[:number]]
@@ -763,7 +763,7 @@ def next_one_up(pick: Pick) -> Task:
 
 @world.task
 def invitation_round(pick: Pick) -> Task:
-    """Look up an event's time, and invite those of three people who are free at that time."""
+    """Look up an event's time, check whether three people are free then, and invite only the free ones."""
     title, time = pick("Launch", "Jubilee"), pick("2025-02-14T11:00:00", "2025-02-19T15:00:00")
     busy = pick(["Carol"], ["Bob"], ["Bob", "Dave"], [])
     people = ["Bob", "Carol", "Dave"]

@@ -37,7 +37,7 @@ Do what was asked and leave everything else as it is. Lock the rover only if you
 
 @dataclass
 class Farm:
-    """The rover's position and load, the plants' condition, and the logs of doses and harvests."""
+    """The state of the farm: the rover's position and load, the plants' condition, and the dose and harvest logs."""
 
     at: str = "base"
     locked: bool = True
@@ -53,11 +53,11 @@ class Farm:
     _lost: list[str] = field(default_factory=list)
 
     def unlogged(self) -> bool:
-        """Whether the log lacks a dose or shows a different amount."""
+        """Whether a dose is missing from the log or was logged with a different amount."""
         return any(not close(self.dose_log.get(plant, 0.0), litres) for plant, litres in self.doses.items())
 
     def got(self, plant: str, litres: float) -> bool:
-        """Whether `plant` got `litres` of water and the log shows every dose."""
+        """Whether `plant` got `litres` of water and every dose is logged correctly."""
         return close(self.doses.get(plant, 0.0), litres) and not self.unlogged()
 
 
@@ -377,7 +377,7 @@ def inspection_round(pick: Pick) -> Task:
 
 @world.task
 def dry_plants(pick: Pick) -> Task:
-    """Read all sensors to find the dry plants, then finish each dry plant before driving to the next."""
+    """Read all sensors to find the dry plants, then water them one at a time."""
     dry = pick(["B", "D"], ["A", "C"], ["C"], ["A", "B"])
     start = Farm(moisture={plant: 22.0 if plant in dry else 55.0 for plant in "ABCD"})
     visits = [seq(move_to(plant), dose(plant, approx(2.0))) for plant in dry]
@@ -495,7 +495,7 @@ def bring_it_home(pick: Pick) -> Task:
 
 @world.task
 def reach_target(pick: Pick) -> Task:
-    """Give one plant the dose that the planner returns, then harvest another plant and deliver its fruit."""
+    """Water one plant with the dose that `plan_dose` returned, then harvest another plant and deliver its fruit."""
     thirsty, ripe, target = pick("B", "C"), pick("A", "D"), pick(60, 55)
     planned = plan_dose(thirsty, target)
     litres = result_of(planned, "litres")

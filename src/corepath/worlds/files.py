@@ -46,7 +46,7 @@ FOLDERS: Final = (".", "archive", "backup", "drafts", "inbox", "shared")
 
 @dataclass
 class Tree:
-    """The files by path, the trash by original path, and each lock's owner."""
+    """The state of the file tree: files by path, trash by original path, and lock owners by path."""
 
     files: dict[str, str] = field(default_factory=dict)
     trash: dict[str, str] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Tree:
         return "you" in self.locks.values()
 
     def replaced(self) -> bool:
-        """Whether a file was ever replaced by another one."""
+        """Whether any file was overwritten."""
         return bool(self._replaced)
 
 
@@ -209,7 +209,7 @@ def _text(tree: Tree, path: str) -> str:
 
 
 def _in_folder(tree: Tree, path: str, folder: str) -> str:
-    """Return a file's path after moving it to `folder`. Raise `ToolError` if the move is not possible."""
+    """Return the path that a file would have in `folder`. Raise `ToolError` if the file cannot be moved there."""
     _text(tree, path)
     _be_folder(folder)
     if folder == _folder_of(path):
@@ -218,7 +218,7 @@ def _in_folder(tree: Tree, path: str, folder: str) -> str:
 
 
 def into(path: str, folder: str) -> str:
-    """Return the path that the file would have in `folder`."""
+    """Return the path that the file at `path` would have in `folder`."""
     name = path.rpartition("/")[2]
     return name if folder == "." else f"{folder}/{name}"
 
@@ -257,9 +257,9 @@ def line(text: str) -> Any:
 
 
 def in_orders(parts: list[Procedure], *pairs: tuple[int, int]) -> Procedure:
-    """Return a choice between all orders of `parts` that respect `pairs`.
+    """Return a procedure that allows `parts` in any order that satisfies `pairs`.
 
-    In each pair of indexes, the first part comes before the second.
+    Each pair holds two indexes into `parts`. The part at the first index must come before the part at the second.
     """
     orders = permutations(range(len(parts)))
     kept = [order for order in orders if all(order.index(one) < order.index(two) for one, two in pairs)]
@@ -300,7 +300,7 @@ def append_if_absent(pick: Pick) -> Task:
 
 
 def searched_first(*searches: Action) -> list[Policy]:
-    """Return policies that require all `searches` before any file is locked or changed."""
+    """Return policies that require all calls in `searches` before any file is locked or appended to."""
     because, changes = "Search all three for it before you change any", (append_to_file.any(), lock_file.any())
     return [before(search, change, because=because) for search in searches for change in changes]
 
@@ -385,7 +385,7 @@ def busy_file(pick: Pick) -> Task:
 
 @world.task
 def sort_inbox(pick: Pick) -> Task:
-    """Move every file in the inbox to the archive, or to the drafts if the archive already has that name."""
+    """Move every file in the inbox to the archive, or to the drafts if the archive has a file with that name."""
     names = ["april.txt", "june.txt", "may.txt", "rent.txt", "roof.txt"]
     taken = pick(["may.txt", "rent.txt"], ["april.txt"], ["june.txt", "roof.txt"])
     files = {f"inbox/{name}": f"Received this year, to be filed under {name} by the end of it." for name in names}

@@ -76,7 +76,7 @@ RULE_TEXTS: dict[Rule, str] = {
 
 @dataclass
 class Case:
-    """A claim about a party, the document that applies, and the decision."""
+    """A case: a claim about a party, the document that applies, the decision, and whether the case is open."""
 
     party: str
     claim: str
@@ -87,7 +87,7 @@ class Case:
 
 @dataclass
 class Desk:
-    """The cases, rules, statements and parties, with all decisions about them."""
+    """The state of the legal desk: cases, amended rules, approvals, flags, measures, notices, suspensions and holds."""
 
     cases: dict[str, Case] = field(default_factory=dict)
     amended: dict[str, str] = field(default_factory=dict)
@@ -239,7 +239,7 @@ def document_of(rule: Rule) -> Document:
 
 
 def folded(text: str) -> str:
-    """Normalize case and white space, and drop the final full stop."""
+    """Normalize case and white space, and drop trailing full stops."""
     return " ".join(text.split()).casefold().rstrip(".")
 
 
@@ -294,7 +294,7 @@ def ends(start: Desk, **changed: Any) -> Callable[[Desk], bool]:
 
 
 def settled(cases: dict[str, Case]) -> dict[str, Case]:
-    """Return the cases as they are after being decided correctly and closed."""
+    """Return copies of the cases, correctly decided and closed."""
     return {
         number: replace(case, decision="no violation" if RULINGS[case.claim][1] else "violation", open=False)
         for number, case in cases.items()
@@ -312,7 +312,7 @@ def checked(statement: str) -> Action:
 
 
 def acts(case: str, of: Case) -> Procedure:
-    """Return the steps in a violation case that come before the party is suspended."""
+    """Return the steps that settle a violation case, up to but not including the suspension."""
     rule = result_of(check(of.claim), "rule")
     flagged = flag_violation(same_text(of.claim), rule)
     return seq(read_case(case), check(of.claim),
@@ -320,7 +320,7 @@ def acts(case: str, of: Case) -> Procedure:
 
 
 def settle(case: str, of: Case) -> Procedure:
-    """Return the steps that settle one case."""
+    """Return the procedure that settles one case."""
     if not RULINGS[of.claim][1]:
         return seq(acts(case, of), suspend_party(of.party), close_case(case))
     return seq(read_case(case), check(of.claim), record_decision(case, "no violation"), close_case(case))
@@ -337,7 +337,7 @@ def settle_calls(case: str, of: Case) -> list[Action]:
 
 
 def case_policies(case: str, of: Case) -> list[Policy]:
-    """Return policies that keep the steps that settle a case in order."""
+    """Return policies that fix the order of the steps for settling a case."""
     claim, party, (rule, adheres) = same_text(of.claim), of.party, RULINGS[of.claim]
     found: list[Policy] = [
         before(check(of.claim), record_decision.where(case=case), because="Read the case and check its claim")
@@ -559,7 +559,7 @@ def repeat_offender(pick: Pick) -> Task:
 
 @world.task
 def amend_two_rules(pick: Pick) -> Task:
-    """Amend two rules under one hold. Release the hold before approving the new wording."""
+    """Amend two rules while their document is on hold. Release the hold before approving the new wording."""
     privacy: dict[Rule, str] = {"P1": "Users must be informed in writing before data collection",
                                 "P3": "Data must be erased within a month of closing an account"}  # fmt: skip
     terms: dict[Rule, str] = {"T1": "Users must not engage in fraud or attempted fraud",
@@ -624,7 +624,7 @@ def report_only(pick: Pick) -> Task:
 
 @world.task
 def recheck_under_hold(pick: Pick) -> Task:
-    """Check statements against two documents. Hold each document only while checking against it."""
+    """Check statements against two documents. Put each document on hold only while it is in use."""
     of: dict[Document, tuple[str, str]] = {
         "privacy policy": pick(("Messages are kept for ten years", "Personal data must not be sold to third parties"),
                                ("Location may be recorded without notice", "Messages are kept for ten years")),
@@ -660,7 +660,7 @@ def recheck_under_hold(pick: Pick) -> Task:
 def clean_register(pick: Pick) -> Task:
     """Withdraw each approved statement that violates a rule, then flag it.
 
-    A statement is never approved and flagged at once.
+    No statement may be approved and flagged at the same time.
     """
     bad = pick(["Copies songs of other users", "Reviews may be bought"], ["A family may use one login"],
                ["Reviews may be bought", "A family may use one login"])  # fmt: skip

@@ -47,7 +47,7 @@ Rows = list[str]
 
 @dataclass
 class Grid:
-    """The map, the player's position and load, and what the player did.
+    """The state of the grid: the map, the player's position and load, and a record of the player's actions.
 
     In the rows, `#` is a wall, `x` a restricted cell, `F` a fuel station, `@` the start, `S` a start with a fuel
     station, `=` the gate, and `A`, `B` and `C` are checkpoints.
@@ -76,7 +76,7 @@ class Grid:
         return self.at == list(cell)
 
     def all_of(self, signs: str) -> list[list[int]]:
-        """Return the cells that have one of these signs."""
+        """Return the positions `[x, y]` of all cells whose sign is in `signs`."""
         return [[x, y] for y, row in enumerate(self.rows) for x, sign in enumerate(row) if sign in signs]
 
     def beyond(self, steps: int) -> bool:
@@ -88,7 +88,7 @@ class Grid:
         return self.gate_open and any(abs(x - self.at[0]) + abs(y - self.at[1]) > 1 for x, y in self.all_of("="))
 
     def noted_away(self) -> bool:
-        """Whether a meter was logged away from its checkpoint."""
+        """Whether a meter was logged anywhere but at its checkpoint."""
         return self._away
 
 
@@ -274,17 +274,17 @@ world.policy(
 
 
 def turned(rows: Rows) -> Rows:
-    """Mirror the map along its diagonal, so that right becomes down."""
+    """Transpose the map, so that right becomes down."""
     return ["".join(column) for column in zip(*rows, strict=True)]
 
 
 def spot(rows: Rows, sign: str) -> Cell:
-    """Return the first cell that has one of the signs in `sign`."""
+    """Return the first cell whose sign is one of the characters in `sign`."""
     return next((x, y) for y, row in enumerate(rows) for x, one in enumerate(row) if one in sign)
 
 
 def drawn(rows: Rows, **rest: Any) -> Grid:
-    """Create a grid with this map and the player at the start."""
+    """Create a grid with this map and the player at the start cell. `rest` sets other fields."""
     return Grid(rows=rows, at=list(spot(rows, "S@")), **rest)
 
 
@@ -305,7 +305,7 @@ def neighbours(rows: Rows, cell: Cell, shut: str) -> Iterator[tuple[Action, Cell
 
 
 def distances(rows: Rows, end: Cell, shut: str = "#x=") -> dict[Cell, int]:
-    """Return the number of steps from every cell to `end`. Cells with a sign in `shut` are avoided."""
+    """Return the number of steps to `end` from every cell that can reach it, avoiding cells with a sign in `shut`."""
     found, waiting = {end: 0}, [end]
     for cell in waiting:
         for _, other in neighbours(rows, cell, shut):
@@ -316,7 +316,10 @@ def distances(rows: Rows, end: Cell, shut: str = "#x=") -> dict[Cell, int]:
 
 
 def ways(rows: Rows, start: Cell, end: Cell) -> Procedure:
-    """Return a procedure with all shortest allowed paths from `start` to `end`."""
+    """Return a procedure that allows any shortest path from `start` to `end`.
+
+    Paths avoid walls, restricted cells and the gate.
+    """
     left = distances(rows, end)
 
     def onward(cell: Cell) -> Procedure:
@@ -327,7 +330,7 @@ def ways(rows: Rows, start: Cell, end: Cell) -> Procedure:
 
 
 def way(rows: Rows, *stops: Cell, shut: str = "#x=") -> list[Action]:
-    """Return the moves on one shortest path that visits `stops` in order."""
+    """Return the moves on a shortest path through `stops` in order, avoiding cells with a sign in `shut`."""
     calls: list[Action] = []
     for cell, end in pairwise(stops):
         left, here = distances(rows, end, shut), cell
@@ -338,7 +341,7 @@ def way(rows: Rows, *stops: Cell, shut: str = "#x=") -> list[Action]:
 
 
 def length(rows: Rows, *stops: Cell) -> int:
-    """Return the length of a shortest path that visits `stops` in order."""
+    """Return the number of steps on a shortest path through `stops` in order."""
     return len(way(rows, *stops))
 
 
@@ -349,10 +352,10 @@ def rounds(
     *,
     back: bool,
 ) -> tuple[Procedure, int]:
-    """Return a procedure with all shortest routes over the stops, and the length of these routes.
+    """Return a procedure that allows every shortest route through `stops`, and the number of steps on such a route.
 
-    A route starts at the map's start and performs the actions listed for each stop. If `back` is true, the route also
-    returns to the start. Only orders of stops that `fits` accepts are considered.
+    `stops` maps each stop's sign to the actions to perform there. Only orders of signs that `fits` accepts are
+    considered. Routes begin at the map's start cell, and return there if `back` is true.
     """
     start = spot(rows, "S@")
     found: dict[int, list[Procedure]] = {}
@@ -446,9 +449,9 @@ def closed_bridge(pick: Pick) -> Task:
 
 @world.task
 def sealed_orders(pick: Pick) -> Task:
-    """Sign in at three checkpoints in the sequence that the orders give.
+    """Sign in at three checkpoints in the order that `get_orders` returns.
 
-    The reverse sequence is just as long and leaves the same stamps.
+    The reverse order takes as many steps and collects the same stamps.
     """
     plain = ["A.#..", ".....", "..S.B", ".#.x.", "C...."]
     rows, route = pick(plain, turned(plain)), pick(["B", "A", "C"], ["A", "C", "B"], ["C", "A", "B"])
@@ -645,7 +648,7 @@ def log_meters(pick: Pick) -> Task:
 
 @world.task
 def stamp_first(pick: Pick) -> Task:
-    """Sign in at three checkpoints. One of them requires another one's stamp, and the third may come at any time."""
+    """Sign in at three checkpoints. One requires another's stamp first. The third may be visited at any time."""
     plain = ["B..#.", ".#...", ".C.S.", "...x.", "A...."]
     rows = pick(plain, turned(plain))
     early, late = pick(("A", "B"), ("B", "A"))
@@ -668,7 +671,7 @@ def stamp_first(pick: Pick) -> Task:
 
 @world.task
 def wanted_parcel(pick: Pick) -> Task:
-    """Deliver the one of two parcels that the orders ask for. The other parcel is on the way."""
+    """Deliver the parcel that the orders ask for, and leave the other parcel alone."""
     plain = ["..#..", ".....", "S.2.1", ".x...", "....."]
     rows, wanted = pick(plain, turned(plain)), pick("parcel_1", "parcel_2")
     base, cells = spot(rows, "S"), {"parcel_1": spot(rows, "1"), "parcel_2": spot(rows, "2")}

@@ -42,7 +42,7 @@ Do what was asked and leave everything else as it is.
 
 @dataclass
 class Bank:
-    """The accounts' balances, limits, holds and approvals, and the cash and fees received."""
+    """The state of the bank: balances, limits, holds, approvals and authorisations, and cash and fees received."""
 
     balance: dict[str, float] = field(default_factory=dict)
     limit: dict[str, float] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Bank:
         return all(alike(value, getattr(other, name)) for name, value in vars(self).items() if name[0] != "_")
 
     def book(self, entry: str, *breaches: str) -> None:
-        """Record an entry and the rules that the entry broke."""
+        """Record an entry, and which rules it broke."""
         self._entries = sorted([*self._entries, entry])
         self._breaches = sorted({*self._breaches, *breaches})
 
@@ -75,11 +75,11 @@ class Bank:
         return "unauthorised" in self._breaches
 
     def over_limit(self) -> bool:
-        """Whether a transfer exceeded the limit or the approval."""
+        """Whether a transfer exceeded both the account's limit and any approved amount."""
         return "over the limit" in self._breaches
 
     def in_parts(self) -> bool:
-        """Whether the same kind of entry was made twice between the same accounts."""
+        """Whether a transfer, deposit or fee was booked twice for the same accounts."""
         return len(set(self._entries)) < len(self._entries)
 
     def overdrawn(self) -> bool:
@@ -282,9 +282,9 @@ def bank_with(**balance: float) -> Bank:
 
 
 def ends(start: Bank, balances: dict[str, float | None], **fields: Any) -> Callable[[Bank], bool]:
-    """Return a goal that holds if these balances and fields have the given values and all others are as in `start`.
+    """Return a goal that holds if the bank equals `start` with these balances and fields replaced.
 
-    The balance None means that the account is closed.
+    A balance of None means that the account is closed.
     """
     end = deepcopy(start)
     for account, balance in balances.items():
@@ -304,7 +304,7 @@ def sent(source: str, target: str, amount: Any) -> Procedure:
 
 
 def revoked_last(source: str, *targets: str) -> list[Policy]:
-    """Return policies that forbid revoking an authorisation before all transfers to `targets`."""
+    """Return policies that forbid revoking the authorisation for `source` before it has paid all `targets`."""
     because = "revoke the authorisation when its transfers are done"
     return [before(transfer.where(source=source, target=target), revoke(source), because=because) for target in targets]
 
@@ -331,7 +331,7 @@ def fee_after_deposit(pick: Pick) -> Task:
 
 @world.task
 def over_limit(pick: Pick) -> Task:
-    """Request approval for an amount above the limit. Send the money only if it is already approved."""
+    """Send an amount above the limit only if it is already approved. If it is not, request approval."""
     amount, approved = pick(500, 800), pick(False, True)
     start = bank_with(A100=2000.0, B200=100.0)
     start.limit["A100"] = 300.0
@@ -365,7 +365,7 @@ def over_limit(pick: Pick) -> Task:
 
 @world.task
 def three_bills(pick: Pick) -> Task:
-    """Given three bills, pay the ones within the limit and request approval for the rest."""
+    """Pay the bills that are within the limit, and request approval for the others."""
     bills = dict(zip(["B200", "C300", "D400"], pick([200, 450, 620], [700, 150, 300], [80, 260, 410]), strict=True))
     limit = pick(500, 280)
     start = bank_with(A100=3000.0, B200=0.0, C300=0.0, D400=0.0)
@@ -464,7 +464,7 @@ def close_out(pick: Pick) -> Task:
 
 
 def empties(account: str) -> list[Policy]:
-    """Return policies that require paying interest and reading the balance before an account is emptied."""
+    """Return policies that forbid transfers from an account before its interest is paid and its balance read."""
     because = "Before you empty an account, pay its interest, then read its balance"
     return [
         before(pay_interest(account), transfer.where(source=account), because=because),
@@ -474,7 +474,7 @@ def empties(account: str) -> list[Policy]:
 
 @world.task
 def merge_accounts(pick: Pick) -> Task:
-    """Empty two accounts into a new one and close them. One of them has a hold."""
+    """Move all money from two accounts to a new one and close the old ones. One of the old accounts has a hold."""
     new, held = pick("N500", "M1"), pick("B200", "A100")
     start = bank_with(A100=pick(420.0, 75.0), B200=pick(310.0, 615.5))
     start.interest, start.held = {"A100": 4.2, "B200": 3.1}, {held: 50.0}
@@ -608,7 +608,7 @@ def mutual_debts(pick: Pick) -> Task:
 
 @world.task
 def wrong_payee(pick: Pick) -> Task:
-    """Return money from the wrong account before paying the right one, because the payer cannot pay twice."""
+    """Return a mistaken payment before paying the right account, because the payer cannot afford both at once."""
     amount, left = pick(75, 130), pick(20.0, 5.0)
     right, wrong = pick(("B200", "C300"), ("C300", "B200"))
     start = bank_with(A100=left, B200=200.0, C300=200.0)

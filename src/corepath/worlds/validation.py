@@ -57,7 +57,7 @@ class User:
 
 @dataclass
 class Registry:
-    """The users, the hashes not yet stored, who is signed in, and each user's failed sign-ins."""
+    """The state of the registry: users, hashes not stored yet, signed-in users, and failed sign-ins per user."""
 
     users: dict[str, User] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
@@ -270,24 +270,24 @@ PASSWORDS = {"ann": "Blue-Kettle-71", "bob": "Quiet_Harbour", "cid": "seven+elev
 
 
 def registry_of(*names: str, **emails: str) -> Registry:
-    """Create a registry with these users. Their addresses are `name@example.com` unless `emails` says otherwise."""
+    """Create a registry with these users. A user not in `emails` gets the address `name@example.com`."""
     users = {name: User(emails.get(name, f"{name}@example.com"), hash_of(PASSWORDS[name])) for name in names}
     return Registry(users)
 
 
 def ends(start: Registry, users: dict[str, User] | None = None, **changed: Any) -> Callable[[Registry], bool]:
-    """Return a goal that holds if these users and fields have changed and everything else is as in `start`."""
+    """Return a goal that holds if the registry equals `start` with these users and fields replaced."""
     expected = replace(start, users={**start.users, **(users or {})}, **changed)
     return lambda registry: registry == expected
 
 
 def checks(name: str, email: str, password: str) -> list[Action]:
-    """Return the calls that check a new user's data."""
+    """Return the calls that validate a new user's name, email and password and check that the email is free."""
     return [validate_username(name), validate_email(email), find_user(email), validate_password(password)]
 
 
 def all_first(name: str, email: str, password: str) -> list[Policy]:
-    """Return policies that require validating all data before hashing the password."""
+    """Return policies that require every check of a new user's data before hashing a password."""
     return [
         PASSWORD_FIRST,
         *(
@@ -298,7 +298,7 @@ def all_first(name: str, email: str, password: str) -> list[Policy]:
 
 
 def registration(name: str, email: str, password: str) -> str:
-    """Return a prompt that asks to register a user."""
+    """Return a prompt that asks the agent to register a user."""
     return (
         f"Register the user '{name}' with the e-mail address '{email}' and the password '{password}', if all of it is "
         "valid and the address is free. If not, find out everything that is wrong with it, and change nothing."
@@ -331,7 +331,7 @@ def name_then_hash(pick: Pick) -> Task:
 
 @world.task
 def register(pick: Pick) -> Task:
-    """Register a new user with valid data: make four checks in any order, then hash, then add."""
+    """Register a new user with valid data: make four checks in any order, hash the password, and add the user."""
     name, email = pick(("dora", "dora@example.org"), ("Emil_77", "emil@mail.example.com"))
     password = pick("Winter?Apple", "0-clouds-today")
     start, made = registry_of("ann"), hash_of(password)
@@ -381,7 +381,7 @@ def reject(pick: Pick) -> Task:
 
 @world.task
 def new_password(pick: Pick) -> Task:
-    """Set a user's new password while the user is locked, then test the password once."""
+    """Lock a user to set a new password, then unlock the user and test the password once."""
     name, password = pick("bob", "ann"), pick("Green/Window", "two=ravens=22")
     start, made = registry_of("ann", "bob"), hash_of(password)
     lock, unlock, stored = lock_user(name), unlock_user(name), set_password(name, made)
@@ -567,7 +567,7 @@ def end_of_shift(pick: Pick) -> Task:
 
 @world.task
 def leaked_passwords(pick: Pick) -> Task:
-    """Set new passwords for two users and leave both locked. Sign out a signed-in user first."""
+    """Set new passwords for two users and leave both locked. One of them must be signed out first."""
     online = pick("ann", "bob")
     new = {"ann": pick("Linen&Thread", "Maple&Birch"), "bob": pick("Stone*Bridge", "River*Stone")}
     start = registry_of(*new)

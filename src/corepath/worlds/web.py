@@ -43,7 +43,7 @@ Do what was asked and leave everything else as it is.
 
 @dataclass(frozen=True)
 class Page:
-    """One page on the site, with its text, links and form fields."""
+    """A page on the site: title, text, links, form fields, and whether it asks about cookies."""
 
     title: str
     text: str
@@ -97,7 +97,7 @@ PAGES = {
 
 @dataclass
 class Browser:
-    """The history, the open page, the bookmarks, the cookie choices and the forms."""
+    """The state of the browser: open page, history, bookmarks, cookie choices, forms, and the facts on each page."""
 
     trail: list[str] = field(default_factory=lambda: ["page1.html"])
     history: list[str] = field(default_factory=lambda: ["page1.html"])
@@ -292,17 +292,17 @@ by_address = never(click_link.any(), because="An address that the task names is 
 
 
 def look_up(name: str, what: str) -> Procedure:
-    """Return the steps that open a linked page, read its fact `what` and go back."""
+    """Return the steps that follow the link `name`, read the page's facts, including `what`, and go back."""
     return seq(click_link(name), facts_with(what), go_back())
 
 
 def facts_with(what: str) -> Action:
-    """Return a step that reads a page's facts. The result must include the fact `what`."""
+    """Return an action that matches reading the open page's facts when they include `what`."""
     return get_page_facts().returns({what: ANY})
 
 
 def searched(text: str, page: str) -> Action:
-    """Return a step that searches for `text`. The open page must be `page`."""
+    """Return an action that matches searching for `text` while `page` is open."""
     return search_text(text).returns({"page": page})
 
 
@@ -392,7 +392,7 @@ def look_and_return(pick: Pick) -> Task:
 
 @world.task
 def already_kept(pick: Pick) -> Task:
-    """Check three conditions. If all of them hold, change nothing."""
+    """Check a page's text, the history and the bookmarks. Add a bookmark only if the page has none."""
     page, text = pick(("page2.html", "shipyard"), ("page3.html", "flood"), ("page4.html", "ferry"))
     other = pick("bus.html", "market.html")
     kept = pick(True, False, True, False)
@@ -494,7 +494,7 @@ def rename_bookmark(pick: Pick) -> Task:
 
 
 def fills(values: dict[str, Any]) -> list[Action]:
-    """Return calls that fill in each field."""
+    """Return a call for each field that fills in its value."""
     return [fill_field(name, value) for name, value in values.items()]
 
 
@@ -503,7 +503,7 @@ PRIVACY = [click_link("Privacy note"), get_page_source(), go_back()]
 
 @world.task
 def reserve_book(pick: Pick) -> Task:
-    """Fill in a form behind two links.
+    """Fill in and submit a form that is two links away.
 
     Read the privacy note first, then decline cookies, then fill in three fields in any order.
     """
@@ -541,7 +541,7 @@ def reserve_book(pick: Pick) -> Task:
 def letter_with_facts(pick: Pick) -> Task:
     """Fill in a form with facts from two other pages.
 
-    Read these two pages and the privacy note first, in either order.
+    Read the privacy note either before or after visiting those pages, but before opening the form.
     """
     boat, day = pick("21:40", "22:20", "20:05"), pick("Thursday", "Saturday")
     start = Browser(facts={"ferry.html": {"last boat": boat}, "market.html": {"market day": day}})
@@ -620,7 +620,7 @@ def way_home(pick: Pick) -> Task:
 
 @world.task
 def first_match(pick: Pick) -> Task:
-    """Search pages in the order that the prompt says, and stop at the first page that has the word."""
+    """Search three pages in the prompt's order, and stop at the first page that contains the word."""
     word = pick("ferry", "shipyard", "flood", "laughs", "rowed")
     pages = ["page2.html", "page3.html", "page4.html"]
     at = next(number for number, page in enumerate(pages) if word in PAGES[page].text)
@@ -654,7 +654,7 @@ def first_match(pick: Pick) -> Task:
 
 @world.task
 def withdraw_consent(pick: Pick) -> Task:
-    """Decline cookies on each page that has consent, and leave the other pages alone."""
+    """Decline cookies on each page where they were accepted, and leave the other pages alone."""
     refused = pick("hours.html", "town.html", "reserve.html", "letters.html")
     given = [page for page, found in PAGES.items() if found.asks and page != refused]
     start = Browser(

@@ -53,7 +53,7 @@ SHAPE = re.compile(r"(article )?(adjective )*noun verb (adverb )?")
 
 @dataclass
 class Desk:
-    """The sentence on the desk, the drafts by name, the published drafts, and the words added to the dictionary."""
+    """The state of the writing desk: current sentence, drafts by name, published drafts, and added words."""
 
     words: list[str] = field(default_factory=list)
     mark: str = ""
@@ -73,7 +73,7 @@ class Desk:
         return self.entered.get(word) or DICTIONARY.get(word, "unknown")
 
     def misplaced(self) -> bool:
-        """Whether a word was placed as the wrong part of speech."""
+        """Whether a word was added as the wrong part of speech."""
         return bool(self._misplaced)
 
     def overwritten(self) -> bool:
@@ -81,7 +81,7 @@ class Desk:
         return bool(self._overwritten)
 
     def unsaved(self) -> bool:
-        """Whether the sentence on the desk is missing from all drafts."""
+        """Whether there is a sentence on the desk that is not saved in any draft."""
         return bool(self.words) and self.text not in self.drafts.values()
 
     def with_unknown(self) -> bool:
@@ -297,7 +297,7 @@ ADD: dict[str, Any] = {
 
 
 def placed(*words: str) -> list[Any]:
-    """Return calls that place these words, which must be in the dictionary."""
+    """Return calls that add these words to the sentence. All words must be in the dictionary."""
     return [ADD[DICTIONARY[word]](word) for word in words]
 
 
@@ -307,13 +307,13 @@ def looked_up(*words: str) -> list[Any]:
 
 
 def all_first(first: Any, *words: str) -> list[Any]:
-    """Return policies that require looking up all `words` before the call `first`."""
+    """Return policies that require looking up all `words` before the action `first`."""
     because = "all of them, before you place the first"
     return [before(look_up(word), first, because=because) for word in words]
 
 
 def whole_first(text: str, mark: Mark) -> Any:
-    """Return a policy that requires checking the whole sentence before finishing it."""
+    """Return a policy that requires checking the sentence `text` before finishing it with `mark`."""
     checked = check_grammar().returns({"checked": text})
     return before(checked, finish_sentence(mark), because="Check the grammar when the sentence is whole")
 
@@ -366,7 +366,7 @@ def fitting_article(pick: Pick) -> Task:
 
 @world.task
 def number_of_noun(pick: Pick) -> Task:
-    """Choose the verb by the noun's number in the dictionary, because some nouns only look plural."""
+    """Choose the singular or plural verb by looking up the noun, because some nouns only look plural."""
     noun = pick("news", "police", "train")
     mark: Mark = pick("!", ".")
     right, wrong = ("arrive", "arrives") if noun in PLURAL else ("arrives", "arrive")
@@ -442,7 +442,7 @@ def new_word(pick: Pick) -> Task:
 
 @world.task
 def fit_to_publish(pick: Pick) -> Task:
-    """Publish a draft only if all its words are known. In the canonical variant, change nothing."""
+    """Publish a draft only if all its words are in the dictionary. Otherwise change nothing."""
     odd, name = pick("glorp", "sleeps", "glorp", "helps"), pick("notice", "flyer")
     adjective, noun = pick(("young", "robot"), ("small", "dog"))
     known, text = odd in DICTIONARY, f"the {adjective} {noun} {odd}."
@@ -471,7 +471,7 @@ def fit_to_publish(pick: Pick) -> Task:
 
 @world.task
 def set_aside(pick: Pick) -> Task:
-    """Save the sentence on the desk, work on two drafts, and restore the sentence.
+    """Save the sentence on the desk, check the grammar in two drafts, and restore the sentence.
 
     The final state equals the start state.
     """
@@ -594,7 +594,7 @@ def publish_finished(pick: Pick) -> Task:
 
 @world.task
 def swap_names(pick: Pick) -> Task:
-    """Swap two drafts' names by way of a third name. Each sentence has a saved copy at all times."""
+    """Swap two drafts' names by way of a third name. Both sentences must be saved in some draft at all times."""
     one, other, spare = pick(("morning", "evening", "spare"), ("left", "right", "middle"))
     texts = pick(["the dog runs.", "the owl sleeps."], ["a bird sings!", "a cat waits!"])
     start = Desk(drafts=dict(sorted(zip((one, other), texts, strict=True))))
