@@ -61,7 +61,7 @@ def _consequences_text(facts: Facts, group: Group) -> str:
 
 @dataclass(frozen=True)
 class _Omission:
-    """The skipped steps that made a group's calls harmful: which were done late, never done, or failed."""
+    """The skipped steps that made a group's calls harmful, split by whether they were done late, never, or failed."""
 
     late: Mapping[int, int]
     """Steps that were done later, each with the index of its call."""
@@ -81,7 +81,7 @@ class _Omission:
 
 
 def _find_omission(facts: Facts, group: Group) -> _Omission:
-    """Find out which of the group's skipped steps were done late, never done, or failed."""
+    """Find out which of the group's skipped steps were done late, were never done, or failed."""
     late, failed = late_steps(facts, group), failed_attempts(facts, frozenset(group.skipped))
     never = tuple(symbol for symbol in group.skipped if symbol not in late)
     early = {facts.symbol(step) for step in facts.early_calls if step.index < group.first.index}
@@ -110,7 +110,7 @@ def _skipped_text(facts: Facts, group: Group) -> str:
 
 
 def _never_done_text(facts: Facts, group: Group, skipped: tuple[int, ...], names: str) -> str:
-    """Describe the steps in `skipped`, which were never done, as the cause. `names` lists these steps as text."""
+    """Describe the cause if the steps in `skipped` were never done. `names` lists these steps as text."""
     index, one = group.first.index, len(skipped) == 1
     skip = "Skipped" if facts.steps_called(index).isdisjoint(skipped) else "Did not do"
     if len(group.harms) == 1:
@@ -139,7 +139,7 @@ def _unexpected_result_text(facts: Facts, steps: frozenset[int], index: int) -> 
 def _missing_result_text(facts: Facts, group: Group) -> str:
     """Say that the group's first call needs the result of a step that had not been done.
 
-    Return an empty string if that is not what is wrong with the call.
+    Return an empty string if no such result is missing.
     """
     index = group.first.index
     nearest = nearest_step(facts, index) if group.first.kind in _MISMATCHES else None

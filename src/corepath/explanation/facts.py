@@ -190,11 +190,17 @@ class Facts:
         return {index: symbol for index, symbol in found.items() if symbol in alphabet.steps}
 
     def symbol(self, step: Step) -> int | None:
-        """Return the number of the action that a call matches, at the time or in hindsight, or None if none."""
+        """Return the number of the action that a call matches, at the time or in hindsight.
+
+        Return None if the call matches no action.
+        """
         return self.hindsight.get(step.index, step.symbol)
 
     def label(self, index: int) -> str:
-        """Return the name of the action that call `index` matches, at the time or in hindsight, or `?` and the call."""
+        """Return the name of the action that call `index` matches, at the time or in hindsight.
+
+        If the call matches no action, return `?` followed by the call.
+        """
         if index in self.hindsight:
             return self.automaton.alphabet.names[self.hindsight[index]]
         return self.score.trace.label(self.steps[index])
@@ -215,7 +221,7 @@ class Facts:
 
     @cached_property
     def early_calls(self) -> tuple[Step, ...]:
-        """Calls that matched a step but came too early to count, so the state did not change."""
+        """Legal calls that matched a step but came too early to count."""
         return tuple(
             step for step in self.steps
             if step.kind is Kind.LOOP and not step.call.failed

@@ -84,7 +84,7 @@ def _reason(facts: Facts, harm: Harm) -> Hashable:
 
 
 def _merge_stand_ins(facts: Facts, groups: list[Group]) -> list[Group]:
-    """Move each call that was made instead of a skipped step to the front of the group that the step explains."""
+    """Move each call that was made instead of a skipped step to the front of the group that lacks the step."""
     single = [group.first for group in groups if len(group.harms) == 1 and group.first.cause is None]
     free = {harm.index: harm for harm in single if harm.kind in _STAND_INS}
     merged: dict[int, Group] = {}
@@ -101,7 +101,7 @@ def _merge_stand_ins(facts: Facts, groups: list[Group]) -> list[Group]:
 
 
 def _with_stand_in(facts: Facts, group: Group, candidates: Iterable[Harm]) -> Group | None:
-    """Return `group` with a harm added in front: the call that was made instead of one of the skipped steps.
+    """Return `group` with the call that was made instead of a skipped step added at the front.
 
     Return None if no candidate is such a call.
     """

@@ -105,7 +105,7 @@ def _effects(facts: Facts, group: Group) -> str:
 
 
 def _share(part: int, group: Group) -> str:
-    """Say how many of the group's calls `part` is, e.g. `both`, `all 3` or `2 of the 3`."""
+    """Describe `part` calls as a share of the group, e.g. `both`, `all 3` or `2 of the 3`."""
     whole = len(group.harms)
     if part == whole:
         return "both" if whole == 2 else f"all {whole}"

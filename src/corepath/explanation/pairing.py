@@ -48,7 +48,7 @@ def _pair_between(
 
 
 def _pair_rest(calls: Sequence[int], steps: Sequence[int]) -> Iterator[Pair]:
-    """Pair one remaining call with one remaining step. Otherwise yield every call and step without a partner."""
+    """Pair the remaining call and step if there is one of each. Otherwise yield them all without partners."""
     if len(calls) == len(steps) == 1:
         yield Pair(calls[0], steps[0])
         return

@@ -143,8 +143,8 @@ def _earlier_call(facts: Facts, step: Step) -> int:
 def repeated_call(facts: Facts, harm: Harm) -> int | None:
     """Return the index of the call that a harmful call repeats, or None if it repeats none.
 
-    Only the last call before it that is not a self-loop is considered. A step is not repeated if it occurs on the
-    nearest golden path at least as often as on the agent's path.
+    Only the last call before the harmful one is considered, not counting self-loops. Return None as well if the nearest
+    golden path has the step at least as often as the agent's path.
     """
     step = facts.steps[harm.index]
     label = facts.score.trace.label(step)

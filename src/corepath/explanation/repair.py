@@ -217,7 +217,7 @@ def _is_filler(facts: Facts, index: int, name: str) -> bool:
 
 
 def _is_filled(facts: Facts, gap: _Gap) -> bool:
-    """Whether the agent did call the missing steps within the gap, but too early for them to count."""
+    """Whether the agent called the missing steps within the gap, but too early for them to count."""
     made = [facts.label(step.index) for step in facts.early_calls if gap.after < step.index < gap.before]
     return list(gap.names) == made
 

@@ -108,7 +108,7 @@ def _bound_text(pattern: Variable | ResultOf, scope: Scope) -> str:
 
 
 def _pattern_text(pattern: Matcher, scope: Scope) -> str:
-    """Write a matcher as an argument in a call: as the value that it expects, if known, or else in its own notation."""
+    """Write a matcher as a call argument: the expected value if it is known, otherwise the matcher's notation."""
     match pattern:
         case Literal(value=value):
             return value_text(value)

@@ -52,8 +52,8 @@ class EditSearch:
     """A search for the reference closest to x.
 
     Every reference begins with one token per link in `chain`, or no token if the link is optional. A path through
-    `graph` follows, unless `graph` is None. No reference is longer than `longest`. Nodes are
-    numbered from 0, first along the chain and then through the graph.
+    `graph` follows, unless `graph` is None. No reference is longer than `longest`. Nodes are numbered from
+    0, first along the chain and then through the graph.
     """
 
     chain: Sequence[Link]
@@ -62,7 +62,7 @@ class EditSearch:
     longest: int
 
     def find_closest(self, budget: int) -> Found | None:
-        """Find the reference with the smallest d/(|x| + ℓ), where d is the number of edits and ℓ is its length.
+        """Find the reference with the smallest d/(|x| + ℓ), where d is its number of edits and ℓ is its length.
 
         Returns None if the search would look at more than `budget` edges.
         """

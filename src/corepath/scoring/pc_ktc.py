@@ -212,7 +212,7 @@ class _Search:
                 yield after, used + 1, distance + (self.x[used] != symbol), inversions + added
 
     def _complete_greedily(self, number: int, used: int, distance: int, inversions: int) -> float:
-        """Complete an entry by always taking the successor with the highest bound, and return its PC-KTC."""
+        """Complete an entry by always taking the successor with the highest bound, and return the final PC-KTC."""
         while self.nodes[number].left or used < len(self.x):
             successors = self._successors(number, used, distance, inversions)
             number, used, distance, inversions = max(successors, key=self._promise)
@@ -250,8 +250,8 @@ class _Search:
     def _remaining(self, node: int, left: int) -> Column:
         """Return the fewest edits that align the last tokens of x with a path of `left` steps from `node` to the end.
 
-        The result is a Levenshtein column with one cell per number of tokens, and with the offset described in
-        `columns`. It is computed backwards, from the end of x and from the ends of the paths.
+        The result is a Levenshtein column with the offset described in `columns`. Cell i is for the last i tokens of x.
+        The column is computed backwards, from the end of x and from the ends of the paths.
         """
         stack = [(node, left)]
         while stack:

@@ -132,8 +132,8 @@ class Summary:
     def pass_hat(self, k: int) -> float | None:
         """pass^k: the probability that k rollouts of a task are all solved, C(c, k)/C(n, k) averaged over tasks.
 
-        A task has n rollouts, of which c are solved. Tasks with fewer than k
-        rollouts are left out. Returns None if no tasks remain.
+        A task has n rollouts, of which c are solved. Tasks with fewer than k rollouts are left out. Returns None if no
+        tasks remain.
         """
         rollouts = [own["solved"] for own in self._by_task.values() if len(own["solved"]) >= k]
         return fmean(comb(int(sum(own)), k) / comb(len(own), k) for own in rollouts) if rollouts else None
