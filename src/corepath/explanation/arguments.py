@@ -19,7 +19,7 @@ from corepath.values import key_text
 
 @dataclass(frozen=True)
 class NearestStep:
-    """The step that a call comes nearest to.
+    """The step that a call nearly matches.
 
     `symbol` is the step's number, and `due` says whether the step was expected when the call was made. `str()`
     describes how the arguments differ.
@@ -38,10 +38,10 @@ class NearestStep:
 
 
 def nearest_step(facts: Facts, index: int, among: frozenset[int] | None = None) -> NearestStep | None:
-    """Find the step that call `index` comes nearest to, among the steps with the same tool.
+    """Find the step with the same tool that call `index` most nearly matches.
 
-    Steps that were expected at that point are preferred to later steps, and later steps to all others. After that the
-    number of differing arguments decides. Only the steps in `among` are compared, unless `among` is None.
+    Steps expected at that point are preferred to later steps, and later steps to all others. Ties are broken by the
+    number of differing arguments. Only the steps in `among` are compared, unless `among` is None.
 
     Return None if the call is malformed, if no step has the same tool, or if the arguments do not differ.
     """
@@ -70,7 +70,7 @@ def _complete_arguments(alphabet: Alphabet, call: Call) -> Mapping[str, Any]:
 
 
 def _compare(action: Action, symbol: int, arguments: Mapping[str, Any], scope: Scope, *, due: bool) -> NearestStep:
-    """Compare `arguments` with the arguments that the step expects."""
+    """Compare `arguments` with those that `action` expects, and return the differences as a `NearestStep`."""
     mismatches = [*_wrong_arguments(action, arguments, scope), *_extra_arguments(action, arguments)]
     needs = [needed for _, lacks in mismatches for needed in lacks] if all(lacks for _, lacks in mismatches) else []
     return NearestStep(symbol, due, tuple(text for text, _ in mismatches), tuple(dict.fromkeys(needs)))
@@ -81,7 +81,7 @@ Mismatch = tuple[str, list[Action]]
 
 
 def _wrong_arguments(action: Action, arguments: Mapping[str, Any], scope: Scope) -> Iterator[Mismatch]:
-    """Yield the arguments of `action` that are missing from `arguments` or have another value there."""
+    """Yield a mismatch for each argument of `action` that is missing from `arguments` or has the wrong value."""
     for name, pattern in action.arguments.fields:
         shown = cut(key_text(name), LONGEST_NAME)
         if name not in arguments:
@@ -96,7 +96,7 @@ def _missing_results(pattern: Matcher, scope: Scope) -> list[Action]:
 
 
 def _extra_arguments(action: Action, arguments: Mapping[str, Any]) -> Iterator[Mismatch]:
-    """Yield the arguments that `action` does not have."""
+    """Yield a mismatch for each argument that `action` does not have."""
     if action.arguments.open:
         return
     known = {name for name, _ in action.arguments.fields}
@@ -107,7 +107,7 @@ def _extra_arguments(action: Action, arguments: Mapping[str, Any]) -> Iterator[M
 
 
 def near_misses(facts: Facts, steps: frozenset[int]) -> dict[int, NearestStep]:
-    """Find legal calls that matched an expected step in `steps` except for their arguments.
+    """Find legal calls that fit an expected step in `steps` except for their arguments.
 
     The keys are call indexes, and the values are the steps that the calls nearly matched.
     """

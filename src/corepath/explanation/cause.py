@@ -42,7 +42,7 @@ def _call_text(facts: Facts, group: Group) -> str:
 def _consequences_text(facts: Facts, group: Group) -> str:
     """Name the call that undid the group's first call, or the other harmful calls in the group.
 
-    Return an empty string if there are none.
+    Return an empty string if there is no such call.
     """
     rest = len(group.harms) - 1
     be = "is" if rest == 1 else "are"
@@ -61,7 +61,7 @@ def _consequences_text(facts: Facts, group: Group) -> str:
 
 @dataclass(frozen=True)
 class _Omission:
-    """The skipped steps that made a group's calls harmful, sorted by what became of them."""
+    """The skipped steps that made a group's calls harmful, split by whether they were done late, never, or failed."""
 
     late: Mapping[int, int]
     """Steps that were done later, each with the index of its call."""
@@ -74,14 +74,14 @@ class _Omission:
 
     @property
     def last_failure(self) -> int | None:
-        """The index of the last failed call if every step in `never` was tried and failed, or None if not."""
+        """The index of the last failed call if every step in `never` was tried and failed, otherwise None."""
         if self.skipped or not self.failed.keys() >= set(self.never):
             return None
         return max(self.failed[symbol] for symbol in self.never)
 
 
 def _find_omission(facts: Facts, group: Group) -> _Omission:
-    """Sort the group's skipped steps by what became of them."""
+    """Find out which of the group's skipped steps were done late, were never done, or failed."""
     late, failed = late_steps(facts, group), failed_attempts(facts, frozenset(group.skipped))
     never = tuple(symbol for symbol in group.skipped if symbol not in late)
     early = {facts.symbol(step) for step in facts.early_calls if step.index < group.first.index}
@@ -110,7 +110,7 @@ def _skipped_text(facts: Facts, group: Group) -> str:
 
 
 def _never_done_text(facts: Facts, group: Group, skipped: tuple[int, ...], names: str) -> str:
-    """Describe the cause if a few steps were skipped and not done later either."""
+    """Describe the cause if the steps in `skipped` were never done. `names` lists these steps as text."""
     index, one = group.first.index, len(skipped) == 1
     skip = "Skipped" if facts.steps_called(index).isdisjoint(skipped) else "Did not do"
     if len(group.harms) == 1:
@@ -121,7 +121,7 @@ def _never_done_text(facts: Facts, group: Group, skipped: tuple[int, ...], names
 
 
 def _unexpected_result_text(facts: Facts, steps: frozenset[int], index: int) -> str:
-    """Describe how the agent went on although a check returned an unexpected result.
+    """Say that a check in `steps` returned an unexpected result and the agent went on anyway.
 
     Return an empty string if there was no such check before call `index`.
     """
@@ -137,9 +137,9 @@ def _unexpected_result_text(facts: Facts, steps: frozenset[int], index: int) -> 
 
 
 def _missing_result_text(facts: Facts, group: Group) -> str:
-    """Describe which result the group's first call needs, if the step that returns it was not done.
+    """Say that the group's first call needs the result of a step that had not been done.
 
-    Return an empty string if the call does not lack such a result.
+    Return an empty string if no such result is missing.
     """
     index = group.first.index
     nearest = nearest_step(facts, index) if group.first.kind in _MISMATCHES else None
@@ -160,13 +160,13 @@ def _missing_result_text(facts: Facts, group: Group) -> str:
 
 
 def _symbols(facts: Facts, nearest: NearestStep) -> frozenset[int]:
-    """Return the numbers of the steps whose missing results `nearest` needs."""
+    """Return the numbers of the steps in `nearest.needs`, i.e. the steps whose results are missing."""
     alphabet = facts.automaton.alphabet
     return frozenset(symbol for symbol in alphabet.steps if alphabet.actions[symbol] in nearest.needs)
 
 
 def _not_done_text(facts: Facts, needed: frozenset[int], names: str, index: int) -> str:
-    """Write the first half of a sentence on why the `needed` steps were not done before call `index`."""
+    """Start a sentence that says why the `needed` steps were not done before call `index`, e.g. `Skipped check():`."""
     failed = failed_attempts(facts, needed)
     if needed <= failed.keys():
         last = max(failed.values())

@@ -43,11 +43,11 @@ class Edits:
 
 
 def apply(facts: Facts, edits: Edits, *, retry: bool = False) -> tuple[Row, ...] | None:
-    """Apply `edits`, and lay the old path and the new path side by side.
+    """Apply `edits`, and return rows that show the old and the new path side by side, without self-loops.
 
-    Return the rows without self-loops, or None if the new path is not valid. Calls that stay keep their answers, and
-    new steps succeed. With `retry`, steps that failed after the first harmful call succeed too, because the harm may be
-    the reason why they failed.
+    Return None if the new path is not valid. Calls that stay keep their answers, and new steps are assumed to succeed.
+    With `retry`, steps that failed after the first harmful call are assumed to succeed too, because the harm may have
+    made them fail.
     """
     position = facts.score.trace.begin
     retried = set(failed_after_harm(facts)).difference(edits.replaced) if retry else set[int]()
@@ -69,7 +69,7 @@ def apply(facts: Facts, edits: Edits, *, retry: bool = False) -> tuple[Row, ...]
 def _continue(
     facts: Facts, position: Position, index: int | None, new: int | None
 ) -> tuple[int | None, Position | None]:
-    """Do the step `new`, or repeat call `index` if `new` is None.
+    """Take the step `new` at `position`, or repeat call `index` if `new` is None.
 
     Return the action's number and the position afterwards. The position is None if the step was not expected or the
     call is harmful.
@@ -80,7 +80,7 @@ def _continue(
 
 
 def _edited_order(facts: Facts, edits: Edits) -> Iterator[Row]:
-    """Yield the new path in order, as rows with the index of an old call, the number of a new step, or both.
+    """Yield the new path in order. Each row has the index of an old call, the number of a new step, or both.
 
     A row has both if the step replaces the call.
     """
@@ -92,13 +92,13 @@ def _edited_order(facts: Facts, edits: Edits) -> Iterator[Row]:
 
 
 def _due_step(facts: Facts, position: Position, index: int) -> int | None:
-    """Return the step that call `index` tries, if the step is expected at `position`, or None if it is not."""
+    """Return the step that call `index` attempts, or None if no such step is expected at `position`."""
     due = set(facts.automaton.due(position.state))
     return min(due.intersection(facts.steps[index].reading.fits), default=None)
 
 
 def failed_after_harm(facts: Facts) -> tuple[int, ...]:
-    """Return the indexes of the calls that tried a step and failed after the first harmful call."""
+    """Return the indexes of calls after the first harmful call that attempted a step and failed."""
     first, steps = facts.score.harms[0].index, facts.automaton.alphabet.steps
     return tuple(
         step.index for step in facts.steps[first:]

@@ -24,7 +24,7 @@ from corepath.world.exploring import Replay
 
 @dataclass(frozen=True)
 class Comparison:
-    """How the episode differs from the nearest golden path. A place is an index in that path."""
+    """How the episode differs from the nearest golden path. A place is an index in the golden path."""
 
     skipped: tuple[int, ...]
     """Places whose step was not done, although a later place was reached."""
@@ -38,7 +38,7 @@ class Comparison:
 class Facts:
     """An episode with its score, and with its replay if the task has a world.
 
-    The episode's answer is UNANSWERED if only its calls are known. A step is due, or expected, in a state if the step
+    If only the calls are known, the episode's answer is UNANSWERED. A step is due, or expected, in a state if the step
     would be progress there.
     """
 
@@ -125,7 +125,7 @@ class Facts:
         return f"call {index + 1}, {call_text(self.steps[index].call)}"
 
     def due_text(self, index: int, most: int = MOST_LISTED) -> str:
-        """List the steps that were expected when call `index` was made, or return an empty string if no step was."""
+        """List the steps that were expected when call `index` was made, or return an empty string if none were."""
         due = self.automaton.due(self.positions[index].state)
         return join([self.step_text(symbol, index) for symbol in due], "or", most)
 
@@ -158,7 +158,7 @@ class Facts:
 
     @cached_property
     def steps_left(self) -> tuple[int, ...]:
-        """The steps on a shortest path from the final state to acceptance."""
+        """The numbers of the steps on a shortest path from the final state to an accepting state."""
         automaton, state = self.automaton, self.score.trace.end.state
         way: list[int] = []
         while automaton.missing[state] > 0:
@@ -190,24 +190,30 @@ class Facts:
         return {index: symbol for index, symbol in found.items() if symbol in alphabet.steps}
 
     def symbol(self, step: Step) -> int | None:
-        """Return the action that a call matches, at the time or in hindsight, or None if it matches none."""
+        """Return the number of the action that a call matches, at the time or in hindsight.
+
+        Return None if the call matches no action.
+        """
         return self.hindsight.get(step.index, step.symbol)
 
     def label(self, index: int) -> str:
-        """Return the label of the action that call `index` matches, at the time or in hindsight."""
+        """Return the name of the action that call `index` matches, at the time or in hindsight.
+
+        If the call matches no action, return `?` followed by the call.
+        """
         if index in self.hindsight:
             return self.automaton.alphabet.names[self.hindsight[index]]
         return self.score.trace.label(self.steps[index])
 
     def steps_called(self, before: int) -> set[int]:
-        """Return the steps that were called before call `before` and did not fail, whether they counted or not."""
+        """Return the steps that were called successfully before call `before`, even if they came too early to count."""
         calls = {step.symbol for step in self.steps[:before] if step.symbol is not None and not step.call.failed}
         return calls.union(symbol for index, symbol in self.hindsight.items() if index < before)
 
     def steps_like(self, symbol: int) -> frozenset[int]:
         """Return the steps with the same tool and arguments as step `symbol`, including `symbol`.
 
-        Such steps differ in the result that they expect.
+        These steps differ only in the result that they expect.
         """
         actions, steps = self.automaton.alphabet.actions, self.automaton.alphabet.steps
         tool, arguments = actions[symbol].tool, actions[symbol].arguments
@@ -215,7 +221,7 @@ class Facts:
 
     @cached_property
     def early_calls(self) -> tuple[Step, ...]:
-        """Calls that matched a step but came too early to count, so the state did not change."""
+        """Legal calls that matched a step but came too early to count."""
         return tuple(
             step for step in self.steps
             if step.kind is Kind.LOOP and not step.call.failed
@@ -226,7 +232,7 @@ class Facts:
     # Comparison with the nearest golden path
 
     def pair_up(self, reference: Reference) -> list[Pair]:
-        """Pair the calls in the condensed path with the steps in `reference`, a path to compare with."""
+        """Pair the calls in the condensed path with the steps in `reference`, e.g. the nearest golden path."""
         actions = self.automaton.alphabet.actions
         mine = [
             (name, step.call.tool) for name, step in zip(self.score.condensed, self.score.trace.condensed, strict=True)
@@ -255,8 +261,8 @@ class Facts:
     def _match(self) -> tuple[set[int], dict[int, int], Counter[str]]:
         """Match the condensed path with the nearest golden path.
 
-        Return the places with a matching call, the index of the call opposite each other place, and how often each name
-        occurs among unmatched and early calls.
+        Return the places that match a call, the call index for each place that is paired with a different call, and how
+        often each label occurs among the unmatched and early calls.
         """
         path, condensed = self.score.reference.path, self.score.trace.condensed
         names = [self.label(step.index) for step in condensed]
@@ -275,7 +281,7 @@ class Facts:
         return matched, opposite, spare
 
     def _was_made_instead(self, index: int, earlier: Iterable[str]) -> bool:
-        """Whether call `index` is not a step on the golden path, and came after all the `earlier` steps."""
+        """Whether call `index` is not a step on the nearest golden path and came after all steps in `earlier`."""
         if self.label(index) in self.score.reference.path:
             return False
         return all(self._first_calls.get(name, -1) < index for name in earlier)
@@ -287,7 +293,10 @@ class Facts:
 
 
 def _places_done_elsewhere(path: Sequence[str], matched: set[int], spare: Counter[str]) -> set[int]:
-    """Return the unmatched places whose steps are among the spare calls, using each spare call once."""
+    """Return the places in `path` that are not in `matched` but whose step was called at another time.
+
+    `spare` counts the calls that match no place. Each of them is used for one place only.
+    """
     left, found = spare.copy(), set[int]()
     for place, name in enumerate(path):
         if place not in matched and left[name]:

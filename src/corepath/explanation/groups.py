@@ -33,12 +33,12 @@ class Group:
 
     @property
     def first(self) -> Harm:
-        """The harm to explain."""
+        """The group's first harm, which is the one to explain."""
         return self.harms[0]
 
     @property
     def calls(self) -> tuple[int, ...]:
-        """The indexes of the calls."""
+        """The indexes of the group's calls."""
         return tuple(harm.index for harm in self.harms)
 
 
@@ -60,9 +60,9 @@ def group_harms(facts: Facts, undone: tuple[UndoPair, ...]) -> tuple[Group, ...]
 
 
 def _undone_harms(facts: Facts, undone: tuple[UndoPair, ...]) -> dict[int, UndoPair]:
-    """Find the calls that are harmful in themselves and were undone, and the calls that undid them.
+    """Find harmful calls that were undone and that no skipped step explains.
 
-    The keys are call indexes, and the values are undo pairs.
+    Each undo pair is stored under the indexes of both of its calls.
     """
     own = {harm.index for harm in facts.score.harms if harm.cause is None}
     return {index: pair for pair in undone if pair.done in own for index in (pair.done, pair.back)}
@@ -84,7 +84,7 @@ def _reason(facts: Facts, harm: Harm) -> Hashable:
 
 
 def _merge_stand_ins(facts: Facts, groups: list[Group]) -> list[Group]:
-    """Put each call that was made instead of a skipped step first in the group that lacks the step."""
+    """Move each call that was made instead of a skipped step to the front of the group that lacks the step."""
     single = [group.first for group in groups if len(group.harms) == 1 and group.first.cause is None]
     free = {harm.index: harm for harm in single if harm.kind in _STAND_INS}
     merged: dict[int, Group] = {}
@@ -101,9 +101,9 @@ def _merge_stand_ins(facts: Facts, groups: list[Group]) -> list[Group]:
 
 
 def _with_stand_in(facts: Facts, group: Group, candidates: Iterable[Harm]) -> Group | None:
-    """Put the first candidate that was made instead of a skipped step first in the group.
+    """Return `group` with the call that was made instead of a skipped step added at the front.
 
-    Return None if there is no such candidate.
+    Return None if no candidate is such a call.
     """
     if not group.skipped:
         return None
@@ -128,7 +128,7 @@ def _was_made_instead(facts: Facts, index: int, group: Group, instead: Mapping[i
 
 
 def _merge_failed_attempts(facts: Facts, groups: list[Group]) -> list[Group]:
-    """Merge each group that lacks a step into an earlier group with a failed attempt at that step."""
+    """Merge each group into an earlier one that contains a failed attempt at one of its skipped steps, if any."""
     merged: list[Group] = []
     for group in groups:
         attempts = {
@@ -146,15 +146,16 @@ def _merge_failed_attempts(facts: Facts, groups: list[Group]) -> list[Group]:
 
 
 def _done_between(facts: Facts, step: Step, group: Group) -> bool:
-    """Whether the step that was tried in `step` was done later, but before the group's first call."""
+    """Whether the step that the call `step` attempted was done later, but before the group's first call."""
     later = facts.steps[step.index : group.first.index]
     return any(other.kind is Kind.PROGRESS and other.symbol == step.symbol for other in later)
 
 
 def is_sole_cause(facts: Facts, group: Group) -> bool:
-    """Whether none of the group's calls is harmful once the skipped steps are done.
+    """Whether none of the group's calls would be harmful if the skipped steps had been done.
 
-    The steps are inserted before the first call, or replace the first call if it is harmful in itself.
+    To find out, the steps are inserted before the first call. If no skipped step explains the first call, the
+    steps replace that call.
     """
     first, last = group.calls[0], group.calls[-1]
     begin: Position | None = facts.positions[first]
@@ -171,7 +172,7 @@ def is_sole_cause(facts: Facts, group: Group) -> bool:
 
 
 def late_steps(facts: Facts, group: Group) -> dict[int, int]:
-    """Return the skipped steps that were done later, each with the index of the first call that did the step."""
+    """Map each skipped step that was done later to the index of the first call that did it."""
     found: dict[int, int] = {}
     for step in facts.steps[group.first.index :]:
         if step.kind is Kind.PROGRESS and step.symbol in group.skipped:
@@ -180,7 +181,7 @@ def late_steps(facts: Facts, group: Group) -> dict[int, int]:
 
 
 def failed_attempts(facts: Facts, steps: frozenset[int]) -> dict[int, int]:
-    """Return the steps in `steps` that failed when they were expected, each with the index of its last failed call."""
+    """Map each step in `steps` that failed when it was expected to the index of its last failed call."""
     return {
         symbol: step.index for step in facts.steps
         if step.call.failed and step.kind is Kind.LOOP
@@ -189,7 +190,7 @@ def failed_attempts(facts: Facts, steps: frozenset[int]) -> dict[int, int]:
 
 
 def last_unexpected_result(facts: Facts, steps: frozenset[int], before: int) -> int | None:
-    """Return the index of the last call before `before` that matched a step in `steps` except for its result.
+    """Return the index of the last call before call `before` that matched a step in `steps` except for its result.
 
     Return None if there is no such call.
     """

@@ -24,7 +24,7 @@ FEWEST_WORDS: Final = 3
 
 
 def displaced_text(facts: Facts, group: Group) -> str:
-    """Write the first half of a sentence on the steps that were not done because of the group's first call.
+    """Start a sentence about the group's skipped steps, e.g. `check() was never done, and `.
 
     Return an empty string if the first call has the same tool as one of these steps.
     """
@@ -42,7 +42,7 @@ def displaced_text(facts: Facts, group: Group) -> str:
 
 
 def find_harms(facts: Facts, groups: tuple[Group, ...]) -> Iterator[Finding]:
-    """Yield a finding for each group of harmful calls, and a last one for the remaining groups if there are many."""
+    """Yield a finding for each group of harmful calls. If there are many, the last finding sums up the rest."""
     for group in groups[:MOST_GROUPS]:
         yield Finding(FindingKind.HARM, _describe(facts, group), group.calls)
     if rest := groups[MOST_GROUPS:]:
@@ -72,7 +72,7 @@ def _group_reason(facts: Facts, group: Group) -> str:
 
 
 def _others(facts: Facts, group: Group) -> str:
-    """Write a sentence on the group's calls after the first."""
+    """Write a sentence about the group's other calls."""
     rest, one = calls_text(group.calls[1:]), len(group.harms) == 2
     be = "is" if one else "are"
     if group.skipped and group.first.cause is None:
@@ -105,7 +105,7 @@ def _effects(facts: Facts, group: Group) -> str:
 
 
 def _share(part: int, group: Group) -> str:
-    """Say what share of the group `part` calls make up, e.g. `both`, `all 3` or `2 of the 3`."""
+    """Describe `part` calls as a share of the group, e.g. `both`, `all 3` or `2 of the 3`."""
     whole = len(group.harms)
     if part == whole:
         return "both" if whole == 2 else f"all {whole}"
@@ -113,7 +113,7 @@ def _share(part: int, group: Group) -> str:
 
 
 def _policy(facts: Facts, harm: Harm) -> str:
-    """Quote the reason for the policy that a call broke, or return an empty string if the call broke none."""
+    """Quote the reason given for the policy that a call broke, or return an empty string if there is none to quote."""
     run = facts.replay
     if run is None or harm.why is not None or harm.kind in (HarmKind.MALFORMED, HarmKind.UNKNOWN_TOOL):
         return ""
@@ -128,7 +128,7 @@ def _policy(facts: Facts, harm: Harm) -> str:
 def _due(facts: Facts, harm: Harm) -> str:
     """Name the steps that were expected instead of a harmful call.
 
-    Return an empty string if another finding says so already, or if no step was expected.
+    Return an empty string if they are already named elsewhere in the explanation, or if no step was expected.
     """
     if harm.cause is not None or harm.index == facts.score.harms[0].index:
         return ""

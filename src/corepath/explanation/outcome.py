@@ -20,7 +20,7 @@ def find_outside_failure(facts: Facts) -> Iterator[Finding]:
 
 
 def find_state_mismatch(facts: Facts) -> Iterator[Finding]:
-    """Yield a finding if the final state or the responses are right and the path is not, or the other way round."""
+    """Yield a finding if the path is right but the final state or the responses are wrong, or the other way round."""
     if facts.outside_failure:
         return
     matches = (("final state", facts.score.state_match), ("responses", facts.score.response_match))

@@ -1,4 +1,4 @@
-"""Lay two paths side by side the way a person would: a call beside a step with the same tool."""
+"""Align two paths the way a person would, with each call next to a step that uses the same tool."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Names = tuple[str, str | None]
 
 
 def pair_by_tool(pairs: Iterable[Pair], mine: Sequence[Names], theirs: Sequence[Names]) -> list[Pair]:
-    """Improve an alignment by pairing again everything between two matches.
+    """Improve an alignment: keep the exact matches, and pair the calls and steps between them by tool.
 
-    A call goes beside a step with the same tool. If one call and one step are left over, they go side by side too.
+    If one call and one step are left over, they are paired too. `mine` and `theirs` name the calls and the steps.
     """
     result: list[Pair] = []
     calls: list[int] = []
@@ -33,7 +33,7 @@ def pair_by_tool(pairs: Iterable[Pair], mine: Sequence[Names], theirs: Sequence[
 def _pair_between(
     calls: Sequence[int], steps: Sequence[int], mine: Sequence[Names], theirs: Sequence[Names]
 ) -> Iterator[Pair]:
-    """Yield the calls and steps between two matches, pairing each step with the next call to the same tool."""
+    """Pair each step between two matches with the next call to the same tool, and yield all pairs."""
     used = 0
     unpaired: list[int] = []
     for step in steps:
@@ -48,7 +48,7 @@ def _pair_between(
 
 
 def _pair_rest(calls: Sequence[int], steps: Sequence[int]) -> Iterator[Pair]:
-    """Yield the remaining call and step as one pair, or each on its own if there are more or fewer."""
+    """Pair the remaining call and step if there is one of each. Otherwise yield them all without partners."""
     if len(calls) == len(steps) == 1:
         yield Pair(calls[0], steps[0])
         return

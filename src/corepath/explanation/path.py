@@ -23,7 +23,7 @@ MOST_NEAR: Final = 2
 def divergence(facts: Facts) -> int | None:
     """Return the index of the first call that is on no golden path, or None if there is no such call.
 
-    Self-loops may be anywhere on a golden path.
+    Self-loops never count as leaving a golden path.
     """
     visited = {facts.automaton.start}
     for step in facts.steps:
@@ -34,14 +34,14 @@ def divergence(facts: Facts) -> int | None:
 
 
 def _is_golden(facts: Facts, state: int, visited: set[int]) -> bool:
-    """Whether a golden path can continue through `state`. Every state in an acyclic automaton qualifies."""
+    """Whether a golden path that has been through the `visited` states can go on to `state`."""
     if facts.automaton.rule == "acyclic":
         return True
     return state not in visited and facts.automaton.golden_from(state) is not None
 
 
 def find_divergence(facts: Facts) -> Iterator[Finding]:
-    """Yield a finding on the call that left every golden path, and on what was expected instead."""
+    """Yield a finding about the call that left every golden path and about what was expected instead."""
     index = divergence(facts)
     if index is None:
         return
@@ -59,7 +59,7 @@ def find_divergence(facts: Facts) -> Iterator[Finding]:
 
 
 def _circle_texts(facts: Facts, step: Step, visited: set[int]) -> Iterator[str]:
-    """Yield sentences on a step that returns to an earlier state."""
+    """Yield sentences about a step that returns to an earlier state."""
     if step.kind is not Kind.PROGRESS or step.after not in visited:
         return
     yield "it goes back to a state where the path had been, and no golden path is in a state twice"
@@ -85,7 +85,7 @@ def find_skipped(facts: Facts) -> Iterator[Finding]:
 
 
 def untried_steps(facts: Facts) -> tuple[int, ...]:
-    """Return the missing steps that come after the last step the agent tried."""
+    """Return the numbers of the steps at the end of the path that the agent never got to."""
     if facts.score.accepted:
         return ()
     if facts.score.harms:
@@ -126,7 +126,7 @@ def _stop_text(facts: Facts, untried: tuple[int, ...], limit: str) -> str:
 
 
 def _near_calls(facts: Facts, symbols: frozenset[int]) -> tuple[tuple[int, ...], list[str]]:
-    """Return the indexes of legal calls that nearly matched one of the steps, and sentences on how the calls differ."""
+    """Return the indexes of legal calls that nearly matched one of the steps, and sentences about the differences."""
     near = near_misses(facts, symbols)
     texts = [sentence(f"call {index + 1} came near: {nearest}") for index, nearest in near.items()]
     return tuple(near)[:MOST_NEAR], texts[:MOST_NEAR]
@@ -143,7 +143,7 @@ def uncounted_calls(facts: Facts) -> tuple[int, ...]:
 
 
 def failed_at_the_end(facts: Facts) -> tuple[int, ...]:
-    """Return the indexes of the failed calls that tried a step expected in the final state."""
+    """Return the indexes of failed calls that attempted a step still expected in the final state."""
     end = facts.score.trace.end.state
     due = set(facts.automaton.due(end))
     return tuple(

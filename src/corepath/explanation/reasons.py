@@ -40,9 +40,9 @@ def reason_text(facts: Facts, harm: Harm) -> str:
 
 
 def _completion_text(facts: Facts, harm: Harm) -> str:
-    """Say when the task was complete, e.g. ` at call 3`.
+    """Say at which call the task was complete, e.g. ` at call 3`.
 
-    Return an empty string if no step was done before the harm.
+    Return an empty string if no step was done before the harmful call.
     """
     done = (index for calls in facts.done_at.values() for index in calls if index < harm.index)
     last = max(done, default=None)
@@ -86,7 +86,7 @@ def _out_of_order(facts: Facts, harm: Harm) -> str:
 
 
 def _deciding_call(facts: Facts, harm: Harm, steps: tuple[int, ...]) -> str:
-    """Describe the call whose result led away from `steps`, or return an empty string if there is no such call."""
+    """Describe the earlier call whose result ruled out `steps`, or return an empty string if there is no such call."""
     for step in reversed(facts.steps[: harm.index]):
         if step.kind is Kind.PROGRESS and step.symbol is not None and step.call.result is not UNANSWERED:
             edges = facts.automaton.delta[step.before]
@@ -109,7 +109,7 @@ def _mismatch(facts: Facts, harm: Harm) -> str:
 
 
 def _missing_result(facts: Facts, harm: Harm, needs: tuple[Action, ...]) -> str:
-    """Describe why a call that lacks only the results of the actions in `needs` is harmful."""
+    """Explain that a call is harmful because the results of the actions in `needs` are missing."""
     needed = join([step_text(action, facts.scope(harm.index)) for action in needs])
     made = [step for step in facts.steps[: harm.index] if _is_one_of(facts, step, needs)]
     if done := [step.index for step in made if step.kind is Kind.PROGRESS]:
@@ -125,7 +125,7 @@ def _is_one_of(facts: Facts, step: Step, actions: tuple[Action, ...]) -> bool:
 
 
 def _malformed(step: Step) -> str:
-    """Describe what the arguments are instead of a JSON object."""
+    """Describe malformed arguments, e.g. as `a list`, or say why they are not valid JSON."""
     given = step.call.arguments
     try:
         read = parse_json(given) if isinstance(given, str) else given
@@ -141,9 +141,10 @@ def _earlier_call(facts: Facts, step: Step) -> int:
 
 
 def repeated_call(facts: Facts, harm: Harm) -> int | None:
-    """Return the index of the previous call if it did the same step as a harmful call, or None if it did not.
+    """Return the index of the call that a harmful call repeats, or None if it repeats none.
 
-    Self-loops in between are skipped. Return None as well if the nearest golden path has the step at least as often.
+    Only the last call before the harmful one is considered, not counting self-loops. Return None as well if the nearest
+    golden path has the step at least as often as the agent's path.
     """
     step = facts.steps[harm.index]
     label = facts.score.trace.label(step)

@@ -46,7 +46,7 @@ def repair_path(facts: Facts) -> Repair | None:
 def _validate(facts: Facts, edits: Edits) -> Iterator[Repair]:
     """Yield a repair if `edits` make the path valid.
 
-    If they do not, try again without the calls that failed after the harm.
+    If they do not, try again and also leave out the calls that failed after the first harmful call.
     """
     failed = set(failed_after_harm(facts)).difference(edits.calls)
     without = replace(edits, out=tuple(sorted({*edits.out, *failed})))
@@ -58,7 +58,7 @@ def _validate(facts: Facts, edits: Edits) -> Iterator[Repair]:
 
 
 def find_repair(facts: Facts, repair: Repair | None) -> Iterator[Finding]:
-    """Yield a finding on what to change and on the nearest golden path."""
+    """Yield a finding that describes the repair, if there is one, and the nearest golden path."""
     if not facts.score.harms or facts.outside_failure:
         return
     names = facts.score.reference.path
@@ -90,7 +90,7 @@ def _describe(facts: Facts, edits: Edits) -> Iterator[str]:
 
 
 def _continue_without_harm(facts: Facts) -> Edits:
-    """Leave out every harmful call, and add the steps on a shortest path to acceptance at the end."""
+    """Return edits that leave out every harmful call and add a shortest path to an accepting state at the end."""
     added = {len(facts.steps): facts.steps_left} if facts.steps_left else {}
     return Edits(tuple(harm.index for harm in facts.score.harms), added=added)
 
@@ -126,7 +126,7 @@ class _Differences:
 
 
 def _follow_nearest_path(facts: Facts) -> Iterator[Edits]:
-    """Yield edits that turn the path into the nearest valid path, unless too little of the path would stay."""
+    """Yield edits that turn the path into the nearest valid path, unless they would change too much."""
     found = _find_differences(facts)
     if _keeps_the_path(facts, found):
         yield _shorten(facts, found)
@@ -158,7 +158,7 @@ def _find_differences(facts: Facts) -> _Differences:
 
 
 def _keeps_the_path(facts: Facts, found: _Differences) -> bool:
-    """Whether some calls stay, few steps are new and no progress is lost."""
+    """Whether the differences leave enough of the path: some calls stay, few steps are new and no progress is lost."""
     new = [name for gap in found.gaps for name in gap.names]
     if len(facts.score.condensed) <= len(found.extra) + len(found.replaced):
         return False
@@ -169,7 +169,11 @@ def _keeps_the_path(facts: Facts, found: _Differences) -> bool:
 
 
 def _shorten(facts: Facts, found: _Differences) -> Edits:
-    """Save edits by moving or replacing calls that would be left out, and by using early calls that fill a gap."""
+    """Convert the differences to edits, saving edits where possible.
+
+    A call that would be left out is moved or replaced to fill a gap. If early calls already fill a gap, nothing is
+    added there.
+    """
     out, replaced = list(found.extra), dict(found.replaced)
     moved: dict[int, int] = {}
     added: dict[int, tuple[int, ...]] = {}
@@ -191,9 +195,9 @@ def _shorten(facts: Facts, found: _Differences) -> Edits:
 
 
 def _drop_fillers(facts: Facts) -> Reference:
-    """Return the nearest valid path, realigned so that no call is replaced by a step that changes nothing.
+    """Return the nearest valid path, realigned so that no call is replaced by a self-loop.
 
-    The calls are left out instead.
+    Such a call is left out instead.
     """
     names, path = facts.score.condensed, facts.score.repair.path
     pairs = [
@@ -207,13 +211,13 @@ def _drop_fillers(facts: Facts) -> Reference:
 
 
 def _is_filler(facts: Facts, index: int, name: str) -> bool:
-    """Whether the step called `name` would change nothing in place of call `index`."""
+    """Whether action `name` would be a self-loop in place of call `index`."""
     state = facts.steps[index].before
     return name not in facts.symbols or facts.automaton.delta[state].get(facts.symbols[name]) == state
 
 
 def _is_filled(facts: Facts, gap: _Gap) -> bool:
-    """Whether the missing steps were already called in the gap, and will count once the rest is repaired."""
+    """Whether the agent called the missing steps within the gap, but too early for them to count."""
     made = [facts.label(step.index) for step in facts.early_calls if gap.after < step.index < gap.before]
     return list(gap.names) == made
 

@@ -23,7 +23,7 @@ MOST_PAIRS: Final = 5
 
 
 def find_unseen(facts: Facts) -> Iterator[Finding]:
-    """Yield a finding for each call that depends on an unseen answer, and a last one for the rest if there are many."""
+    """Yield a finding for each call that needs an unseen answer. If there are many, the last one sums up the rest."""
     pairs = list(unseen_pairs(facts))
     for check, act in pairs[:MOST_PAIRS]:
         text = (f"{facts.call_text(act)}, depends on {facts.call_text(check)}, and both went out in one turn: "
@@ -36,7 +36,7 @@ def find_unseen(facts: Facts) -> Iterator[Finding]:
 
 
 def unseen_pairs(facts: Facts) -> Iterator[tuple[int, int]]:
-    """Yield the indexes of a check and of the first call in the same turn that depends on the check's answer."""
+    """Yield pairs of call indexes: a check, and the first call in the same turn that depends on the check's answer."""
     in_turns = (step for step in facts.steps if step.call.turn is not None)
     for _, turn in groupby(in_turns, key=lambda step: step.call.turn):
         sent = list(turn)
@@ -62,9 +62,9 @@ def _depends(facts: Facts, act: Step, check: Step) -> bool:
 
 
 def _possible_steps(facts: Facts, check: Step) -> frozenset[int]:
-    """Return the steps that a call may be, judging by its arguments.
+    """Return the steps that the call `check` may turn out to be, depending on its result.
 
-    Return an empty set if the call is harmful or failed, or if none of the steps was expected.
+    Return an empty set if the call is harmful or failed, or if none of these steps was expected.
     """
     if check.kind is Kind.HARM or check.call.failed:
         return frozenset()
@@ -77,7 +77,7 @@ def _possible_steps(facts: Facts, check: Step) -> frozenset[int]:
 
 
 def _intended_step(facts: Facts, act: Step) -> int | None:
-    """Return the step that a call is, or would be if a missing result were known.
+    """Return the step that a call matches, or would match if a missing result were known.
 
     Return None if there is no such step, or if the call is a self-loop.
     """
@@ -90,7 +90,7 @@ def _intended_step(facts: Facts, act: Step) -> int | None:
 
 
 def _is_check(facts: Facts, symbol: int) -> bool:
-    """Whether a step is done for its answer rather than for a change."""
+    """Whether a step is done for its answer rather than to change something."""
     action, world = facts.automaton.alphabet.actions[symbol], facts.task.simulator
     if action.result is not None or facts.automaton.alphabet.is_read(symbol):
         return True

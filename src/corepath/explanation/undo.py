@@ -1,4 +1,4 @@
-"""Find calls whose whole effect on the public state a later call takes back."""
+"""Find calls whose effect on the public state is completely undone by a later call."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class UndoPair:
 
 
 def undo_pairs(facts: Facts) -> tuple[UndoPair, ...]:
-    """Find the closest undo pairs, using each call in one pair only.
+    """Find pairs of calls where the second undoes the first. Each call is in at most one pair.
 
-    Pairs that the procedure itself asks for are left out.
+    Pairs in which both calls are steps of the procedure are left out.
     """
     found: dict[int, UndoPair] = {}
     for pair in _ranked_candidates(facts):
@@ -56,7 +56,7 @@ def undo_pairs(facts: Facts) -> tuple[UndoPair, ...]:
 
 
 def _ranked_candidates(facts: Facts) -> list[UndoPair]:
-    """List all undo pairs that the procedure does not ask for, the likeliest first."""
+    """List possible undo pairs with at least one call that is not a procedure step, the most plausible first."""
     changing = [index for index, changed in enumerate(facts.changed_state) if changed]
     asked = _asked_for(facts)
     if asked.issuperset(changing):
@@ -108,7 +108,7 @@ def _changes(before: Any, after: Any, path: str) -> Iterator[tuple[str, tuple[An
 
 
 def find_undone(facts: Facts, pairs: tuple[UndoPair, ...]) -> Iterator[Finding]:
-    """Yield a finding for each undo pair, and a last one for the remaining pairs if there are many."""
+    """Yield a finding for each undo pair. If there are many, the last finding sums up the rest."""
     for pair in pairs[:MOST_PAIRS]:
         yield Finding(FindingKind.UNDONE, sentence(_describe(facts, pair)), (pair.done, pair.back))
     if rest := pairs[MOST_PAIRS:]:
@@ -130,7 +130,7 @@ def _describe(facts: Facts, pair: UndoPair) -> str:
 
 
 def _duration(facts: Facts, pair: UndoPair) -> str:
-    """Return the number of calls between the pair, and the seconds if the episode has times."""
+    """Say how many calls and, if times were recorded, how many seconds lie between the two calls."""
     calls = count(pair.back - pair.done - 1, "call")
     began, ended = (facts.steps[index].call.extra.get("at") for index in (pair.done, pair.back))
     if isinstance(began, (int, float)) and isinstance(ended, (int, float)):

@@ -97,7 +97,7 @@ def _alternatives_text(options: Sequence[Matcher], scope: Scope) -> str:
 
 
 def _bound_text(pattern: Variable | ResultOf, scope: Scope) -> str:
-    """Describe the value that a matcher expects if the value depends on earlier calls."""
+    """Describe a value that comes from a variable or from an earlier call, e.g. `3, as scan returned it`."""
     if isinstance(pattern, Variable):
         known = pattern.name in scope.variables
         return f"{value_text(scope.variables[pattern.name])} (${pattern.name})" if known else str(pattern)
@@ -108,7 +108,7 @@ def _bound_text(pattern: Variable | ResultOf, scope: Scope) -> str:
 
 
 def _pattern_text(pattern: Matcher, scope: Scope) -> str:
-    """Write a matcher inside a call: the value if the matcher accepts only one, or else its notation."""
+    """Write a matcher as a call argument: the expected value if it is known, otherwise the matcher's notation."""
     match pattern:
         case Literal(value=value):
             return value_text(value)
@@ -133,7 +133,7 @@ def _list_text(items: Sequence[Matcher], scope: Scope) -> str:
 
 
 def _options_text(values: Sequence[Any]) -> str:
-    """List the values to choose from, e.g. `3 or 4`. Whole lists are left out if there are single values too."""
+    """Join alternative values, e.g. `3 or 4`. Lists are left out if there are other values."""
     single = [value for value in values if not isinstance(value, (list, tuple))]
     return join(list(dict.fromkeys(value_text(value) for value in single or values)), "or")
 
@@ -158,7 +158,7 @@ def _call_notation(tool: str, arguments: Sequence[str]) -> str:
 def mismatch_text(given: Any, pattern: Matcher, scope: Scope) -> str:
     """Describe a wrong value and the expected one, e.g. `was 5, expected about 4.5`.
 
-    Long strings are shown from shortly before the first difference.
+    Long strings are cut to the part around the first difference.
     """
     expected = _literal_text(pattern, scope)
     if isinstance(given, str) and expected is not None and max(len(given), len(expected)) > LONGEST_VALUE:

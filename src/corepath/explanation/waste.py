@@ -31,14 +31,14 @@ class WasteKind(StrEnum):
 
 @dataclass(frozen=True)
 class Loop:
-    """A comment on a self-loop."""
+    """Why a self-loop did not advance the task, as a kind of waste and as text."""
 
     kind: WasteKind
     text: str
 
 
 def classify_loops(facts: Facts) -> dict[int, Loop]:
-    """Say for each self-loop why it did not advance the task. The keys are call indexes."""
+    """Find out for each self-loop why it did not advance the task. The keys are call indexes."""
     found: dict[int, Loop] = {}
     last: dict[tuple[str, str], int] = {}
     changed_at = -1
@@ -55,7 +55,7 @@ def classify_loops(facts: Facts) -> dict[int, Loop]:
 
 
 def _classify(facts: Facts, step: Step, earlier: int | None) -> Loop:
-    """Say why a self-loop did not advance the task.
+    """Find out why a self-loop did not advance the task.
 
     `earlier` is the index of the same call made earlier in the same state, or None if there was no such call.
     """
@@ -77,7 +77,7 @@ def _classify(facts: Facts, step: Step, earlier: int | None) -> Loop:
 
 
 def _may_have_changed(facts: Facts, step: Step) -> bool:
-    """Whether a call changed the state. If the task has no world, guess from the call's kind."""
+    """Whether a call changed the state. If the task has no world, this is a guess."""
     known = facts.changed_state[step.index]
     if known is not None:
         return known

@@ -49,20 +49,23 @@ class ClosestReference:
 
     @property
     def similarity(self) -> float:
-        """1 − NLD."""
+        """1 − NLD(x, reference)."""
         return similarity(self.distance, self.x_length, len(self.path))
 
 
 def similarity(distance: int, mine: int, theirs: int) -> float:
-    """1 − NLD(x, y), NLD = 2·LD / (|x| + |y| + LD); 1 when both are empty."""
+    """1 − NLD(x, y), NLD = 2·LD / (|x| + |y| + LD); 1 when both are empty.
+
+    `distance` is LD. `mine` and `theirs` are the lengths |x| and |y|.
+    """
     return 1 - 2 * distance / (mine + theirs + distance) if mine + theirs else 1.0
 
 
 @dataclass(frozen=True)
 class Prefix:
-    """A set of token sequences with which references can begin, before they continue with a path through the graph.
+    """The token sequences that a reference can begin with. A path through the graph follows.
 
-    `chain` describes these prefixes token by token. `column(weights)` returns the column after the prefix.
+    `chain` describes the sequences token by token. `column(weights)` returns the Levenshtein column after the prefix.
     `trace_back(used, weights)` returns the best prefix and its alignment with the first `used` tokens of x.
     """
 
@@ -72,9 +75,9 @@ class Prefix:
 
 
 def find_closest(graph: GoldenGraph | None, x: Sequence[Token], prefix: Prefix | None = None) -> ClosestReference:
-    """Find the closest reference among all that consist of a prefix and a path through `graph`.
+    """Find the reference closest to x. Every reference is a prefix followed by a path through `graph`.
 
-    If `graph` is None, references consist of a prefix only. If `prefix` is None, references have no prefix.
+    If `graph` is None, references consist of a prefix only. If `prefix` is None, they have no prefix.
     """
     prefix = prefix or _empty_prefix(len(x))
     longest = len(prefix.chain) + (graph.longest if graph else 0)
@@ -89,7 +92,10 @@ def find_closest(graph: GoldenGraph | None, x: Sequence[Token], prefix: Prefix |
 
 
 def build_alignment(pieces: Iterable[tuple[int | None, Token | None]]) -> tuple[list[Token], list[Pair]]:
-    """Build a reference and its alignment from pairs of an index in x and a reference token."""
+    """Build a reference and its alignment with x.
+
+    Each piece is an index in x and the reference token aligned with it. Either is None if the other has no partner.
+    """
     path: list[Token] = []
     pairs: list[Pair] = []
     for mine, token in pieces:
@@ -108,10 +114,10 @@ def _empty_prefix(n: int) -> Prefix:
 
 
 class _Optimum(NamedTuple):
-    """The reference with the lowest weighted cost.
+    """The reference with the lowest alignment cost under `weights`.
 
-    `distance` and `length` are its edit distance and length. The reference itself can be read from `columns`, starting
-    at `node`.
+    `distance` is its edit distance to x, and `length` is its length. The reference ends at `node`. Its tokens are
+    reconstructed from `columns`.
     """
 
     distance: int
@@ -166,9 +172,10 @@ def _solve_round(
 def _columns(
     graph: GoldenGraph | None, x: Sequence[Token], first: Column, weights: Weights
 ) -> tuple[list[Column | None], int]:
-    """Compute the column of each node that the start reaches, and find the best accepting node.
+    """Compute a Levenshtein column for each node that is reachable from the start.
 
-    The best accepting node has the lowest cost for all of x. The column of an unreachable node is None.
+    Returns the columns, and the accepting node with the lowest cost of aligning all of x. The column of an unreachable
+    node is None.
     """
     if graph is None:
         return [first], 0
@@ -197,7 +204,7 @@ def _columns(
 def _trace_back(
     graph: GoldenGraph | None, x: Sequence[Token], best: _Optimum, prefix: Prefix
 ) -> tuple[list[Token], list[int], list[int], list[Pair]]:
-    """Read the best reference backwards from its columns.
+    """Reconstruct the best reference from its columns, from the end to the start.
 
     Returns the prefix, the path through the graph, the nodes on this path, and the alignment.
     """
@@ -225,7 +232,7 @@ def _trace_back(
 
 
 class _EdgeBack(NamedTuple):
-    """An edge on the best path: the node before it, its symbol, and whether it consumes a token of x."""
+    """An edge on the best path: its source node, its symbol, and whether it is aligned with a token of x."""
 
     earlier: int
     symbol: int
@@ -233,9 +240,9 @@ class _EdgeBack(NamedTuple):
 
 
 def _edge_back(graph: GoldenGraph, x: Sequence[Token], best: _Optimum, node: int, used: int) -> _EdgeBack | None:
-    """Find the edge that explains the cost in cell `used` of a node's column.
+    """Find the last edge on the best path to `node`, given that the path is aligned with the first `used` tokens of x.
 
-    Returns None if the cost is explained by deleting the last token of x instead.
+    Returns None if the best alignment deletes the last of these tokens instead.
     """
     columns, weights = best.columns, best.weights
     column = columns[node] or []

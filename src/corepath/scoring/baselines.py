@@ -1,7 +1,7 @@
 """The two final-state baselines from BFCL: whether the final state is right, and whether the responses are right.
 
-The episode and the golden paths are executed in a fresh world. The contrast with the baselines shows what path metrics
-add.
+The episode and the golden paths are executed in a fresh world. Comparing path metrics with these baselines shows what
+path metrics add.
 
 A step is called open if more than one call fits it. An open step is bound if its arguments depend on earlier calls, and
 settled otherwise.
@@ -57,10 +57,9 @@ class _References:
             self._steps[id(edge.node)].append((canonical(edge.call.result), edge.after))
 
     def match_responses(self, responses: Counter[str]) -> bool | None:
-        """Whether the agent got all responses of some golden path, each at least as often as on that path.
+        """Whether the agent got all responses that occur on some golden path, each at least as often.
 
-        Returns None if there are more than `MOST_PAIRS` combinations of a node and the responses on the way to the
-        node.
+        Returns None if there are too many combinations of responses to check.
         """
         first: tuple[Node, tuple[str, ...]] = (self.explored.nodes[0], ())
         seen = {(id(first[0]), first[1])}
@@ -83,7 +82,7 @@ class _References:
 def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any]) -> _References:
     """Execute the golden paths. Each step uses the arguments of the agent's matching call, or example arguments.
 
-    Arguments that equal the examples are not passed on, so that more episodes share one cached exploration.
+    The agent's arguments are ignored if they equal the example arguments, so more episodes share a cached result.
     """
     settled, bound = {}, {}
     for step in _open_steps(task):
@@ -101,10 +100,10 @@ def _references(task: Task, done: Sequence[Call], params: Mapping[str, Any]) -> 
 def _explore_bound(
     task: Task, settled: Mapping[int, Sequence[Any]], bound: Mapping[int, Sequence[Any]], params: Mapping[str, Any]
 ) -> _References:
-    """Explore a task that has bound steps.
+    """Explore the golden paths of a task with bound steps, i.e. steps whose arguments depend on earlier calls.
 
-    If the agent's arguments equal the example arguments at every step, the exploration with example arguments is
-    reused.
+    `settled` and `bound` map step numbers to the agent's arguments. If the arguments in `bound` equal the example
+    arguments everywhere, the exploration with example arguments is reused.
     """
     by_example = _explore(task, settled, params)
     attempts: list[tuple[Node, int, Call | None]] = [
@@ -122,8 +121,8 @@ def _explore_bound(
 class _OpenStep:
     """A step that more than one call fits.
 
-    `may_be` is the part of the argument pattern that does not depend on earlier calls. `bound` says whether some part
-    does. If the step is not bound, `example` holds the arguments to use when the agent never made a fitting call.
+    `bound` is True if the step's arguments depend on earlier calls. `may_be` is the part of the argument pattern that
+    does not. `example` holds the arguments to use if the agent made no fitting call. It is None if `bound` is True.
     """
 
     symbol: int
@@ -133,7 +132,7 @@ class _OpenStep:
     example: Any
 
     def collect_arguments(self, done: Sequence[Call]) -> list[Any]:
-        """Return the distinct arguments of the agent's calls that might be this step."""
+        """Return the distinct arguments from the agent's calls that may fit this step."""
         found: dict[str, Any] = {}
         for call in done:
             if call.tool == self.tool and self.may_be.matches(call.arguments, Scope()):
@@ -175,7 +174,7 @@ def _explore(task: Task, own: Mapping[int, Sequence[Any]], params: Mapping[str, 
 
 @dataclass
 class _Cache:
-    """Cached knowledge about a task's golden paths, shared by all episodes of the task."""
+    """A cache for a task's open steps and explored golden paths, shared by all episodes of the task."""
 
     open_steps: list[_OpenStep] | None = None
     references: dict[str, _References] = field(default_factory=dict)

@@ -60,9 +60,10 @@ def find_causes(trace: Trace) -> dict[int, Cause]:
 def _insert_skipped(
     position: Position, harmful: Step, detours: dict[tuple[int, int], _Detour]
 ) -> tuple[list[int], Position]:
-    """Return the fewest symbols that turn `harmful` into progress, and the position after them.
+    """Find the fewest steps that must be inserted to turn the harmful call into progress.
 
-    If no symbols help, the list is empty and the position is unchanged.
+    Returns the symbols of these steps and the position after them. If no steps help, the list is empty and the position
+    is unchanged. `detours` is a cache.
     """
     symbol = harmful.symbol if harmful.symbol is not None else harmful.reading.fits[0]
     if (position.state, symbol) not in detours:
@@ -77,7 +78,7 @@ def _insert_skipped(
 def _find_detour(automaton: Automaton, state: int, symbol: int) -> _Detour:
     """Search breadth-first for the fewest steps from `state` after which `symbol` is progress.
 
-    Returns the symbols of these steps and the state after them, or None if `symbol` is never progress from `state` on.
+    Returns the symbols of these steps and the state after them, or None if no steps help.
     """
     if not automaton.ahead[state] >> symbol & 1:
         return None

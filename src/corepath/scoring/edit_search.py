@@ -9,7 +9,7 @@ exactly e edits. Matches cost nothing, so they are followed within the level. A 
 leads to level e + 1.
 
 A spot is entered a second time only with a longer reference prefix, because with the same number of edits the longer
-reference is closer. Spots far away from x are never visited, no matter how large the graph is.
+reference is closer. Spots that need many edits are never visited, no matter how large the graph is.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class EditSearch:
     """A search for the reference closest to x.
 
     Every reference begins with one token per link in `chain`, or no token if the link is optional. A path through
-    `graph` follows, unless `graph` is None. No reference is longer than `longest`. Node numbers start with the chain
-    (0, 1, …) and continue with the graph.
+    `graph` follows, unless `graph` is None. No reference is longer than `longest`. Nodes are numbered from
+    0, first along the chain and then through the graph.
     """
 
     chain: Sequence[Link]
@@ -62,7 +62,7 @@ class EditSearch:
     longest: int
 
     def find_closest(self, budget: int) -> Found | None:
-        """Find the reference with the smallest d/(|x| + ℓ), with d edits and a reference of length ℓ.
+        """Find the reference with the smallest d/(|x| + ℓ), where d is its number of edits and ℓ is its length.
 
         Returns None if the search would look at more than `budget` edges.
         """
@@ -95,7 +95,7 @@ class EditSearch:
         origins: dict[tuple[int, _Spot], _Origin | None],
         edits: int,
     ) -> Iterator[_Spot]:
-        """Extend `level` by following matches and skipping optional links, and yield all spots in `level`."""
+        """Add to `level` all spots reached by matches and skipped optional links, then yield every spot in `level`."""
         stack = [(spot, *reached) for spot, reached in level.items()]
         level.clear()
         while stack:
@@ -116,7 +116,7 @@ class EditSearch:
         yield from level
 
     def _next_level(self, level: _Level, lengths: dict[_Spot, int], edits: int) -> _Level:
-        """Return the spots that one deletion, insertion or substitution reaches from `level`."""
+        """Return the spots that are one deletion, insertion or substitution away from `level`."""
         following: _Level = {}
 
         def offer(spot: _Spot, length: int, origin: _Origin) -> None:
@@ -164,7 +164,11 @@ class EditSearch:
     def _trace_back(
         self, origins: dict[tuple[int, _Spot], _Origin | None], edits: int, spot: _Spot
     ) -> list[tuple[int | None, Token | None]]:
-        """Return the alignment that led to `spot`, by following the origins backwards."""
+        """Reconstruct the alignment that leads to `spot`.
+
+        `origins` says how each spot was reached. Each piece returned is an index in x and a reference token, as in
+        `Found`.
+        """
         pieces: list[tuple[int | None, Token | None]] = []
         origin = origins[edits, spot]
         while origin is not None:

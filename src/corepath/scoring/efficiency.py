@@ -7,7 +7,10 @@ from corepath.automaton.condensation import Path
 
 
 def efficiency(path: Path, automaton: Automaton) -> float | None:
-    """Eff (Eq. 8): ℓ*/n with ℓ* the largest golden length that is at most n, or None if there is no such length."""
+    """Eff (Eq. 8): ℓ*/n, with n calls and ℓ* the length of the longest golden path that has at most n steps.
+
+    Returns None if there is no such golden path.
+    """
     n = path.length
     reached = automaton.golden.lengths & ((1 << n + 1) - 1)
     if not reached:

@@ -53,7 +53,7 @@ _NEVER_RUN: Final = (HarmKind.MALFORMED, HarmKind.UNKNOWN_TOOL)
 
 
 def list_harms(trace: Trace) -> tuple[Harm, ...]:
-    """Return the harmful calls of a run in the order in which they were made."""
+    """Return a run's harmful calls in the order in which they were made."""
     causes = find_causes(trace)
     return tuple(
         Harm(

@@ -30,11 +30,11 @@ from corepath.scoring.edit_search import Link
 
 @dataclass(frozen=True)
 class _Streak:
-    """A streak of harmful steps in one state, followed by the step `progress`.
+    """Consecutive harmful steps in one state. A streak may be empty.
 
-    The streak may be empty. `progress` is None at the end of the path. A repair may replace the streak with up to
-    `most` loop actions. `loops` are the loop actions that occur in x. `filler` is an arbitrary loop action that is
-    inserted if no match is possible. It is None if the state has no loop actions.
+    `progress` is the progress step after the streak, or None at the end of the path. A repair may replace the streak
+    with up to `most` loop actions. `loops` are the state's loop actions that occur in x. `filler` is any loop action,
+    used if no token matches. It is None if the state has no loop actions.
     """
 
     most: int
@@ -44,7 +44,7 @@ class _Streak:
 
 
 def hlr(path: Path, automaton: Automaton) -> ClosestReference:
-    """PC+HLR: the largest 1 − NLD over all repaired paths, with the path that has it."""
+    """PC+HLR: the largest 1 − NLD over all repaired paths. Returns the path that attains it."""
     rest = automaton.golden_from(path.end)
     x = path.tokens
     if any(path.harm_mask):
@@ -56,9 +56,9 @@ def hlr(path: Path, automaton: Automaton) -> ClosestReference:
 
 
 def _repair_prefix(path: Path, automaton: Automaton) -> Prefix:
-    """Build the part of the repaired paths that replaces the agent's steps.
+    """Describe how repaired paths can begin: with the agent's steps, where harmful steps are replaced or removed.
 
-    In a complete repaired path, the rest of a golden path follows.
+    A repaired path then continues like a golden path.
     """
     x, streaks = path.tokens, list(_streaks(path, automaton))
     indexes = index_tokens(x)
@@ -90,7 +90,7 @@ def _repair_prefix(path: Path, automaton: Automaton) -> Prefix:
 
 
 def _links(path: Path, streaks: list[_Streak]) -> Iterator[Link]:
-    """Yield one link per step of the path: progress steps stay, and harmful steps are replaced or left out."""
+    """Yield one link per step: a progress step stays, and a harmful step is replaced by a loop action or left out."""
     remaining = iter(streaks)
     streak = next(remaining)
     for token, harmful in zip(path.tokens, path.harm_mask, strict=True):
@@ -125,10 +125,10 @@ def _streaks(path: Path, automaton: Automaton) -> Iterator[_Streak]:
 def _column_after(streak: _Streak, column: Column, x: tuple[Token, ...], weights: Weights) -> Column:
     """Compute the column after a streak from the column before it.
 
-    The streak's word is aligned with a span x[first:last]. Let s = last − first, and let m be the number of loop tokens
-    in the span. The best word has min(s, most) tokens, of which min(m, most) match. For each `last`, the minimum over
-    `first` splits into two sliding windows: `near` with s ≤ most, and `far` with s > most and m ≤ most. A span with m >
-    most is never better than a shorter span.
+    The word of loop actions that replaces the streak is aligned with a span x[first:last]. Let s = last − first, and
+    let m be the number of loop tokens in the span. The best word has min(s, most) tokens, of which min(m, most) match.
+    For each `last`, the minimum over `first` splits into two sliding windows: `near` with s ≤ most, and `far` with
+    s > most and m ≤ most. A span with m > most is never better than a shorter span.
     """
     if not streak.most:
         return column
@@ -216,9 +216,9 @@ def _trace_progress(
     weights: Weights,
     pieces: list[tuple[int | None, Token | None]],
 ) -> int:
-    """Append a progress step to `pieces`, together with the tokens of x that are deleted after the step.
+    """Append to `pieces` the tokens of x that are deleted after a progress step, and then the step itself.
 
-    Pieces are collected from the end to the beginning. Returns how many tokens of x are still to be aligned.
+    The alignment is traced from its end to its beginning. Returns how many tokens of x are still to be aligned.
     """
     while True:
         cost = after[used]
@@ -255,10 +255,9 @@ def _span(
 
 
 def _fill(x: tuple[Token, ...], streak: _Streak, first: int, last: int) -> Iterator[tuple[int, Token | None]]:
-    """Yield each index in x[first:last] with the token of the streak's word that is aligned with the index.
+    """Yield each index in x[first:last] with the loop action that is aligned with it, or None if x's token is deleted.
 
-    Loop actions that match are used first. The filler takes the remaining places, until the word has `most` tokens. All
-    other indexes are yielded with None.
+    At most `streak.most` loop actions are used: matching ones first, then the filler.
     """
     matching = [index for index in range(first, last) if x[index] in streak.loops][: streak.most]
     others = streak.most - len(matching)

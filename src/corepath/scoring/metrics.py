@@ -1,4 +1,4 @@
-"""All metrics for one path, in one place for `score` and for the sensitivity analysis."""
+"""All metrics for one path, as used by `score` and by the sensitivity analysis."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Metrics:
         return self.nearest.similarity
 
     def pc_ktc(self, scoring: Scoring) -> Composite:
-        """Compute PC-KTC, or an interval around it if the search exceeds its budget."""
+        """Compute PC-KTC, or an interval that contains it if the search exceeds its budget."""
         return pc_ktc(self.path, self.automaton, self.nearest, scoring.lam, scoring.order_fallback, scoring.ktc_budget)
 
     def hlr_reference(self, scoring: Scoring) -> ClosestReference:
-        """Return the path that PC+HLR compares with. Its similarity is the PC+HLR score."""
+        """Return the path that PC+HLR compares the agent's path with. Its similarity is the PC+HLR score."""
         with_golden = scoring.hlr_references == "repaired+golden"
         return self.nearest if with_golden and self.pc > self.repair.similarity else self.repair
 
@@ -67,12 +67,12 @@ class Metrics:
 
     @property
     def efficiency(self) -> float | None:
-        """Efficiency, or None if efficiency is undefined."""
+        """Efficiency, or None if undefined."""
         return efficiency(self.path, self.automaton)
 
     @property
     def directness(self) -> float | None:
-        """The share of calls that were progress, or None if directness is undefined."""
+        """The share of calls that were progress, or None if undefined."""
         return directness(self.path, self.automaton)
 
     @property
@@ -82,5 +82,5 @@ class Metrics:
 
     @property
     def missing_steps(self) -> int:
-        """The fewest steps that lead from the run's last state to an accepting state."""
+        """The smallest number of steps from the run's last state to an accepting state."""
         return self.automaton.missing[self.path.end]

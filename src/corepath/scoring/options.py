@@ -15,7 +15,7 @@ UndefinedEfficiency = Literal["zero", "skip"]
 
 
 def _check(ok: object, name: str, value: object, wanted: str) -> None:
-    """Raise `TaskError` unless `ok` is true."""
+    """Raise `TaskError` unless `ok` is true. The message names the option, its value and what is `wanted` instead."""
     if not ok:
         raise TaskError.of(f"Scoring: {name} must be {wanted}, not {value!r}")
 

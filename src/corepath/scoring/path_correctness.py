@@ -8,7 +8,7 @@ from corepath.scoring.alignment import ClosestReference, Pair, find_closest
 
 
 def path_correctness(path: Path, automaton: Automaton) -> ClosestReference:
-    """PC (Eq. 4): the largest 1 − NLD over all golden paths, with the path that has it."""
+    """PC (Eq. 4): the largest 1 − NLD over all golden paths. Returns the path that attains it."""
     x = path.tokens
     if path.end in automaton.accepting and not any(path.harm_mask) and automaton.rule == "acyclic":
         return ClosestReference(0, x, tuple(Pair(index, index) for index in range(len(x))), len(x))  # x is golden

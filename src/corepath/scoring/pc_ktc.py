@@ -57,7 +57,7 @@ class Composite:
 
 @dataclass(frozen=True)
 class _Formula:
-    """λ·PC + (1−λ)·τ⁺, with τ⁺ = 1 − inversions/pairs, or the fallback if there are no pairs."""
+    """The PC-KTC formula: λ·PC + (1−λ)·τ⁺, with τ⁺ = 1 − inversions/pairs, or the fallback if there are no pairs."""
 
     lam: float
     fallback: OrderFallback
@@ -68,9 +68,9 @@ class _Formula:
         return self.lam * pc + (1 - self.lam) * (pc if self.fallback == "pc" else self.fallback)
 
     def ceiling(self, pc: float, *, ordered: bool) -> float:
-        """Return an upper bound for all paths whose PC is at most `pc`.
+        """Return an upper bound on PC-KTC for all paths whose PC is at most `pc`.
 
-        `ordered` says whether two tokens can match at all.
+        `ordered` says whether at least two tokens can match, so that there is an order to compare.
         """
         return max(self(pc, 0, 1), self(pc, 0, 0)) if ordered else self(pc, 0, 0)
 
@@ -78,9 +78,9 @@ class _Formula:
 def pc_ktc(
     path: Path, automaton: Automaton, nearest: ClosestReference, lam: float, fallback: OrderFallback, budget: int
 ) -> Composite:
-    """PC-KTC (Eq. 5): the largest λ·PC + (1−λ)·τ⁺ over all golden paths, PC and τ⁺ of the same path.
+    """PC-KTC (Eq. 5): the largest λ·PC + (1−λ)·τ⁺ over all golden paths.
 
-    `nearest` is the reference that PC found. If the search would expand more than `budget` entries, the result is an
+    `nearest` is the golden path that PC found. If the search would expand more than `budget` entries, the result is an
     interval.
     """
     golden, x = automaton.golden, path.tokens
@@ -100,9 +100,9 @@ def pc_ktc(
 
 
 def concordance(x: Sequence[Token], path: Sequence[Token]) -> tuple[int, int]:
-    """Return the number of inversions among the matches of x with `path`, and the number of pairs of matches.
+    """Match x with `path`, and return the number of inversions and the number of pairs of matches.
 
-    The tokens of x are matched in order, each with the first equal token of `path` that is not matched yet.
+    The tokens of x are matched in order, each with the first equal token in `path` that is still unmatched.
     """
     free = {token: iter(indexes) for token, indexes in index_tokens(path).items()}
     inversions = 0
@@ -121,7 +121,7 @@ def _can_match_two(golden: GoldenGraph, x: Sequence[Token]) -> bool:
 
 
 def _similarity(x: Sequence[Token], path: Sequence[Token]) -> float:
-    """Compute 1 − NLD of x and `path`."""
+    """Compute 1 − NLD(x, path)."""
     indexes = index_tokens(x)
     column = first_column(len(x))
     for token in path:
@@ -131,7 +131,7 @@ def _similarity(x: Sequence[Token], path: Sequence[Token]) -> float:
 
 @dataclass
 class _SearchNode:
-    """The part of a search entry that decides how the entry can continue."""
+    """The part of a search entry that decides how the entry can continue. Several entries may share a search node."""
 
     node: int
     """The node in the golden graph."""
@@ -157,9 +157,9 @@ class _SearchNode:
 class _Search:
     """The best-first search for one x.
 
-    `frontier` maps a search node and a number of used tokens to the (edits, inversions) pairs that are worth keeping. A
-    pair is kept if no other pair has at most as many edits and at most as many inversions. `remaining` caches the
-    fewest edits that are still needed.
+    `frontier` maps a search node and a number of aligned tokens of x to the best (edits, inversions) pairs so far. A
+    pair is dropped if another one has no more edits and no more inversions. `remaining` caches the fewest edits that
+    are still needed.
     """
 
     def __init__(self, golden: GoldenGraph, x: Sequence[Token], formula: _Formula) -> None:
@@ -172,7 +172,7 @@ class _Search:
         self.frontier: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
     def find_best(self, known: float, ceiling: float, budget: int) -> Composite:
-        """Find the largest value over all golden paths, or an interval that contains this value.
+        """Find the largest PC-KTC over all golden paths, or an interval that contains it.
 
         `known` is a value that some golden path reaches, and `ceiling` is an upper bound. Invariant: every path better
         than `known` continues some entry in the heap, and no such path is better than the highest bound in the heap.
@@ -199,10 +199,9 @@ class _Search:
         return Composite(known, known)
 
     def _successors(self, number: int, used: int, distance: int, inversions: int) -> Iterator[_Entry]:
-        """Yield the entries that follow an entry.
+        """Yield the entries that extend an entry by one edit or match.
 
-        They delete the next token of x, insert the golden path's next step, or align that step with the next token of
-        x.
+        Either the next token of x is deleted, or the golden path's next step is inserted, or the two are aligned.
         """
         unused = used < len(self.x)
         if unused:
@@ -213,20 +212,20 @@ class _Search:
                 yield after, used + 1, distance + (self.x[used] != symbol), inversions + added
 
     def _complete_greedily(self, number: int, used: int, distance: int, inversions: int) -> float:
-        """Complete an entry by always taking the successor with the highest bound, and return the resulting value."""
+        """Complete an entry by always taking the successor with the highest bound, and return the final PC-KTC."""
         while self.nodes[number].left or used < len(self.x):
             successors = self._successors(number, used, distance, inversions)
             number, used, distance, inversions = max(successors, key=self._promise)
         return self._bound(self.nodes[number], 0, distance, inversions)
 
     def _promise(self, entry: _Entry) -> tuple[float, int, int]:
-        """Return a sort key for `entry`: the upper bound first, then how close the entry is to its end."""
+        """Return a sort key for `entry`: upper bound, negated number of steps left, number of tokens of x used."""
         number, used, distance, inversions = entry
         node = self.nodes[number]
         return self._bound(node, len(self.x) - used, distance, inversions), -node.left, used
 
     def _push(self, number: int, used: int, distance: int, inversions: int, known: float) -> None:
-        """Add an entry to the heap if its bound is above `known` and no known entry is at least as good."""
+        """Add an entry to the heap if its upper bound is above `known` and no earlier entry is at least as good."""
         frontier = self.frontier.setdefault((number, used), [])
         for d, i in frontier:
             if d <= distance and i <= inversions:
@@ -240,7 +239,7 @@ class _Search:
             heappush(self.heap, (-bound, node.left, unused, number, used, distance, inversions))
 
     def _bound(self, node: _SearchNode, unused: int, distance: int, inversions: int) -> float:
-        """Return an upper bound for all completions of an entry.
+        """Return an upper bound on PC-KTC for all completions of an entry.
 
         The bound combines the fewest further edits with the fewest further inversions.
         """
@@ -249,10 +248,10 @@ class _Search:
         return max(self.formula(pc, inversions + added, pairs) for added, pairs in node.futures)
 
     def _remaining(self, node: int, left: int) -> Column:
-        """Return a column with the fewest edits from `node` to the end, for each number of unused tokens of x.
+        """Return the fewest edits that align the last tokens of x with a path of `left` steps from `node` to the end.
 
-        Only paths with exactly `left` steps count. A column is one column of the Levenshtein table with the offset
-        described in `columns`. These columns are computed backwards, from the end of x and from the ends of the paths.
+        The result is a Levenshtein column with the offset described in `columns`. Cell i is for the last i tokens of x.
+        The column is computed backwards, from the end of x and from the ends of the paths.
         """
         stack = [(node, left)]
         while stack:
@@ -272,20 +271,20 @@ class _Search:
         return self.remaining[node, left]
 
     def _graph_edges(self, node: int, left: int) -> list[tuple[int, int]]:
-        """Return the edges of `node` after which a path can end in exactly `left` − 1 steps."""
+        """Return the (symbol, target) edges that leave `node` on golden paths with exactly `left` steps left."""
         if not left:
             return []
         return [edge for edge in self.golden.edges[node] if self.golden.lengths_from[edge[1]] >> (left - 1) & 1]
 
     def _edges_of(self, number: int) -> list[tuple[int, int, int]]:
-        """Return the edges of a search node. They are computed once."""
+        """Return the edges that leave a search node, in the form that `_follow` returns. The result is cached."""
         node = self.nodes[number]
         if node.edges is None:
             node.edges = [self._follow(node, *edge) for edge in self._graph_edges(node.node, node.left)]
         return node.edges
 
     def _follow(self, node: _SearchNode, symbol: int, after: int) -> tuple[int, int, int]:
-        """Follow an edge of the golden graph, and match its symbol with the first equal open token, if any.
+        """Follow an edge in the golden graph, and match its symbol with the first equal open token, if any.
 
         Returns the edge's symbol, the number of the next search node, and the inversions added.
         """
@@ -300,7 +299,7 @@ class _Search:
         return symbol, target, added
 
     def _intern(self, node: int, left: int, length: int, matches: int, still_open: _Open) -> int:
-        """Return the number of a search node. A search node that is not known yet is stored first."""
+        """Return the number of the search node with these fields. Create the search node if it does not exist."""
         key = (node, left, length, matches, still_open)
         if key not in self.numbers:
             self.numbers[key] = len(self.nodes)
@@ -308,7 +307,7 @@ class _Search:
         return self.numbers[key]
 
     def _drop_unmatchable(self, node: int, still_open: _Open) -> _Open:
-        """Keep the open tokens that some path from `node` can still match."""
+        """Return the open tokens that some path from `node` can still match."""
         left = cast("dict[Token, int]", dict(self.golden.max_occurrences[node]))
         kept: list[tuple[int, int]] = []
         for one in still_open:

@@ -66,7 +66,7 @@ class Score:
 
     @cached_property
     def condensed(self) -> tuple[str, ...]:
-        """The condensed path as action names. A call that fits no action begins with `?`."""
+        """The condensed path as action names. For a call that fits no action, it shows `?` and the call."""
         return tuple(map(self.trace.label, self.trace.condensed))
 
     @cached_property

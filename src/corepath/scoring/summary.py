@@ -38,9 +38,11 @@ Interval = tuple[float, float]
 class Summary:
     """A summary of many episodes, e.g. all episodes by one agent or on one task.
 
-    Some episodes are counted but left out of all means: `outside` episodes failed outside the agent, in `unplanted`
-    episodes a built-in agent's mistake was impossible, and `unasked` episodes ask nothing of the agent. An undefined
-    score is left out of its mean. Efficiency is an exception: if undefined, it counts as 0 unless
+    Three kinds of episodes are left out of all means and only counted. `outside` counts episodes that failed outside
+    the agent. `unplanted` counts episodes in which a built-in agent could not make its intended mistake. `unasked`
+    counts episodes in which nothing was asked of the agent.
+
+    An undefined score is left out of its mean. Efficiency is an exception: if undefined, it counts as 0 unless
     `undefined_efficiency` is "skip". Episodes of the same task are not independent, so errors and intervals are
     clustered by task.
     """
@@ -104,7 +106,7 @@ class Summary:
         return [group for group in groups.values() if group]
 
     def error(self, name: str) -> float | None:
-        """Return the mean's standard error clustered by task, or None if there are fewer than two tasks."""
+        """Return the standard error of a score's mean, clustered by task, or None if there are fewer than two tasks."""
         groups, mean = self._groups(name), self.mean(name)
         if mean is None or len(groups) < 2:
             return None
@@ -112,7 +114,7 @@ class Summary:
         return sqrt(len(groups) / (len(groups) - 1) * squares) / sum(map(len, groups))
 
     def interval(self, name: str, level: float = LEVEL) -> Interval | None:
-        """Return a bootstrap interval for the mean, or None if there are fewer than two tasks.
+        """Return a bootstrap interval for a score's mean, or None if there are fewer than two tasks.
 
         Tasks are resampled with a fixed seed.
         """
@@ -130,15 +132,15 @@ class Summary:
     def pass_hat(self, k: int) -> float | None:
         """pass^k: the probability that k rollouts of a task are all solved, C(c, k)/C(n, k) averaged over tasks.
 
-        Here, n is a task's number of rollouts and c is the number of those that are solved. Tasks with fewer than k
-        rollouts are left out. Returns None if no tasks remain.
+        A task has n rollouts, of which c are solved. Tasks with fewer than k rollouts are left out. Returns None if no
+        tasks remain.
         """
         rollouts = [own["solved"] for own in self._by_task.values() if len(own["solved"]) >= k]
         return fmean(comb(int(sum(own)), k) / comb(len(own), k) for own in rollouts) if rollouts else None
 
     @property
     def most_repeats(self) -> int:
-        """The largest number of rollouts that any task has."""
+        """The largest number of rollouts of any task."""
         return max((len(own["solved"]) for own in self._by_task.values()), default=0)
 
     def weighted_mean(self, weights: Mapping[str, float]) -> float | None:
@@ -215,7 +217,7 @@ def smallest_detectable(error: float | None) -> float | None:
 def bootstrap_interval(groups: Sequence[tuple[float, int]], level: float = LEVEL) -> Interval:
     """Compute the percentile bootstrap interval for a mean.
 
-    Each group is a pair of the sum and the number of its values. Groups are resampled as a whole.
+    Each group is a pair: the sum of its values and the number of values. Groups are resampled as a whole.
     """
     sums, counts = [one for one, _ in groups], [count for _, count in groups]
     same_size = len(set(counts)) == 1
@@ -244,7 +246,7 @@ def check_weights(weights: Mapping[str, float]) -> dict[str, float]:
 
 @lru_cache(maxsize=64)
 def _resamples(groups: int) -> list[list[int]]:
-    """Draw all bootstrap resamples of group indexes. The seed is fixed, so results are reproducible."""
+    """Draw the bootstrap resamples as lists of group indexes. The seed is fixed, so results are reproducible."""
     rng = Random(0)  # noqa: S311
     return [rng.choices(range(groups), k=groups) for _ in range(RESAMPLES)]
 
