@@ -8,7 +8,7 @@ Calls are written as objects (`{"cd": "{...}"}`) or as Python (`[cd(folder='x')]
 Without a log, calls may also have the forms that other models write: `<tool_call>{"name": ..., "arguments":
 ...}</tool_call>` or `{"name": ..., "parameters": ...}`. A call that cannot be parsed is kept as raw text.
 
-The task is `bfcl/ID`. If inference broke off, the failure does not count as the agent's.
+The task is `bfcl/ID`. If inference broke off, the failure does not count against the agent.
 """
 
 from __future__ import annotations

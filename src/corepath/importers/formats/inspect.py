@@ -2,7 +2,7 @@
 
 An `.eval` file is a zip archive of samples that may be compressed with Zstandard. Each sample is an episode. Its calls
 come from the model events, and their results from the tool events. Without tool events, both come from the sample's
-messages. If a sample has its own `error`, the failure does not count as the agent's.
+messages. If a sample has its own `error`, the failure does not count against the agent.
 
 Models with a role, e.g. a grader, are left out unless every model has a role. Everything that scorers do is left out
 too. A call to the submit tool that Inspect's solvers add is the agent's answer and not a call. This tool is recognised

@@ -5,7 +5,7 @@ go to `other_calls`. Calls expected from the user are left out. A task that expe
 `no_agent_actions`, and so are its episodes. If there was no user (`dummy_user`), all calls are expected from the agent.
 
 The task is `tau2/DOMAIN/ID`. If the user's model or the infrastructure stopped a simulation, the failure does not count
-as the agent's.
+against the agent.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Runs also have `trial` if each task ran several times. The agent may call tools,
 tool refuses a call or does not exist.
 
 The task is `tau-bench/DOMAIN/NUMBER`. The domain is named in the policy at the start of the conversation. A run that
-broke off with an error has no trajectory, and the failure does not count as the agent's.
+broke off with an error has no trajectory, and the failure does not count against the agent.
 """
 
 from __future__ import annotations
