@@ -32,5 +32,5 @@ def import_trace(path: str | Path, format: str = "auto") -> Iterator[Episode | P
 
 
 def _rename(problem: Problem, file: Path, name: str) -> Problem:
-    """Replace the path of a temporary copy with the file name that the user passed."""
+    """Return `problem` with the file name that the user passed instead of a temporary copy's path."""
     return replace(problem, file=name) if problem.file == str(file) else problem

@@ -41,7 +41,7 @@ def list_members(file: IO[bytes]) -> tuple[list[zipfile.ZipInfo], bool]:
 
 
 def read_member(file: IO[bytes], info: zipfile.ZipInfo) -> bytes:
-    """Read and decompress a member. Raises `RecordError` if the member cannot be unpacked."""
+    """Read and decompress an archive member. Raises `RecordError` if that fails."""
     try:
         raw = _decompress(_read_compressed(file, info), info)
     except (zipfile.BadZipFile, zlib.error) as error:
@@ -52,9 +52,9 @@ def read_member(file: IO[bytes], info: zipfile.ZipInfo) -> bytes:
 
 
 def _scan_members(file: IO[bytes]) -> Iterator[zipfile.ZipInfo]:
-    """Yield the complete members in a truncated archive by reading one header after another.
+    """Yield the complete members in a truncated archive by reading its headers one after another.
 
-    The scan stops at a header that does not state the sizes.
+    Stops at a header that does not say how large the member is, because the next header cannot be found then.
     """
     end, at = file.seek(0, SEEK_END), 0
     while True:

@@ -50,9 +50,7 @@ def first_of(record: Mapping[str, Any], *names: str) -> Any:
 def objects(values: Any, what: str) -> Iterator[Mapping[str, Any]]:
     """Yield the objects in the list `values`, or nothing if `values` is None.
 
-    Raises `RecordError` if `values` is not a list of objects.
-
-    `what` is the list's name in error messages.
+    Raises `RecordError` if `values` is not a list of objects. `what` names the list in the error message.
     """
     if values is None:
         return
@@ -65,9 +63,9 @@ def objects(values: Any, what: str) -> Iterator[Mapping[str, Any]]:
 
 
 def metadata_of(record: Any, *conversation: str) -> dict[str, Any] | None:
-    """Return a record's fields except those in `conversation`, or None if no field is left.
+    """Return a record's non-empty fields except those named in `conversation`, or None if none are left.
 
-    The fields in the record's own `metadata` are merged in and take precedence.
+    Fields in the record's own `metadata` are merged in and take precedence.
     """
     if not isinstance(record, Mapping):
         return None
@@ -77,6 +75,6 @@ def metadata_of(record: Any, *conversation: str) -> dict[str, Any] | None:
 
 
 def describe_type(value: Any) -> str:
-    """Describe a JSON value's type in words for messages, e.g. `a string`."""
+    """Describe a JSON value's type for error messages, e.g. `a string`."""
     names = {str: "a string", bool: "a boolean", list: "a list", dict: "an object", type(None): "null"}
     return names.get(type(value), "a number")

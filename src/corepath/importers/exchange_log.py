@@ -1,4 +1,4 @@
-"""Read files in which API exchanges belong together.
+"""Read files of API exchanges that repeat or continue each other.
 
 An exchange is a request, its response, or both. Each request repeats the conversation so far, or names the response
 that it continues. An exchange that a later exchange repeats is skipped, since the later exchange contains all of it.
@@ -38,7 +38,11 @@ _EXCHANGE_FIELDS: Final = {"request", "response", "choices", "candidates", "outp
 def exchange_format(
     name: str, errors: str, mismatch: Mismatch, read_record: ReadRecord, history: History, link: Link | None = None
 ) -> Format:
-    """Define a format whose records may be exchanges that repeat or continue each other."""
+    """Define a format whose records may be exchanges that repeat or continue each other.
+
+    `errors` says when a call counts as failed. `history` returns the messages by which repeated records are found, and
+    `link` returns the ids by which records continue each other.
+    """
 
     def read(file: Path) -> Iterator[Episode | Problem]:
         return _read(file, mismatch, read_record, history, link)
@@ -87,10 +91,10 @@ def _find_repeated(records: _Numbered, history: History) -> set[int]:
 
 
 def _messages_to_compare(record: Any, history: History) -> list[Any] | None:
-    """Return the messages that a later record may begin with, or None if no later record can continue `record`.
+    """Return the messages to compare with later records, or None if no later record can continue `record`.
 
-    If `record` is a bare request, its other fields are compared too. These fields are the same in all requests from one
-    run. They distinguish a bare request from a conversation in which the agent did nothing.
+    If `record` is a bare request, an object with its other fields comes first. These fields are the same in all
+    requests from one run. They distinguish a bare request from a conversation in which the agent did nothing.
     """
     if not isinstance(record, Mapping) or not (messages := history(record)):
         return None
@@ -109,7 +113,7 @@ def _messages_to_compare(record: Any, history: History) -> list[Any] | None:
 def _find_previous(records: _Numbered, link: Link) -> dict[int, int]:
     """Map each linked record's number to the number of the record that it continues.
 
-    If several records have the right id, the nearest earlier record is chosen.
+    If several records have the id that a link names, the nearest earlier record is used.
     """
     owners: dict[bytes, list[int]] = {}
     wanted: dict[int, bytes] = {}
@@ -130,7 +134,7 @@ def _digest(id_: str) -> bytes:
 def _find_continued(previous: Mapping[int, int]) -> set[int]:
     """Return the numbers of the records that another record continues.
 
-    Records in a cycle are left out, so that the cycle is reported when they are read.
+    Records in a cycle are not included, so they are read later and the cycle is reported.
     """
     continued: set[int] = set()
     for last in previous.keys() - set(previous.values()):

@@ -16,7 +16,7 @@ _COMPLETE_EVENTS: Final = ("response.completed", "response.incomplete", "respons
 
 
 def as_exchange(record: Any) -> Any:
-    """Move the bodies in a batch or HTTP log record directly under `request` and `response`.
+    """Return a batch or HTTP log record with its bodies directly under `request` and `response`.
 
     Other records are returned unchanged.
     """
@@ -47,7 +47,7 @@ def exchange_field(record: Any, *names: str) -> Any:
 
 
 def exchange_metadata(record: Any, *conversation: str) -> dict[str, Any] | None:
-    """Merge the metadata in a record, its request and its response, or return None if there is none.
+    """Return the merged metadata from a record, its request and its response, or None if there is none.
 
     Fields named in `conversation` are left out.
     """
@@ -59,7 +59,7 @@ def exchange_metadata(record: Any, *conversation: str) -> dict[str, Any] | None:
 
 
 def normalise(value: Any) -> Any:
-    """Return a message without nulls and cache marks, which differ between copies of the same message."""
+    """Return a message without nulls and `cache_control` fields, which may differ between copies of the message."""
     if isinstance(value, Mapping):
         return {name: normalise(one) for name, one in value.items() if one is not None and name != "cache_control"}
     return [normalise(one) for one in value] if isinstance(value, list) else value
@@ -74,7 +74,7 @@ def is_streamed(record: Any) -> bool:
 def explain_no_conversation(record: Any, expected: str) -> str:
     """Explain why a record has no conversation.
 
-    If the record is neither a stream nor an API error, `expected` is the explanation.
+    Returns `expected`, which says what a record should contain, unless the record is a stream or an API error.
     """
     if is_streamed(record):
         return "a chunk of a stream; streams are not read: log the complete response"

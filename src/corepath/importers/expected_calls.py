@@ -12,11 +12,11 @@ from corepath.importers.registry import find_source, recognise_source
 
 
 def read_expected_calls(path: str | Path, source: str = "auto") -> Iterator[Expected | Problem]:
-    """Yield the expected calls for each task once, and a `Problem` for each malformed task.
+    """Yield each task's expected calls, and a `Problem` for each malformed task.
 
     `source` is a name in `registry.SOURCES`, or `auto`, which recognises the source from the file. A task that appears
-    twice with different calls is a problem too. Raises `InputError` if the file does not exist or its source is not
-    recognised.
+    twice is yielded once, and is a problem if its calls differ. Raises `InputError` if the file does not exist or its
+    source is not recognised.
     """
     file = Path(path)
     known: dict[str, Expected] = {}
@@ -33,7 +33,7 @@ def read_expected_calls(path: str | Path, source: str = "auto") -> Iterator[Expe
 def source_of(file: Path, source: str = "auto") -> Source:
     """Look up a source by name, or recognise it from `file` if `source` is `auto`.
 
-    Raises `InputError` if the file does not exist.
+    Raises `InputError` if the file does not exist or its source is not recognised.
     """
     if not file.exists():
         raise InputError([Problem(str(file), 1, 1, "no such file")])

@@ -53,19 +53,22 @@ def openai_messages(episode: Episode, prompt: str | None = None) -> list[dict[st
 
 
 def _turns(episode: Episode) -> Iterator[list[tuple[int, Call]]]:
-    """Yield each turn as a list of pairs of call index and call. A call without a turn number is a turn of its own."""
+    """Yield each turn as a list of `(call index, call)` pairs. A call without a turn number is a turn of its own."""
     numbered = enumerate(episode.calls)
     for _, turn in groupby(numbered, key=lambda pair: pair[0] if pair[1].turn is None else (pair[1].turn,)):
         yield list(turn)
 
 
 def _calls(episode: Episode) -> list[tuple[Any, ...]]:
-    """Return each call's tool, arguments, result and error. Messages can represent only these."""
+    """Return each call's tool, arguments, result and error, which are the fields that messages can represent."""
     return [(call.tool, call.arguments, call.result, call.error) for call in episode.calls]
 
 
 def _unused_id(call: Call, number: int, waiting: set[str]) -> str:
-    """Return the call's id, changed if it is already in `waiting`, and add the returned id to `waiting`."""
+    """Return an id for a call that is not in `waiting`, and add the id to `waiting`.
+
+    The call's own id is kept if possible. Otherwise the id is made with `number`, the call's index.
+    """
     id_ = call.id or f"call_{number}"
     while id_ in waiting:
         id_ = f"{id_}_{number}"
@@ -74,7 +77,7 @@ def _unused_id(call: Call, number: int, waiting: set[str]) -> str:
 
 
 def _texts_before_calls(episode: Episode) -> dict[int, Any]:
-    """Map a call's index to what the agent said just before the call."""
+    """Return what the agent said just before each call, keyed by the call's index."""
     messages = [one for one in episode.messages if isinstance(one, dict) and one.get("role") == "assistant"]
     return {one["before_call"]: one["content"] for one in messages if "before_call" in one}
 

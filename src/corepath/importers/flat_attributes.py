@@ -9,7 +9,7 @@ from typing import Any
 def nest(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Return the attributes whose names start with `prefix` as nested dicts.
 
-    List indexes become keys in numeric order.
+    A list becomes a dict with the indexes as keys, in numeric order.
     """
     root: dict[str, Any] = {}
     for name, value in attributes.items():

@@ -1,4 +1,4 @@
-"""Define `Format` and `Source`, which modules in `formats` declare so that `--from` finds them."""
+"""Define the classes `Format` and `Source`, with which the modules in `formats` declare what they read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAMPLE: Final = 20
 
 @dataclass(frozen=True)
 class Format:
-    """A trace format that corepath imports, declared as `FORMAT` in the format's module."""
+    """A trace format that corepath can import. The format's module declares it as `FORMAT`."""
 
     name: str
     """The name that users pass to `--from`. The module has the same name, with `_` instead of `-`."""
@@ -39,7 +39,7 @@ class Format:
 
 @dataclass(frozen=True)
 class Source:
-    """A file format that lists each task's expected calls, declared as `SOURCE` and used by `corepath derive`."""
+    """A file format for expected calls, which `corepath derive` reads. The format's module declares it as `SOURCE`."""
 
     name: str
     """The name that users pass to `derive --from`. The module has the same name, with `_` instead of `-`."""
@@ -52,7 +52,10 @@ class Source:
 
 
 def record_format(name: str, errors: str, mismatch: Mismatch, read_record: ReadRecord) -> Format:
-    """Define a format whose records are JSON values that are read independently of each other."""
+    """Define a format whose records are independent JSON values.
+
+    `errors` says when a call counts as failed.
+    """
 
     def read(file: Path) -> Iterator[Episode | Problem]:
         empty = True
@@ -66,7 +69,7 @@ def record_format(name: str, errors: str, mismatch: Mismatch, read_record: ReadR
 
 
 def recognise_records(file: Path, mismatch: Mismatch) -> str | None:
-    """Explain why none of a file's first records is in a format, or return None if one of them is."""
+    """Explain why none of a file's first records is in a format, or return None if at least one is."""
     why: str | None = None
     tried = 0
     for _, value in read_records(file, lambda one: mismatch(one) is None):

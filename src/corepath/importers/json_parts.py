@@ -23,7 +23,7 @@ _REST_OF_NUMBER: Final = re.compile(r"[-+.eE\d]*")
 
 
 class Text(Protocol):
-    """A text file that is open for reading."""
+    """An object with a `read` method that returns text, e.g. an open text file."""
 
     def read(self, size: int, /) -> str:
         """Read at most `size` characters, or return an empty string at the end of the file."""
@@ -78,7 +78,7 @@ def _value(text: _Buffer, path: Path, enter: Callable[[Path], bool]) -> Iterator
 
 
 class _Buffer:
-    """A text file that keeps only the value being parsed in memory."""
+    """A buffer for a text file. Only the value being parsed is kept in memory."""
 
     def __init__(self, file: Text) -> None:
         self._file, self._held, self._at, self._ended = file, "", 0, False
@@ -86,7 +86,7 @@ class _Buffer:
         self._decoder = json.JSONDecoder(parse_int=str)
 
     def peek(self) -> str:
-        """Skip white space and return the next character without taking it.
+        """Skip white space and return the next character without consuming it.
 
         At the end of the file, return an empty string.
         """
@@ -100,7 +100,7 @@ class _Buffer:
                 return ""
 
     def skip(self, expected: str) -> None:
-        """Take the next character. Raises `PartError` if that character is not `expected`."""
+        """Consume the next character. Raises `PartError` if that character is not `expected`."""
         found = self.peek()
         if found != expected:
             what = f"'{found}'" if found else "end of file"
@@ -108,7 +108,7 @@ class _Buffer:
         self._at += 1
 
     def take_value(self) -> object:
-        """Parse and take the value at the current position. Raises `PartError` if there is no valid value."""
+        """Parse and consume the value at the current position. Raises `PartError` if there is no valid value."""
         if not self.peek():
             raise PartError("not JSON: end of file instead of a value", self.line)
         end = self._find_end()
@@ -148,7 +148,7 @@ class _Buffer:
     def _more(self) -> bool:
         """Read more of the file into the buffer, or return False at the end of the file.
 
-        The buffer doubles each time, so that a long value is parsed only a few times.
+        The buffer doubles each time, so a long value is parsed again only a few times.
         """
         if self._ended:
             return False

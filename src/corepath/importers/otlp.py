@@ -1,6 +1,6 @@
 """Parse spans in OTLP JSON, either in `resourceSpans` or as the single spans that OpenTelemetry SDKs print.
 
-Ids may be hexadecimal or base64. Enumerations may be numbers or names.
+Ids may be hexadecimal or base64. Enum values may be numbers or names.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Span:
     def error(self) -> str | None:
         """The span's error message, or None if the span did not fail.
 
-        The message comes from the last exception, the status or the error type.
+        The message comes from the last exception, or else from the status or the error type.
         """
         kind = self.attributes.get("error.type")
         if not self.failed and not kind:
@@ -59,10 +59,10 @@ class Resource:
 
 
 def find_spans(value: Any, group: str = "1") -> Iterator[tuple[str, Mapping[str, Any]] | Resource]:
-    """Yield each raw span in `value` with its group id. A group is the spans that one resource sent.
+    """Yield the raw spans in `value`, each as a pair of group id and span, and the resource that sent each group.
 
-    Each group's resource comes before the group's spans. Raises `RecordError` if `value` is malformed or contains no
-    spans.
+    A resource comes before its group's spans. Group ids begin with `group`. Raises `RecordError` if `value` is
+    malformed or contains no spans.
     """
     if isinstance(value, list):
         for number, one in enumerate(value):
@@ -119,7 +119,10 @@ def parse_span(raw: Mapping[str, Any]) -> Span:
 
 
 def attributes_of(given: Any) -> dict[str, Any]:
-    """Convert attributes to a dict of plain values. They may be a list of OTLP key-value pairs, an object, or None."""
+    """Convert attributes to a dict of plain values.
+
+    `given` is a list of OTLP key-value pairs, a dict, or None.
+    """
     if given is None:
         return {}
     if isinstance(given, dict):
@@ -174,7 +177,7 @@ def _values(given: Any) -> list[Any]:
 
 
 def _id(given: Any) -> str | None:
-    """Return an OpenTelemetry id in hexadecimal, or None if the id is missing.
+    """Convert a hexadecimal or base64 id to lower-case hexadecimal, or return None if the id is missing.
 
     Ids in other forms are returned as strings.
     """

@@ -46,10 +46,10 @@ class Place:
 
 @contextmanager
 def readable(path: Path) -> Iterator[tuple[Path, str]]:
-    """Provide a path that can be read more than once, and the file's name for messages.
+    """Yield a path that can be read more than once, and the file's name for messages.
 
-    Pipes and standard input (`-`) are copied to a temporary file. Raises `InputError` if the file cannot be read or is
-    not text.
+    Pipes and standard input (`-`) are copied to a temporary file. Raises `InputError` if the file cannot be read, or if
+    it is empty, compressed with gzip or encoded as UTF-16.
     """
     is_stdin = str(path) == "-"
     name = "<stdin>" if is_stdin else str(path)
@@ -91,8 +91,8 @@ def _require_text(file: Path, name: str) -> None:
 def read_records(file: Path, is_record: Callable[[Any], bool]) -> Iterator[tuple[Place, Any]]:
     """Yield each record in a file with its place. A record that cannot be parsed is yielded as a `Problem`.
 
-    A list in the file is a list of records, unless `is_record` is true for the list itself. JSON lines are read line by
-    line, so such a file may be larger than memory.
+    If the file holds a list, its items are the records, unless `is_record` is true for the list itself. JSON lines are
+    read line by line, so such a file may be larger than memory.
     """
     name = str(file)
     try:
@@ -124,9 +124,9 @@ def try_record(place: Place, value: Any, read: Callable[[Any], Iterator[_Read]])
 
 
 def is_lines(file: Path) -> bool:
-    """Return True if a file's first lines are JSON lines.
+    """Return True if a file looks like JSON lines, judging by its first lines.
 
-    The first line may be broken if a later line is a JSON value.
+    The first line may be invalid if one of the others is valid JSON.
     """
     with file.open("rb") as read:
         lines = list(islice((line for line in read if line.strip()), _SAMPLE_LINES))
@@ -151,7 +151,7 @@ def _is_json(line: bytes) -> bool:
 
 
 def _records_in(name: str, raw: bytes, is_record: Callable[[Any], bool]) -> Iterator[tuple[Place, Any]]:
-    """Yield the records in a file that is not JSON lines.
+    """Yield each record and its place from a file that is not JSON lines.
 
     If the file is broken, the records before the error come first, then a `Problem`.
     """
@@ -181,10 +181,10 @@ def _split_concatenated(name: str, text: str) -> Iterator[tuple[Place, Any]]:
 
 
 def recover_json(raw: bytes) -> Any:
-    """Parse a broken JSON file up to its error, or return None if no complete item comes before the error.
+    """Parse a broken JSON file up to its last complete item, or return None if no item is complete.
 
-    The result is the file's list, or its object of lists, with only the complete items. If a list is itself one record,
-    the result is only part of that record, and the caller has to reject it.
+    The file holds a list of items, or an object with such lists. If a list is itself one record, the result is only
+    part of that record, and the caller has to reject it.
     """
     text = raw.decode("utf-8-sig", "replace")
     try:

@@ -73,12 +73,12 @@ def find_source(name: str) -> Source:
 
 
 def recognise_format(file: Path) -> Format:
-    """Recognise a file's format. Raises `InputError` if no format fits, with the reason why each was ruled out."""
+    """Recognise a file's format. Raises `InputError` if no format fits, and says why each one does not."""
     return _recognise(file, map(load_format, FORMATS), "format")
 
 
 def recognise_source(file: Path) -> Source:
-    """Recognise a file's source. Raises `InputError` if no source fits, with the reason why each was ruled out."""
+    """Recognise a file's source. Raises `InputError` if no source fits, and says why each one does not."""
     return _recognise(file, map(load_source, SOURCES), "source")
 
 

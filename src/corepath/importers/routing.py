@@ -19,12 +19,12 @@ from corepath.values import parse_json
 class Routing:
     """Rules that assign imported episodes to tasks.
 
-    If `by` is set, the task depends on the value at that path in the episode, e.g. `metadata.flow`. Otherwise every
-    episode gets `task`, or keeps its own task if `task` is None too.
+    If `by` is set, the task depends on the value at this path in the episode, e.g. `metadata.flow`. Otherwise every
+    episode is assigned to `task`, or keeps its own task if `task` is None.
 
-    `table` maps values to task ids. Its keys may contain `*`, and the first key that matches is used. Without a table,
-    the value itself is the task id. An episode that moves to another task loses its seed, fingerprint and scores,
-    because they belong to the old task.
+    `table` maps such values to task ids. Its keys may contain `*`, and the first key that matches is used. Without a
+    table, the value itself is the task id. An episode that moves to another task loses its seed, fingerprint and
+    scores, because they belong to the old task.
     """
 
     task: str | None = None
@@ -57,7 +57,7 @@ class Routing:
 
 
 def _move_to_task(task: str, episode: Episode) -> Episode:
-    """Return the episode assigned to `task`. If that is a different task, seed, fingerprint and scores are dropped."""
+    """Assign an episode to `task`. If its task changes, the seed, fingerprint and scores are dropped."""
     if task == episode.task:
         return episode
     return replace(episode, task=task, seed=None, fingerprint=None, scores={})
@@ -80,7 +80,7 @@ def _value_at(value: Any, path: str) -> Any:
 
 
 def _split(path: str) -> Iterator[tuple[str, str]]:
-    """Yield every way to split a dotted path into a key and the rest."""
+    """Yield every way to split a dotted path into a key and the rest of the path."""
     parts = path.split(".")
     for end in range(1, len(parts)):
         yield ".".join(parts[:end]), ".".join(parts[end:])

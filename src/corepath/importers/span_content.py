@@ -1,4 +1,4 @@
-"""Define what is read from language model spans: messages from chat spans, and runs from tool spans."""
+"""Define the data that is read from spans: messages from chat spans, and tool runs from tool spans."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ class ChatMessage:
 
 @dataclass(frozen=True)
 class Chat:
-    """A chat span: the messages sent to the model, the model's output and name, and errors about unreadable input."""
+    """The content of a chat span: the messages sent to the model, the model's output messages, and the model's name.
+
+    `unread` holds error messages about input that could not be read.
+    """
 
     sent: tuple[ChatMessage, ...]
     output: tuple[ChatMessage, ...]
@@ -55,7 +58,7 @@ class Chat:
 
 @dataclass(frozen=True)
 class ToolRun:
-    """A tool span. `arguments` and `result` are `UNANSWERED` if they were not recorded."""
+    """The content of a tool span. `arguments` and `result` are `UNANSWERED` if they were not recorded."""
 
     tool: str
     arguments: Any = UNANSWERED
@@ -65,7 +68,10 @@ class ToolRun:
 
 
 def read_json(text: Any, what: str) -> Any:
-    """Parse an attribute that is a JSON string. Raises `RecordError` if the string cannot be parsed."""
+    """Parse an attribute that is a JSON string. Other values are returned unchanged.
+
+    Raises `RecordError` if the string cannot be parsed. `what` is the attribute's name in the error message.
+    """
     if not isinstance(text, str):
         return text
     value = parse_result(text)

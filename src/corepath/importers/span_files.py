@@ -25,7 +25,7 @@ _CONTAINERS: Final = ((), *((group,) for group in GROUPS), *((group, scope) for 
 
 @dataclass(frozen=True)
 class Found:
-    """A span with its line and its group id. A group is the spans that one resource sent."""
+    """A span, its line in the file, and its group id. A group consists of the spans that one resource sent."""
 
     span: Span
     line: int
@@ -43,7 +43,7 @@ def read_spans(file: Path) -> Iterator[Found | Resource | Problem]:
 
 
 def _lines(name: str, read: io.BufferedReader) -> Iterator[Found | Resource | Problem]:
-    """Yield spans and resources line by line.
+    """Yield a file's spans and resources line by line.
 
     A very long line is read in parts, and so is the whole file if its first line is not JSON.
     """
@@ -68,7 +68,7 @@ def _lines(name: str, read: io.BufferedReader) -> Iterator[Found | Resource | Pr
 
 
 class _LineReader:
-    """A reader for a line whose beginning has already been taken from the file."""
+    """A reader for one line whose beginning has already been read from the file."""
 
     def __init__(self, read: io.BufferedReader, begin: bytes) -> None:
         self._read, self._begin, self._ended = read, begin, False
@@ -150,13 +150,13 @@ def _read_in_parts(name: str, text: Text, first_line: int) -> Iterator[Found | R
 
 @dataclass(frozen=True)
 class _SingleSpan:
-    """The fields of an object that is itself a span, outside `resourceSpans`."""
+    """A span outside `resourceSpans`, collected field by field. `path` is the span's path in the file."""
 
     path: PartPath
     fields: dict[str, Any] = field(default_factory=dict)
 
     def read(self, name: str, line: int, groups_path: PartPath) -> Iterator[Found | Resource | Problem]:
-        """Yield the span, unless the fields belong to an object with `resourceSpans`."""
+        """Yield the span and its resource, or nothing if the fields belong to the object with `resourceSpans`."""
         if self.fields and self.path != groups_path:
             yield from _read_value(name, line, self.fields)
 
@@ -180,13 +180,13 @@ def _resource(name: str, line: int, group: str, value: Mapping[str, Any]) -> Ite
 
 
 def _enter(path: PartPath) -> bool:
-    """Return True if the value at `path` contains spans, so that each span becomes one part."""
+    """Return True if the value at `path` may contain spans, so that it is read item by item."""
     names = tuple(one for one in path if isinstance(one, str))
     return names in _CONTAINERS or (names[:-1] in _CONTAINERS and len(names) == 3 and path[-1] == "spans")
 
 
 def _group(path: PartPath) -> str:
-    """Return a part's group id, e.g. `0.2`, which consists of the list indexes on the path to the group."""
+    """Return the id of a part's group, e.g. `0.2`. The id consists of the list indexes on the path to the group."""
     numbers: list[str] = []
     for one in path:
         if isinstance(one, int):

@@ -79,7 +79,7 @@ class SpanTranscript:
         self._run_only_without_id.clear()
 
     def add_run(self, span: Span, run: ToolRun) -> None:
-        """Add a tool span. The span is the run of a call in a chat span, or a call that no chat span contains."""
+        """Add a tool span, either as the run of a call in a chat span or as a call of its own."""
         above = next((id_ for id_, kind in self._ancestors(span) if kind is not None), None)
         id_, (tool, place) = _id(run.id), self._runs.get(above or "", ("", -1))
         if tool != run.tool:
@@ -120,7 +120,7 @@ class SpanTranscript:
     def _add_output(self, chat: Chat, *, nested: bool) -> None:
         """Add a chat span's output.
 
-        A chat span nested in another chat span repeats text and calls, which are not added again.
+        If the span is nested in another chat span, text and calls that the outer span contains are not added again.
         """
         recovered = self._recovered.difference(_id(one.id) for message in chat.sent for one in message.calls)
         answered = False
@@ -146,7 +146,7 @@ class SpanTranscript:
             self.has_output = True
 
     def _is_last_text(self, text: Any) -> bool:
-        """Return True if `text` is the last text from the agent and no later call has a result."""
+        """Return True if `text` is the agent's last text and no call after that text has a result."""
         last = self._transcript.messages[-1] if self._transcript.messages else {"content": None}
         return last["content"] == text and all(map(_is_open, self.calls[last.get("before_call", 0) :]))
 
@@ -170,7 +170,7 @@ class SpanTranscript:
             self._chat_calls[id_] = place
 
     def _find_run(self, call: ChatCall, id_: str | None) -> int | None:
-        """Return the index of the matching call that only a tool span has recorded, or None if there is none."""
+        """Return the index of `call` if a tool span has recorded it but no chat span has, or else None."""
         if id_ is None:
             places = tuple(self._run_only_without_id)
         else:
@@ -199,10 +199,11 @@ class SpanTranscript:
                 self._recovered.add(_id(one.id))
 
     def _known_ids(self, sent: tuple[ChatMessage, ...]) -> set[str | None]:
-        """Return the ids of calls made before this trace, plus None, or an empty set if `sent` has no user message.
+        """Return the ids of calls made before this trace, plus None for calls without an id.
 
-        A conversation is identified by its messages up to the first user message. When a conversation is first seen,
-        the calls before its last user message were made before this trace.
+        The set is empty if `sent` has no user message. A conversation is identified by its messages up to the first
+        user message. When a conversation is first seen, the calls before its last user message were made before this
+        trace.
         """
         by_user = [number for number, message in enumerate(sent) if message.is_by_user]
         if not by_user:
@@ -225,7 +226,7 @@ class SpanTranscript:
         return place
 
     def _close_earlier(self, id_: str | None) -> None:
-        """Stop waiting for calls with this id whose tool span recorded no result, so that the id can be reused."""
+        """Close earlier calls with this id whose tool span recorded no result, so that the id can be reused."""
         if id_ is None or not self._transcript.waits_for(id_):
             return
         for place in list(self._without_result):
@@ -240,7 +241,7 @@ class SpanTranscript:
             del self._without_arguments[place]
 
     def _find_call(self, run: ToolRun) -> int:
-        """Return the index of the call that a tool span ran, or -1 if no chat span contains the call."""
+        """Return the index of the call that a tool span ran, or -1 if the call has not been added yet."""
         id_ = _id(run.id)
         if id_ in self._chat_calls:
             return self._chat_calls[id_]
@@ -259,7 +260,8 @@ class SpanTranscript:
     def _answer(self, place: int, value: Any, *, error: bool = False, output: Any = UNANSWERED) -> None:
         """Set a call's result or error, unless `value` was not recorded.
 
-        If the call ran several times, the last result counts.
+        If the call ran several times, the last result counts. `output` is what a failed call returned next to its
+        error.
         """
         if value is UNANSWERED:
             return
@@ -273,10 +275,10 @@ class SpanTranscript:
             self.calls[place] = replace(self.calls[place], result=value, error=None)
 
     def _add_answers(self, messages: tuple[ChatMessage, ...]) -> None:
-        """Find results in `messages` for the calls that have none yet.
+        """Add results in `messages` to the calls that have none yet.
 
-        Results are matched by call id, and the last result with an id counts. Results without an id are matched in
-        order.
+        Results are matched by call id. If several results have the same id, the last one counts. Results without an id
+        are matched in order.
         """
         waiting = {self.calls[place].id: place for place in self._transcript.open_calls()}
         if not waiting:
@@ -299,7 +301,7 @@ class SpanTranscript:
                 self._answer(candidates[0], _value(one), error=one.error)
 
     def _ancestors(self, span: Span) -> Iterator[tuple[str, str | None]]:
-        """Yield the id and kind of each span around `span`, nearest first."""
+        """Yield the id and kind of each span that encloses `span`, nearest first. The kind may be None."""
         above, seen = span.parent, {span.id}
         while above is not None and above in self.family and above not in seen:
             seen.add(above)

@@ -1,8 +1,8 @@
 """Read traces made of spans, with one episode for each trace id. Formats differ in their `Convention`.
 
 Calls and their order come from the chat spans' output. Results come from the tool spans, which are matched by call id,
-or else from a later chat span's input. That input is otherwise ignored, since it repeats the conversation. Only calls
-since the user's last message that have no span of their own are read from it.
+or else from a later chat span's input. That input is otherwise ignored, since it repeats the conversation. The only
+calls read from it are calls since the user's last message that have no span of their own.
 
 Tool spans without a chat span are calls too, ordered by start time. A chat span inside another chat span repeats the
 outer span's messages. A tool span inside another span for the same tool is the same call. Traces without a span that
@@ -48,12 +48,15 @@ class Convention:
 
 
 def span_format(name: str, errors: str, convention: Convention) -> Format:
-    """Define a format for spans that follow a convention."""
+    """Define a format for spans that follow a convention.
+
+    `errors` says when a call counts as failed.
+    """
     return Format(name, errors, lambda file: _mismatch(file, convention), lambda file: _read(file, convention))
 
 
 def _mismatch(file: Path, convention: Convention) -> str | None:
-    """Explain why a file has no spans that follow a convention, or return None if it has one."""
+    """Explain why a file does not follow a convention, or return None if any of its first spans does."""
     seen = 0
     for one in islice(read_spans(file), SAMPLE):
         if isinstance(one, Found):
@@ -66,9 +69,7 @@ def _mismatch(file: Path, convention: Convention) -> str | None:
 
 
 def _read(file: Path, convention: Convention) -> Iterator[Episode | Problem]:
-    """Yield a file's episodes in the order in which their traces begin.
-
-    Spans and traces that cannot be read are yielded as a `Problem`.
+    """Yield a file's episodes in the order in which their traces begin, and a `Problem` for each bad span or trace.
 
     The spans are first stored in a temporary database.
     """
@@ -130,7 +131,7 @@ class Traces:
         self._database.execute("INSERT INTO spans VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)", columns)
 
     def list_traces(self) -> Iterator[tuple[str, int]]:
-        """Yield the id and first line of each trace that has a span following the convention."""
+        """Yield the id and first line of each trace with at least one span that follows the convention."""
         self._database.execute("CREATE INDEX IF NOT EXISTS by_trace ON spans (trace, start, number, kind, line)")
         rows = self._database.execute(
             "SELECT trace, line, MIN(number) AS first FROM spans GROUP BY trace HAVING COUNT(kind) ORDER BY first"
@@ -180,7 +181,7 @@ class Traces:
         }
 
     def _spans(self, trace: str) -> Iterator[Span]:
-        """Yield a trace's spans in order of their start times, without spans that were sent twice.
+        """Yield a trace's spans in order of their start times. A span that was sent twice is yielded once.
 
         Raises `RecordError` if two different spans have the same id.
         """
@@ -203,7 +204,11 @@ class Traces:
 
 @dataclass
 class _Metadata:
-    """A trace's metadata, collected from its root span, resources, agent spans and what its other spans share."""
+    """A trace's metadata.
+
+    The metadata comes from the root span, the resources, the agent spans, and the attributes that all chat and tool
+    spans share.
+    """
 
     content: tuple[str, ...]
     name: str | None = None
@@ -212,7 +217,7 @@ class _Metadata:
     shared: dict[str, Any] | None = None
 
     def add(self, span: Span, kind: str | None, *, is_root: bool) -> None:
-        """Add a span's attributes, except attributes that hold content."""
+        """Add a span's attributes, except those that hold messages, arguments or results."""
         new = {name: one for name, one in span.attributes.items() if not name.startswith(self.content)}
         if is_root:
             self.name = self.name or span.name
@@ -224,7 +229,7 @@ class _Metadata:
             self.shared = {name: one for name, one in before.items() if name in new and equal(new[name], one)}
 
     def merge(self, trace: str, resources: list[dict[str, Any]]) -> dict[str, Any]:
-        """Merge all attributes into one dict.
+        """Merge the trace id, the root span's name and all attributes into one dict.
 
         The root span's values take precedence, then those of resources, agent spans and other spans.
         """

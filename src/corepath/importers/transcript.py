@@ -69,7 +69,7 @@ class Transcript:
     def answer_call(self, place: int, value: Any, *, error: bool = False, **extra: Any) -> None:
         """Set the result or error message of the call at index `place`.
 
-        The value `UNANSWERED` closes a call that never got a result.
+        If `value` is `UNANSWERED`, the call is closed without a result.
         """
         call = self.calls[place]
         self._open.pop(place, None)

@@ -128,7 +128,7 @@ def _messages(value: Any) -> list[Any] | None:
 
 
 def _response_messages(response: Any) -> list[Any]:
-    """Return a response as a list of one message, or an empty list if the API returned an error."""
+    """Return a response as a list of one message, or an empty list if there is no response or an API error."""
     if response is None:
         return []
     if not isinstance(response, Mapping):
@@ -143,7 +143,7 @@ def _is_response(value: Any) -> TypeGuard[Mapping[str, Any]]:
 
 
 def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return a message's blocks. A content string becomes one text block."""
+    """Return a message's blocks. If the content is a string, it becomes one text block."""
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
@@ -157,7 +157,7 @@ def _blocks_or_none(message: Any) -> list[Mapping[str, Any]]:
 
 
 def _is_typical(block: Mapping[str, Any]) -> bool:
-    """Return True if a block occurs only in this format. Such blocks are calls, results and thoughts."""
+    """Return True if a block is a call, a result or a thought in the form that only Anthropic uses."""
     kind = block.get("type")
     if kind in CALLS:
         return "name" in block and "input" in block
@@ -165,7 +165,10 @@ def _is_typical(block: Mapping[str, Any]) -> bool:
 
 
 def _history(value: Any) -> list[tuple[bool, Any]] | None:
-    """Return a record's messages without thoughts for comparison, or None if the record is malformed."""
+    """Return a record's messages in a form that can be compared, or None if the record is malformed.
+
+    Each message is a pair: whether the agent wrote it, and its content without thoughts.
+    """
     try:
         found = objects(_messages(as_exchange(value)), "messages")
         messages = [(message.get("role"), _blocks(message)) for message in found]
@@ -178,7 +181,7 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
 
 
 def _comparable(block: Mapping[str, Any]) -> Any:
-    """Return what is the same in every copy of a block."""
+    """Return only what stays the same when a later request repeats a block."""
     names = {"text": ("text",), "tool_use": ("id", "name", "input")}.get(str(block.get("type")))
     return normalise(block if names is None else {name: block.get(name) for name in names})
 

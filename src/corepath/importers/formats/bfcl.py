@@ -8,7 +8,7 @@ Calls are written as objects (`{"cd": "{...}"}`) or as Python (`[cd(folder='x')]
 Without a log, calls may also have the forms that other models write: `<tool_call>{"name": ..., "arguments":
 ...}</tool_call>` or `{"name": ..., "parameters": ...}`. A call that cannot be parsed is kept as raw text.
 
-The task is `bfcl/ID`. If inference broke off, the episode failed outside the agent.
+The task is `bfcl/ID`. If inference broke off, the failure does not count against the agent.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _recognise_answers(path: Path) -> str | None:
 
 
 def _read_answers(path: Path) -> Iterator[Expected | Problem]:
-    """Yield the expected calls for each task in a BFCL file of possible answers."""
+    """Yield each task's expected calls in a BFCL file of possible answers, and a `Problem` for each malformed task."""
     for place, value in read_records(path, lambda one: isinstance(one, Mapping)):
         yield from try_record(place, value, _read_expected)
 
@@ -95,7 +95,7 @@ def _read_expected(value: Any) -> Iterator[Expected]:
 
 
 def _answers_mismatch(value: Any) -> str | None:
-    """Explain why a record is not a BFCL possible answer, or return None if it is."""
+    """Explain why a record does not list a task's possible answers as BFCL does, or return None if it does."""
     if not isinstance(value, Mapping) or not isinstance(value.get("id"), str):
         return "no object with a string 'id' and a 'ground_truth'"
     turns = value.get("ground_truth")
@@ -111,7 +111,8 @@ def _answers_mismatch(value: Any) -> str | None:
 class _Step:
     """One response from the model.
 
-    If there is a log, the step also has what the benchmark decoded and the call results.
+    The fields other than `content` come from the log: the calls that the benchmark decoded, the decoding error, and the
+    calls' results. They are None if there is no log.
     """
 
     content: Any
@@ -147,7 +148,10 @@ def _logged_step(entries: list[Mapping[str, Any]]) -> _Step:
 
 
 def _decode(handler: list[Mapping[str, Any]]) -> list[Any]:
-    """Return the calls that the benchmark decoded. If there were none, the log has a list with one empty item."""
+    """Return the calls that the benchmark decoded.
+
+    A list with one empty item in the log means that there were no calls.
+    """
     decoded: Any = next((one["model_response_decoded"] for one in handler if "model_response_decoded" in one), [])
     if not isinstance(decoded, list):
         raise RecordError("'model_response_decoded' must be a list of calls")
@@ -203,7 +207,7 @@ def _calls(step: _Step) -> list[tuple[str, Any]]:
 def _written_calls(content: Any) -> list[tuple[str, Any]]:
     """Return the tool and arguments for each call that the model wrote.
 
-    `content` is a string of Python code, or a list whose items are objects or strings of Python code.
+    `content` is a string, an object that maps tools to arguments, or a list of such objects and of calls in Python.
     """
     if isinstance(content, str):
         return _calls_in_text(_THOUGHT.sub("", content, count=1).strip())
@@ -260,9 +264,9 @@ def _expected_call(text: Any) -> ExpectedCall:
 
 
 def _python_call(text: Any) -> tuple[str, Any]:
-    """Return the tool and arguments for the one call in a Python string.
+    """Return the tool and arguments for a single call in Python.
 
-    A string that cannot be parsed is itself returned as the arguments.
+    If `text` cannot be parsed, the arguments are `text` itself.
     """
     nodes = _nodes(text) if isinstance(text, str) else None
     if nodes is None or len(nodes) != 1:
@@ -272,9 +276,10 @@ def _python_call(text: Any) -> tuple[str, Any]:
 
 
 def _python_calls(text: str) -> list[tuple[str, Any]]:
-    """Return the calls in a string that contains only calls, or an empty list if it contains anything else.
+    """Return the tool and arguments for each call in a string that contains only Python calls.
 
-    Calls are usually in brackets. The benchmark also allows calls without brackets if all their arguments are named.
+    The list is empty if the string contains anything else. Calls are usually in brackets. The benchmark also allows
+    calls without brackets if all their arguments are named.
     """
     bare = text.strip("`\n ").removeprefix("python\n").strip()
     listed = bare if bare.startswith("[") else f"[{bare}]"
@@ -287,7 +292,7 @@ def _python_calls(text: str) -> list[tuple[str, Any]]:
 def _call(node: ast.Call, text: str) -> tuple[str, Any]:
     """Return a call's tool and arguments.
 
-    If the arguments are not all named literals, the call's source is returned instead.
+    If the arguments are not all named literals, `text`, the call's source, is returned as the arguments.
     """
     try:
         return _name(node), text if node.args else _keywords(node)
@@ -333,7 +338,7 @@ def _literal(node: ast.expr) -> Any:
 
 
 def _tuples_as_lists(value: Any) -> Any:
-    """Convert the tuples in a value to lists, as in JSON."""
+    """Convert all tuples in a value to lists, because JSON has no tuples."""
     if isinstance(value, (list, tuple)):
         return [_tuples_as_lists(item) for item in value]
     return {name: _tuples_as_lists(item) for name, item in value.items()} if isinstance(value, dict) else value

@@ -3,8 +3,8 @@
 The Gemini API calls a message a content. The list may be the whole record or be under `contents`. Field names may have
 either spelling (`functionCall` or `function_call`). A function response goes to the call with the same id, or else to
 the first call to the function that still waits for a response. If a function response is only `{"output": …}` or
-`{"result": …}`, as the API asks for and its SDK writes, the value inside is the result. Code that the model runs is a
-call to `code_execution`. Calls that the SDK made automatically are read from the history that the SDK keeps.
+`{"result": …}`, which is what the API asks for and its SDK writes, the value inside is the result. Code that the model
+runs is a call to `code_execution`. Calls that the SDK made automatically are read from the history that the SDK keeps.
 
 Consecutive contents from the model are one message. Thoughts are left out. A list of streamed chunks is one response.
 Only the first candidate is read. If exchanges in one file repeat each other, only the last one is read.
@@ -109,7 +109,7 @@ def _read_part(transcript: Transcript, part: Mapping[str, Any]) -> None:
 
 
 def _read_answer(transcript: Transcript, tool: Any, id_: Any, answer: Mapping[str, Any]) -> None:
-    """Add a function response to the call with the same id, or else to the first waiting call to `tool`."""
+    """Add a function response to the call with the same id, or else to the first call to `tool` without a result."""
     result, error = _unwrap(answer.get("response"))
     by_name = not transcript.waits_for(id_)
     if by_name and id_ and any(call.id for call in transcript.calls if call.tool == tool):
@@ -137,7 +137,7 @@ def _read_outcome(transcript: Transcript, outcome: Mapping[str, Any]) -> None:
 
 
 def _object(part: Mapping[str, Any], names: tuple[str, str]) -> Mapping[str, Any] | None:
-    """Return the object in a part under one of `names`, or None if it is missing.
+    """Return the object under one of `names` in a part, or None if there is none.
 
     Raises `RecordError` if the value is not an object.
     """
@@ -151,9 +151,9 @@ def _object(part: Mapping[str, Any], names: tuple[str, str]) -> Mapping[str, Any
 
 
 def _is_by_model(content: Mapping[str, Any]) -> bool:
-    """Return True if the model wrote a content.
+    """Return True if `content`, a Gemini message, is from the model.
 
-    A content without a role counts as the model's if it contains a call.
+    A message without a role counts as the model's if it contains a call.
     """
     role = content.get("role")
     return role == "model" or (role is None and any(first_of(part, *CALL) is not None for part in _parts(content)))
@@ -176,7 +176,7 @@ def _is_part(part: Mapping[str, Any]) -> bool:
 
 
 def _normalise_record(value: Any) -> Any:
-    """Move the bodies in a record under `request` and `response`, and join streamed chunks into one response."""
+    """Return a record with its bodies under `request` and `response`, and streamed chunks joined into one response."""
     if _is_stream(value):
         return {"response": _join_chunks(value)}
     value = as_exchange(value)
@@ -198,7 +198,7 @@ def _is_stream(value: Any) -> bool:
 
 
 def _is_chunk(value: Any) -> bool:
-    """Return True if `value` is a response without a finish reason, which means that it is only a chunk."""
+    """Return True if `value` is a single chunk of a stream, which is a response without a finish reason."""
     candidate = _candidate(value) if _is_response(value) else None
     return candidate is not None and first_of(candidate, *_FINISH_REASON) is None
 
@@ -231,7 +231,7 @@ def _merge(values: list[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _contents(value: Any) -> list[Any] | None:
-    """Return a record's contents, with the response's content last, or None if there are none."""
+    """Return a record's messages, with the response's message last, or None if there are none."""
     if isinstance(value, list):
         return value
     if not isinstance(value, Mapping):
@@ -245,9 +245,9 @@ def _contents(value: Any) -> list[Any] | None:
 
 
 def _sent_contents(value: Mapping[str, Any]) -> list[Any] | None:
-    """Return the contents sent to the model, or None if there are none.
+    """Return the messages sent to the model, or None if there are none.
 
-    If the SDK made calls automatically, the contents come from the SDK's history.
+    If the SDK made calls automatically, the messages come from the SDK's history.
     """
     request, response = (value[name] if isinstance(value.get(name), Mapping) else value for name in _EXCHANGE)
     sent = first_of(response, *_AUTOMATIC) or request.get("contents")
@@ -279,7 +279,10 @@ def _metadata(value: Any) -> dict[str, Any] | None:
 
 
 def _history(value: Any) -> list[tuple[bool, Any]] | None:
-    """Return a record's messages without thoughts for comparison, or None if the record is malformed."""
+    """Return a record's messages in a form that can be compared, or None if the record is malformed.
+
+    Each message is a pair: whether the agent wrote it, and its content without thoughts.
+    """
     try:
         contents = list(objects(_contents(_normalise_record(value)), "contents"))
         groups = [
@@ -295,7 +298,7 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
 
 
 def _comparable(part: Mapping[str, Any]) -> Any:
-    """Return what is the same in every copy of a part."""
+    """Return only what stays the same when a later request repeats a part."""
     if (call := _object(part, CALL)) is not None:
         return [call.get("id"), call.get("name"), call.get("args") or {}]
     marks = ("thoughtSignature", "thought_signature")

@@ -49,7 +49,7 @@ _MISSING: Final = UNANSWERED
 
 @dataclass(frozen=True)
 class Paths:
-    """A parsed map, with the path to each field."""
+    """A parsed map, which says where each value is in a record. A path is None if the map does not set it."""
 
     calls: Keys
     tool: Keys
@@ -88,7 +88,7 @@ def read_map(path: str | Path) -> Paths:
 def _read_fields(document: Document, problems: list[Problem]) -> Iterator[tuple[str, Keys]]:
     """Yield the name and path of each `Paths` field that a map sets.
 
-    Problems in the map's other fields are added to `problems`.
+    Problems in the map are added to `problems`.
     """
     known = {"episodes" if one.name == "episodes_at" else one.name: one.name for one in fields(Paths)}
     for key, value in document.data.items():
@@ -116,7 +116,7 @@ def _keys(value: Any) -> Keys | None:
 
 
 def mismatch(paths: Paths, value: Any) -> str | None:
-    """Explain why a record cannot be read with a map, or return None if it can."""
+    """Explain why a record cannot be read with the map `paths`, or return None if it can."""
     if not isinstance(value, Mapping):
         return "a record must be an object"
     found = _episodes(value, paths)
@@ -126,7 +126,7 @@ def mismatch(paths: Paths, value: Any) -> str | None:
 
 
 def read_record(paths: Paths, value: Any) -> Iterator[Episode]:
-    """Yield the episodes in a record, which are found with a map. Raises `RecordError` if the record is malformed."""
+    """Yield the episodes that a map finds in a record. Raises `RecordError` if the record is malformed."""
     if wrong := mismatch(paths, value):
         raise RecordError(wrong)
     for one in _episodes(value, paths):
@@ -183,7 +183,7 @@ def _read_call(call: Any, paths: Paths) -> Call:
 
 
 def _answer(call: Call, result: Any, error: Any) -> Call:
-    """Return the call with its result or error set."""
+    """Return the call with its result or error set, or unchanged if it has neither."""
     if error is _MISSING or error in (None, False, ""):
         return call if result is _MISSING else replace(call, result=result)
     if error is True:
@@ -192,9 +192,9 @@ def _answer(call: Call, result: Any, error: Any) -> Call:
 
 
 def _join_answers(calls: list[Call], answers: list[Any], paths: Paths) -> None:
-    """Set the results of `calls` in place.
+    """Add the results in `answers` to `calls`, which is changed in place.
 
-    Each result goes to the first call with the same id that waits for a result.
+    Each result goes to the first call with the same id that has no result yet.
     """
     waiting: dict[str, list[int]] = {}
     for place, call in enumerate(calls):
@@ -221,7 +221,7 @@ def _value_or_none(value: Any, keys: Keys | None) -> Any:
 def _value_at(value: Any, keys: Keys | None) -> Any:
     """Return the value at a path, or `_MISSING` if there is none.
 
-    If the path goes through a list, several values are returned as a list.
+    If the path leads to several values, they are returned as a list.
     """
     found = [] if keys is None else _values_at(value, keys, spread=False)
     return found[0] if len(found) == 1 else found or _MISSING
@@ -236,7 +236,7 @@ def _values_at(value: Any, keys: Keys, *, spread: bool = True) -> list[Any]:
 
 
 def _path_exists(value: Any, keys: Keys) -> bool:
-    """Return True if there is a value at a path, or an empty list along the path."""
+    """Return True if a path leads to a value or stops at an empty list."""
     found = [value]
     for key in keys:
         if all(one == [] for one in found):
@@ -246,7 +246,10 @@ def _path_exists(value: Any, keys: Keys) -> bool:
 
 
 def _inside(value: Any, key: str) -> list[Any]:
-    """Return the values under a name or a number. A name applies to each item in a list."""
+    """Return the values under `key`, which is a name or a list index.
+
+    If `value` is a list, a name is looked up in each item.
+    """
     if isinstance(value, Mapping):
         return [value[key]] if key in value else []
     if not isinstance(value, list):

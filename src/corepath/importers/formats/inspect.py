@@ -2,7 +2,7 @@
 
 An `.eval` file is a zip archive of samples that may be compressed with Zstandard. Each sample is an episode. Its calls
 come from the model events, and their results from the tool events. Without tool events, both come from the sample's
-messages. A sample with its own `error` failed outside the agent.
+messages. If a sample has its own `error`, the failure does not count against the agent.
 
 Models with a role, e.g. a grader, are left out unless every model has a role. Everything that scorers do is left out
 too. A call to the submit tool that Inspect's solvers add is the agent's answer and not a call. This tool is recognised
@@ -122,7 +122,7 @@ def _enter_samples(path: PartPath) -> bool:
 
 
 def _enter_header(path: PartPath) -> bool:
-    """Return True for all values except `eval` and `metadata`.
+    """Return True if the value at `path` is read item by item. Only `eval` and `metadata` are read as a whole.
 
     This way a large file in another format is rejected early.
     """
@@ -208,8 +208,8 @@ def _answer(sample: Mapping[str, Any], transcript: Transcript, episode: Episode)
 def _read_events(transcript: Transcript, events: list[Mapping[str, Any]], kept: set[str | None]) -> None:
     """Add the calls, results and text in the agent's events.
 
-    A call without a tool event was never run. Such a call is added only if its id is in `kept`, the call ids in the
-    sample's messages.
+    `kept` holds the call ids in the sample's messages. A call without a tool event was never run, and is added only if
+    its id is in `kept`.
     """
     events = list(_agent_events(events))
     submit_tools = _submit_tools(events)
@@ -245,7 +245,7 @@ def _read_agent_message(
 
 
 def _submit_tools(events: list[Mapping[str, Any]]) -> list[str]:
-    """Return the names of the tools with which the agent submits its answer."""
+    """Return the names of the tools that submit the agent's answer."""
     given = [event.get("tools") for event in events if event["event"] == "model"]
     tools = [one for some in given if isinstance(some, list) for one in some if isinstance(one, Mapping)]
     return [str(one.get("name")) for one in tools if str(one.get("description")).startswith(_SUBMIT_DESCRIPTION)]
@@ -262,7 +262,10 @@ def _read_call(transcript: Transcript, call: Mapping[str, Any], submit_tools: li
 
 
 def _is_submit_answer(transcript: Transcript, answer: Mapping[str, Any], submit_tools: list[str], id_: str) -> bool:
-    """Return True if `answer` is a submit tool's result. The call to the submit tool was not added."""
+    """Return True if `answer` is the result of a call to a submit tool. Such calls are not in the transcript.
+
+    `id_` is the name of the field that holds the call id.
+    """
     return answer.get("function") in submit_tools and not transcript.waits_for(answer.get(id_))
 
 
@@ -363,14 +366,15 @@ def _scoring_spans(events: list[Mapping[str, Any]]) -> set[str | None]:
 
 
 def _name(given: Any) -> str | None:
-    """Return an id or role as a string for comparison, or None if it is None."""
+    """Convert an id or a role to a string so that it can be compared. None stays None."""
     return given if given is None or isinstance(given, str) else repr(given)
 
 
 def _metadata(sample: Mapping[str, Any], log: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that identify a sample, merged with the metadata in the log and in the sample.
+    """Return a sample's id, model, scores and other facts, merged with the log's and the sample's own metadata.
 
-    If a name occurs in the identifying values and in the metadata, the metadata is also kept under `sample_metadata`.
+    If a fact and the metadata have the same name, the fact is kept, and all metadata is also kept under
+    `sample_metadata`.
     """
     scores = sample.get("scores")
     spec = log["eval"]

@@ -88,7 +88,7 @@ def _metadata(value: Any) -> dict[str, Any] | None:
 
 
 def _form(message: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Return a message's kind and fields. The message may have any of the three forms."""
+    """Return a message's kind, e.g. `ai`, and its fields. The message may have any of LangChain's three forms."""
     kind, data = message.get("type"), message.get("data")
     if "lc" in message:
         data, path = message.get("kwargs"), message.get("id")
@@ -109,7 +109,7 @@ def _is_message(message: Any) -> bool:
 
 
 def _read_content(transcript: Transcript, content: Any) -> None:
-    """Add a message's text, and the calls in its content that the provider ran."""
+    """Add a message's text, and the calls and results from tools that the provider ran."""
     if not isinstance(content, list):
         transcript.add_text(content)
         return
@@ -137,7 +137,7 @@ def _read_answer(transcript: Transcript, data: Mapping[str, Any]) -> None:
 
 
 def _text(content: Any) -> Any:
-    """Join content that is only text into one string. Other content is returned unchanged."""
+    """Join content that consists only of text into one string. Other content is returned unchanged."""
     if isinstance(content, list) and all(isinstance(part, str) or is_text_part(part) for part in content):
         return "".join(part if isinstance(part, str) else part["text"] for part in content)
     return content

@@ -5,8 +5,9 @@ are read too. A file is one session, unless its records have a `sessionId` or it
 of which begins a session. A call's result is its `structuredContent`, or else the text in its `content`. A call that is
 deferred as a task, or sent again with requested input, counts as one call.
 
-Logs from `corepath serve` name each episode's origin in the `_meta` field of results. The origin restores the task,
-seed and agent, separates the episodes in one session, and drops calls beyond the step limit.
+In logs from `corepath serve`, the `_meta` field in a result says which episode a call belongs to. This field restores
+the task, seed and agent, separates the episodes in one session, and marks calls beyond the step limit, which are left
+out.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def _read_file(file: Path) -> Iterator[Episode | Problem]:
 
 
 def _values(file: Path) -> Iterator[tuple[Place, Any]]:
-    """Yield the JSON values in a file with their places.
+    """Yield each JSON value in a file with its place.
 
     A file that is not JSON as a whole is read line by line, and lines of plain text are skipped.
     """
@@ -106,9 +107,7 @@ def _values(file: Path) -> Iterator[tuple[Place, Any]]:
 def _parse_line(place: Place, raw: bytes) -> Any:
     """Parse the JSON in a line, or return None if the line has none.
 
-    The JSON is the whole line, or the first object after some text.
-
-    Invalid JSON is returned as a `Problem`.
+    The JSON is the whole line, or the first object after some text. Invalid JSON is returned as a `Problem`.
     """
     line = raw.removeprefix(_BOM).decode(errors="surrogateescape").strip()
     start = line.find("{")
@@ -126,9 +125,9 @@ def _parse_line(place: Place, raw: bytes) -> Any:
 
 
 def _messages(value: Any) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Yield each message in a value as a pair: the object that contains the message, then the message itself.
+    """Yield each JSON-RPC message in `value` as a pair: the object around the message, and the message.
 
-    Objects that are not messages are skipped.
+    A bare message is paired with itself. Objects without a message are skipped.
     """
     if isinstance(value, list):
         for one in value:
@@ -163,13 +162,16 @@ def _is_mcp(message: Mapping[str, Any]) -> bool:
 
 @dataclass
 class _Sessions:
-    """All sessions in a log. A second `initialize` begins another session with the same id."""
+    """The sessions in a log. A second `initialize` with the same session id begins a new session."""
 
     all: list[_Session] = field(default_factory=list)
     _current: dict[str, _Session] = field(default_factory=dict)
 
     def add(self, envelope: Mapping[str, Any], message: Mapping[str, Any]) -> None:
-        """Add a message to its session. Raises `RecordError` if the message does not fit the session."""
+        """Add a message to its session.
+
+        Raises `RecordError` if a request reuses an id too early, or if a response belongs to no request.
+        """
         name = next((str(envelope[one]) for one in _SESSION_FIELDS if envelope.get(one) is not None), "")
         session = self._current.get(name)
         if session is None or (message.get("method") == "initialize" and session.initialized):
@@ -180,7 +182,7 @@ class _Sessions:
 
 @dataclass
 class _Session:
-    """A session's transcript, with the requests that still wait for a response."""
+    """One session: its transcript, and the requests that still wait for a response."""
 
     name: str
     transcript: Transcript = field(default_factory=Transcript)
@@ -207,7 +209,10 @@ class _Session:
             self.metadata["session_id"] = self.name
 
     def add(self, message: Mapping[str, Any], time: Any) -> None:
-        """Add a request, a notification or a response. Raises `RecordError` if the message does not fit the session."""
+        """Add a request, a notification or a response.
+
+        Raises `RecordError` if a request reuses an id too early, or if a response belongs to no request.
+        """
         params = message.get("params")
         params = params if isinstance(params, Mapping) else {}
         method = message.get("method")
@@ -226,7 +231,7 @@ class _Session:
             self._others[_key(message["id"])] = str(method)
 
     def to_episodes(self) -> Iterator[Episode]:
-        """Yield the session's episode, or every episode that `corepath serve` played in the session."""
+        """Yield the session's episodes. There is only one, unless `corepath serve` played several in the session."""
         metadata = {name: one for name, one in self.metadata.items() if one is not None}
         whole = self.transcript.to_episode(metadata=metadata or None)
         if len(self._origins) > 1:
@@ -241,9 +246,10 @@ class _Session:
                 raise RecordError(f"the call {call.label} could belong to any of {len(self._origins)} episodes")
 
     def _note_origin(self, result: Any, place: int | None) -> None:
-        """Remember the origin that a result from `corepath serve` contains.
+        """Store which episode a result from `corepath serve` belongs to. Other results are ignored.
 
-        If `place` is set, also store how the call at that index was recorded.
+        If `place` is set, the call at that index is assigned to the episode, and gets the tool and arguments that the
+        episode recorded.
         """
         origin = origin_in(result.get("_meta")) if isinstance(result, Mapping) else None
         if origin is None:

@@ -90,7 +90,7 @@ def _messages(value: Any) -> list[Any] | None:
 
 
 def _did_nothing(value: Mapping[str, Any]) -> bool:
-    """Return True if `messages` is empty and no other list in the record could be the conversation."""
+    """Return True if the agent did nothing: `messages` is empty, and no other list could be the conversation."""
     return value.get("messages") == [] and sum(isinstance(one, list) for one in value.values()) == 1
 
 
@@ -103,9 +103,10 @@ def _response_message(value: Mapping[str, Any]) -> Any:
 
 
 def _history(value: Any) -> list[tuple[bool, Any]] | None:
-    """Return a record's messages for comparison, or None if the record is malformed or is an exported episode.
+    """Return a record's messages in a form that can be compared, or None if no other record can continue the record.
 
-    No other record continues an exported episode.
+    Each message is a pair: whether the agent wrote it, and its content. Malformed records and exported episodes cannot
+    be continued.
     """
     if mismatch(value) is not None or origin_in(value) is not None:
         return None
@@ -117,13 +118,13 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
 
 
 def _comparable(message: Mapping[str, Any]) -> Any:
-    """Return what is the same in every copy of a message."""
+    """Return only what stays the same when a later request repeats a message."""
     calls = [[id_, function.get("name"), arguments_of(function.get("arguments"))] for id_, function in _calls(message)]
     return [normalise({name: message.get(name) or None for name in ("role", "content", "tool_call_id")}), calls]
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[str, Any]]]:
-    """Yield the id of each call in a message, with an object that has the call's `name` and `arguments`."""
+    """Yield each call's id, and an object with the call's `name` and `arguments`."""
     for call in objects(message.get("tool_calls"), "tool calls"):
         function = call.get("function", call.get("custom"))
         if not isinstance(function, Mapping):
@@ -135,7 +136,7 @@ def _calls(message: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[str, Any]]
 
 
 def _has_tool_parts(content: Any) -> bool:
-    """Return True if `content` has parts that are calls or results, as in other formats."""
+    """Return True if `content` has parts that are calls or results, which only other formats have."""
     parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
     kinds = [f"{part.get('type')} {' '.join(part)}".lower() for part in parts]
     return any("tool" in kind or "function" in kind for kind in kinds)

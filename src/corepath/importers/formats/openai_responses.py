@@ -95,9 +95,9 @@ def read_item(transcript: Transcript, item: Mapping[str, Any]) -> None:
 
 
 def _read_call(transcript: Transcript, item: Mapping[str, Any], kind: str) -> None:
-    """Add a call and the result that the call contains.
+    """Add a call, and its result if the item contains one.
 
-    If the call was already added as an approval request, only its result is added.
+    If the call was already added as an approval request, only the result is added.
     """
     approval = item.get("approval_request_id")
     if transcript.waits_for(approval):
@@ -120,7 +120,7 @@ def _call_details(item: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def _read_own_answer(transcript: Transcript, item: Mapping[str, Any], id_: Any) -> None:
-    """Add the result that a call item itself contains, if there is one."""
+    """Add the result that a call item contains, if there is one."""
     answer = first_of(item, *_ANSWER_FIELDS)
     if item.get("error") or item.get("status") == "failed":
         transcript.add_result(id_, item.get("error") or answer or "failed", error=True)
@@ -149,7 +149,7 @@ def _read_answer(transcript: Transcript, item: Mapping[str, Any], kind: str) -> 
 
 
 def _join_texts(content: Any) -> Any:
-    """Join content that is only text parts into one string. Other content is returned unchanged."""
+    """Join content that consists only of text parts into one string. Other content is returned unchanged."""
     if isinstance(content, list) and content and all(_is_text(part) for part in content):
         return "".join(part["text"] for part in content)
     return content
@@ -168,7 +168,7 @@ def _is_text(part: Any) -> bool:
 
 
 def _is_typical(item: Any) -> bool:
-    """Return True if an item occurs only in this format."""
+    """Return True if an item has a form that only this format uses."""
     if not isinstance(item, Mapping) or not isinstance(item.get("type"), str):
         return False
     kind = item["type"]
@@ -206,7 +206,7 @@ def _episode(chain: list[Any]) -> Episode:
 def _read_items(transcript: Transcript, given: Any, new: Any) -> None:
     """Add a response's items to `transcript`.
 
-    The input items, `given`, may hold several turns, and the output items, `new`, are one turn.
+    `given` holds the input items, which may be several turns. `new` holds the output items, which are one turn.
     """
     by_model = False
     for item in objects(given, "items"):
@@ -249,9 +249,9 @@ def _items(record: Any) -> list[Any] | None:
 
 
 def _oldest_first(items: Any) -> Any:
-    """Reverse items that are listed newest first, as the API lists them.
+    """Return items oldest first. A list that is newest first is reversed.
 
-    In such a list, a result comes before its call.
+    The API lists items newest first. Such a list is recognised by a result that comes before its call.
     """
     if not isinstance(items, list):
         return items
@@ -329,9 +329,10 @@ def _link(value: Any) -> tuple[str | None, str | None]:
 
 
 def _history(value: Any) -> list[tuple[bool, Any]] | None:
-    """Return a record's items without reasoning for comparison, or None if there are none.
+    """Return a record's items in a form that can be compared, or None if there is nothing to compare.
 
-    The first entry is the id of the response that the record continues.
+    Each item is a pair: whether the model wrote it, and its content. Reasoning is left out. The first pair holds the id
+    of the response that the record continues, or None.
     """
     value = as_exchange(value)
     given, new = _input_and_output(value)
@@ -343,7 +344,7 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
 
 
 def _comparable(item: Mapping[str, Any]) -> Any:
-    """Return what is the same in every copy of an item."""
+    """Return only what stays the same when a later request repeats an item."""
     try:
         if item.get("type", "message") == "message":
             return [item.get("role"), _text_in(item.get("content"))]

@@ -91,9 +91,9 @@ def _tool_run(span: Span) -> ToolRun:
 
 
 def _unwrap_tool_message(run: ToolRun) -> ToolRun:
-    """Replace a result that is a whole tool message with the message's content.
+    """If a result is a whole tool message, replace the result with the message's content.
 
-    The call's id and error are also taken from the message.
+    The call's id and error are taken from the message if the span does not record them.
     """
     message = run.result
     if not isinstance(message, dict) or "tool_call_id" not in message or "content" not in message:
@@ -108,12 +108,12 @@ def _unwrap_tool_message(run: ToolRun) -> ToolRun:
 
 
 def _unless_redacted(value: Any) -> Any:
-    """Return a value, or None if the value is redacted."""
+    """Return `value`, or None if it is redacted."""
     return None if value == _REDACTED else value
 
 
 def _values(given: Any) -> list[Mapping[str, Any]]:
-    """Return the objects in a list that is stored as a dict with indexes as keys.
+    """Return the objects in a list that is stored as a dict with indexes as keys, or an empty list for None.
 
     Raises `RecordError` if `given` is not such a dict.
     """

@@ -1,7 +1,8 @@
 """Read OpenTelemetry GenAI spans in OTLP JSON, with `gen_ai.*` attributes or the events of older conventions.
 
-Only a response's first choice is read. If a message attribute with the model's output is truncated, the trace is
-invalid. If a message attribute with the model's input is truncated, it is listed under `unread`.
+Only a response's first choice is read. If an attribute with the model's output messages is truncated, the trace is
+invalid. If an attribute with input messages is truncated, the attribute is skipped and the episode's `unread` field
+says so.
 
 A trace is also invalid if neither a chat span nor a tool span recorded a call's arguments, because instrumentations
 omit arguments unless they capture content. If a chat span has other content, a call without arguments in this span
@@ -72,14 +73,20 @@ def _has_content(message: ChatMessage) -> bool:
 
 
 def _fill_missing(message: ChatMessage) -> ChatMessage:
-    """Replace values that were not recorded with None. The message comes from a span that captures content."""
+    """Replace arguments and results that were not recorded with None.
+
+    The message comes from a span that records content, so these values were really empty.
+    """
     calls = [replace(one, arguments=None) if one.arguments is UNANSWERED else one for one in message.calls]
     answers = [replace(one, value=None) if one.value is UNANSWERED else one for one in message.answers]
     return replace(message, calls=tuple(calls), answers=tuple(answers))
 
 
 def _messages(span: Span, name: str) -> list[ChatMessage]:
-    """Return the messages in a span's attribute, or in the span's event with the operation's details."""
+    """Return the messages in a span's attribute `name`.
+
+    The attribute may also be in the event that holds the operation's details.
+    """
     given = span.attributes.get(name)
     for event, attributes in span.events:
         if given is None and event == _DETAILS:
@@ -99,7 +106,7 @@ def _agent_messages(span: Span) -> tuple[list[ChatMessage], list[ChatMessage]]:
 def _old_messages(span: Span, *, choices: bool) -> list[ChatMessage]:
     """Return a span's output messages if `choices` is true, or else its input messages.
 
-    The messages are in events, or in attributes with indexes in their names.
+    Older conventions record messages in events, or in attributes with indexes in their names.
     """
     events = list(_events(span))
     if choices:
@@ -128,7 +135,7 @@ def _choice(body: Mapping[str, Any]) -> ChatMessage:
 
 
 def _body(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an event's content, which is JSON in one attribute or the attributes themselves."""
+    """Return an event's content: the JSON in `gen_ai.event.content`, or else all of the event's attributes."""
     content = attributes.get("gen_ai.event.content")
     if content is None:
         return attributes
@@ -153,12 +160,12 @@ def _message(raw: Mapping[str, Any], role: str = "") -> ChatMessage:
 
 
 def _select(parts: list[dict[str, Any]], types: tuple[str, ...], field: str) -> list[dict[str, Any]]:
-    """Return the parts that have one of the `types` or contain `field`."""
+    """Return the parts whose type is in `types`, and the parts that contain `field`."""
     return [one for one in parts if one.get("type") in types or field in one]
 
 
 def _parse_parts(content: Any) -> Any:
-    """Parse content that is a list of parts in a JSON string. Other content is returned unchanged."""
+    """Parse content that is a JSON string with a list of parts. Other content is returned unchanged."""
     parsed = parse_result(content) if _looks_json(content) else None
     return parsed if _has_objects(parsed) else content
 
@@ -213,7 +220,10 @@ def _tool_run(span: Span) -> ToolRun:
 
 
 def _text(content: Any) -> Any:
-    """Return the text in `content`. If `content` is a list, its text parts are joined by newlines."""
+    """Return the text in `content`.
+
+    If `content` is a list, its text parts are joined by newlines, or None is returned if there are none.
+    """
     if not isinstance(content, list):
         return content
     texts = [one.get("content", one.get("text")) for one in content if isinstance(one, dict) and _is_text(one)]

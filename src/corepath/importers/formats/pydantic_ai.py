@@ -64,7 +64,7 @@ def read_record(value: Any) -> Iterator[Episode]:
 
 
 class _Outputs:
-    """The output tools in a record, which receive the agent's answer."""
+    """The output tools in a record. The agent submits its answer by calling one of them."""
 
     def __init__(self, parts: list[Mapping[str, Any]]) -> None:
         returns = [part for part in parts if _kind(part) == RETURN and isinstance(part.get("content"), str)]
@@ -79,7 +79,7 @@ class _Outputs:
         return tool in self._tools or (named and tool not in self._returned)
 
     def is_used(self, part: Mapping[str, Any]) -> bool:
-        """Return True if `part` calls an output tool whose output the agent accepted."""
+        """Return True if a call to an output tool was accepted as the agent's answer."""
         return str(part.get("tool_call_id")) not in self._unused
 
 
@@ -147,7 +147,7 @@ def _first(messages: list[Any], name: str) -> Any:
 
 
 def _metadata(value: Any, messages: list[Any]) -> dict[str, Any] | None:
-    """Return the ids and metadata in a record's messages and the record's other fields, or None if there are none."""
+    """Return the ids and metadata in `messages`, merged with the record's other fields, or None if there are none."""
     found = {name: _first(messages, name) for name in _IDENTIFY}
     kept = {name: value for name, value in found.items() if value is not None}
     for message in messages:

@@ -4,8 +4,8 @@ The simulations may also be separate files in a folder. Calls by the simulated u
 go to `other_calls`. Calls expected from the user are left out. A task that expects calls only from the user is tagged
 `no_agent_actions`, and so are its episodes. If there was no user (`dummy_user`), all calls are expected from the agent.
 
-The task is `tau2/DOMAIN/ID`. A simulation that was stopped by the user's model or by the infrastructure failed outside
-the agent.
+The task is `tau2/DOMAIN/ID`. If the user's model or the infrastructure stopped a simulation, the failure does not count
+against the agent.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _read_tasks(path: Path) -> Iterator[Expected | Problem]:
 
 
 def _checked_results(path: Path) -> Iterator[tuple[Place, Any]]:
-    """Yield the results in a file with their places. Results that are not in this format are yielded as a `Problem`."""
+    """Yield each results object in a file with its place. An object in another format is yielded as a `Problem`."""
     for place, value in _results(path):
         wrong = None if isinstance(value, Problem) else mismatch(value)
         yield place, value if wrong is None else place.problem(wrong)
@@ -76,9 +76,9 @@ def _tasks(place: Place, value: Mapping[str, Any]) -> Iterator[Expected | Proble
 
 
 def _results(path: Path) -> Iterator[tuple[Place, Any]]:
-    """Yield the results in a file with their places.
+    """Yield each results object in a file with its place.
 
-    If the file is broken, results with only the complete simulations come first, then a `Problem`.
+    If the file is broken, the results with only the complete simulations are yielded, and then a `Problem`.
     """
     for place, value in read_records(path, lambda one: mismatch(one) is None):
         if isinstance(value, Problem) and place.number is None:
@@ -91,7 +91,7 @@ def _results(path: Path) -> Iterator[tuple[Place, Any]]:
 
 
 def _simulations(path: Path, place: Place, value: Mapping[str, Any]) -> Iterator[Episode | Problem]:
-    """Yield the episodes from the simulations in `value`, or from the simulations in the folder next to the file."""
+    """Yield an episode or a `Problem` for each simulation in `value`, or else in the folder next to the file."""
     folder = path.parent / _FOLDER
     if isinstance(value.get("simulations"), list):
         for number, simulation in enumerate(value["simulations"], start=1):
@@ -159,7 +159,7 @@ def _read_message(agent: Transcript, user: Transcript, message: Mapping[str, Any
 
 
 def _metadata(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what identifies a simulation and its run."""
+    """Return metadata about a simulation and its run, e.g. the seed and the domain."""
     of_run = value["info"]
     kept = ("id", "task_id", "trial", "seed", "timestamp", "termination_reason", "agent_cost", "user_cost", "duration")
     found = {name: simulation.get(name) for name in kept}
@@ -178,9 +178,9 @@ def _domain(value: Mapping[str, Any]) -> str:
 
 
 def _has_no_user(value: Mapping[str, Any]) -> bool:
-    """Return True if there was no user.
+    """Return True if the run had no simulated user.
 
-    The agent then also has to make the calls that are otherwise expected from the user.
+    The agent is then also expected to make the user's calls.
     """
     user = value["info"].get("user_info")
     return isinstance(user, Mapping) and user.get("implementation") == "dummy_user"

@@ -5,7 +5,7 @@ Runs also have `trial` if each task ran several times. The agent may call tools,
 tool refuses a call or does not exist.
 
 The task is `tau-bench/DOMAIN/NUMBER`. The domain is named in the policy at the start of the conversation. A run that
-broke off with an error has no trajectory and failed outside the agent.
+broke off with an error has no trajectory, and the failure does not count against the agent.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _recognise(path: Path) -> str | None:
 def _read_runs(path: Path, read: Callable[[Any, str | None], Iterator[_Read]]) -> Iterator[_Read | Problem]:
     """Yield what `read` finds in each run, and a `Problem` for each malformed run.
 
-    A run that broke off before it began is assumed to have the same domain as the other runs.
+    `read` also receives the domain of the other runs, for a run that broke off before it named its own domain.
     """
     runs = list(read_records(path, lambda one: mismatch(one) is None))
     domain = next((found for _, run in runs if isinstance(run, Mapping) and (found := _domain(run))), None)
@@ -127,7 +127,7 @@ def _task_id(value: Mapping[str, Any], domain: str | None) -> str:
 
 
 def _domain(value: Mapping[str, Any]) -> str | None:
-    """Return the domain named in the policy at the start of the conversation, or None if there is no policy."""
+    """Return the domain named in the policy at the start of the conversation, or None if no domain is named."""
     messages = value.get("traj")
     first = messages[0] if isinstance(messages, list) and messages else None
     content = text_of(first.get("content")) if isinstance(first, Mapping) else None
@@ -190,7 +190,7 @@ def _read_written_call(transcript: Transcript, content: str) -> None:
 
 
 def _text_to_user(content: Any) -> Any:
-    """Return what the agent said to the user, which is the content of a `respond` action or the text itself."""
+    """Return what the agent said to the user: the content of a `respond` action, or else `content` unchanged."""
     action = _action(content) if isinstance(content, str) and "Action:" in content else None
     if action is not None and action[0] == _RESPOND and isinstance(action[1], Mapping):
         return action[1].get("content")
