@@ -80,7 +80,7 @@ def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
 
 
 def _repeats(rows: Sequence[Summary]) -> list[int]:
-    """Return the values of k for pass^k: 2, 4, 8, …, up to the most times that a task was played."""
+    """Return the values of k for the pass^k columns: 2, 4, 8, …, up to the most times that any task was played."""
     most = max((one.most_repeats for one in rows), default=0)
     return [2**power for power in range(1, most.bit_length()) if 2**power <= most]
 
@@ -110,7 +110,7 @@ def _notes(rows: Sequence[Summary], means: Means) -> Iterator[str]:
 
 
 def note_undefined(rows: Sequence[Summary]) -> Iterator[str]:
-    """Yield a note on episodes with undefined efficiency, if there are any."""
+    """Yield a note about episodes with undefined efficiency, if there are any."""
     if undefined := sum(one.undefined for one in rows):
         counted = sum(one.counted for one in rows)
         rule = "counted as 0" if rows[0].undefined_efficiency == "zero" else "left out"
