@@ -76,7 +76,7 @@ _RECORDED: Final[Mapping[str, tuple[str, type | tuple[type, ...]]]] = {
 def typed_fields(record: Mapping[str, Any]) -> dict[str, Any]:
     """Convert the keys in a record that the episode schema does not define to keyword arguments for `Episode`.
 
-    Unknown keys and values of an unexpected type go into `extra`.
+    Keys for which `Episode` has no field and values of an unexpected type go into `extra`.
     """
     fields: dict[str, Any] = {}
     extra: dict[str, Any] = {}

@@ -44,12 +44,12 @@ def run(
     """Run agents on tasks, score the episodes and return the results. With `out`, also write a run folder.
 
     An agent is a function that takes a `Session` and returns the final answer, or a name as on the command line. Pass
-    several agents as a list, or as a mapping from names to agents. A task is a `Task` or a name as on the command
-    line, e.g. `farm`, `farm/water_plant` or the path to a task file. `seed` chooses the variants of a world's tasks.
-    A `Task` object is played as it is, and `seed` is only recorded.
+    several agents as a list, or as a mapping from names to agents. A task is a `Task` or a name as on the command line,
+    e.g. `farm`, `farm/water_plant` or the path to a task file. `seed` chooses the variants of a world's tasks. A `Task`
+    object is played as it is, and `seed` is only recorded.
 
-    An exception in an agent does not end the run. The episode is recorded as failed outside the agent, and a warning
-    is issued. Raises `RunError` if an agent raised in all of its episodes.
+    An exception in an agent does not end the run. The episode is recorded as failed outside the agent, and a warning is
+    issued. Raises `RunError` if an agent raised an exception in every episode.
     """
     if epochs < 1:
         raise OptionError(f"epochs are 1 or more, not {epochs}")
@@ -155,7 +155,7 @@ def _find_source(task: Task, source: Source | None, seed: int) -> Source:
 
 
 def _warn_of_exceptions(name: str, episodes: list[Episode]) -> None:
-    """Warn if the agent `name` raised exceptions in some episodes. Raises `RunError` if it did in all of them."""
+    """Warn if the agent `name` raised exceptions in some episodes. Raises `RunError` if it did so in every episode."""
     raised = [one.failure for one in episodes if one.failure.get("kind") == RAISED]
     if not raised:
         return

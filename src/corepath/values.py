@@ -163,8 +163,8 @@ def _child(value: Any, name: str) -> list[Any]:
 def parse_json(text: str, *, stored: bool = False) -> Any:
     """Parse strict JSON, in which NaN and infinities are errors. If a key is repeated, the last value wins.
 
-    Use `stored` for files that other programs wrote: it turns NaN, infinities and numbers that are too large into
-    strings. Raises `ValueError` with a message for the user. For a syntax error, the exception is a
+    If `stored` is True, NaN, infinities and numbers that are too large become strings. Use it for files that other
+    programs wrote. Raises `ValueError` with a message for the user. For a syntax error, the exception is a
     `json.JSONDecodeError`.
     """
     try:

@@ -64,8 +64,8 @@ def draw(
     If `collapsed` is True, the states between two unavoidable states share a box, and so do the states in the middle of
     a long chain. A state is unavoidable if every path goes through it.
 
-    Each node is drawn around 0, 0 in a translated group, together with the edges that begin at the node. Equal shapes
-    then have equal SVG text, and the drawing compresses well.
+    Each node is drawn at the origin of a translated group, together with its outgoing edges. Equal shapes then have
+    equal SVG text, and the drawing compresses well.
 
     Web pages find elements by class and data attributes:
 

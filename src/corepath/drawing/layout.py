@@ -131,7 +131,7 @@ def lay_out(nodes: Sequence[Size], edges: Sequence[Edge], start: int = 0) -> Lay
 
 
 def _break_cycles(count: int, edges: Sequence[Edge], start: int) -> tuple[list[tuple[int, int]], list[int]]:
-    """Return the edges as pairs of nodes without cycles, and a topological order of the nodes.
+    """Return the edges as (left, right) pairs of nodes, and a topological order of the nodes.
 
     Edges that close a cycle are reversed.
     """

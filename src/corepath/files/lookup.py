@@ -187,7 +187,7 @@ def _is_other_file(place: str) -> bool:
 
 
 def _sources_in(place: str) -> list[Source]:
-    """List the tasks in a file, or in a folder and its subfolders."""
+    """List the sources of the tasks in a file, or in a folder and its subfolders."""
     if not Path(place).exists():
         raise TaskError.of(no_such_file(place))
     if place.endswith(".py"):
@@ -237,7 +237,7 @@ def _creates_world(path: Path) -> bool:
 
 
 def _is_same(one: Source, other: Source) -> bool:
-    """Whether two sources with the same id are the same task. Two paths may lead to the same task file."""
+    """Whether two sources with the same id refer to the same task. Two paths may lead to the same task file."""
     same_file = Path(one.where).resolve() == Path(other.where).resolve() and one.where.endswith(TASK_ENDINGS)
     return one == other or same_file
 

@@ -42,7 +42,7 @@ class _Section(NamedTuple):
 def page(results: Results) -> str:
     """Return the report page as HTML.
 
-    Equal results give the same HTML. Control characters are made visible.
+    Equal results give the same HTML. Control characters are escaped.
     """
     style, script = f"{_asset('page.css')}\n{STYLE}", "\n\n".join(map(_asset, _SCRIPTS))
     sections = list(_sections(results))

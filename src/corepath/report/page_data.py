@@ -283,7 +283,7 @@ def _add_explanation(calls: list[dict[str, Any]], scored: Score, explanation: Ex
     """Add each call's effect on the automaton to `calls`, and return the episode's findings and alignments.
 
     `golden` aligns the episode with the closest golden path, and `repair` with the closest repaired path. `repair` is
-    True if both alignments are the same, or None if the alignment is empty.
+    None if it is empty, and True if it is the same as `golden`.
     """
     explained = explanation.to_dict()
     for call, step, note in zip(calls, scored.trace.steps, explained["steps"], strict=True):

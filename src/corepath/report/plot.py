@@ -87,7 +87,7 @@ class _Plot:
         return parts
 
     def _names(self) -> list[str]:
-        """Write a name beside each point, moved up or down until no two names overlap."""
+        """Return the SVG for a name beside each point. Names are moved up or down so that they do not overlap."""
         parts = []
         taken: list[tuple[float, float, float]] = []
         for point in sorted(self.scatter.points, key=lambda one: (-one.y, one.x, one.agent)):

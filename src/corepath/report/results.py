@@ -161,7 +161,7 @@ class Results:
 
 
 def _recorded_scoring(episode: Episode) -> Scoring:
-    """Return the scoring options that an episode recorded, or the paper's options if it recorded none."""
+    """Return the scoring options recorded in an episode, or the paper's options if none are recorded."""
     return PAPER if episode.scoring is None else Scoring.of(episode.scoring)
 
 
@@ -176,9 +176,9 @@ def _row(result: Result) -> dict[str, Any]:
 def load_results(*places: str | Path, tasks: Iterable[str | Path] = (), scoring: Scoring | None = None) -> Results:
     """Load scored episodes from run folders and episode files.
 
-    Episodes in a run folder already have scores. Episodes in a file are scored now, on `tasks` or on the tasks in
-    installed worlds. If `scoring` is not None, all episodes are scored anew with these options. If agents with the same
-    name played the same episodes in two places, the place is added to their names.
+    Episodes in a run folder already have scores. Episodes in a file are scored while loading, on `tasks` or on the
+    tasks in installed worlds. If `scoring` is not None, all episodes are scored again with these options. If agents
+    with the same name played the same episodes in two places, the place is added to their names.
     """
     known = Tasks(tasks)
     loaded = [_load_place(Path(place), known, scoring) for place in dict.fromkeys(map(str, places))]
@@ -218,7 +218,7 @@ def _seed_notes(loaded: list[Results]) -> Iterator[str]:
 
 
 def _load_run(path: Path, known: Tasks, scoring: Scoring | None) -> Results:
-    """Load a run's episodes in the order of its plan. Episodes without usable scores are scored now."""
+    """Load a run's episodes in the order of its plan. Episodes without usable scores are scored while loading."""
     if not is_run(path):
         raise CorepathError(f"{path}: no run here; a run's folder has a manifest.json")
     folder = RunFolder.open(path)

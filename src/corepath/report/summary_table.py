@@ -44,7 +44,7 @@ _COUNTS: Final = ("episodes", "outside", "unplanted", "harmful")
 
 @dataclass(frozen=True)
 class Means:
-    """What a table of means shows: its columns, whether it has intervals, and weights for a weighted mean.
+    """Options for a table of means: its columns, whether to show intervals, and weights for a weighted mean.
 
     There is no weighted mean if `weights` is None.
     """
@@ -68,7 +68,7 @@ def summary_table(title: str, what: str, rows: Iterable[Summary], means: Means =
 def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
     """Choose the columns to show.
 
-    The counts of episodes that the means leave out are shown only if they are not all 0.
+    Columns that count episodes left out of the means are shown only if a count is not 0.
     """
     empty = [name for name in ("outside", "unplanted") if not any(getattr(one, name) for one in rows)]
     columns = [column for column in means.columns if column.key not in empty]

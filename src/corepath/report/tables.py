@@ -97,7 +97,7 @@ def faults_table(results: Results) -> Table | None:
 
 
 def _cost(gap: Difference | None) -> float | str | None:
-    """Return the difference, None if it is too small or not significant, or "?" if there are too few tasks."""
+    """Return the difference, or None if it is too small or not significant, or "?" if there are too few tasks."""
     if gap is None or gap.interval is None:
         return "?"
     low, high = gap.interval
