@@ -71,7 +71,7 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import names that need slow packages on first use. Importing them at once would double the import time."""
+    """Import a name on first use if it needs slow packages. Importing all at once would double the import time."""
     if name in _LAZY:
         from importlib import import_module  # noqa: PLC0415
 

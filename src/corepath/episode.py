@@ -74,9 +74,9 @@ _RECORDED: Final[Mapping[str, tuple[str, type | tuple[type, ...]]]] = {
 
 
 def typed_fields(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert the free part of a record, i.e. its optional keys, to keyword arguments for `Episode`.
+    """Convert the keys in a record that the episode schema does not define to keyword arguments for `Episode`.
 
-    Unknown keys and values of an unexpected type go into `extra`.
+    Keys for which `Episode` has no field and values of an unexpected type go into `extra`.
     """
     fields: dict[str, Any] = {}
     extra: dict[str, Any] = {}
@@ -90,7 +90,10 @@ def typed_fields(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def free_record(episode: Episode) -> dict[str, Any]:
-    """Return the free part of an episode's record, i.e. its optional keys. This is the inverse of `typed_fields`."""
+    """Return the keys in an episode's record that the episode schema does not define, e.g. `ended` and `scores`.
+
+    This is the inverse of `typed_fields`.
+    """
     typed = {key: getattr(episode, name) for key, (name, _) in _RECORDED.items()}
     record = {key: value for key, value in typed.items() if value is not None and value is not False and value != {}}
     scores = {"scores": record.pop("scores")} if "scores" in record else {}

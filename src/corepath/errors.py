@@ -78,7 +78,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Problem:
-    """A mistake in an input file. `line` and `column` count from 1, and `column` is the character within the line."""
+    """A mistake in an input file. `line` and `column` count from 1."""
 
     file: str
     line: int
@@ -120,16 +120,17 @@ def no_such_file(path: str | Path) -> str:
 
 
 def excerpt(text: str, position: int, width: int = 60) -> str:
-    """Cut out about `width` characters of `text` around `position`, and put them on one line."""
+    """Return about `width` characters of `text` around `position`, on one line."""
     first = max(0, position - width // 2)
     part = text[first : first + width].replace("\n", " ")
     return ("…" if first else "") + part + ("…" if first + width < len(text) else "")
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
-    """Return the end of an error message about an unknown name.
+    """Return a hint for the end of an error message about an unknown name.
 
-    The result is e.g. `; did you mean 'move'?` if a similar name exists, and `; there is move, scan, water` otherwise.
+    The hint is e.g. `; did you mean 'move'?` if a similar name exists, and `; there is move, scan, water` otherwise. It
+    is empty if there are no choices.
     """
     known = sorted(choices) if isinstance(choices, (set, frozenset)) else list(choices)
     close = difflib.get_close_matches(word[:100], known, n=1)

@@ -44,12 +44,12 @@ def run(
     """Run agents on tasks, score the episodes and return the results. With `out`, also write a run folder.
 
     An agent is a function that takes a `Session` and returns the final answer, or a name as on the command line. Pass
-    several agents as a list, or as a mapping from names to agents. A task is a `Task` or a name as on the command
-    line, e.g. `farm`, `farm/water_plant` or the path to a task file. `seed` chooses the variants of a world's tasks.
-    A `Task` object is played as it is, and `seed` is only recorded.
+    several agents as a list, or as a mapping from names to agents. A task is a `Task` or a name as on the command line,
+    e.g. `farm`, `farm/water_plant` or the path to a task file. `seed` chooses the variants of a world's tasks. A `Task`
+    object is played as it is, and `seed` is only recorded.
 
-    An exception in an agent does not end the run. The episode is recorded as failed outside the agent, and a warning
-    is issued. Raises `RunError` if an agent raised in all of its episodes.
+    An exception in an agent does not end the run. The episode is recorded as failed outside the agent, and a warning is
+    issued. Raises `RunError` if an agent raised an exception in every episode.
     """
     if epochs < 1:
         raise OptionError(f"epochs are 1 or more, not {epochs}")
@@ -73,7 +73,10 @@ def run(
 
 
 def _hash_agents(given: list[tuple[str, Any]]) -> dict[str, str]:
-    """Map each of the user's own agents to the hash of its file, or to `IN_PYTHON` for a Python function."""
+    """Return a hash for each of the user's own agents, keyed by the agent's name.
+
+    This is the hash of the agent's file, or `IN_PYTHON` if the agent is a Python function.
+    """
     return {name: digest(name) if one == name else IN_PYTHON for name, one in given if one != name or is_own(name)}
 
 
@@ -92,7 +95,7 @@ def _name_agents(given: Any) -> list[tuple[str, Any]]:
 
 
 def _find_agents(given: list[tuple[str, Any]]) -> dict[str, Agent]:
-    """Map each name to the agent as a function. Raises `OptionError` if an agent cannot be run."""
+    """Return the agents as functions, keyed by name. Raises `OptionError` if an agent cannot be run."""
     if not given:
         raise OptionError("there is no agent")
     found: dict[str, Agent] = {}
@@ -114,7 +117,10 @@ def _find_agents(given: list[tuple[str, Any]]) -> dict[str, Agent]:
 
 
 def _make_tasks(given: Iterable[str | Path | Task], seed: int) -> Made:
-    """Make the tasks that are passed by name. Raises `OptionError` if two different tasks have the same id."""
+    """Return all tasks with their sources, keyed by task id. Tasks that are passed by name are made with `seed`.
+
+    Raises `OptionError` if two different tasks have the same id.
+    """
     found: Made = {}
     for one in given:
         if isinstance(one, Task):
@@ -132,7 +138,10 @@ def _make_tasks(given: Iterable[str | Path | Task], seed: int) -> Made:
 
 
 def _find_source(task: Task, source: Source | None, seed: int) -> Source:
-    """Find the source that a run folder records for `task`. Raises `OptionError` if there is no such source."""
+    """Return the source to record in the run folder for `task`.
+
+    Raises `OptionError` if the task comes from neither a file nor an installed world.
+    """
     if source is not None:
         return source
     try:
@@ -146,7 +155,7 @@ def _find_source(task: Task, source: Source | None, seed: int) -> Source:
 
 
 def _warn_of_exceptions(name: str, episodes: list[Episode]) -> None:
-    """Warn if the agent `name` raised in some of its episodes. Raises `RunError` if the agent raised in all of them."""
+    """Warn if the agent `name` raised exceptions in some episodes. Raises `RunError` if it did so in every episode."""
     raised = [one.failure for one in episodes if one.failure.get("kind") == RAISED]
     if not raised:
         return

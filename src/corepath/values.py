@@ -22,8 +22,8 @@ _LARGEST = 10**MOST_DIGITS
 def equal(a: Any, b: Any) -> bool:
     """Return True if `a` and `b` are equal as JSON values.
 
-    1 equals 1.0, but neither `True` nor `"1"`. The order of keys in an object is ignored, the order of items in a list
-    is not.
+    1 equals 1.0, but neither `True` nor `"1"`. The order of keys in an object is ignored, but the order of items in a
+    list is not.
     """
     if type(a) is str or type(b) is str:
         return bool(a == b)
@@ -111,7 +111,7 @@ def is_number(value: Any) -> bool:
 
 
 def to_notation(value: Any) -> str:
-    """Write a JSON value in the call notation, which is JSON with unpaired surrogates escaped."""
+    """Write a JSON value in the call notation, i.e. as JSON with unpaired surrogates escaped."""
     text = json.dumps(value, ensure_ascii=False, default=repr)
     return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
@@ -134,8 +134,8 @@ def tool_text(name: str) -> str:
 def look_up(value: Any, path: str | None) -> list[Any]:
     """Return the values at a dotted path, e.g. `rule.id`, or `[value]` if `path` is None.
 
-    A string is parsed as JSON first. Applied to a list, a number selects one item, and a name is looked up in every
-    item.
+    If `value` is a string, it is parsed as JSON first. In a list, a number selects one item, and a name is looked up in
+    every item. The result is empty if nothing is found.
     """
     if path is None:
         return [value]
@@ -163,8 +163,8 @@ def _child(value: Any, name: str) -> list[Any]:
 def parse_json(text: str, *, stored: bool = False) -> Any:
     """Parse strict JSON, in which NaN and infinities are errors. If a key is repeated, the last value wins.
 
-    Use `stored` for files that other programs wrote: it turns NaN, infinities and numbers that are too large into
-    strings. Raises `ValueError` with a message for the user. For a syntax error, the exception is a
+    If `stored` is True, NaN, infinities and numbers that are too large become strings. Use it for files that other
+    programs wrote. Raises `ValueError` with a message for the user. For a syntax error, the exception is a
     `json.JSONDecodeError`.
     """
     try:
@@ -206,10 +206,10 @@ def _whole_or_text(digits: str) -> int | str:
 
 
 def arguments_of(given: Mapping[str, Any] | str | None) -> Any:
-    """Return a call's arguments in the form in which they are recorded.
+    """Return a call's arguments as they are recorded.
 
-    A string is parsed, and it is kept as it is if it does not contain a JSON object. None and a blank string become
-    `{}`.
+    A string that contains a JSON object is parsed, and any other string is kept as it is. None and a blank string
+    become `{}`. Arguments that are not JSON become a string.
     """
     if given is None:
         return {}
@@ -226,7 +226,7 @@ def arguments_of(given: Mapping[str, Any] | str | None) -> Any:
 
 
 def _as_text(given: Any, wrong: str) -> str:
-    """Return the `repr` of a value that is not JSON, or the reason `wrong` if `repr` fails."""
+    """Return `repr(given)`, or `wrong` if `repr` fails. `wrong` is the reason why `given` is not JSON."""
     try:
         return repr(given)
     except (ValueError, RecursionError):

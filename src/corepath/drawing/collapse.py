@@ -1,4 +1,4 @@
-"""Collapse an automaton for a drawing: a region between two unavoidable states, or a long chain, becomes one box."""
+"""Collapse parts of an automaton into single boxes, so that its drawing stays small."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST_CHAIN: Final = 12
 
 @dataclass(frozen=True)
 class Group:
-    """States that are drawn as one box. `caption` describes the states, and is empty if there is only one."""
+    """States that are drawn as one box. `caption` describes a collapsed box, and is empty for a single state."""
 
     states: tuple[int, ...]
     caption: tuple[str, ...] = ()
@@ -26,15 +26,16 @@ class Group:
 
 
 def keep_all(automaton: Automaton) -> tuple[Group, ...]:
-    """Return a group for every state."""
+    """Return one group per state, so that nothing is collapsed."""
     return tuple(Group((state,)) for state in range(len(automaton.states)))
 
 
 def collapse(automaton: Automaton) -> tuple[Group, ...]:
-    """Group the states between two unavoidable states.
+    """Return the groups for a collapsed drawing.
 
-    A state is unavoidable if every path to acceptance goes through it. A single state between two unavoidable states is
-    kept. A long chain keeps its first and its last step.
+    A state is unavoidable if every path to acceptance goes through it. Unavoidable states keep their own boxes, and the
+    states between two unavoidable states share a box. In a long chain of unavoidable states, all but the first two and
+    the last two share a box.
     """
     progress = _progress(automaton)
     order = topological_order(progress, automaton.start)
@@ -71,9 +72,10 @@ def _progress(automaton: Automaton) -> Progress:
 def _unavoidable_states(
     progress: Progress, order: list[int], accepting: frozenset[int]
 ) -> tuple[list[int], dict[int, int]]:
-    """Find the unavoidable states, and the last unavoidable state at or before each state.
+    """Return the unavoidable states in order, and map each state to the last unavoidable state before it.
 
-    The unavoidable states are the dominators of an extra end state that follows all accepting states.
+    An unavoidable state is mapped to itself. The unavoidable states are the dominators of an extra end state that
+    follows all accepting states.
     """
     place = {state: number for number, state in enumerate(order)}
     end = len(order)
@@ -125,7 +127,7 @@ def _common_dominator(dominator: list[int], one: int, other: int) -> int:
 
 
 def _long_chains(progress: Progress, unavoidable: list[int], regions: Mapping[int, list[int]]) -> Iterator[Group]:
-    """Yield one group per long chain. The states at the first and last steps are left out."""
+    """Yield one group per long chain of unavoidable states, without the chain's first two and last two states."""
     chain: list[int] = []
     for state in unavoidable:
         chain.append(state)
@@ -138,9 +140,9 @@ def _long_chains(progress: Progress, unavoidable: list[int], regions: Mapping[in
 
 
 def _region(automaton: Automaton, progress: Progress, first: int, inner: list[int], after: int | None) -> Group:
-    """Group the states between two unavoidable states.
+    """Group the `inner` states, which are between the unavoidable states `first` and `after`.
 
-    If `after` is None, group the states between the last unavoidable state and the end.
+    If `after` is None, `first` is the last unavoidable state.
     """
     inside = set(inner)
     actions = tuple(
@@ -157,10 +159,11 @@ def _region(automaton: Automaton, progress: Progress, first: int, inner: list[in
 
 @dataclass
 class _Ways:
-    """The ways that lead to a state.
+    """The different ways to reach a state.
 
-    `count` is the number of ways. `lengths` has a bit for each length. `sums` adds up the weights of the actions on
-    each way, and keeps at most two different sums.
+    `count` is the number of ways. Bit n in `lengths` is set if one of the ways has n steps. Each way has a sum of
+    action weights, and `sums` keeps at most two different sums. If there is only one, all ways consist of the same
+    actions.
     """
 
     count: int = 0
@@ -180,7 +183,7 @@ class _Ways:
 def _describe_ways(
     automaton: Automaton, progress: Progress, first: int, inner: list[int], after: int | None
 ) -> Iterator[str]:
-    """Yield caption lines that say how many ways there are through a region and how long they are."""
+    """Yield caption lines that say how many ways lead through a region, and how long they are."""
     through = _ways_through(automaton, progress, first, inner, after)
     if through is None:
         yield "with ways back"
@@ -196,9 +199,9 @@ def _describe_ways(
 def _ways_through(
     automaton: Automaton, progress: Progress, first: int, inner: list[int], after: int | None
 ) -> _Ways | None:
-    """Count the ways from `first` through the `inner` states to `after`, or to acceptance if `after` is None.
+    """Return the ways from `first` through the `inner` states to `after`, or to acceptance if `after` is None.
 
-    Return None if the ways go in circles.
+    Returns None if an edge leads back to an earlier state.
     """
     ways = {first: _Ways(1, 1, frozenset({0})), **{state: _Ways() for state in inner}}
     through = _Ways()
@@ -220,5 +223,5 @@ def _ways_through(
 
 
 def _weight(symbol: int) -> int:
-    """Return a number for an action, such that different multisets of actions have different sums."""
+    """Return an action's weight. Different multisets of actions have different sums of weights."""
     return pow(7, 101 * symbol + 997, (1 << 127) - 1)

@@ -41,8 +41,8 @@ Harms = Mapping[int, Sequence[tuple[str, int]]]
 class Drawing:
     """An SVG picture.
 
-    `boxes` are the rectangles of states and labels, in view box coordinates. `hidden` describes what the picture leaves
-    out.
+    `boxes` are the rectangles around states and labels, in view box coordinates. `hidden` describes what the picture
+    leaves out.
     """
 
     svg: str
@@ -61,18 +61,18 @@ def draw(
 ) -> Drawing:
     """Draw an automaton, with harmful calls at the states in which they were made.
 
-    With `collapsed`, the states between two states that every path goes through become one box. So does the middle of a
-    long chain.
+    If `collapsed` is True, the states between two unavoidable states share a box, and so do the states in the middle of
+    a long chain. A state is unavoidable if every path goes through it.
 
-    Each node is drawn around 0, 0 in a translated group, together with the edges that begin at the node. Equal shapes
-    then have equal SVG text, and the drawing compresses well.
+    Each node is drawn at the origin of a translated group, together with its outgoing edges. Equal shapes then have
+    equal SVG text, and the drawing compresses well.
 
     Web pages find elements by class and data attributes:
 
     - States are `g.state[data-states~=…]`. A collapsed box lists several states.
     - Edges are `g.edge[data-from][data-to]`.
     - Self-loops are `g.loop[data-from]`, or `g.anywhere` in the legend.
-    - Each label of an edge or self-loop has a `data-action`.
+    - Each label on an edge or self-loop has a `data-action`.
     - Harmful calls are `g.harm[data-from][data-harm]`.
 
     `data-from` and `data-to` name the first state in a box.
@@ -119,7 +119,7 @@ def _draw_nodes(
 
 
 def _links(automaton: Automaton, groups: Sequence[Group]) -> dict[tuple[int, int], Link]:
-    """Return the edges between nodes, keyed by the numbers of the two nodes.
+    """Return the edges between nodes, keyed by the indexes of the edge's tail and head.
 
     An edge has no labels if a collapsed box lists all of its actions.
     """
@@ -140,7 +140,7 @@ def _links(automaton: Automaton, groups: Sequence[Group]) -> dict[tuple[int, int
 
 
 def _count_harms(group: Group, harms: Harms) -> list[tuple[str, int]]:
-    """Count the harmful calls made in a group's states, most frequent first."""
+    """Return the harmful calls made in a group's states with their counts, most frequent first."""
     times: dict[str, int] = {}
     for state in group.states:
         for call, often in harms.get(state, ()):
@@ -152,9 +152,9 @@ def _count_harms(group: Group, harms: Harms) -> list[tuple[str, int]]:
 
 
 def _common_loops(automaton: Automaton) -> dict[int, tuple[int, ...]]:
-    """Find the actions that are self-loops in most states, each with the states in which it is not allowed.
+    """Map each action that is a self-loop in many states to the states in which it is not allowed.
 
-    The legend names these actions once, so that not every state has to.
+    The legend names these actions once, instead of at every state.
     """
     loops, allowed = Counter[int](), Counter[int]()
     for state, edges in enumerate(automaton.delta):
@@ -195,9 +195,9 @@ def _legend(
 
 
 def _legend_entry(automaton: Automaton, symbol: int, without: tuple[int, ...]) -> tuple[Text, str]:
-    """Return the text for a self-loop in the legend, and its data attributes.
+    """Return the legend's label for a self-loop, and the label's data attributes.
 
-    The text includes the states in which the action is not allowed.
+    The label also says in which states the action is not allowed. These states are `without`.
     """
     mark = f'data-action="{symbol}"'
     if not without:
@@ -212,7 +212,7 @@ def _legend_entry(automaton: Automaton, symbol: int, without: tuple[int, ...]) -
 
 
 def _describe_ends(automaton: Automaton) -> str:
-    """Name the start state and the accepting states."""
+    """Return text that names the start state and the accepting states."""
     first, *others = (fit_text(automaton.states[state], FONT, 60).lines[0] for state in sorted(automaton.accepting)[:3])
     more = len(automaton.accepting) - 1 - len(others)
     ends = ", ".join([first, *others, *([f"{more:,} more"] if more else [])])
@@ -220,7 +220,7 @@ def _describe_ends(automaton: Automaton) -> str:
 
 
 def _describe_hidden(automaton: Automaton, nodes: Sequence[Node]) -> Iterator[str]:
-    """Yield a sentence on each thing that the drawing leaves out."""
+    """Yield sentences about what the drawing leaves out."""
     sizes = [len(node.group.states) for node in nodes if node.group.caption]
     if sizes:
         yield (

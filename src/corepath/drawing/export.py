@@ -99,7 +99,7 @@ def describe_size(automaton: Automaton) -> str:
 
 
 def count_text(count: int) -> str:
-    """Format a count with thousands separators, or in scientific notation from a billion up."""
+    """Format a count with thousands separators, or in scientific notation if it is a billion or more."""
     if count < 10**9:
         return f"{count:,}"
     digits = int((count.bit_length() - 1) * math.log10(2)) + 1
@@ -108,9 +108,9 @@ def count_text(count: int) -> str:
 
 
 def span(lengths: list[int]) -> str:
-    """Abbreviate sorted lengths, e.g. `3`, or `2–4` if there are no gaps.
+    """Format sorted path lengths, e.g. as `3`, or as `2–4` if there are no gaps.
 
-    If there are gaps, list the first few lengths and the last one.
+    If there are gaps, the lengths are listed. A long list is shortened to its first few lengths and the last one.
     """
     if len(lengths) == 1:
         return str(lengths[0])

@@ -1,10 +1,11 @@
-"""Lay out a graph in layers: node sizes and edges in, places and routes out.
+"""Lay out a graph in layers: find a position for each node and a route for each edge.
 
-Nodes are in every second column, sorted by the length of their longest path from the start. The columns in between hold
-the edges' labels. An edge that crosses several columns has a lane of its own in each of them. A lane is a horizontal
-part of an edge. Edges bend only between two columns, where there is nothing else, so no edge crosses a node or a label.
+Nodes are in every second column. A node's column depends on the length of its longest path from the start. The columns
+in between hold the edges' labels. An edge that crosses several columns has a lane of its own in each of them. A lane is
+a horizontal part of an edge. Edges bend only between two columns, where there is nothing else, so no edge crosses a
+node or a label.
 
-Places are whole numbers. Heights and the gaps between columns are even, so half of a bend is a whole number too.
+Coordinates are whole numbers. Heights and the gaps between columns are even, so that they can be halved.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ STIFF: Final = 4.0
 
 @dataclass(frozen=True)
 class Size:
-    """How far a node or label extends to each side of its anchor."""
+    """How far a node or label extends to each side of its anchor, the point at which it is placed."""
 
     left: float
     right: float
@@ -66,7 +67,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Route:
-    """An edge's lanes from its tail to its head, and the anchor of its label."""
+    """An edge's lanes from its tail to its head, and its label's anchor."""
 
     lanes: tuple[Lane, ...]
     label: tuple[int, int]
@@ -74,7 +75,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each node is placed and how each edge is routed, in the order of the input."""
+    """The position of each node and the route of each edge, in input order, and the size of the whole layout."""
 
     places: tuple[tuple[int, int], ...]
     routes: tuple[Route, ...]
@@ -84,7 +85,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class _Graph:
-    """The vertices to place: every node, and a label or lane in each column that an edge crosses."""
+    """The graph to lay out. Its vertices are the nodes, and a label or lane in each column that an edge crosses."""
 
     sizes: list[Size]
     column_of: list[int]
@@ -130,9 +131,9 @@ def lay_out(nodes: Sequence[Size], edges: Sequence[Edge], start: int = 0) -> Lay
 
 
 def _break_cycles(count: int, edges: Sequence[Edge], start: int) -> tuple[list[tuple[int, int]], list[int]]:
-    """Turn the edges into pairs of nodes, and reverse edges that close a cycle.
+    """Return the edges as (left, right) pairs of nodes, and a topological order of the nodes.
 
-    Return the pairs and a topological order of the nodes.
+    Edges that close a cycle are reversed.
     """
     out: list[list[int]] = [[] for _ in range(count)]
     for number, edge in enumerate(edges):
@@ -185,7 +186,7 @@ def _build_graph(
 
 
 def _first_order(graph: _Graph, order: Iterable[int]) -> list[list[int]]:
-    """Return the columns, each sorted in the order of a depth-first search."""
+    """Return the vertices in each column, in the order in which a depth-first search reaches them."""
     columns: list[list[int]] = [[] for _ in range(max(graph.column_of, default=0) + 1)]
     seen = [False] * len(graph.sizes)
     for root in order:
@@ -200,9 +201,10 @@ def _first_order(graph: _Graph, order: Iterable[int]) -> list[list[int]]:
 
 
 def _reduce_crossings(graph: _Graph, columns: list[list[int]]) -> list[list[int]]:
-    """Sort the columns back and forth by the mean place of each vertex's neighbours.
+    """Reorder the columns to reduce edge crossings, and return the best order found.
 
-    Return the order with the fewest crossings.
+    Passes go through the columns in alternating directions. Each pass sorts columns by the mean position of each
+    vertex's neighbours.
     """
     places = [0] * len(graph.sizes)
     for column in columns:
@@ -223,7 +225,7 @@ def _reduce_crossings(graph: _Graph, columns: list[list[int]]) -> list[list[int]
 
 
 def _sort(column: list[int], neighbours: list[list[int]], places: list[int]) -> None:
-    """Sort a column by the mean place of each vertex's neighbours. A vertex without neighbours keeps its place."""
+    """Sort a column by the mean position of each vertex's neighbours. A vertex without neighbours stays where it is."""
     means = {
         vertex: sum(places[one] for one in neighbours[vertex]) / len(neighbours[vertex])
         for vertex in column
@@ -253,8 +255,8 @@ def _count_crossings(graph: _Graph, columns: list[list[int]], places: list[int])
 def _find_heights(graph: _Graph, columns: list[list[int]]) -> list[float]:
     """Find a height for each vertex, as near to its neighbours' mean height as its column allows.
 
-    Columns are settled one after the other, each exactly. As no column limits another, the heights converge to the
-    best ones for all columns together.
+    Each step finds the best heights in one column while all other columns stay fixed. After enough passes over all
+    columns, the heights converge to the best overall solution.
     """
     offsets = [_offsets(graph, column) for column in columns]
     heights = _first_heights(columns, offsets, len(graph.sizes))
@@ -273,7 +275,7 @@ def _find_heights(graph: _Graph, columns: list[list[int]]) -> list[float]:
 
 
 def _first_heights(columns: list[list[int]], offsets: list[list[float]], count: int) -> list[float]:
-    """Return the heights with every column packed tightly around 0."""
+    """Return initial heights, with every column packed tightly and centred at 0."""
     heights = [0.0] * count
     for column, offset in zip(columns, offsets, strict=True):
         for vertex, height in zip(column, offset, strict=True):
@@ -288,7 +290,7 @@ def _settle(
     weights: list[float],
     heights: list[float],
 ) -> float:
-    """Move a column's vertices to their best heights, and return the largest move."""
+    """Move a column's vertices to their best heights, and return the largest distance that a vertex moved."""
     wanted = [
         sum(heights[other] * stiffness for other, stiffness in links[vertex]) / weights[vertex] - shift
         if links[vertex]
@@ -304,7 +306,7 @@ def _settle(
 
 
 def _straighten(graph: _Graph, columns: list[list[int]], heights: list[float]) -> None:
-    """Make unforked paths horizontal, as far as the vertices above and below leave room. Heights change in place."""
+    """Make paths without forks horizontal if the vertices above and below leave room. Changes `heights` in place."""
     for _ in range(STRAIGHTENINGS):
         room = _room(graph, columns, heights)
         for run in _unforked_paths(graph):
@@ -326,7 +328,7 @@ def _straighten(graph: _Graph, columns: list[list[int]], heights: list[float]) -
 def _unforked_paths(graph: _Graph) -> Iterator[list[int]]:
     """Yield the paths without forks.
 
-    Each vertex on such a path has one successor, and the successor has no other predecessor.
+    Each vertex on such a path, except the last, has one successor, and the successor has no other predecessor.
     """
     for first in range(len(graph.sizes)):
         before = graph.before[first]
@@ -340,7 +342,10 @@ def _unforked_paths(graph: _Graph) -> Iterator[list[int]]:
 
 
 def _room(graph: _Graph, columns: list[list[int]], heights: list[float]) -> Callable[[int], tuple[float, float]]:
-    """Return a function that gives the smallest and the largest height that a vertex may have now."""
+    """Return a function that gives the smallest and largest height to which a vertex can move.
+
+    The current heights of the vertices directly above and below set these limits.
+    """
     over = {other: one for column in columns for one, other in pairwise(column)}
     under = {one: other for other, one in over.items()}
 
@@ -355,12 +360,12 @@ def _room(graph: _Graph, columns: list[list[int]], heights: list[float]) -> Call
 
 
 def _distance(graph: _Graph, upper: int, lower: int) -> float:
-    """Return the minimum distance between two neighbours in a column."""
+    """Return the minimum distance between two adjacent vertices in a column."""
     return graph.sizes[upper].below + ROW_GAP + graph.sizes[lower].above
 
 
 def _offsets(graph: _Graph, column: list[int]) -> list[float]:
-    """Return each vertex's distance from the first vertex if the column is packed tightly."""
+    """Return each vertex's distance from the first vertex in a tightly packed column."""
     offsets = [0.0]
     for one, other in pairwise(column):
         offsets.append(offsets[-1] + _distance(graph, one, other))
@@ -397,7 +402,7 @@ def _build_layout(graph: _Graph, columns: list[list[int]], heights: list[float],
 
 @dataclass(frozen=True)
 class _Span:
-    """A column's left and right end, and the x coordinate of its anchors."""
+    """The x coordinates of a column's left end, right end and anchors."""
 
     left: int
     anchor: int
@@ -405,7 +410,7 @@ class _Span:
 
 
 def _column_spans(graph: _Graph, columns: list[list[int]], ys: list[int]) -> list[_Span]:
-    """Place the columns side by side. The gap after a column grows with the column's steepest edge."""
+    """Place the columns side by side, and return their spans. Steep edges make the gap after a column wider."""
     spans = []
     x = 0
     for column in columns:

@@ -43,7 +43,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Node:
-    """A state or a group of states, centred at 0, 0, with its self-loops above and its harmful calls below."""
+    """A drawn state or group of states, centred at (0, 0), with self-loops above and harmful calls below."""
 
     automaton: Automaton
     group: Group
@@ -65,14 +65,14 @@ class Node:
 
     @cached_property
     def loops(self) -> tuple[int, ...]:
-        """The self-loops drawn at this node. Common self-loops are in the legend."""
+        """The actions whose self-loops are drawn at this node. Common self-loops are in the legend instead."""
         if self.group.caption:
             return ()
         return tuple(symbol for symbol in self.automaton.loops(self.group.states[0]) if symbol not in self.common)
 
     @cached_property
     def loop_texts(self) -> tuple[tuple[str, Text], ...]:
-        """The data attributes and label for each self-loop, the lowest label first."""
+        """The (data attributes, label) pairs for the self-loops, from bottom to top."""
         names = self.automaton.alphabet.names
         kept, rest = _split_shown(self.loops)
         shown = [(f'data-action="{one}"', action_label(self.automaton, one, SMALL, WIDEST_SMALL)) for one in kept]
@@ -83,7 +83,7 @@ class Node:
 
     @cached_property
     def harm_texts(self) -> tuple[tuple[str, Text], ...]:
-        """The data attributes and label for each harmful call, the highest label first."""
+        """The (data attributes, label) pairs for the harmful calls, from top to bottom."""
         kept, rest = _split_shown(self.harms)
         shown = [
             (f' data-harm="{escape_xml(call)}"', fit_text(call, SMALL, WIDEST_SMALL + 4, ending=f" ×{times:,}"))
@@ -101,7 +101,7 @@ class Node:
 
     @cached_property
     def size(self) -> Size:
-        """The space for the node, its labels, and arrow heads on both sides."""
+        """The space that the node takes up, including its labels and the arrow heads on both sides."""
         loops, stubs = self.loop_texts, self.harm_texts
         above = max((one.width for _, one in loops), default=0) / 2
         aside = max((_STUB + 4 + one.width for _, one in stubs), default=0)
@@ -126,11 +126,11 @@ class Node:
 
     @property
     def first_state(self) -> int:
-        """The node's first state. Data attributes refer to the node by this state."""
+        """The node's first state, which identifies the node in data attributes."""
         return self.group.states[0]
 
     def draw(self, boxes: list[Box]) -> str:
-        """Return the node's SVG, and add its boxes to `boxes`."""
+        """Return the node's SVG, and add the boxes around its shape and labels to `boxes`."""
         return "".join((self._shape(boxes), self._loops(boxes), *self._harms(boxes)))
 
     def _shape(self, boxes: list[Box]) -> str:
@@ -193,20 +193,20 @@ class Node:
 
 @dataclass(frozen=True)
 class Link:
-    """All progress from one node to another, drawn as a single edge with its labels stacked above."""
+    """One edge for all actions that lead from one node to another, with the labels stacked above the edge."""
 
     symbols: tuple[int, ...]
     labels: tuple[Text, ...]
 
     @property
     def size(self) -> Size:
-        """The space for the labels above the edge."""
+        """The space that the labels above the edge take up."""
         wide = ceil(max((one.width for one in self.labels), default=0) / 2)
         above = sum(one.height for one in self.labels) + 3 * len(self.labels)
         return Size(wide, wide, above, 3)
 
     def draw(self, tail: Node, head: Node, route: Route, boxes: list[Box]) -> str:
-        """Return the edge's SVG relative to its tail, and add the boxes of its labels to `boxes`."""
+        """Return the edge's SVG relative to its tail, and add its labels' boxes to `boxes`."""
         first, last = route.lanes[0], route.lanes[-1]
         along = 1 if last.end > last.begin else -1
         d = f"M{along * tail.reach} 0"
@@ -239,7 +239,7 @@ def action_label(
 
 
 def _split_shown(items: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
-    """Split items into those that are named and those that are only counted."""
+    """Split items into those to name in the drawing and the rest, which are only counted."""
     return (items, ()) if len(items) <= MOST_SHOWN else (items[:MOST_SHOWN], items[MOST_SHOWN:])
 
 
@@ -247,14 +247,14 @@ def _split_shown(items: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
 
 
 def draw_text(shown: Text, x: int, top: float, kind: str, mark: str, boxes: list[Box]) -> str:
-    """Return the SVG for a label, and add its box to `boxes`."""
+    """Return the SVG for a label, and add its box to `boxes`. `mark` holds the label's data attributes."""
     left = x if kind == "left" else x - shown.width / 2
     boxes.append(Box(left, top, left + shown.width, top + shown.height, f"label {shown.lines[0]}"))
     return _text_element(shown, x, top, kind, mark)
 
 
 def _text_element(shown: Text, x: int, top: float, kind: str, mark: str = "") -> str:
-    """Return the SVG for a label below `top`.
+    """Return the SVG for a label whose upper edge is at `top`.
 
     The label starts at `x` if `kind` is `left`, and is centred at `x` otherwise.
     """

@@ -1,4 +1,4 @@
-"""Measure text for a drawing, break it into lines, and make any characters safe to show."""
+"""Measure text for a drawing, break it into lines, and escape unsafe characters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOT_XML: Final = re.compile("[\ufffe\uffff]")
 
 @dataclass(frozen=True)
 class Text:
-    """Text as it is drawn. `full` holds the whole text if `lines` leaves some of it out."""
+    """The lines of a label, and its font size. `full` is the tooltip, or empty if the lines already show everything."""
 
     lines: tuple[str, ...]
     size: int
@@ -33,7 +33,7 @@ class Text:
 
     @property
     def pitch(self) -> int:
-        """The distance between two lines, in pixels."""
+        """The distance from one line to the next, in pixels."""
         return round(self.size * 1.25)
 
     @property
@@ -45,7 +45,8 @@ class Text:
 def fit_text(full: str, size: int, widest: int, most_lines: int = 1, ending: str = "") -> Text:
     """Break text into lines of at most `widest` cells. A cell is the width of an ordinary character.
 
-    Text that is too long for `most_lines` is shortened in the middle of its last line. `ending` is always shown.
+    If the text needs more than `most_lines` lines, the last line is shortened in the middle. `ending` is added at the
+    end and is never shortened.
     """
     if len(full) <= LONGEST_TITLE:
         bounded = make_printable(full)
@@ -70,19 +71,19 @@ def make_printable(full: str) -> str:
 
 
 def escape_xml(full: str) -> str:
-    """Escape text for XML, also inside attributes."""
+    """Escape text for XML content and attributes."""
     return escape(make_printable(full))
 
 
 def title(full: str) -> str:
-    """Return the SVG element for a tooltip, or an empty string if `full` is empty. Very long text is cut."""
+    """Return a `<title>` element for a tooltip, or an empty string if `full` is empty. Very long text is cut short."""
     if len(full) > LONGEST_TITLE:
         full = f"{full[:LONGEST_TITLE]}… ({len(full):,} characters)"
     return f"<title>{escape_xml(full)}</title>" if full else ""
 
 
 def cells(shown: str) -> int:
-    """Return the width of text in cells. A wide character takes 2 cells, and a combining character takes none."""
+    """Return the width of a string in cells. A wide character takes 2 cells, and a combining character takes none."""
     return sum(_cells(character) for character in shown)
 
 
@@ -110,7 +111,7 @@ def _fits(shown: str, room: int) -> bool:
 
 
 def _prefix(shown: str, room: int) -> str:
-    """Return the longest prefix that fits into `room` cells and has at most twice as many characters."""
+    """Return the longest prefix with at most `room` cells and at most `2 * room` characters."""
     used = 0
     for place, character in enumerate(shown):
         used += _cells(character)
@@ -120,9 +121,9 @@ def _prefix(shown: str, room: int) -> str:
 
 
 def _first_line(shown: str, room: int) -> str:
-    """Return the part of the text that goes on one line.
+    """Return the part of the text that goes on the first line.
 
-    The line ends after a word if it is then at least half full.
+    The line ends after a word or punctuation if that leaves the line at least half full.
     """
     head = _prefix(shown, room)
     for breaks in (" ", _BREAKS_AFTER):

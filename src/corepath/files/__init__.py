@@ -1,4 +1,4 @@
-"""Tasks and episodes on disk, and looking up tasks by name."""
+"""Reading and writing task and episode files, and looking up tasks by name."""
 
 VERSION = 1
 """Format version of task files, tool files and episodes."""

@@ -24,7 +24,7 @@ _compose_json = lru_cache(maxsize=1)(compose_json)
 
 @dataclass
 class Document:
-    """A YAML or JSON document, or one item in a document's top-level list. `at` is the path to that item."""
+    """A YAML or JSON document, or one item in a document's top-level list. `at` is the path to that item, if any."""
 
     file: str
     source: str
@@ -35,9 +35,10 @@ class Document:
     warnings: list[Problem] = field(default_factory=list)
 
     def problem(self, message: str, where: _Path = (), offset: int = 0, *, at_key: bool = False) -> Problem:
-        """Create a problem that points at the value at path `where`, `offset` characters into the value.
+        """Create a problem with the line and column of the value at path `where`.
 
-        The problem points at the key instead if `at_key` is set, or if the value is empty or not a scalar.
+        The position is `offset` characters into the value. The problem points at the key instead if `at_key` is True,
+        or if the value is empty or not a scalar.
         """
         key, node = self.find(where)
         if node is None:
@@ -52,7 +53,10 @@ class Document:
         return Problem(self.file, line, index - self.source.rfind("\n", 0, index), message)
 
     def cut_at(self, where: _Path) -> str | None:
-        """Return the character at which YAML ended an unquoted call too early, or None if the call is whole."""
+        """Return the character at which YAML cut off the unquoted call at path `where`, e.g. `#`.
+
+        Returns None if the call is complete.
+        """
         _, node = self.find(where)
         if not isinstance(node, yaml.ScalarNode) or node.style is not None or not _is_unclosed(node.value):
             return None
@@ -90,7 +94,7 @@ class Document:
         return [one for one in self.warnings if node.start_mark.line < one.line <= node.end_mark.line + 1]
 
     def find(self, where: _Path) -> Entry:
-        """Find the key node and the value node at path `where`, or at its nearest ancestor that exists."""
+        """Return the key node and the value node at path `where`, or at the nearest ancestor that exists."""
         entry: Entry = (None, self.node or _compose_json(self.source))
         for name in (*self.at, *where):
             below = find_child(entry[1], name)
@@ -107,7 +111,10 @@ def _is_unclosed(text: str) -> bool:
 
 
 def read_yaml(file: str, source: str) -> list[Document]:
-    """Read every YAML document in `source`. Raises `InputError` if one is invalid. `file` is the name in messages."""
+    """Read every YAML document in `source`. Raises `InputError` if a document is invalid.
+
+    `file` is the file name for error messages.
+    """
     documents = []
     for node in compose(file, source):
         reader = NodeReader(file)
@@ -119,7 +126,10 @@ def read_yaml(file: str, source: str) -> list[Document]:
 
 
 def read_json(file: str, source: str) -> list[Document]:
-    """Read the JSON document in `source`. Raises `InputError` if it is invalid. `file` is the name in messages."""
+    """Read the JSON document in `source`. Raises `InputError` if the document is invalid.
+
+    `file` is the file name for error messages.
+    """
     try:
         data = parse_json(source)
     except json.JSONDecodeError as error:
@@ -156,7 +166,10 @@ def _has_repeated_key(source: str) -> bool:
 
 
 def read_mapping(path: str | Path, wanted: str) -> Document:
-    """Read a YAML file that must hold one mapping. Raises `InputError`, with the message `wanted` if it does not."""
+    """Read a YAML file that must hold a single mapping.
+
+    Raises `InputError` if the file cannot be read, or holds anything else. In the second case, `wanted` is the message.
+    """
     name = str(path)
     try:
         documents = read_yaml(name, Path(path).read_text(encoding="utf-8-sig"))

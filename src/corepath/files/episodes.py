@@ -31,7 +31,7 @@ class EpisodeLine:
 
 
 def read_episodes(path: str | Path, stream: IO[bytes] | None = None) -> Iterator[EpisodeLine]:
-    """Yield each line of an episode file, as an episode or a problem. Read from `stream` if it is not None."""
+    """Yield the parsed lines of an episode file. If `stream` is not None, read from `stream` instead of `path`."""
     try:
         with Path(path).open("rb") if stream is None else nullcontext(stream) as lines:
             yield from _parse_lines(str(path), lines)
@@ -40,7 +40,7 @@ def read_episodes(path: str | Path, stream: IO[bytes] | None = None) -> Iterator
 
 
 def load_episodes(path: str | Path) -> list[Episode]:
-    """Load all episodes in a file. Raises `InputError` with the problems in all bad lines."""
+    """Load all episodes in a file. Raises `InputError` with the problems in all invalid lines."""
     lines = list(read_episodes(path))
     if problems := [line.problem for line in lines if line.problem]:
         raise InputError(problems)

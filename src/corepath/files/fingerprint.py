@@ -20,11 +20,11 @@ _FINGERPRINTS: Final[WeakKeyDictionary[Task, str]] = WeakKeyDictionary()
 
 
 def fingerprint(task: Task) -> str:
-    """Hash everything that an agent sees and is judged by.
+    """Return a hash of everything in a task that the agent sees or is judged by.
 
     The hash covers the prompt and the automaton. For a task in a world, it also covers the rules, tools, start state,
-    step limit and behaviour. The behaviour is the world's results for one example of each action and for the first
-    decoys. Comments and Python names do not count.
+    step limit and behaviour. The behaviour is how the world responds to one example of each action and to the first
+    decoys. Comments and Python names do not affect the hash.
     """
     if task not in _FINGERPRINTS:
         _FINGERPRINTS[task] = hashlib.sha256(canonical(_identity(task)).encode()).hexdigest()[:16]

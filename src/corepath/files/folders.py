@@ -1,4 +1,4 @@
-"""Finds the files in a folder that may hold tasks."""
+"""Find the files in a folder that may hold tasks."""
 
 from __future__ import annotations
 

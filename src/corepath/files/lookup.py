@@ -22,7 +22,7 @@ from corepath.world.world import World
 
 @dataclass(frozen=True)
 class Source:
-    """Where a task comes from, so that any process can make it.
+    """Where a task comes from. Any process can make the task from its source.
 
     `where` is a world's name, a file's path, or a folder's path with a slash at the end.
     """
@@ -58,7 +58,7 @@ class Source:
         return worlds[name]
 
     def make(self, seed: int = 0) -> Task:
-        """Make the task. Every seed other than 0 makes a variant."""
+        """Make the task. A seed other than 0 selects a variant."""
         return _make(self, seed, str(Path(self.where).resolve()))
 
 
@@ -79,7 +79,7 @@ def task(name: str | Path, seed: int = 0) -> Task:
 
 
 def sources(target: str) -> list[Source]:
-    """List the tasks that a name stands for: a single task, or all tasks in a world, a file or a folder.
+    """List the sources of the tasks that `target` names: a single task, or all tasks in a world, a file or a folder.
 
     Raises `TaskError` if nothing has that name, and `InputError` if a file has problems.
     """
@@ -95,9 +95,9 @@ def sources(target: str) -> list[Source]:
 
 
 def all_sources(targets: Iterable[str], *, playable: bool = False) -> list[Source]:
-    """List the tasks in all targets, each only once. Without targets, list the tasks in every installed world.
+    """List the sources of all tasks in `targets`, each only once. Without targets, use every installed world.
 
-    Raises `TaskError` if two tasks share an id. With `playable`, it is also raised if a task in a file has no world.
+    Raises `TaskError` if two tasks share an id or, with `playable`, if a task in a file has no world.
     """
     wanted = list(targets) or list(installed_worlds())
     found: dict[str, Source] = {}
@@ -115,7 +115,7 @@ def all_sources(targets: Iterable[str], *, playable: bool = False) -> list[Sourc
 
 
 class Tasks:
-    """Looks up episodes' tasks in `targets`, or in the installed worlds if there are no targets."""
+    """Looks up the tasks that episodes were played on, in `targets` or, without targets, in the installed worlds."""
 
     def __init__(self, targets: Iterable[str | Path] = ()) -> None:
         named = [str(target) for target in targets]
@@ -161,7 +161,10 @@ def _sources_of_world(target: str) -> list[Source]:
 
 
 def _is_folder(place: str) -> bool:
-    """Whether `place` is a folder. Raises `TaskError` if it could also be a world. `./farm` is always a folder."""
+    """Whether `place` means a folder. Raises `TaskError` if it could mean either a folder or a world.
+
+    A path such as `./farm` always means the folder.
+    """
     if not place or not Path(place).is_dir():
         return False
     if place in installed_worlds():
@@ -179,12 +182,12 @@ def _suggest_target(target: str, known: Iterable[str]) -> str:
 
 
 def _is_other_file(place: str) -> bool:
-    """Whether `place` is a file without one of the usual endings, e.g. a pipe."""
+    """Whether `place` exists and is neither a folder nor a world, e.g. a pipe."""
     return place not in installed_worlds() and Path(place).exists() and not Path(place).is_dir()
 
 
 def _sources_in(place: str) -> list[Source]:
-    """List the tasks in a file, or in a folder and its subfolders."""
+    """List the sources of the tasks in a file, or in a folder and its subfolders."""
     if not Path(place).exists():
         raise TaskError.of(no_such_file(place))
     if place.endswith(".py"):
@@ -201,7 +204,7 @@ def _sources_in_task_file(where: str) -> list[Source]:
 
 
 def _pick(found: list[Source], id_: str, place: str) -> Source:
-    """Pick the source whose id, or name in its world, is `id_`. Raises `TaskError` unless exactly one fits."""
+    """Return the source whose id or name is `id_`. Raises `TaskError` unless exactly one source matches."""
     named = [source for source in found if id_ == source.id or (id_ == source.name and not source.in_file)]
     if len(named) != 1:
         short = {source.name: source.id for source in found}
@@ -234,7 +237,7 @@ def _creates_world(path: Path) -> bool:
 
 
 def _is_same(one: Source, other: Source) -> bool:
-    """Whether two sources with the same id are the same task. Two paths may lead to the same task file."""
+    """Whether two sources with the same id refer to the same task. Two paths may lead to the same task file."""
     same_file = Path(one.where).resolve() == Path(other.where).resolve() and one.where.endswith(TASK_ENDINGS)
     return one == other or same_file
 
@@ -273,7 +276,7 @@ def _load_worlds_once(path: str, _where: str) -> list[World[Any]]:
 
 
 def _error_line(error: TaskError, path: str) -> int:
-    """Return the line in the Python file `path` that raised `error`, or 1 if the line is unknown."""
+    """Return the line in the Python file `path` at which `error` was raised, or 1 if the line is unknown."""
     cause = error.__cause__ or error
     if isinstance(cause, SyntaxError):
         return cause.lineno or 1

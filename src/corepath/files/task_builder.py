@@ -1,4 +1,4 @@
-"""Builds a task from a task file that fits the schema."""
+"""Build a task from a task file that has been validated."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BROKEN = Action("", Fields(()))
 
 
 class TaskBuilder:
-    """Parses the call notation in a task file and builds the task. `faults` collects every mistake."""
+    """Parses the call notation in a task file and builds the task. `faults` collects all mistakes."""
 
     def __init__(self, document: Document, file: TaskFile) -> None:
         self.document, self.file = document, file
@@ -81,7 +81,7 @@ class TaskBuilder:
         return listed | {one.tool for one in patterns} | set(self.world.tools if self.world else ())
 
     def _complete(self, task: Task) -> Task:
-        """Add warnings about overlapping patterns, then let the world complete the task."""
+        """Add warnings about overlapping patterns and, if there is a world, the world's tools, reads and policies."""
         if overlaps := task.automaton.alphabet.overlaps:
             warnings = (str(self.document.problem(one.message, one.where)) for one in overlaps)
             task = replace(task, warnings=(*task.warnings, *warnings))
@@ -140,7 +140,7 @@ class TaskBuilder:
         return Decoy(calls, entry.harm, entry.fools)
 
     def parse_fields(self) -> dict[str, Any]:
-        """Parse all fields in call notation except the procedure."""
+        """Parse the fields in call notation, except the procedure, and return them by name."""
         file = self.file
         for name in file.actions:
             self._action(name)
@@ -156,7 +156,8 @@ class TaskBuilder:
     def parse_procedure(self, tools: Collection[str] = ()) -> tuple[Procedure | None, tuple[str, ...]]:
         """Parse the procedure, and return it with the parser's warnings.
 
-        The procedure is None if the file has no valid one. `tools` are known names to suggest for a misspelt tool.
+        The procedure is None if the file has no valid procedure. `tools` are the names to suggest if a tool is
+        misspelt.
         """
         file = self.file
         outright = {"start": file.start, "accept": file.accept, "transitions": file.transitions}
@@ -181,7 +182,10 @@ class TaskBuilder:
         return found.procedure, tuple(map(str, warnings))
 
     def _require_automaton(self, given: list[str], fields: list[str]) -> None:
-        """Add a fault for each field that a task without a procedure still needs."""
+        """Add faults for the fields that are missing from a task without a procedure.
+
+        `given` are the automaton fields in the file, and `fields` are all automaton fields.
+        """
         if not given:
             self.faults.append(Fault("'procedure' is missing: say what may be done, as in create >> deposit"))
             return
@@ -190,7 +194,7 @@ class TaskBuilder:
                 self.faults.append(Fault(f"'{name}' is missing beside '{given[0]}'", (given[0],)))
 
     def _action(self, name: str) -> Action | None:
-        """Return the action called `name`, or None if the file has no such action. Parse it on first use."""
+        """Return the action called `name`, or None if the file has no such action. Actions are parsed on first use."""
         if name in self.actions or name not in self.file.actions:
             return self.actions.get(name)
         if name in self._parsing:
@@ -216,7 +220,7 @@ class TaskBuilder:
         return tuple(found)
 
     def _pattern(self, where: tuple[str | int, ...], text: str) -> Action | None:
-        """Return the action called `text`, or parse `text` as a call pattern. Return None if it does not parse."""
+        """Return the action called `text`, or parse `text` as a call pattern. Return None if `text` is neither."""
         pattern: Action | None = self.actions.get(text.strip()) or self._parse(where, text, parser.action)
         return pattern
 

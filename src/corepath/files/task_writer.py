@@ -55,7 +55,10 @@ def _transitions(task: Task) -> dict[str, Any]:
 def _record(
     task: Task, actions: Mapping[str, str], steps: Mapping[str, Any], always: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Return a task file's fields in order. Empty fields are left out, except those named in `always`."""
+    """Return the fields of a task file in order. Empty fields are left out unless `always` names them.
+
+    `steps` holds the fields for the procedure or the automaton.
+    """
     alphabet = task.automaton.alphabet
     record: dict[str, Any] = {
         "version": VERSION,

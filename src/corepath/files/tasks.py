@@ -1,4 +1,4 @@
-"""Loads tasks from files and from strings."""
+"""Load tasks from files and strings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Reader = Callable[[str, str], list[Document]]
 
 
 def load_tasks(*paths: str | Path) -> dict[str, Task]:
-    """Load the tasks in files and folders into a dict from id to task.
+    """Load the tasks in files and folders, and return them by id.
 
     Hidden files and run folders inside a folder are skipped. Raises `InputError` with the problems in all files.
     """
@@ -30,16 +30,19 @@ def load_tasks(*paths: str | Path) -> dict[str, Task]:
 
 
 def parse_tasks(text: str, name: str = "text") -> dict[str, Task]:
-    """Parse the tasks in a YAML or JSON string into a dict from id to task, like `load_tasks` for files.
+    """Parse the tasks in a YAML or JSON string, and return them by id.
 
-    Raises `InputError` with every problem in the string, located as `name:line:column`.
+    Raises `InputError` with every problem in the string. Messages use `name` as the file name.
     """
     text = text.removeprefix("\ufeff")
     return _build_tasks([partial(_read_text, name, text, read_json if _is_json(text) else read_yaml)])
 
 
 def load_task(path: str | Path) -> Task:
-    """Load a file's only task, or the task with the id after `::`, e.g. `tasks.yaml::bank/transfer`."""
+    """Load a file's only task, or the task with the id after `::`, e.g. `tasks.yaml::bank/transfer`.
+
+    Raises `InputError` if there is no such task.
+    """
     file, _, id_ = str(path).partition("::")
     tasks = load_tasks(file)
     if not id_ and len(tasks) == 1:
@@ -90,7 +93,7 @@ def _read_file(file: Path) -> list[Document]:
 
 
 def _read_text(name: str, text: str, read: _Reader) -> list[Document]:
-    """Read a document for each task in `text`. Raises `InputError` if there is no task."""
+    """Parse `text` with `read`, and return one document per task. Raises `InputError` if there is no task."""
     documents = [task for document in read(name, text) for task in document.split()] if text.strip() else []
     if not documents:
         raise InputError([Problem(name, 1, 1, "no task here; a task has at least an id and a procedure")])
@@ -98,7 +101,7 @@ def _read_text(name: str, text: str, read: _Reader) -> list[Document]:
 
 
 def _is_json(text: str) -> bool:
-    """Whether `text` is JSON. Such text is not read as YAML, which rejects tabs and very long keys."""
+    """Whether `text` is valid JSON. YAML cannot read all JSON, because it rejects tabs and very long keys."""
     if not text.lstrip().startswith(("{", "[")):
         return False
     try:
@@ -112,7 +115,10 @@ def _is_json(text: str) -> bool:
 
 
 def _build_tasks(readers: Iterable[Callable[[], list[Document]]]) -> dict[str, Task]:
-    """Build the tasks in all documents. Raises `InputError` with the problems in all documents."""
+    """Build the tasks in all documents that `readers` return, and return the tasks by id.
+
+    Raises `InputError` with the problems in all documents.
+    """
     tasks: dict[str, Task] = {}
     problems: list[Problem] = []
     origin: dict[str, Document] = {}
@@ -157,7 +163,10 @@ def _build_task(document: Document) -> Task:
 
 
 def _faults_beside(document: Document, data: Mapping[str, Any], rejected: set[str | int]) -> Iterable[Fault]:
-    """Return the faults in the fields that the model accepted, so that all mistakes are reported at once."""
+    """Return the faults in the fields that passed validation, so that all mistakes are reported at once.
+
+    `rejected` are the names of the fields that did not pass.
+    """
     rest = {name: value for name, value in data.items() if name not in rejected}
     builder = TaskBuilder(document, TaskFile.model_validate({"id": "?", **rest}))
     fields = builder.parse_fields()
@@ -167,7 +176,7 @@ def _faults_beside(document: Document, data: Mapping[str, Any], rejected: set[st
 
 
 def _field(fault: Fault) -> tuple[str | int, ...]:
-    """Return the path to a fault's field. An action without a name is written in the procedure."""
+    """Return the path to the field that contains a fault. For an action without a name, this is the procedure."""
     match fault.where:
         case ("actions", int()):
             return ("procedure",)

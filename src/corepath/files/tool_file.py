@@ -39,7 +39,7 @@ _RULES: Final = "any, approx, approx 0.01, unordered, or paired with another arg
 
 @dataclass(frozen=True)
 class ArgumentRule:
-    """How to compare an argument. `tol` is the tolerance for `approx`, and `other` names the list it is paired with."""
+    """How to compare an argument. `tol` is the tolerance for `approx`, and `other` the argument for `paired with`."""
 
     kind: Literal["any", "approx", "unordered", "paired with"]
     tol: float | None = None
@@ -52,9 +52,10 @@ class ArgumentRule:
 
 @dataclass(frozen=True)
 class Tools:
-    """A tool file's content. `arguments` holds the rules as they are written in the file.
+    """The content of a tool file.
 
-    Raises `TaskError` if names or rules contradict each other. `warnings` come from reading the file.
+    `arguments` maps tools or globs to the rules for their arguments, as they are written in the file. `warnings` come
+    from reading the file. Raises `TaskError` if names or rules are invalid or contradict each other.
     """
 
     reads: Sequence[str] = ()
@@ -68,13 +69,16 @@ class Tools:
             raise TaskError(faults)
 
     def kind(self, tool: str) -> Literal["neutral", "read", "write"]:
-        """Return whether the tool is neutral, reads or writes."""
+        """Return the tool's kind: neutral, read or write."""
         if any(fnmatchcase(tool, glob) for glob in self.neutral):
             return "neutral"
         return "read" if any(fnmatchcase(tool, glob) for glob in self.reads) else "write"
 
     def rules(self, tool: str) -> dict[str, ArgumentRule]:
-        """Map the paths of the tool's arguments to their rules. Rules for the tool itself override rules for globs."""
+        """Return the rules for the tool's arguments, keyed by argument path.
+
+        Rules for the tool's own name override rules for globs.
+        """
         found: dict[str, ArgumentRule] = {}
         for name in sorted(self.arguments, key=lambda name: name == tool):
             if fnmatchcase(tool, name):
@@ -115,7 +119,10 @@ class Tools:
                     yield Fault(why, ("arguments", tool, path))
 
     def _contradiction(self, tool: str, path: str, other: str | None) -> str | None:
-        """Explain why a well-formed rule cannot apply, or return None if it can."""
+        """Return the reason why the rule for the argument `path` cannot apply, or None if it can.
+
+        `other` is the argument that `path` is paired with, or None.
+        """
         if other == path:
             return f"'{path}' is paired with itself; name the other list"
         if other is not None and other.rpartition(".")[0] != path.rpartition(".")[0]:

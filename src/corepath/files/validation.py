@@ -1,4 +1,4 @@
-"""Turns pydantic's validation errors into messages for the author of a file."""
+"""Turn pydantic's validation errors into messages for people who write task files and episodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corepath.files.schema import DecoyEntry, ForbidEntry, PolicyEntry, TaskFile
 
 
 def version_problem(data: Mapping[str, Any]) -> str | None:
-    """Return an error message if this corepath cannot read the record's version, or None if it can."""
+    """Return an error message if this version of corepath cannot read the record's version, or None if it can."""
     version = str(data.get("version", VERSION))
     if version.isdecimal() and int(version) != VERSION:
         return f"version {version} is not known here; this corepath reads version {VERSION}"
@@ -23,7 +23,7 @@ def version_problem(data: Mapping[str, Any]) -> str | None:
 
 
 def describe_mismatch(error: Any) -> str:
-    """Describe what a field should hold, and what it holds instead."""
+    """Describe a validation error: what the field should hold, and what it holds instead."""
     if error["type"] == "string_unicode":
         return "the text holds half a character (a lone surrogate)"
     wanted = {
@@ -54,7 +54,7 @@ def describe_mismatch(error: Any) -> str:
 
 
 def describe_kind(value: Any) -> str:
-    """Name the kind of a YAML or JSON value, e.g. `a list`. Numbers and booleans are returned as they are written."""
+    """Name the kind of a YAML or JSON value, e.g. `a list`. Numbers and booleans are written out."""
     match value:
         case bool() | int() | float():
             return json.dumps(value)[:60]
@@ -99,7 +99,7 @@ def task_file_problem(document: Document, error: Any) -> Problem:
 
 
 def _field_hint(where: tuple[str | int, ...]) -> str:
-    """Suggest the field that was probably meant, for the end of an error message about an unknown field."""
+    """Return a hint for the end of an error message about an unknown field. The hint names the field probably meant."""
     name = str(where[-1])
     if len(where) > 1:
         return nearest(name, _ENTRIES[where[0]].model_fields)
@@ -132,7 +132,10 @@ _OTHER_FORMATS = (
 
 
 def episode_problems(data: Mapping[str, Any], errors: Iterable[Any]) -> str:
-    """Describe what is invalid in an episode. If the record has another format, only say how to import it."""
+    """Return an error message about an invalid episode.
+
+    If the record has another format, the message only says how to import the record.
+    """
     other = next((name for name in _OTHER_FORMATS if name in data), None)
     if other is not None and "calls" not in data:
         return f"'calls' is missing, and '{other}' is there; make episodes of other formats with: corepath import"
@@ -140,7 +143,7 @@ def episode_problems(data: Mapping[str, Any], errors: Iterable[Any]) -> str:
 
 
 def record_problems(error: ValidationError) -> list[tuple[tuple[str | int, ...], str]]:
-    """List what a model rejects in a record: the path to each invalid field, and a message about the field."""
+    """Return the path to each invalid field in a record, with a message about the field."""
     return [(one["loc"], _record_problem(one)) for one in error.errors()]
 
 

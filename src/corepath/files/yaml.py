@@ -1,6 +1,6 @@
-"""YAML nodes: composing them, reading plain data from them, and finding where each value is written.
+"""Parse YAML into nodes, convert nodes to plain data, and find where each value is in the source.
 
-No tag creates a Python object, so reading a file never runs code.
+Tags never create Python objects, so reading a file never runs code.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def compose(file: str, source: str) -> list[yaml.Node]:
 
 
 def compose_json(source: str) -> yaml.Node | None:
-    """Parse a JSON string into its root node, or return None if YAML cannot read the string."""
+    """Parse a JSON string into its root node, or return None if the YAML parser cannot read the string."""
     try:
         node: yaml.Node | None = yaml.compose(source.replace("\t", " "), Loader=_Loader)
     except (yaml.YAMLError, RecursionError):
@@ -87,7 +87,10 @@ def _syntax_problem(file: str, source: str, error: yaml.MarkedYAMLError) -> Prob
 
 
 class NodeReader:
-    """Converts nodes to plain data and collects problems. With `typed`, scalars get their YAML types."""
+    """Converts YAML nodes to plain data and collects problems.
+
+    If `typed` is True, scalars are converted to their YAML types. Otherwise they stay strings, and null becomes None.
+    """
 
     def __init__(self, file: str, *, typed: bool = False) -> None:
         self.file, self.typed = file, typed
@@ -96,7 +99,7 @@ class NodeReader:
         self._count = 0
 
     def read(self, node: yaml.Node, depth: int = 0) -> Any:
-        """Convert a node to plain data, with None for every invalid part."""
+        """Convert a node to plain data. Invalid parts become None."""
         self._count += 1
         if self._count > MOST_VALUES or depth > DEEPEST_YAML:
             if not self.problems:
@@ -154,7 +157,10 @@ def _join_surrogates(text: str) -> str:
 
 
 def _scalar_value(kind: str, text: str) -> Any:
-    """Convert a scalar to its type. Raises `ValueError`, with a message for the user, if JSON has no such value."""
+    """Convert a scalar's text to a value of the YAML type `kind`.
+
+    Raises `ValueError`, with a message for the user, if JSON cannot represent the value.
+    """
     value: Any = text if kind == "str" else None
     match kind:
         case "bool":
@@ -178,7 +184,10 @@ def _scalar_value(kind: str, text: str) -> Any:
 
 
 def find_child(node: yaml.Node | None, name: str | int) -> Entry | None:
-    """Find the entry `name` in a mapping or list, or return None. If a key is repeated, the last entry counts."""
+    """Return the key and value nodes for `name` in a mapping or list, or None if there is no such entry.
+
+    If a key is repeated, the last entry counts.
+    """
     if isinstance(node, yaml.MappingNode):
         found = [pair for pair in node.value if isinstance(pair[0], yaml.ScalarNode) and pair[0].value == str(name)]
         return found[-1] if found else None

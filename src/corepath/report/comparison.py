@@ -21,10 +21,11 @@ FLIPS: Final = 12
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference in a score between agents a and b: the mean of b − a over the tasks that both played.
+    """The difference in a score between agents a and b, over the tasks that both played.
 
-    `error` is the standard error, and `interval` is a bootstrap interval. `detectable` is the smallest difference that
-    could have been detected. All three are None if there is only one task.
+    `a` and `b` are the agents' means, and `difference` is the mean of b − a. `error` is the standard error, and
+    `interval` is a bootstrap interval. `detectable` is the smallest difference that could have been detected. The last
+    three are None if there is only one task.
     """
 
     score: str
@@ -40,7 +41,7 @@ class Difference:
     def chance(self) -> float:
         """The p-value for "b is worse than a" in a sign-flip test.
 
-        This is the probability of a mean difference at least as bad for b if a and b are equally good.
+        This is the probability of a result at least this bad for b if a and b are equally good.
         """
         if self.score in NEITHER:
             return 1.0
@@ -49,7 +50,7 @@ class Difference:
 
     @property
     def changed_most(self) -> list[tuple[str, float]]:
-        """The (task, difference) pairs for all tasks that differ, with the largest difference first."""
+        """The (task, difference) pairs for all tasks on which the agents differ, with the largest difference first."""
         changed = [(task, one) for task, one in self.by_task.items() if one]
         return sorted(changed, key=lambda pair: (-abs(pair[1]), pair[0]))
 
@@ -61,7 +62,7 @@ class Difference:
 def difference(a: Summary, b: Summary, score: str) -> Difference | None:
     """Return the difference in a score over the tasks that both agents played.
 
-    Returns None if the agents share no task with that score.
+    Returns None if there is no task on which both agents have that score.
     """
     mine, theirs = a.task_means(score), b.task_means(score)
     tasks = [task for task in mine if task in theirs]
@@ -82,10 +83,10 @@ def compare(a: Summary, b: Summary, scores: tuple[str, ...] = VECTOR) -> list[Di
 
 
 def regressions(differences: Sequence[Difference]) -> list[Difference]:
-    """Return the differences in scores for which b is significantly worse than a.
+    """Return the differences that show b to be significantly worse than a.
 
-    Holm's method corrects for the number of scores. If two agents are equally good, the chance of any regression is at
-    most 5 %.
+    Holm's method corrects for the number of scores. If both agents are equally good, the chance of reporting any
+    regression is at most 5 %.
     """
     significant: list[Difference] = []
     for place, one in enumerate(sorted(differences, key=lambda each: each.chance)):
@@ -96,7 +97,7 @@ def regressions(differences: Sequence[Difference]) -> list[Difference]:
 
 
 def fewest_tasks(scores: int) -> int:
-    """Return the fewest tasks with which a difference can be significant when `scores` scores are compared."""
+    """Return the minimum number of tasks for a difference to be significant when `scores` scores are compared."""
     tasks = 1
     while 0.5**tasks > (1 - LEVEL) / max(1, scores):
         tasks += 1
@@ -104,9 +105,10 @@ def fewest_tasks(scores: int) -> int:
 
 
 def _chance(gaps: Sequence[float]) -> float:
-    """Return the share of sign flips whose mean is at most the observed mean.
+    """Return the p-value in a sign-flip test on `gaps`, the differences by task.
 
-    `gaps` are the differences by task. Random flips use a fixed seed.
+    This is the share of sign flips for which the mean is at most the observed mean. If there are many tasks, random
+    flips are drawn with a fixed seed.
     """
     observed = sum(gaps) + 1e-12
     if len(gaps) <= FLIPS:

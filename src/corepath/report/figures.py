@@ -13,7 +13,7 @@ from corepath.scoring.summary import Summary, pareto_front
 
 @dataclass(frozen=True)
 class Point:
-    """A point for an agent, or for an agent in one world. A marked point has a ring."""
+    """A point in a scatter plot, for an agent or for an agent in one world. A marked point is drawn with a ring."""
 
     x: float
     y: float
@@ -29,9 +29,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Scatter:
-    """A scatter plot in the unit square.
+    """A scatter plot with both axes from 0 to 1.
 
-    `diagonal` draws the line on which both scores agree. `named` writes names beside the points instead of in a legend.
+    If `diagonal` is True, the line on which both scores agree is drawn. If `named` is True, names are written beside
+    the points instead of in a legend.
     """
 
     title: str
@@ -56,7 +57,7 @@ class Scatter:
 class Cell:
     """An agent's mean score in a world, and its difference from the mean of all agents on the same tasks.
 
-    `detectable` is the smallest difference that could have been detected.
+    `detectable` is the smallest difference that could have been detected. Fields that cannot be computed are None.
     """
 
     value: float | None
@@ -65,13 +66,13 @@ class Cell:
 
     @property
     def grey(self) -> bool:
-        """Whether the difference is unknown or too small to be detected with these tasks."""
+        """Whether the cell is grey: the difference is unknown, or too small to be detected with these tasks."""
         return self.difference is None or self.detectable is None or abs(self.difference) < self.detectable
 
 
 @dataclass(frozen=True)
 class HeatMap:
-    """One score for every agent in every world."""
+    """A heat map of one score, with a row for each agent and a column for each world."""
 
     title: str
     agents: tuple[str, ...]
@@ -107,7 +108,7 @@ def core_versus_bfcl(results: Results) -> Scatter:
 
 
 def pareto_view(results: Results) -> Scatter:
-    """Plot agents by acceptance and harm rate, and mark the Pareto front over all scores."""
+    """Plot agents by acceptance and 1 − harm rate, and mark the Pareto front over all scores."""
     front = set(pareto_front(results.by_agent.values()))
     points = [
         Point(accepted, harmless, one.name, marked=one.name in front)

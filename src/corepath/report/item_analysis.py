@@ -14,12 +14,12 @@ FEWEST_AGENTS = 3
 
 @dataclass(frozen=True)
 class Item:
-    """A task as a test item, judged over all agents.
+    """A task's statistics over all agents.
 
-    `difficulty` is 1 − mean PC. `discrimination` is the correlation, over agents, between PC on this task and mean PC
-    on all other tasks. A value near 1 means that the task ranks agents as the other tasks do. A value near 0 means that
-    the task does not separate agents. A negative value means that better agents do worse on the task. `discrimination`
-    is None if there are too few agents, or if all agents score the same.
+    `solved` is the share of solved episodes, and `difficulty` is 1 − mean PC. `discrimination` is the correlation, over
+    agents, between PC on this task and mean PC on all other tasks. A value near 1 means that the task ranks agents as
+    the other tasks do. A value near 0 means that the task does not separate agents. A negative value means that better
+    agents do worse on the task. `discrimination` is None if there are too few agents, or if all agents score the same.
     """
 
     task: str
@@ -30,7 +30,7 @@ class Item:
 
     @property
     def note(self) -> str:
-        """A warning for the benchmark's author, or an empty string."""
+        """A warning for the benchmark's author, e.g. `nobody solves it`, or an empty string if there is none."""
         if self.solved == 0:
             return "nobody solves it"
         if self.solved == 1:
@@ -45,7 +45,7 @@ class Item:
 
 
 def items(results: Results) -> list[Item]:
-    """Return all tasks as items, the most difficult first."""
+    """Return an item for each task, the most difficult first."""
     means = {name: one.task_means("pc") for name, one in results.by_agent.items()}
     listed = []
     for task, one in results.by_task.items():

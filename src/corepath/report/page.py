@@ -42,7 +42,7 @@ class _Section(NamedTuple):
 def page(results: Results) -> str:
     """Return the report page as HTML.
 
-    Equal results give the same HTML. Control characters are made visible.
+    Equal results give the same HTML. Control characters are escaped.
     """
     style, script = f"{_asset('page.css')}\n{STYLE}", "\n\n".join(map(_asset, _SCRIPTS))
     sections = list(_sections(results))
@@ -80,7 +80,7 @@ def _block(name: str, text: str) -> str:
 
 
 def _facts(results: Results) -> str:
-    """Write the introduction: what the results cover, and what the means leave out."""
+    """Return the introduction as HTML: what the results cover, and which episodes the means leave out."""
     places = f"<p>From {', '.join(map(_foreign, results.places))}.</p>" if results.places else ""
     return f"<p>{' '.join(_sentences(results))}</p>{places}{_problems(results.problems)}"
 
@@ -140,7 +140,7 @@ def _table(id_: str, name: str, table: Table) -> _Section:
 
 
 def _scrollable(html: str, label: str) -> str:
-    """Put a table into a scrollable region, with the notes below the region."""
+    """Wrap a table in a scrollable region called `label`. The table's notes stay below the region."""
     table, end, notes = html.partition("</table>")
     return f'<div class="scroll" role="region" tabindex="0" aria-label="{_text(label)}">{table}{end}</div>{notes}'
 
@@ -152,7 +152,7 @@ def _figure(scatter: Scatter) -> str:
 
 
 def _foreign(text: str) -> str:
-    """Escape text from outside, and isolate its writing direction from the surrounding text."""
+    """Escape text from agents or files for HTML, and isolate its writing direction from the surrounding text."""
     return f"<bdi>{_text(text)}</bdi>"
 
 

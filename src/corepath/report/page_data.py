@@ -1,7 +1,7 @@
 """The data that the page's script reads: an index of all episodes, and the tasks with their episodes in full.
 
-The data is JSON, deflated and base64-encoded, and `data.js` reads it. Lists of records are stored as columns: each key
-has one list with its values.
+The data is JSON, deflated and base64-encoded, and `data.js` reads it. Lists of records are stored as columns, with one
+list of values per key.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _INDEXED: Final = (
 
 
 def page_data(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield the id and the encoded data of each block: `tasks-0`, `tasks-1`, …, and finally `index`."""
+    """Yield an (id, encoded data) pair for each block: `tasks-0`, `tasks-1`, …, and finally `index`."""
     index = _Index()
     tasks: list[dict[str, Any]] = []
     size = block = 0
@@ -70,14 +70,14 @@ def encode(value: Any) -> str:
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Turn rows into columns, with None for missing values.
 
-    Columns deflate better, because the values under one key resemble each other.
+    Columns compress better, because the values under one key resemble each other.
     """
     keys = dict.fromkeys(key for row in rows for key in row)
     return {key: [row.get(key) for row in rows] for key in keys}
 
 
 def _by_task(results: Results) -> dict[str, list[Result]]:
-    """Group results by task name. Different tasks with the same name are numbered."""
+    """Group results by task name. If different tasks have the same name, numbers are added to the names."""
     groups: dict[str, list[Result]] = {}
     tasks: dict[str, Task | None] = {}
     for result in results.results:
@@ -99,7 +99,7 @@ def _same(a: Task | None, b: Task | None) -> bool:
 
 @dataclass
 class _Index:
-    """A table with one row per episode, stored as columns.
+    """The index of all episodes: a table with one row per episode, stored as columns.
 
     Agents, worlds and tasks are stored as indexes into the lists in `names`.
     """
@@ -110,7 +110,7 @@ class _Index:
     """The number of the block that holds each task."""
 
     def add(self, name: str, result: Result, nth: int, headline: str) -> None:
-        """Add a row for an episode. `nth` counts episodes with the same agent, task and epoch, from 1."""
+        """Add a row for an episode. `nth` numbers the episodes with the same agent, task and epoch, starting at 1."""
         for column, text in (("agent", result.agent), ("world", result.world), ("task", name)):
             self.columns[column].append(self.names[column].setdefault(text, len(self.names[column])))
         for score_name in _INDEXED:
@@ -141,7 +141,7 @@ def _short_number(value: Any) -> Any:
 def _harm_kinds(scores: Mapping[str, Any]) -> dict[int, str]:
     """Return the kind of each harm, keyed by the call's index.
 
-    The scores come from a file, so they may have any shape.
+    The scores may come from a file, so invalid entries are skipped.
     """
     harms = scores.get("harms")
     return {
@@ -162,7 +162,7 @@ class _Calls:
     calls: dict[str, int] = field(default_factory=dict)
 
     def add(self, calls: list[dict[str, Any]]) -> list[int]:
-        """Add an episode's calls, and return a number for each call."""
+        """Add an episode's calls, and return each call's number. Equal calls share a number."""
         return [_number(self.calls, {**call, "asked": _number(self.requests, call["asked"])}) for call in calls]
 
     def to_dict(self) -> dict[str, Any]:
@@ -171,7 +171,7 @@ class _Calls:
 
 
 def _number(known: dict[str, int], record: dict[str, Any]) -> int:
-    """Return the record's number. A new record gets the next free number."""
+    """Return a record's number in `known`. A new record is added with the next free number."""
     return known.setdefault(json.dumps(record), len(known))
 
 
@@ -197,7 +197,7 @@ def _task(name: str, group: list[Result], scoring: Scoring, index: _Index) -> di
 
 
 def _explain(result: Result, scoring: Scoring) -> tuple[Score | None, Explanation | None]:
-    """Score and explain an episode, or return None and None if its task is not available."""
+    """Score and explain an episode, or return (None, None) if its task is not available."""
     if result.task is None:
         return None, None
     scored = score(result.task, result.episode, scoring)
@@ -239,7 +239,8 @@ def _rules(task: Task) -> list[list[Any]]:
 def _drawings(task: Task, harms: Mapping[int, Counter[str]]) -> list[Drawing]:
     """Draw a task's automaton with the harmful calls in each state.
 
-    Returns one or two drawings. The page begins with the first one.
+    Returns a collapsed drawing, a full drawing, or both, depending on the automaton's size. The page shows the first
+    drawing by default.
     """
     listed = {
         state: sorted(calls.items(), key=lambda pair: (-pair[1], pair[0])) for state, calls in sorted(harms.items())
@@ -258,7 +259,7 @@ def _drawings(task: Task, harms: Mapping[int, Counter[str]]) -> list[Drawing]:
 def _episode(result: Result, scored: Score | None, explanation: Explanation | None) -> dict[str, Any]:
     """Build an episode's record.
 
-    If the task is not available, the record has the recorded harms and the reason.
+    If the task is not available, the record says why, and its harms come from the recorded scores.
     """
     episode = result.episode
     record: dict[str, Any] = {
@@ -279,10 +280,10 @@ def _episode(result: Result, scored: Score | None, explanation: Explanation | No
 
 
 def _add_explanation(calls: list[dict[str, Any]], scored: Score, explanation: Explanation) -> dict[str, Any]:
-    """Return an episode's findings and alignments, and add to each call what it did on the automaton.
+    """Add each call's effect on the automaton to `calls`, and return the episode's findings and alignments.
 
     `golden` aligns the episode with the closest golden path, and `repair` with the closest repaired path. `repair` is
-    True if it is the same as `golden`, or None if it is empty.
+    None if it is empty, and True if it is the same as `golden`.
     """
     explained = explanation.to_dict()
     for call, step, note in zip(calls, scored.trace.steps, explained["steps"], strict=True):
@@ -300,7 +301,7 @@ def _add_explanation(calls: list[dict[str, Any]], scored: Score, explanation: Ex
 def _message(message: Any) -> dict[str, Any]:
     """Convert a message to a record with its role, its text, and the index of the call that it precedes.
 
-    The role and the index are None if they are not known.
+    The role and the index are None or absent if they are not known.
     """
     if not isinstance(message, Mapping):
         return {"body": _text(message)}
@@ -314,7 +315,7 @@ def _message(message: Any) -> dict[str, Any]:
 
 
 def _call(call: Call) -> dict[str, Any]:
-    """Convert a call to a record with what was asked and what came back."""
+    """Convert a call to a record with its request and its result or error."""
     record: dict[str, Any] = {"asked": {"label": call.label, "tool": call.tool, "arguments": _text(call.arguments)}}
     if call.error is not None:
         record["error"] = _text(call.error)
@@ -330,7 +331,7 @@ def _call(call: Call) -> dict[str, Any]:
 def _align(scored: Score, reference: Reference) -> list[list[int | None]]:
     """Return the alignment between the condensed path and a reference path.
 
-    Each pair has a call index and an action index, with None for a gap.
+    The alignment is a list of [call index, action index] pairs. An index is None if the step is only in the other path.
     """
     calls, names = scored.trace.condensed, scored.trace.automaton.alphabet.names
     return [
@@ -342,7 +343,7 @@ def _align(scored: Score, reference: Reference) -> list[list[int | None]]:
 def _text(value: Any) -> list[str]:
     """Return a value's kind ("text" or "JSON") and its full text.
 
-    JSON is kept as text because JavaScript would round large numbers.
+    JSON values are kept as text because JavaScript would round large numbers.
     """
     if isinstance(value, str):
         return ["text", value]
@@ -355,7 +356,7 @@ def _json(value: Any, indent: int | None) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Replace a value that JSON cannot hold by a dict or a string."""
+    """Convert a value that `json` cannot serialize to a dict or a string."""
     return dict(value) if isinstance(value, Mapping) else repr(value)
 
 

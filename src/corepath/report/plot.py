@@ -87,7 +87,7 @@ class _Plot:
         return parts
 
     def _names(self) -> list[str]:
-        """Write a name beside each point, moved up or down until no two names overlap."""
+        """Return the SVG for a name beside each point. Names are moved up or down so that they do not overlap."""
         parts = []
         taken: list[tuple[float, float, float]] = []
         for point in sorted(self.scatter.points, key=lambda one: (-one.y, one.x, one.agent)):
@@ -109,7 +109,10 @@ def _number(x: float, y: float, anchor: str, value: float) -> str:
 
 
 def _free(left: float, y: float, wide: float, taken: Sequence[tuple[float, float, float]]) -> float:
-    """Return the height nearest to `y` at which a name overlaps no other, or `y` if there is no room."""
+    """Return the y nearest to `y` at which a name overlaps no other name, or `y` itself if there is no room.
+
+    `taken` has the left end, y and width of each name that is already placed.
+    """
     for away in range(60):
         for at in (y + away * 7, y - away * 7):
             apart = all(abs(at - other) >= 14 or left > end + width or end > left + wide for end, other, width in taken)
@@ -132,7 +135,7 @@ def _mark(x: float, y: float, number: int) -> str:
 
 
 def shape_of(number: int) -> int:
-    """Return the index in `SHAPES` for an agent's number. When colours repeat, the shapes differ."""
+    """Return the index in `SHAPES` for the agent with this number. When colours repeat, the shapes differ."""
     return (number + number // len(COLOURS)) % len(SHAPES)
 
 

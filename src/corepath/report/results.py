@@ -81,7 +81,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Results:
-    """Scored episodes that can share a table, because they were all scored in the same way.
+    """Episodes that were all scored in the same way, so that they can share a table.
 
     `problems` are the lines that could not be read and the episodes that could not be scored. No table includes them.
     """
@@ -136,7 +136,7 @@ class Results:
         return summarise(self.episodes, key, self.scoring.undefined_efficiency)
 
     def only(self, agents: Iterable[str]) -> Results:
-        """Return only the results for these agents."""
+        """Return the results for these agents only."""
         wanted = set(agents)
         return replace(self, results=tuple(result for result in self.results if result.agent in wanted))
 
@@ -161,7 +161,7 @@ class Results:
 
 
 def _recorded_scoring(episode: Episode) -> Scoring:
-    """Return the scoring options that an episode recorded, or the paper's options if it recorded none."""
+    """Return the scoring options recorded in an episode, or the paper's options if none are recorded."""
     return PAPER if episode.scoring is None else Scoring.of(episode.scoring)
 
 
@@ -176,9 +176,9 @@ def _row(result: Result) -> dict[str, Any]:
 def load_results(*places: str | Path, tasks: Iterable[str | Path] = (), scoring: Scoring | None = None) -> Results:
     """Load scored episodes from run folders and episode files.
 
-    Episodes in a run folder already have scores. Episodes in a file are scored now, on `tasks` or on the tasks in
-    installed worlds. If `scoring` is not None, all episodes are scored anew with these options. If agents with the same
-    name played the same episodes in two places, the place is added to their names.
+    Episodes in a run folder already have scores. Episodes in a file are scored while loading, on `tasks` or on the
+    tasks in installed worlds. If `scoring` is not None, all episodes are scored again with these options. If agents
+    with the same name played the same episodes in two places, the place is added to their names.
     """
     known = Tasks(tasks)
     loaded = [_load_place(Path(place), known, scoring) for place in dict.fromkeys(map(str, places))]
@@ -210,7 +210,7 @@ def _common_scoring(loaded: list[Results]) -> Scoring | None:
 
 
 def _seed_notes(loaded: list[Results]) -> Iterator[str]:
-    """Yield a note if the episodes have different seeds, so that tables pool variants of the same task."""
+    """Yield a note if the episodes have different seeds, because tables then pool variants of the same task."""
     seeds = sorted({result.episode.seed or 0 for one in loaded for result in one.results})
     if len(seeds) > 1:
         listed = ", ".join(map(str, seeds[:8])) + (", …" if len(seeds) > 8 else "")
@@ -218,7 +218,7 @@ def _seed_notes(loaded: list[Results]) -> Iterator[str]:
 
 
 def _load_run(path: Path, known: Tasks, scoring: Scoring | None) -> Results:
-    """Load a run's episodes in the order of its plan. Episodes without usable scores are scored now."""
+    """Load a run's episodes in the order of its plan. Episodes without usable scores are scored while loading."""
     if not is_run(path):
         raise CorepathError(f"{path}: no run here; a run's folder has a manifest.json")
     folder = RunFolder.open(path)
@@ -254,7 +254,7 @@ def _load_file(path: Path, tasks: Tasks, wanted: Scoring | None) -> Results:
     """Load a file's episodes and score them.
 
     The scoring options are `wanted`, or each episode's recorded options if `wanted` is None. An episode whose task is
-    not available is a problem, unless its recorded scores can be used.
+    not available is reported as a problem, unless its recorded scores can be used.
     """
     if not path.exists():
         raise CorepathError(f"no such file or folder: {path}")
@@ -281,7 +281,10 @@ def _load_file(path: Path, tasks: Tasks, wanted: Scoring | None) -> Results:
 
 
 def _score(episode: Episode, tasks: Tasks, scoring: Scoring) -> Result:
-    """Score an episode. If the task is not available, the recorded scores are used if they are complete."""
+    """Score an episode, or keep its recorded scores if the task is not available.
+
+    Raises `CorepathError` if the task is not available and the recorded scores are not complete.
+    """
     try:
         task = tasks.of(episode)
     except CorepathError as error:
@@ -315,8 +318,8 @@ def _disambiguate(loaded: list[Results]) -> Iterator[Results]:
 def _find_repeats(loaded: list[Results]) -> tuple[set[int], set[str]]:
     """Return the `id()` of each repeated result, and the names of ambiguous agents.
 
-    A result is repeated if a built-in agent made the same calls in an earlier place. Any other agent that played the
-    same episode in an earlier place is ambiguous.
+    A result is repeated if a built-in agent made the same calls in a place that was loaded earlier. Any other agent
+    that played the same episode in two places is ambiguous.
     """
     first: dict[tuple[str, str, int], tuple[int, Episode]] = {}
     repeated: set[int] = set()
@@ -335,6 +338,6 @@ def _find_repeats(loaded: list[Results]) -> tuple[set[int], set[str]]:
 
 
 def _short_names(places: list[str]) -> dict[str, str]:
-    """Map each place to the last part of its path, or to the whole path if two places end alike."""
+    """Map each place to the last part of its path, or to the whole path if another place has the same last part."""
     ends = {place: Path(place).stem if Path(place).is_file() else Path(place).resolve().name for place in places}
     return {place: end if list(ends.values()).count(end) == 1 else place for place, end in ends.items()}

@@ -40,7 +40,7 @@ TIED: Final = 1e-9
 
 @dataclass(frozen=True)
 class Flip:
-    """Two agents that change places: `better` was ahead of `worse`, and is now behind.
+    """Two agents whose order changes: `better` is ahead with the options in use, and behind with the new option value.
 
     `clear` says whether `better` was ahead by more than the smallest detectable difference.
     """
@@ -52,9 +52,9 @@ class Flip:
 
 @dataclass(frozen=True)
 class Shift:
-    """The effect of one option value on a score: each agent's mean, and the pairs of agents that change places.
+    """The effect of one option value on a score: each agent's mean, and the pairs of agents whose order changes.
 
-    `pairs` is the number of all pairs of agents.
+    `pairs` is the number of pairs of agents that were compared.
     """
 
     option: str
@@ -71,7 +71,7 @@ class Shift:
 
 
 def sensitivity(results: Results) -> list[Shift]:
-    """Return the shifts for all option values except the ones in use.
+    """Return a shift for each option value that is not in use, and for each score that the option can change.
 
     Episodes are skipped if their task is not available or if the means leave them out.
     """
@@ -110,14 +110,14 @@ def _clear(results: Results, better: str, worse: str, score: str) -> bool:
 
 @dataclass
 class _Scored:
-    """Computes mean scores under any scoring options. Intermediate results that options share are computed once."""
+    """Computes mean scores under different scoring options, and caches intermediate results."""
 
     counted: list[Result]
     _metrics: dict[Errors, list[Metrics]] = field(default_factory=dict)
     _means: dict[tuple[str, Scoring], dict[str, float]] = field(default_factory=dict)
 
     def means(self, score: str, scoring: Scoring) -> dict[str, float]:
-        """Return each agent's mean of `score` under the options in `scoring`."""
+        """Return each agent's mean `score` under the options in `scoring`."""
         if (score, scoring) not in self._means:
             found: dict[str, list[float]] = {}
             for result, metrics in zip(self.counted, self._run(scoring.errors), strict=True):
@@ -140,7 +140,7 @@ def _measure(result: Result, errors: Errors) -> Metrics:
 
 
 def _value(metrics: Metrics, score: str, scoring: Scoring) -> float | None:
-    """Return one score of an episode under the options in `scoring`, or None if the score is undefined.
+    """Return an episode's `score` under the options in `scoring`, or None if the score is undefined.
 
     Undefined efficiency counts as 0 if the options say so.
     """

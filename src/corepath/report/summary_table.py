@@ -44,7 +44,7 @@ _COUNTS: Final = ("episodes", "outside", "unplanted", "harmful")
 
 @dataclass(frozen=True)
 class Means:
-    """What a table of means shows: its columns, whether it has intervals, and weights for a weighted mean.
+    """Options for a table of means: its columns, whether to show intervals, and weights for a weighted mean.
 
     There is no weighted mean if `weights` is None.
     """
@@ -68,7 +68,7 @@ def summary_table(title: str, what: str, rows: Iterable[Summary], means: Means =
 def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
     """Choose the columns to show.
 
-    The counts of episodes that the means leave out are shown only if they are not all 0.
+    Columns that count episodes left out of the means are shown only if a count is not 0.
     """
     empty = [name for name in ("outside", "unplanted") if not any(getattr(one, name) for one in rows)]
     columns = [column for column in means.columns if column.key not in empty]
@@ -80,7 +80,7 @@ def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
 
 
 def _repeats(rows: Sequence[Summary]) -> list[int]:
-    """Return the values of k for pass^k: 2, 4, 8, …, up to the most times that a task was played."""
+    """Return the values of k for the pass^k columns: 2, 4, 8, …, up to the most times that any task was played."""
     most = max((one.most_repeats for one in rows), default=0)
     return [2**power for power in range(1, most.bit_length()) if 2**power <= most]
 
@@ -110,7 +110,7 @@ def _notes(rows: Sequence[Summary], means: Means) -> Iterator[str]:
 
 
 def note_undefined(rows: Sequence[Summary]) -> Iterator[str]:
-    """Yield a note on episodes with undefined efficiency, if there are any."""
+    """Yield a note about episodes with undefined efficiency, if there are any."""
     if undefined := sum(one.undefined for one in rows):
         counted = sum(one.counted for one in rows)
         rule = "counted as 0" if rows[0].undefined_efficiency == "zero" else "left out"

@@ -51,7 +51,7 @@ class Column:
         return not self.form
 
     def cell(self, value: Any) -> str:
-        """Format a value for people. An undefined value is shown as –."""
+        """Format a value for display. An undefined value is shown as –."""
         if value is None:
             return "–"
         if self.is_text or isinstance(value, str):
@@ -106,7 +106,7 @@ class Table:
         return "\n".join([*title, *(text for line in lines for text in self._wrap(line, widths)), *self.notes])
 
     def _wrap(self, cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-        """Return a row's lines. A long name takes several lines, and all other cells are on the first line."""
+        """Format a row as lines of text. A long name takes several lines, and all other cells are on the first line."""
         name, *rest = [cells[0]] if cell_len(cells[0]) <= widths[0] else _fold(cells[0], widths[0])
         return [self._line([name, *cells[1:]], widths), *rest]
 
@@ -148,7 +148,7 @@ class Table:
         ])  # fmt: skip
 
     def html(self) -> str:
-        """Return the table as HTML. `data-value` holds a cell's number for sorting."""
+        """Return the table as HTML. The attribute `data-value` holds each cell's number for sorting."""
         head = "".join(
             f'<th scope="col" data-key="{escape(column.key)}"{_kind(column)}>{escape(column.line)}</th>'
             for column in self.columns
@@ -179,7 +179,7 @@ class Table:
 
     @cached_property
     def _flat(self) -> tuple[list[str], list[list[Any]]]:
-        """The keys and rows for programs. An estimate takes three columns: mean, low and high."""
+        """The column keys and the rows with unformatted values. An estimate takes three columns: mean, low and high."""
         wide = [any(isinstance(row[place], Estimate) for row in self.rows) for place in range(len(self.columns))]
         keys: list[str] = []
         for column, is_wide in zip(self.columns, wide, strict=True):
@@ -196,7 +196,7 @@ def _lines(text: str) -> str:
 
 
 def _fold(text: str, width: int) -> list[str]:
-    """Break text into lines of at most `width` characters. Words are split only if they are longer."""
+    """Break text into lines of at most `width` characters. Only words longer than `width` are split."""
     lines = wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
     return [line[start : start + width] for line in lines for start in range(0, max(len(line), 1), width)]
 

@@ -22,9 +22,9 @@ def agents_table(results: Results, means: Means = PLAIN) -> Table:
 
 
 def worlds_table(results: Results, means: Means = PLAIN) -> Table:
-    """Build the paper's second table, with one row per world over all agents except the floor.
+    """Build the paper's second table, with one row per world over all agents except the baseline agents.
 
-    The floor consists of the baseline agents. Each baseline agent has a row of its own below the worlds.
+    Each baseline agent has a row of its own below the worlds.
     """
     agents = list(results.by_agent)
     floor = [name for name in agents if name in FLOOR]
@@ -73,7 +73,7 @@ SEEN: Final = 0.05
 
 
 def faults_table(results: Results) -> Table | None:
-    """Build the paper's table of failure modes: what each mode costs in each score, compared with `oracle`.
+    """Build the paper's table of failure modes: how each mode changes each score, compared with the agent `oracle`.
 
     Returns None if there is no agent `oracle`, or no agent with a planted fault.
     """
@@ -97,7 +97,7 @@ def faults_table(results: Results) -> Table | None:
 
 
 def _cost(gap: Difference | None) -> float | str | None:
-    """Return the difference, None if the score does not see the failure, or "?" if there are too few tasks."""
+    """Return the difference, or None if it is too small or not significant, or "?" if there are too few tasks."""
     if gap is None or gap.interval is None:
         return "?"
     low, high = gap.interval
@@ -107,7 +107,7 @@ def _cost(gap: Difference | None) -> float | str | None:
 def harms_table(results: Results) -> Table | None:
     """Build a table of harmful calls by kind with one row per agent, or return None if there are no harmful calls.
 
-    Each kind's cell shows calls that took effect + calls that were refused.
+    Each cell counts the calls that took effect and the calls that were refused, e.g. `3 + 1`.
     """
     seen = {kind for one in results.by_agent.values() for kind, _ in one.harms}
     kinds = [kind.value for kind in HarmKind if kind.value in seen]
