@@ -19,7 +19,10 @@ MOST_ORDERS: Final = 720
 
 
 def permute_pairs(value: Any, rules: Mapping[str, ArgumentRule], path: str | None = None) -> list[Any]:
-    """List a value's variants, one for each order of its paired lists. Raises `TaskError` if there are too many."""
+    """List the variants of a value in which lists that belong together are reordered together.
+
+    `rules` says which lists belong together. Raises `TaskError` if there are too many variants.
+    """
     if not any(rule.kind == "paired with" for rule in rules.values()):
         return [value]
     if isinstance(value, list):

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from corepath.automaton.automaton import Automaton
+from corepath.automaton.harm import Breach
 from corepath.automaton.step import Errors, Kind, Position, Step, Token, begin, step
 from corepath.notation.call import Call
 
@@ -18,7 +19,8 @@ class Path:
 
     `tokens` holds one token per step: its action's symbol, or the call if it fits no action. `harm_mask` has a 1 for
     each harmful step and a 0 for each progress step. `states` lists the state after each step. `end` is the run's last
-    state. `length` counts all calls, including self-loops.
+    state. `length` counts all calls, including self-loops. `stays` has a 1 for each step that does not lead to another
+    state. These are the harmful steps, except those that advance the task although they break a policy.
     """
 
     tokens: tuple[Token, ...]
@@ -26,6 +28,7 @@ class Path:
     states: tuple[int, ...]
     end: int
     length: int
+    stays: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ class Trace:
     def path(self) -> Path:
         """The condensed path in the form that the metrics use."""
         states = tuple(step.after for step in self.condensed)
-        return Path(self.tokens, self.harm_mask, states, self.end.state, len(self.steps))
+        stays = tuple(int(not step.advances) for step in self.condensed)
+        return Path(self.tokens, self.harm_mask, states, self.end.state, len(self.steps), stays)
 
     def label(self, step: Step) -> str:
         """Return a label for `step`: its action's name, or `?` followed by the call if the call fits no action."""
@@ -72,14 +76,16 @@ def trace_calls(
     calls: Iterable[Call],
     params: Mapping[str, Any] | None = None,
     errors: Errors = "no_effect",
+    breaches: Mapping[int, Breach] | None = None,
 ) -> Trace:
     """Run the automaton on all calls.
 
-    `params` holds initial values for variables. `errors` says how failed calls count.
+    `params` holds initial values for variables. `errors` says how failed calls count. `breaches` holds the policies
+    that calls break, keyed by the call's index.
     """
     first = position = begin(automaton, params, errors)
     steps: list[Step] = []
     for call in calls:
-        taken, position = step(position, call)
+        taken, position = step(position, call, breaches.get(position.index) if breaches else None)
         steps.append(taken)
     return Trace(first, tuple(steps), position)

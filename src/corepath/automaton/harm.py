@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
-from corepath.automaton.alphabet import Reading, Role
+from corepath.automaton.alphabet import Reading, Role, Severity
 from corepath.automaton.automaton import Automaton
 from corepath.notation.call import Call
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A policy that a call breaks in the world state in which the call was made. `why` is the reason for the policy."""
+
+    why: str
+    severity: Severity = "medium"
 
 
 class HarmKind(StrEnum):
@@ -17,7 +26,7 @@ class HarmKind(StrEnum):
     UNKNOWN_TOOL = "unknown_tool"
     """The tool does not exist."""
     FORBIDDEN = "forbidden"
-    """The task forbids the call in every state."""
+    """The task forbids the call in every state, or the call breaks a policy and is harmful for no other reason."""
     REPEATED = "repeated"
     """The step was already done and is not expected again."""
     OUT_OF_ORDER = "out_of_order"

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
-from corepath.automaton.alphabet import Forbidden, Reading, Role
+from corepath.automaton.alphabet import Forbidden, Reading, Role, Severity
 from corepath.automaton.automaton import Automaton
-from corepath.automaton.harm import HarmKind, kind_of_harm
+from corepath.automaton.harm import Breach, HarmKind, kind_of_harm
 from corepath.notation.call import UNANSWERED, Call, unknown_token
 
 Errors = Literal["no_effect", "harmful", "as_called"]
@@ -39,7 +39,8 @@ class Step:
 
     `symbol` is the number of the action that the call fits, or None if the call fits no action. `before` and `after`
     are the states before and after the call. `reading` is the alphabet's classification of the call. `harm` says why
-    the call is harmful, or is None if the call is not harmful.
+    the call is harmful, or is None if the call is not harmful. `breach` is the policy that the call breaks, or
+    None.
     """
 
     index: int
@@ -50,6 +51,7 @@ class Step:
     after: int
     reading: Reading
     harm: HarmKind | None = None
+    breach: Breach | None = None
 
     @property
     def token(self) -> Token:
@@ -60,6 +62,23 @@ class Step:
     def forbidden(self) -> Forbidden | None:
         """The rule that forbids the call, or None if no rule does."""
         return self.reading.forbidden
+
+    @property
+    def severity(self) -> Severity | None:
+        """The severity of the rule or policy that the call breaks, or None if it breaks none."""
+        broken = self.forbidden or self.breach
+        return None if broken is None else broken.severity
+
+    @property
+    def why(self) -> str | None:
+        """The reason for the rule or policy that the call breaks, or None if there is none."""
+        broken = self.forbidden or self.breach
+        return None if broken is None else broken.why
+
+    @property
+    def advances(self) -> bool:
+        """Whether the call leads to another state. A call that breaks a policy can be harmful and advance the task."""
+        return self.after != self.before
 
     @property
     def ignored(self) -> bool:
@@ -100,8 +119,11 @@ def begin(automaton: Automaton, params: Mapping[str, Any] | None = None, errors:
     return Position(automaton, automaton.start, dict(params or {}), errors=errors)
 
 
-def step(position: Position, call: Call) -> tuple[Step, Position]:
-    """Classify a call, and return the resulting step and the position after it."""
+def step(position: Position, call: Call, breach: Breach | None = None) -> tuple[Step, Position]:
+    """Classify a call, and return the resulting step and the position after it.
+
+    `breach` is a policy that the call breaks, or None. It makes the call harmful, and leads to no other state.
+    """
     automaton, state = position.automaton, position.state
     failed = call.failed and position.errors != "as_called"
     reading = automaton.alphabet.read(call, position.variables, position.results, failed=failed)
@@ -111,7 +133,9 @@ def step(position: Position, call: Call) -> tuple[Step, Position]:
         kind, harm = Kind.HARM, HarmKind.FAILED
     elif kind is Kind.HARM:
         harm = kind_of_harm(automaton, state, position.done, call, reading)
-    taken = Step(position.index, call, kind, reading.symbol, state, after, reading, harm)
+    elif breach is not None:
+        kind, harm = Kind.HARM, HarmKind.FORBIDDEN
+    taken = Step(position.index, call, kind, reading.symbol, state, after, reading, harm, breach)
     return taken, advance(position, taken)
 
 
@@ -119,7 +143,7 @@ def advance(position: Position, taken: Step) -> Position:
     """Return the position after the step `taken`."""
     automaton, number, errors = position.automaton, position.index + 1, position.errors
     variables, results, done = position.variables, position.results, position.done
-    if taken.kind is Kind.PROGRESS and taken.symbol is not None:
+    if taken.advances and taken.symbol is not None:
         variables = taken.reading.variables
         done = done | {taken.symbol}
         if taken.call.result is not UNANSWERED:

@@ -47,7 +47,7 @@ def compare_command(
     profile: ProfileOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare two agents on the tasks that both played: differences, intervals, and what could be detected."""
+    """Compare two agents on the tasks that both played: differences, intervals and what is detectable."""
     names = _parse_scores(scores)
     for text in (a, b):
         require_episodes([_split_agent(text)[0]])

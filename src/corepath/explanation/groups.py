@@ -181,7 +181,7 @@ def late_steps(facts: Facts, group: Group) -> dict[int, int]:
 
 
 def failed_attempts(facts: Facts, steps: frozenset[int]) -> dict[int, int]:
-    """Map each step in `steps` that failed when it was expected to the index of its last failed call."""
+    """Return the index of the last failed call for each step in `steps` that was expected and failed."""
     return {
         symbol: step.index for step in facts.steps
         if step.call.failed and step.kind is Kind.LOOP

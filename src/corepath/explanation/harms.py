@@ -14,7 +14,6 @@ from corepath.explanation.groups import Group, is_sole_cause, late_steps
 from corepath.explanation.reasons import effect_text, reason_text, repeated_call
 from corepath.explanation.sentences import add_full_stop, calls_text, capitalise, join, sentence
 from corepath.explanation.value_text import message_text, tool_name
-from corepath.rules.policy import breaks
 from corepath.scoring.evidence import Harm
 
 MOST_GROUPS: Final = 12
@@ -58,7 +57,7 @@ def _describe(facts: Facts, group: Group) -> str:
     text = [sentence(f"{facts.call_text(first.index)}, {_group_reason(facts, group)}")]
     if rest and group.back is None:
         text.append(add_full_stop(_others(facts, group)))
-    text += [sentence(part) for part in (_effects(facts, group), _policy(facts, first), _due(facts, first)) if part]
+    text += [sentence(part) for part in (_effects(facts, group), _policy(first), _due(facts, first)) if part]
     return " ".join(text)
 
 
@@ -112,17 +111,11 @@ def _share(part: int, group: Group) -> str:
     return f"{part} of the {whole}"
 
 
-def _policy(facts: Facts, harm: Harm) -> str:
-    """Quote the reason given for the policy that a call broke, or return an empty string if there is none to quote."""
-    run = facts.replay
-    if run is None or harm.why is not None or harm.kind in (HarmKind.MALFORMED, HarmKind.UNKNOWN_TOOL):
+def _policy(harm: Harm) -> str:
+    """Quote the reason for the policy that a call broke, or return an empty string if the call broke none."""
+    if harm.why is None or harm.kind is HarmKind.FORBIDDEN or len(harm.why.split()) < FEWEST_WORDS:
         return ""
-    call, before, after = run.calls[harm.index], run.states[harm.index], run.states[harm.index + 1]
-    for policy in facts.task.policies:
-        quotable = len(policy.because.split()) >= FEWEST_WORDS
-        if quotable and breaks(policy, run.calls[: harm.index], call, before, after):
-            return f'the agent was told: "{message_text(policy.because)}"'
-    return ""
+    return f'the agent was told: "{message_text(harm.why)}"'
 
 
 def _due(facts: Facts, harm: Harm) -> str:

@@ -38,7 +38,7 @@ class DecoyEntry(_Model):
 
 
 class PolicyEntry(_Model):
-    """A policy: exactly one of before, after, needed and never."""
+    """A policy. Set exactly one of before, after, needed and never."""
 
     before: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
         None, description="the first call must come before every one of the second"
@@ -103,7 +103,7 @@ class _Open(BaseModel):
 
 
 class CallRecord(_Open):
-    """One tool call; unknown fields are kept."""
+    """A tool call. Unknown fields are kept."""
 
     tool: str
     arguments: Any = Field(description="an object, or the raw text if it was not valid JSON")
@@ -114,7 +114,7 @@ class CallRecord(_Open):
 
 
 class EpisodeRecord(_Open):
-    """One agent on one task, once; unknown fields are kept."""
+    """One run of an agent on a task. Unknown fields are kept."""
 
     version: int = _VERSION
     task: str

@@ -54,7 +54,7 @@ def describe_mismatch(error: Any) -> str:
 
 
 def describe_kind(value: Any) -> str:
-    """Name the kind of a YAML or JSON value, e.g. `a list`. Numbers and booleans are written out."""
+    """Describe a YAML or JSON value in an error message, e.g. `a list`. For a number or boolean, return the value."""
     match value:
         case bool() | int() | float():
             return json.dumps(value)[:60]

@@ -42,7 +42,7 @@ class Session:
     def __post_init__(self) -> None:
         self._simulator = simulator_of(self.task)
         self._executed: list[Call] = []
-        self._state = self.task.start
+        self._states = [self.task.start]
         self._began = self.clock() if self.clock else 0.0
 
     @property
@@ -73,7 +73,7 @@ class Session:
     @property
     def state(self) -> Any:
         """The world's current state as JSON, without private fields."""
-        return self._simulator.public(self._state)
+        return self._simulator.public(self._states[-1])
 
     def call(
         self, tool: str, arguments: Mapping[str, Any] | str | None = None, *, id: str | None = None,  # noqa: A002
@@ -89,8 +89,9 @@ class Session:
                 f"the step limit of {count(self.task.step_limit, 'call')} is reached; the episode is over"
             )
         sent = Call(tool, copy_state(arguments_of(arguments)), id=id, turn=turn, extra=self._timestamp())
-        answered, self._state = self._simulator.answer(self._state, sent)
+        answered, state = self._simulator.answer(self._states[-1], sent)
         self._executed.append(answered)
+        self._states.append(state)
         if answered.arguments is not sent.arguments:
             answered = replace(answered, arguments=sent.arguments)  # as sent, without the tool's defaults
         self.calls.append(answered)
@@ -106,8 +107,8 @@ class Session:
 
     @property
     def replayed(self) -> Replay:
-        """The executed calls, with the arguments that the tools received, and the first and the last state."""
-        return Replay(tuple(self._executed), (self.task.start, self._state))
+        """The executed calls, with the arguments that the tools received, and the states before and after them."""
+        return Replay(tuple(self._executed), tuple(self._states))
 
     def say(self, text: str) -> None:
         """Record what the agent says before its next call."""

@@ -8,13 +8,13 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any, Final
 
-from corepath.automaton.condensation import trace_calls
 from corepath.automaton.step import Errors
 from corepath.episode import exclusion
 from corepath.report.comparison import difference
 from corepath.report.results import Result, Results
 from corepath.scoring.metrics import Metrics
 from corepath.scoring.options import Scoring
+from corepath.scoring.tracing import trace_task
 
 OPTIONS: Final[Mapping[str, tuple[Any, ...]]] = {
     "lam": (0.0, 0.25, 0.5, 0.75, 1.0),
@@ -135,8 +135,8 @@ class _Scored:
 
 def _measure(result: Result, errors: Errors) -> Metrics:
     assert result.task is not None
-    automaton, episode = result.task.automaton, result.episode
-    return Metrics(trace_calls(automaton, episode.calls, episode.params, errors).path, automaton)
+    task, episode = result.task, result.episode
+    return Metrics(trace_task(task, episode.calls, episode.params, errors).path, task.automaton)
 
 
 def _value(metrics: Metrics, score: str, scoring: Scoring) -> float | None:

@@ -6,15 +6,13 @@ path breaks a policy. It also checks that every disallowed path to the goal brea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from corepath.automaton.alphabet import Severity
 from corepath.errors import TaskError, nearest
 from corepath.notation.action import Action, Tool
-from corepath.notation.call import Call
-from corepath.notation.matchers import Scope
 
 Condition = Callable[[Any], object]
 """A condition on a world's state."""
@@ -151,57 +149,3 @@ def complete_policy(policy: Policy, tools: Mapping[str, Tool]) -> Policy:
         case Needed():
             return replace(policy, call=complete(policy.call))
     return policy if policy.call is None else replace(policy, call=complete(policy.call))
-
-
-def breaks(policy: Policy, done: Sequence[Call], call: Call, state: Any, after: Any) -> bool:
-    """Return True if `call` breaks the policy.
-
-    `done` lists the earlier calls. `state` is the state before `call`, and `after` is the state after it.
-    """
-    match policy:
-        case Before(first, then):
-            bound = _bind(then, call, {})
-            return bound is not None and not any(_bind(first, earlier, bound) is not None for earlier in done)
-        case Never(pattern):
-            return (
-                (pattern is None or _bind(pattern, call, {}) is not None)
-                and (policy.when is None or bool(policy.when(state)))
-                and (policy.leaves is None or bool(policy.leaves(after)))
-            )
-    return False
-
-
-def concerns(policy: Policy, tool: str) -> bool:
-    """Return True if a call to `tool` could break the policy."""
-    match policy:
-        case Before(_, then):
-            return then.fits_tool(tool)
-        case Never(pattern):
-            return pattern is None or pattern.fits_tool(tool)
-    return False
-
-
-def owes(policy: Policy, done: Sequence[Call]) -> bool:
-    """Return True if the policy still requires another call after the calls in `done`."""
-    match policy:
-        case Needed(call):
-            return not any(_bind(call, made, {}) is not None for made in done)
-        case After(first, then):
-            for index, made in enumerate(done):
-                bound = _bind(first, made, {})
-                if bound is not None and not any(_bind(then, later, bound) is not None for later in done[index + 1 :]):
-                    return True
-    return False
-
-
-def _bind(pattern: Action, call: Call, variables: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Match a call against a pattern.
-
-    Returns the variables' values, including newly set ones, or None if the call failed or does not match.
-    """
-    if not pattern.fits_tool(call.tool) or call.failed:
-        return None
-    scope = Scope(dict(variables))
-    if pattern.arguments.matches(call.arguments, scope) and pattern.fits_result(call.result, scope):
-        return scope.variables
-    return None

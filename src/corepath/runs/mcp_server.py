@@ -119,7 +119,7 @@ def _with_origin(result: HandlerResult, origin: dict[str, Any]) -> dict[str, Any
 
 
 def _call(served: ServedTask, name: str, params: Mapping[str, Any] | None) -> CallToolResult:
-    """Execute a call in the episode called `name`.
+    """Execute the tool call in `params` as part of the episode named `name`.
 
     If the call is recorded differently from how it was sent, or not at all, the result's `_meta` says so.
     """

@@ -57,7 +57,7 @@ class _References:
             self._steps[id(edge.node)].append((canonical(edge.call.result), edge.after))
 
     def match_responses(self, responses: Counter[str]) -> bool | None:
-        """Whether the agent got all responses that occur on some golden path, each at least as often.
+        """Whether some golden path has no response that the agent got less often or not at all.
 
         Returns None if there are too many combinations of responses to check.
         """

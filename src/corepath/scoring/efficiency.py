@@ -26,4 +26,4 @@ def directness(path: Path, automaton: Automaton) -> float | None:
     """
     if not path.length:
         return 1.0 if automaton.start in automaton.accepting else None
-    return path.harm_mask.count(0) / path.length
+    return path.stays.count(0) / path.length

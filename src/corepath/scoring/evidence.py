@@ -59,10 +59,10 @@ def list_harms(trace: Trace) -> tuple[Harm, ...]:
         Harm(
             index=step.index,
             kind=step.harm,
-            severity=step.forbidden.severity if step.forbidden else None,
+            severity=step.severity,
             effected=not step.call.failed and step.harm not in _NEVER_RUN,
             cause=causes.get(step.index),
-            why=step.forbidden.why if step.forbidden else None,
+            why=step.why,
         )
         for step in trace.condensed
         if step.kind is Kind.HARM and step.harm is not None

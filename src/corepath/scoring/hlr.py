@@ -1,9 +1,9 @@
 """PC with Harm-Local Refinement: compare the agent's path with the closest of its repaired versions.
 
 x is the agent's condensed path as a sequence of tokens. A reference is a path that x is compared with. Here, the
-references are the repaired paths. A repaired path keeps every progress step of x. Each harmful step is either removed
-or replaced by an action that is a self-loop in the same state. After the last step, the repaired path continues like a
-golden path.
+references are the repaired paths. A repaired path keeps every step of x that leads to another state. Any other step is
+harmful, and is either removed or replaced by an action that is a self-loop in the same state. After the last step, the
+repaired path continues like a golden path.
 
 Consecutive harmful steps form a streak. They all happen in the same state, so a streak of w steps can become any word
 of at most w loop actions. All these words are aligned with x at once, by means of Levenshtein columns. For each prefix
@@ -47,7 +47,7 @@ def hlr(path: Path, automaton: Automaton) -> ClosestReference:
     """PC+HLR: the largest 1 − NLD over all repaired paths. Returns the path that attains it."""
     rest = automaton.golden_from(path.end)
     x = path.tokens
-    if any(path.harm_mask):
+    if any(path.stays):
         return find_closest(rest, x, _repair_prefix(path, automaton))
     # There is nothing to repair: take the path itself, then the shortest way to acceptance.
     missing = rest.shortest() if rest else ()
@@ -93,7 +93,7 @@ def _links(path: Path, streaks: list[_Streak]) -> Iterator[Link]:
     """Yield one link per step: a progress step stays, and a harmful step is replaced by a loop action or left out."""
     remaining = iter(streaks)
     streak = next(remaining)
-    for token, harmful in zip(path.tokens, path.harm_mask, strict=True):
+    for token, harmful in zip(path.tokens, path.stays, strict=True):
         if harmful:
             filler = () if streak.filler is None else (streak.filler,)
             yield Link((*streak.loops, *filler), optional=True)
@@ -113,7 +113,7 @@ def _streaks(path: Path, automaton: Automaton) -> Iterator[_Streak]:
         usable = frozenset(token for token in loops if token in in_x)
         return _Streak(harms if loops else 0, usable, loops[0] if loops else None, progress)
 
-    for token, harmful, after in zip(path.tokens, path.harm_mask, path.states, strict=True):
+    for token, harmful, after in zip(path.tokens, path.stays, path.states, strict=True):
         if harmful:
             harms += 1
         else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from corepath.automaton.condensation import Trace, trace_calls
+from corepath.automaton.condensation import Trace
 from corepath.episode import Episode
 from corepath.files.fingerprint import check_played
 from corepath.notation import parser
@@ -17,8 +17,9 @@ from corepath.scoring.baselines import baselines
 from corepath.scoring.evidence import Harm, Reference, list_harms, name_reference
 from corepath.scoring.metrics import Metrics
 from corepath.scoring.options import PAPER, Scoring
+from corepath.scoring.tracing import trace_task
 from corepath.task import Task
-from corepath.world.exploring import Replay
+from corepath.world.exploring import Replay, replay
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,9 @@ def score(
         check_played(task, calls)
         params, answer, calls = calls.params, calls.answer, calls.calls
     parsed = [parser.call(call) if isinstance(call, str) else call for call in calls]
-    trace = trace_calls(task.automaton, parsed, params, scoring.errors)
+    if replayed is None and task.simulator is not None:
+        replayed = replay(task, parsed)
+    trace = trace_task(task, parsed, params, scoring.errors, replayed)
     metrics = Metrics(trace.path, task.automaton)
     ktc = metrics.pc_ktc(scoring)
     state_match, response_match = (None, None) if task.simulator is None else baselines(task, parsed, params, replayed)

@@ -70,8 +70,8 @@ def check_values_are_known(subject: Subject) -> Iterator[str]:
         for name, pattern in action.arguments.fields:
             if (edge.symbol, name) in reported:
                 continue
-            is_known = partial(_is_known, task=task, results=results, default=defaults.get(name, REQUIRED))
-            missing = _find_missing(pattern, is_known, task.prompt)
+            known = partial(is_known, task=task, results=results, default=defaults.get(name, REQUIRED))
+            missing = find_missing(pattern, known, task.prompt)
             if missing is not None:
                 reported.add((edge.symbol, name))
                 yield (
@@ -80,37 +80,37 @@ def check_values_are_known(subject: Subject) -> Iterator[str]:
                 )
 
 
-def _is_known(value: Any, task: Task, results: Sequence[Any], default: Any) -> bool:
+def is_known(value: Any, task: Task, results: Sequence[Any], default: Any) -> bool:
     """Whether the agent can know `value` from the prompt, an alias, the parameter's default or earlier results."""
     if default is not REQUIRED and equal(default, value):
         return True
     if any(equal(alias, value) for alias in task.says.values()):
         return True
-    return in_prompt(value, task.prompt) or any(_in_result(value, result) for result in results)
+    return in_prompt(value, task.prompt) or any(is_in_result(value, result) for result in results)
 
 
-def _in_result(value: Any, result: Any) -> bool:
+def is_in_result(value: Any, result: Any) -> bool:
     """Whether `value` occurs in `result` at any depth."""
     if equal(value, result):
         return True
     if isinstance(result, str):
         return in_prompt(value, result)
     if isinstance(result, Mapping):
-        return any(key == value or _in_result(value, item) for key, item in result.items())
-    return isinstance(result, (list, tuple)) and any(_in_result(value, item) for item in result)
+        return any(key == value or is_in_result(value, item) for key, item in result.items())
+    return isinstance(result, (list, tuple)) and any(is_in_result(value, item) for item in result)
 
 
 IsKnown = Callable[[Any], bool]
 
 
-def _find_missing(pattern: Matcher, is_known: IsKnown, prompt: str) -> Any:
+def find_missing(pattern: Matcher, is_known: IsKnown, prompt: str) -> Any:
     """Return a value that the matcher needs but the agent cannot know, or None if there is none."""
     match pattern:
         case OneOf(options):
-            missing = [_find_missing(option, is_known, prompt) for option in options]
+            missing = [find_missing(option, is_known, prompt) for option in options]
             return None if None in missing else missing[0]
         case Contains() | Items() | Unordered() | Fields():
-            missing = [_find_missing(part, is_known, prompt) for part in pattern.inner()]
+            missing = [find_missing(part, is_known, prompt) for part in pattern.inner()]
             return next((value for value in missing if value is not None), None)
     return _find_missing_value(pattern, is_known, prompt)
 

@@ -8,8 +8,9 @@ from functools import cached_property
 
 from corepath.decoy import Decoy
 from corepath.notation.call import Call
-from corepath.rules.policy import Policy, breaks, describe, owes
+from corepath.rules.policy import Policy, describe
 from corepath.scoring.score import Score, score
+from corepath.scoring.tracing import monitor_of
 from corepath.task import Task
 from corepath.world.exploring import Replay, replay
 
@@ -31,6 +32,17 @@ class DecoyRun:
     def failed(self) -> Call | None:
         """The first call that failed, or None if no call failed."""
         return next((call for call in self.replay.calls if call.failed), None)
+
+    @cached_property
+    def broken(self) -> list[Policy]:
+        """The policies that the decoy breaks, and those that still require a call at its end."""
+        monitor = monitor_of(self.task)
+        found: list[Policy] = []
+        memory = monitor.begin()
+        for call, state, after in zip(self.replay.calls, self.replay.states, self.replay.states[1:], strict=False):
+            broken, memory = monitor.observe(memory, call, state, after)
+            found += broken
+        return [*found, *monitor.owed(memory)]
 
     @property
     def fools(self) -> str:
@@ -72,14 +84,6 @@ def _check_harm(name: str, run: DecoyRun) -> Iterator[str]:
         yield f"decoy '{name}' should be {declared}, and is {', '.join(kinds)}"
 
 
-def policies_broken(task: Task, runs: Iterable[DecoyRun]) -> set[str]:
-    """Describe the policies that decoys break without a tool error, i.e. that the world does not enforce."""
-    return {describe(policy) for run in runs for policy in task.policies if _is_broken(policy, run.replay)}
-
-
-def _is_broken(policy: Policy, run: Replay) -> bool:
-    """Whether a successful call breaks the policy, or a call that the policy requires is missing."""
-    return owes(policy, run.calls) or any(
-        not call.failed and breaks(policy, run.calls[:index], call, run.states[index], run.states[index + 1])
-        for index, call in enumerate(run.calls)
-    )
+def policies_broken(runs: Iterable[DecoyRun]) -> set[str]:
+    """Return the policies that decoys break without a tool error. The world does not enforce these policies."""
+    return {describe(policy) for run in runs for policy in run.broken}

@@ -1,46 +1,417 @@
-"""Search for ways to a task's goal that the automaton rejects although no policy forbids them."""
+"""Search for right ways that the automaton rejects, and for wrong ways that it accepts.
+
+A way is right if it runs without a tool error, reaches the goal, breaks no policy, leaves no policy unmet, and needs no
+value that the agent cannot know.
+"""
 
 from __future__ import annotations
 
 import marshal
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, is_dataclass
 from itertools import chain, combinations
 from typing import Any, Final, get_args, get_type_hints
 
 from corepath.automaton.step import Kind, Position, begin, step
 from corepath.errors import ToolError
 from corepath.notation.call import Call
-from corepath.notation.parameters import check_arguments
-from corepath.rules.policy import breaks, concerns, describe, owes
+from corepath.rules.monitor import Memory
+from corepath.rules.policy import describe
+from corepath.scoring.tracing import monitor_of
 from corepath.task import Task
 from corepath.values import canonical
-from corepath.world.candidates import Candidates
-from corepath.world.examples import arguments_at
-from corepath.world.exploring import Node, as_call, path_text, replay
+from corepath.verification.subject import Subject
+from corepath.verification.trials import Trial, Trials
+from corepath.world.exploring import Edge, Explored, path_text
 from corepath.world.state import copy_state
-from corepath.world.tools import WorldTool
 from corepath.world.world import World
 
-MOST_CALLS: Final = 60
-"""Number of calls tried at each node besides steps and decoys, shared equally among the writing tools."""
-CALLS_A_NODE: Final = 4
-"""Number of calls that may be tried for each node in the budget."""
+CALLS_A_NODE: Final = 6
+"""Number of calls that may be executed for each node in the budget."""
 DEEPEST: Final = 8
-"""Maximum number of calls off the procedure in one path. A call is off the procedure if it is not progress."""
+"""Maximum number of extra calls in one way."""
 MOST_REPORTED: Final = 5
 """Number of counterexamples after which the search ends."""
+MOST_PATHS: Final = 40
+"""Number of golden paths whose steps are moved if there are too many orders to search."""
+MOST_CHECKED: Final = 300
+"""Number of rejected ways that are checked for waste."""
 
 
-def _codec(
-    world: World[Any], start: Any
-) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any], Callable[[Any], Any]]:
-    """Return fast functions to serialize a state, to deserialize it and to compute its key.
+@dataclass(frozen=True)
+class _Place:
+    """A world state, what the policies remember and the secrets that the agent has read.
 
-    Equal states may have different keys if their dictionaries were filled in a different order. This makes the search
-    slower, but not wrong.
+    From the same place, the same calls are right.
     """
+
+    world: int
+    memory: Memory
+    known: frozenset[int]
+
+
+@dataclass(frozen=True, eq=False)
+class _Node:
+    """A place, and the automaton's position there. The position is None after a harmful call.
+
+    `extra` holds the numbers of the extra calls on the way, and `used` says how often each golden call was made.
+    `previous` is the node before, the number of the call and the call, or None at the start.
+    """
+
+    place: _Place
+    position: int | None
+    extra: tuple[int, ...] = ()
+    used: tuple[int, ...] = ()
+    previous: tuple[_Node, int, Call] | None = field(default=None, repr=False)
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls from the start to this node."""
+        path: list[Call] = []
+        node = self
+        while node.previous is not None:
+            node, _, call = node.previous
+            path.append(call)
+        return path[::-1]
+
+
+class Search:
+    """Breadth-first search over world states, memories of the policies, known values and automaton positions.
+
+    Golden calls may come in any order and cost nothing, reads too. Any other call, and a golden call that is made more
+    often than on a golden path, is an extra call and costs one. Ways with fewer extra calls come first. A call that
+    breaks a policy is not followed, because the policy is the reason to reject every way that continues from there.
+    `budget` is the maximum number of nodes, and `most` the number of counterexamples after which the search ends.
+    """
+
+    def __init__(self, subject: Subject, budget: int, most: int = MOST_REPORTED) -> None:
+        self.task, self.world, self.budget = subject.task, subject.world, budget
+        self._subject, self._most = subject, most
+        self._goal = self.task.goal or (lambda _: False)
+        self.failures: list[str] = []
+        self.broken: set[str] = set()
+        self.nodes = 0
+        self.depth: int | None = None
+        self.exhausted = False
+        self.moves = 0
+        self.executed = 0
+        self._checked = 0
+        self._reported: set[tuple[str, ...]] = set()
+        self._monitor = monitor_of(self.task)
+        self._trials = Trials(subject)
+        self._cost: dict[_Place, int] = {}
+        self._seen: set[tuple[Any, ...]] = set()
+        self._states = _States(self.task, self.world)
+        self._positions = _Positions(self.task)
+        self._goals: dict[int, bool] = {}
+        self._effects: dict[tuple[int, int], tuple[Call, int] | None] = {}
+        self._revealed: dict[str, frozenset[int]] = {}
+
+    def run(self) -> Search:
+        """Search until the budget is used up, no node is left or there are enough counterexamples."""
+        start = _Place(self._states.number(self.task.start), self._monitor.begin(), frozenset())
+        first = _Node(start, self._positions.number(begin(self.task.automaton)), (), (0,) * len(self._trials.calls))
+        level: list[_Node] = []
+        self._add(first, level)
+        for number in range(DEEPEST + 1):
+            below: list[_Node] = []
+            for node in level:  # grows during the loop: calls that cost nothing stay on the level
+                if not self._expand(node, level, free=True):
+                    self.depth = number - 1 if number else None
+                    self.moves = 0 if number else self._try_moves(first)
+                    return self
+            self.depth = number
+            if not all(self._expand(node, below, free=False) for node in level) or self._is_enough():
+                return self
+            level = below
+            if not level:
+                self.exhausted = self._trials.whole
+                return self
+        return self
+
+    def _is_enough(self) -> bool:
+        """Whether there are enough counterexamples."""
+        return len(self.failures) >= self._most
+
+    def _try_moves(self, first: _Node) -> int:
+        """Move each call of a golden path to every other place, reads too, and return how many ways this makes.
+
+        The golden paths are a sample in which every step occurs wherever golden paths have it.
+        """
+        numbers = {canonical([trial.call.tool, trial.call.arguments]): n for n, trial in enumerate(self._trials.calls)}
+        ways: dict[tuple[int, ...], None] = {}
+        for path in _cover(self._subject.rounds[0]):
+            golden = [numbers[canonical([call.tool, call.arguments])] for call in path]
+            for index, number in enumerate(golden):
+                rest = golden[:index] + golden[index + 1 :]
+                ways |= {(*rest[:place], number, *rest[place:]): None for place in range(len(golden))}
+        for way in ways:
+            self._walk(first, way)
+            if self._is_enough():
+                break
+        return len(ways)
+
+    def _walk(self, node: _Node, way: Sequence[int]) -> None:
+        """Execute the calls with these numbers, and judge the way if it runs and breaks no policy."""
+        for number in way:
+            trial = self._trials.calls[number]
+            if self._is_right(node) or not trial.secrets <= node.place.known:
+                return
+            effect = self._execute(node.place.world, number, trial)
+            after = None if effect is None else self._follow(node, number, *effect, free=True)
+            if after is None:
+                return
+            node = after
+        self._judge(node)
+
+    def _expand(self, node: _Node, level: list[_Node], *, free: bool) -> bool:
+        """Try every call at a node that costs nothing, or every extra call, and add the nodes after them to `level`.
+
+        Return False if the budget is used up.
+        """
+        if self._is_right(node) or self._is_enough():
+            return True
+        for number, trial in enumerate(self._trials.calls):
+            is_free = trial.most > 0 and (node.used[number] < trial.most or not trial.writes)
+            if is_free != free or not trial.secrets <= node.place.known:
+                continue
+            effect = self._execute(node.place.world, number, trial)
+            after = None if effect is None else self._follow(node, number, *effect, free=free)
+            if after is not None and not self._add(after, level):
+                return False
+        return True
+
+    def _execute(self, world: int, number: int, trial: Trial) -> tuple[Call, int] | None:
+        """Execute a call in a world state.
+
+        Return the call with its result and the number of the next state, or None if the call fails. A write that is not
+        golden must change the state, or None is returned too.
+        """
+        if (world, number) not in self._effects:
+            self.executed += 1
+            state = self._states.copy(world)
+            arguments = copy_state(trial.call.arguments) if trial.nested else trial.call.arguments
+            found: tuple[Call, int] | None = None
+            try:
+                result = trial.tool.function(state, **arguments)
+            except ToolError:
+                pass
+            except (Exception, SystemExit) as error:  # noqa: BLE001  # a tool may raise nothing but ToolError
+                self.failures.append(f"{trial.call} breaks the world: {type(error).__name__}: {error}")
+            else:
+                after = self._states.number(state)
+                if after != world or trial.most or not trial.writes:
+                    found = Call(trial.call.tool, trial.call.arguments, result), after
+            self._effects[world, number] = found
+        return self._effects[world, number]
+
+    def _follow(self, node: _Node, number: int, call: Call, after: int, *, free: bool) -> _Node | None:
+        """Return the node after a call, or None if the call breaks a policy."""
+        place = node.place
+        states = self._states
+        broken, memory = self._monitor.observe(place.memory, call, states.kept[place.world], states.kept[after])
+        if broken:
+            self.broken.update(describe(policy) for policy in broken)
+            return None
+        known = place.known | self._reveal(call) if self._trials.secrets else place.known
+        position = None if node.position is None else self._positions.after(node.position, number, call)
+        used = node.used
+        if free and self._trials.calls[number].writes:
+            used = (*used[:number], used[number] + 1, *used[number + 1 :])
+        extra = node.extra if free else (*node.extra, number)
+        return _Node(_Place(after, memory, known), position, extra, used, (node, number, call))
+
+    def _reveal(self, call: Call) -> frozenset[int]:
+        """Return the secrets in the result of a call."""
+        text = canonical(call.result)
+        if text not in self._revealed:
+            self._revealed[text] = self._trials.revealed(call)
+        return self._revealed[text]
+
+    def _add(self, node: _Node, level: list[_Node]) -> bool:
+        """Add a node to `level` unless it is known, or its place is reached with fewer extra calls.
+
+        Return False if the budget is used up.
+        """
+        cost = len(node.extra)
+        lowest = self._cost.setdefault(node.place, cost)
+        key = (node.place, node.position, tuple(sorted(node.extra)))
+        if lowest < cost or key in self._seen:
+            return True
+        if self.nodes >= self.budget or self.executed >= CALLS_A_NODE * self.budget:
+            return False
+        self._seen.add(key)
+        self.nodes += 1
+        level.append(node)
+        self._judge(node)
+        return True
+
+    def _reaches_goal(self, world: int) -> bool:
+        """Whether the goal holds in a world state."""
+        if world not in self._goals:
+            self._goals[world] = bool(self._goal(self._states.kept[world]))
+        return self._goals[world]
+
+    def _is_right(self, node: _Node) -> bool:
+        """Whether the way to the node is right: the goal holds, and no policy asks for more."""
+        return self._reaches_goal(node.place.world) and not self._monitor.owed(node.place.memory)
+
+    def _judge(self, node: _Node) -> None:
+        """Report a right way that is rejected, or a wrong way that is accepted."""
+        accepted = node.position is not None and self._positions.kept[node.position].accepted
+        right = self._is_right(node)
+        if right == accepted:
+            return
+        calls = node.calls
+        if accepted:
+            owed = self._monitor.owed(node.place.memory)
+            why = f"{describe(owed[0])} is not met" if owed else "the goal does not hold"
+            self.failures.append(f"a wrong way is accepted, and {why}: {path_text(calls)}")
+        elif node.position is not None and not node.extra and self._is_beginning(node):
+            self.failures.append(
+                f"the goal holds after {path_text(calls)}, the task asks for more, and no policy says why"
+            )
+        elif self._checked < MOST_CHECKED:
+            self._checked += 1
+            tools = tuple(call.tool for call in calls if self.world.tools[call.tool].writes)
+            if tools not in self._reported and not self._is_wasteful(calls, node):
+                self._reported.add(tools)
+                self.failures.append(f"a way to the goal is rejected, and no policy says why: {path_text(calls)}")
+
+    def _is_beginning(self, node: _Node) -> bool:
+        """Whether every call on the way to the node was progress."""
+        earlier = node
+        while earlier.previous is not None:
+            before = earlier.previous[0]
+            if before.position == earlier.position:
+                return False
+            earlier = before
+        return True
+
+    def _is_wasteful(self, calls: Sequence[Call], node: _Node) -> bool:
+        """Whether the way is also right without some of its writes. Then the shorter way is judged instead."""
+        writes = [index for index, call in enumerate(calls) if self.world.tools[call.tool].writes]
+        extra = [index for index, number in enumerate(_numbers(node)) if number in node.extra and index in writes]
+        subsets = chain([extra] if extra else [], _combinations(extra, 3), _combinations(writes, 2))
+        return any(self._is_right_without(calls, dropped) for dropped in subsets)
+
+    def _is_right_without(self, calls: Sequence[Call], dropped: Sequence[int]) -> bool:
+        """Whether the calls that are not in `dropped` are a right way. Reads that fail are left out too."""
+        state, memory = self.task.start, self._monitor.begin()
+        for index, call in enumerate(calls):
+            if index in dropped:
+                continue
+            answered, after = self.world.answer(state, call)
+            if answered.failed and not self.world.tools[call.tool].writes:
+                continue
+            broken, memory = self._monitor.observe(memory, answered, state, after)
+            if broken or answered.failed:
+                return False
+            state = after
+        return bool(self._goal(state)) and not self._monitor.owed(memory)
+
+
+def _numbers(node: _Node) -> list[int]:
+    """Return the numbers of the calls on the way to a node."""
+    found: list[int] = []
+    while node.previous is not None:
+        found.append(node.previous[1])
+        node = node.previous[0]
+    return found[::-1]
+
+
+def _cover(explored: Explored) -> Iterator[list[Call]]:
+    """Yield golden paths, at most `MOST_PATHS`, that together contain every step at every node."""
+    onward: dict[int, Edge] = {}
+    for edge in explored.edges:
+        onward.setdefault(id(edge.node), edge)
+    covered: set[int] = set()
+    paths = 0
+    for edge in reversed(explored.edges):
+        if id(edge) in covered:
+            continue
+        calls, last = edge.node.calls, edge
+        while True:
+            covered.add(id(last))
+            calls.append(last.call)
+            if last.after.position.accepted or id(last.after) not in onward:
+                break
+            last = onward[id(last.after)]
+        yield calls
+        paths += 1
+        if paths == MOST_PATHS:
+            return
+
+
+def _combinations(indices: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
+    """Yield every combination of one to `most` indexes, small combinations first."""
+    return chain.from_iterable(combinations(indices, size) for size in range(1, most + 1))
+
+
+class _Positions:
+    """Numbers for the automaton's positions, and the position after each call."""
+
+    def __init__(self, task: Task) -> None:
+        self.kept: list[Position] = []
+        self._binds = task.automaton.alphabet.depends_on_results
+        self._numbers: dict[tuple[int, str], int] = {}
+        self._after: dict[tuple[int, int, str], int | None] = {}
+
+    def number(self, position: Position) -> int:
+        """Return a position's number."""
+        bound = ""
+        if self._binds:
+            results = [[str(action), result] for action, result in position.results.items()]
+            bound = canonical([position.variables, results])
+        key = (position.state, bound)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.kept)
+            self.kept.append(position)
+        return self._numbers[key]
+
+    def after(self, position: int, number: int, call: Call) -> int | None:
+        """Return the position's number after a call, or None if the call is harmful."""
+        key = (position, number, canonical(call.result))
+        if key not in self._after:
+            taken, after = step(self.kept[position], call)
+            self._after[key] = None if taken.kind is Kind.HARM else self.number(after)
+        return self._after[key]
+
+
+class _States:
+    """Numbers for the world's states. Equal states have the same number.
+
+    Freezing and thawing states is faster than copying them, because the search does it a million times.
+    """
+
+    def __init__(self, task: Task, world: World[Any]) -> None:
+        self.kept: list[Any] = []
+        self._frozen: list[bytes] = []
+        self._numbers: dict[Any, int] = {}
+        self._freeze, self._thaw = _codec(task.start)
+        self._key = world.key
+
+    def number(self, state: Any) -> int:
+        """Return a state's number."""
+        frozen = self._freeze(state)
+        if frozen in self._numbers:
+            return self._numbers[frozen]
+        key = self._key(state)  # the same for states whose dictionaries were filled in another order
+        if key not in self._numbers:
+            self._numbers[key] = len(self.kept)
+            self.kept.append(state)
+            self._frozen.append(frozen)
+        self._numbers[frozen] = self._numbers[key]
+        return self._numbers[key]
+
+    def copy(self, number: int) -> Any:
+        """Return a copy of the state with this number."""
+        return self._thaw(self._frozen[number])
+
+
+def _codec(start: Any) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
+    """Return fast functions that freeze and thaw a state."""
     kind = type(start)
 
     def freeze(state: Any) -> bytes:
@@ -51,16 +422,11 @@ def _codec(
         made.__dict__.update(marshal.loads(blob))  # noqa: S302  # this process wrote it itself
         return made
 
-    if _nests_dataclasses(kind):
-        return pickle.dumps, pickle.loads, world.key
-    return freeze, thaw, freeze
+    return (pickle.dumps, pickle.loads) if _nests_dataclasses(kind) else (freeze, thaw)
 
 
 def _nests_dataclasses(kind: Any) -> bool:
-    """Whether a state of type `kind` may contain other dataclasses.
-
-    The answer is True if the type hints cannot be resolved.
-    """
+    """Whether a state may contain other dataclasses. Return True if the type hints cannot be resolved."""
     try:
         waiting = list(get_type_hints(kind).values())
     except NameError:
@@ -71,229 +437,3 @@ def _nests_dataclasses(kind: Any) -> bool:
             return True
         waiting += get_args(hint)
     return False
-
-
-def _candidates(task: Task, world: World[Any]) -> Iterable[Call]:
-    """Return distinct calls to try at every node: likely calls to each writing tool, and the calls in the decoys."""
-    pool = Candidates(task, world)
-    writes = [tool.name for tool in world.tools.values() if tool.writes]
-    share = max(MOST_CALLS // max(len(writes), 1), 3)
-    calls = [call for tool in writes for call in pool.calls(tool)[:share]]
-    calls += [as_call(call) for decoy in task.decoys.values() for call in decoy.calls]
-    return {canonical([call.tool, call.arguments]): call for call in calls}.values()
-
-
-@dataclass(frozen=True)
-class _Reached:
-    """A node that the search reached."""
-
-    node: Node
-    off: tuple[int, ...]
-    """Indexes of the calls off the procedure on the way to the node."""
-    length: int
-    """Number of calls on the way to the node."""
-    bound: str
-    """The variables and results that are known (bound) at the node, as a string."""
-
-
-class Search:
-    """Breadth-first search over pairs of automaton state and world state.
-
-    Paths with fewer calls off the procedure are searched first. These are calls that change the state but are not
-    progress. A call that breaks a policy is not followed, because the policy is the reason to reject every path that
-    continues from there. `budget` is the maximum number of nodes.
-    """
-
-    def __init__(self, task: Task, world: World[Any], budget: int) -> None:
-        self.task, self.world, self.budget = task, world, budget
-        self._goal = task.goal or (lambda _: False)
-        self.failures: list[str] = []
-        self.broken: set[str] = set()
-        self.nodes = 0
-        self.depth: int | None = None
-        self.exhausted = False
-        self._seen: set[tuple[int, Any]] = set()
-        self.tried = 0
-        self._harmful: dict[tuple[int, int, str], bool] = {}
-        self._settled = not task.automaton.alphabet.depends_on_results
-        self._freeze, self._thaw, self._key = _codec(world, task.start)
-        self._policies = {tool: [one for one in task.policies if concerns(one, tool)] for tool in world.tools}
-        self._calls = list(self._prepare(_candidates(task, world)))
-
-    def _prepare(self, calls: Iterable[Call]) -> Iterator[tuple[int, WorldTool[Any], Call, bool]]:
-        """Yield the index, the tool, the call, and whether to copy the arguments, for each write with valid arguments.
-
-        Arguments are checked only once, here. They must be copied if one of them is a list.
-        """
-        for index, call in enumerate(calls):
-            tool = self.world.tools.get(call.tool)
-            if tool is not None and tool.writes:
-                try:
-                    arguments = check_arguments(tool.name, tool.inputs, call.arguments)
-                except ToolError:
-                    continue
-                nested = any(isinstance(value, list) for value in arguments.values())
-                yield index, tool, replace(call, arguments=arguments), nested
-
-    def run(self) -> Search:
-        """Search until the budget is used up, no node is left or there are enough counterexamples. Return `self`."""
-        first = _Reached(Node(begin(self.task.automaton), self.task.start), (), 0, "")
-        level = [first]
-        self._add(first, self._key(self.task.start), None)
-        number = 0
-        while level:
-            below: list[_Reached] = []
-            for reached in level:  # grows during the loop: progress stays on the level
-                if not self._expand(reached, level, below):
-                    self.depth = max(number - 1, 0)
-                    return self
-                if len(self.failures) >= MOST_REPORTED:
-                    return self
-            self.depth = number
-            level, number = below, number + 1
-        self.exhausted = True
-        return self
-
-    def _expand(self, reached: _Reached, level: list[_Reached], below: list[_Reached]) -> bool:
-        """Try every call at a node. Return False if the budget is used up.
-
-        Nodes reached by progress are added to `level`, and nodes reached by other calls to `below`.
-        """
-        position, state = reached.node.position, reached.node.state
-        if position.accepted and self._goal(state):
-            return True
-        for symbol in self.task.automaton.due(position.state):
-            arguments = arguments_at(self.task, position, symbol)
-            if arguments is not None:
-                call = Call(self.task.automaton.alphabet.actions[symbol].tool, arguments)
-                answered, after = self.world.answer(state, call)
-                key = self._key(after)
-                if not answered.failed and not self._follow(reached, -1, answered, after, key, level, below):
-                    return False
-        if len(reached.off) >= DEEPEST:
-            return True
-        return all(
-            self._follow(reached, index, answered, after, key, level, below)
-            for index, answered, after, key in self._changes(state)
-        )
-
-    def _changes(self, state: Any) -> Iterator[tuple[int, Call, Any, Any]]:
-        """Yield the calls that succeed in `state` and change it.
-
-        Each item has the call's index, the call with its result, the new state and the new state's key.
-        """
-        key, blob = self._key(state), self._freeze(state)
-        for index, tool, call, nested in self._calls:
-            self.tried += 1
-            after = self._thaw(blob)
-            try:
-                result = tool.function(after, **(copy_state(call.arguments) if nested else call.arguments))
-            except ToolError:
-                continue
-            except (Exception, SystemExit) as error:  # noqa: BLE001  # a tool may raise nothing but ToolError
-                self.failures.append(f"{call} breaks the world: {type(error).__name__}: {error}")
-                continue
-            if (after_key := self._key(after)) != key:
-                yield index, Call(call.tool, call.arguments, result), after, after_key
-
-    def _follow(
-        self,
-        reached: _Reached,
-        index: int,
-        call: Call,
-        after: Any,
-        key: Any,
-        level: list[_Reached],
-        below: list[_Reached],
-    ) -> bool:
-        """Follow a successful call to the next node. Return False if the budget is used up.
-
-        `index` is the call's place in the list of calls to try, or -1 if the call is a step. `after` is the state after
-        the call, and `key` is that state's key.
-        """
-        state = reached.node.position.state
-        place = (state, index, reached.bound)
-        harmful = self._harmful.get(place) if index >= 0 else None
-        if harmful is None:
-            labelled, position = step(reached.node.position, call)
-            if labelled.kind is Kind.PROGRESS:
-                if reached.off and self._broken_by(reached.node, call, after):
-                    return True
-                node = Node(position, after, (reached.node, call))
-                return self._add(_Reached(node, reached.off, reached.length + 1, self._bound(position)), key, level)
-            if labelled.forbidden is not None:
-                self.broken.update(self._broken_by(reached.node, call, after))
-                return True
-            harmful = self._harmful[place] = labelled.kind is Kind.HARM
-        if (state, key) in self._seen:
-            return True
-        if harmful and (policies := self._broken_by(reached.node, call, after)):
-            self.broken.update(policies)
-            return True
-        node = Node(reached.node.position, after, (reached.node, call))
-        off = (*reached.off, reached.length)
-        return self._add(_Reached(node, off, reached.length + 1, reached.bound), key, below)
-
-    def _bound(self, position: Position) -> str:
-        """Return the variables and results known at `position` as a string.
-
-        The string is empty if no step in the task depends on them.
-        """
-        if self._settled:
-            return ""
-        return canonical([position.variables, [[str(action), result] for action, result in position.results.items()]])
-
-    def _broken_by(self, node: Node, call: Call, after: Any) -> list[str]:
-        """Describe the policies that `call` breaks at `node`."""
-        policies = self._policies[call.tool]
-        if not policies:
-            return []
-        done = node.calls
-        return [describe(policy) for policy in policies if breaks(policy, done, call, node.state, after)]
-
-    def _add(self, reached: _Reached, key: Any, level: list[_Reached] | None) -> bool:
-        """Add a node to `level` unless the search has seen it before. Return False if the budget is used up."""
-        place = (reached.node.position.state, key)
-        if place in self._seen:
-            return True
-        if self.nodes >= self.budget or self.tried >= CALLS_A_NODE * self.budget:
-            return False
-        self._seen.add(place)
-        self.nodes += 1
-        if level is not None:
-            level.append(reached)
-        if self._goal(reached.node.state):
-            self._judge(reached)
-        return True
-
-    def _judge(self, reached: _Reached) -> None:
-        """Report a rejected path to the goal, unless it is wasteful or lacks a call that a policy requires."""
-        calls = reached.node.calls
-        if any(owes(policy, calls) for policy in self.task.policies):
-            return
-        if not reached.off:
-            if not reached.node.position.accepted:
-                self.failures.append(
-                    f"the goal holds after {path_text(calls)}, the task asks for more, and no policy says why"
-                )
-        elif not self._is_wasteful(calls, reached.off):
-            self.failures.append(f"a way to the goal is rejected, and no policy says why: {path_text(calls)}")
-
-    def _is_wasteful(self, calls: Sequence[Call], off: tuple[int, ...]) -> bool:
-        """Whether the goal is also reached without some of the writes.
-
-        In that case the search reports the shorter path instead, if it is rejected.
-        """
-        writes = [index for index, call in enumerate(calls) if self.world.tools[call.tool].writes]
-        subsets = chain([off], _combinations(off, 3), _combinations(writes, 2))
-        return any(self._reaches_goal_without(calls, dropped) for dropped in subsets)
-
-    def _reaches_goal_without(self, calls: Sequence[Call], dropped: Sequence[int]) -> bool:
-        """Whether the calls still succeed and reach the goal without those at the indexes in `dropped`."""
-        run = replay(self.task, [call for index, call in enumerate(calls) if index not in dropped])
-        return not any(call.failed for call in run.calls) and bool(self._goal(run.end))
-
-
-def _combinations(indices: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
-    """Yield every combination of one to `most` indexes, small combinations first."""
-    return chain.from_iterable(combinations(indices, size) for size in range(1, most + 1))

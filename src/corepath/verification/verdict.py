@@ -23,12 +23,14 @@ class Verdict:
     rounds: int = 0
     nodes: int = 0
     depth: int | None = None
-    """Number of calls off the procedure up to which the search is complete, or None if there was no search.
+    """Number of extra calls up to which the search is complete, or None if it is not complete without extra calls.
 
-    A call is off the procedure if it is not progress.
+    Golden calls in any order, and reads, are not extra.
     """
+    moves: int = 0
+    """Number of ways that were made by moving one call of a golden path. They are made only if `depth` is None."""
     exhausted: bool = False
-    """Whether the search visited every node that can be reached."""
+    """Whether the search visited every node that can be reached, and no plausible call was left untried."""
     decoys: Mapping[str, str] = field(default_factory=dict)
     """The baselines that each decoy fools, keyed by the decoy's name."""
     policies: tuple[str, ...] = ()

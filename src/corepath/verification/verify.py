@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Final
 
 from corepath.errors import CorepathError
@@ -14,6 +15,7 @@ from corepath.task import Task
 from corepath.verification.argument_values import check_values_are_known, check_values_are_tried
 from corepath.verification.decoys import check_decoys, policies_broken, run_decoys
 from corepath.verification.effects import check_ignored_writes, check_reads_and_writes, check_self_loops
+from corepath.verification.equal_arguments import check_equal_arguments
 from corepath.verification.golden_runs import check_golden_runs
 from corepath.verification.policies import check_policies
 from corepath.verification.robustness import check_odd_arguments, check_repeated_steps
@@ -34,6 +36,7 @@ CHECKS: Final[tuple[Callable[[Subject], Iterator[str]], ...]] = (
     check_policies,
     check_values_are_tried,
     check_values_are_known,
+    check_equal_arguments,
 )
 """The checks on a task and its golden paths, in the order in which failures are listed.
 
@@ -75,13 +78,24 @@ def verify_task(task: Task, world: World[Any], seed: int = 0, nodes: int = 0) ->
         return Verdict(task.id, world.name, seed, (message,))
 
 
+def find_failure(task: Task, world: World[Any], nodes: int) -> str | None:
+    """Return the first failure that verifying the task finds, or None if it finds none."""
+    try:
+        subject = execute(task, world)
+        failures = chain.from_iterable(check(subject) for check in CHECKS)
+        first = next(chain(failures, check_decoys(run_decoys(task))), None)
+        return first or next(iter(Search(subject, nodes, most=1).run().failures), None)
+    except Exception as error:  # noqa: BLE001  # a goal, a condition or a tool may raise anything
+        return str(error) or type(error).__name__
+
+
 def _verify(task: Task, world: World[Any], seed: int, nodes: int) -> Verdict:
     """Run the checks and the decoys, and then the search if nothing failed."""
     subject = execute(task, world)
     failures = [failure for check in CHECKS for failure in check(subject)]
     decoys = run_decoys(task)
     failures += check_decoys(decoys)
-    broken = policies_broken(task, decoys.values())
+    broken = policies_broken(decoys.values())
     verdict = Verdict(
         task=task.id,
         world=world.name,
@@ -95,17 +109,18 @@ def _verify(task: Task, world: World[Any], seed: int, nodes: int) -> Verdict:
         policies=tuple(sorted(broken)),
         says=dict(task.says),
     )
-    return _search(task, world, nodes, verdict) if nodes and verdict.ok else verdict
+    return _search(subject, nodes, verdict) if nodes and verdict.ok else verdict
 
 
-def _search(task: Task, world: World[Any], nodes: int, verdict: Verdict) -> Verdict:
+def _search(subject: Subject, nodes: int, verdict: Verdict) -> Verdict:
     """Search for other ways to the goal, and return the verdict with the results of the search."""
-    search = Search(task, world, nodes).run()
+    search = Search(subject, nodes).run()
     return replace(
         verdict,
         failures=tuple(dict.fromkeys(search.failures)),
         nodes=search.nodes,
         depth=search.depth,
+        moves=search.moves,
         exhausted=search.exhausted,
         policies=tuple(sorted(search.broken.union(verdict.policies))),
     )

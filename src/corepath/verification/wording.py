@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from corepath.task import Task
 from corepath.verification.subject import Subject
 from corepath.world.candidates import in_prompt
+from corepath.world.world import World
 
 
 def check_wording(subject: Subject) -> Iterator[str]:
@@ -19,12 +21,17 @@ def check_wording(subject: Subject) -> Iterator[str]:
         yield "the prompt is empty"
     if task.goal is None:
         yield "there is no goal: say what must hold of the state at the end"
-    docs = "\n".join(tool.description for tool in world.tools.values())
-    readable = normalise(f"{task.prompt}\n{world.rules}\n{docs}")
+    readable = normalise(readable_text(task, world))
     yield from _check_reasons(task, readable)
     for phrase in task.says:
         if not phrase.strip() or not in_prompt(normalise(phrase), readable):
             yield f"says: '{phrase}' stands neither in the prompt nor in the world's rules nor in a docstring"
+
+
+def readable_text(task: Task, world: World[Any]) -> str:
+    """Return what the agent can read before its first call: the prompt, the rules and the tools' docstrings."""
+    docs = "\n".join(tool.description for tool in world.tools.values())
+    return f"{task.prompt}\n{world.rules}\n{docs}"
 
 
 def _check_reasons(task: Task, readable: str) -> Iterator[str]:

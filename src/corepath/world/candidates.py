@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from functools import cache
 from itertools import islice, product
+from math import prod
 from typing import Any, Final
 
 from corepath.notation.call import REQUIRED, Call
@@ -40,11 +41,14 @@ class Candidates:
         self.numbers = list(dict.fromkeys([*numbers_in(prompt), *(value for value in aliases if is_number(value))]))
         self._used = _values_used(task)
         self._families = list(_families(task.start))
+        self.whole = True
+        """Whether no plausible call or value has been cut from a list so far."""
 
     def calls(self, tool: str) -> list[Call]:
         """Return candidate calls to a tool, the most plausible first."""
         inputs = self.world.tools[tool].inputs
         columns = [self._values(parameter) for parameter in inputs.values()]
+        self.whole = self.whole and prod(map(len, columns)) <= MOST_CALLS_PER_TOOL
         ranks = product(*(range(len(column)) for column in columns))
         best = sorted(islice(ranks, 10 * MOST_CALLS_PER_TOOL**2), key=sum)[:MOST_CALLS_PER_TOOL]
         rows = [[column[rank] for column, rank in zip(columns, row, strict=True)] for row in best]
@@ -60,7 +64,9 @@ class Candidates:
         if parameter.options is not None:
             values += parameter.options
         else:
-            values += _distinct(self._plausible_values(parameter))[:MOST_VALUES] or parameter.samples
+            plausible = _distinct(self._plausible_values(parameter))
+            self.whole = self.whole and len(plausible) <= MOST_VALUES
+            values += plausible[:MOST_VALUES] or parameter.samples
         return _distinct(values)
 
     def _plausible_values(self, parameter: Parameter) -> list[Any]:

@@ -1,4 +1,4 @@
-"""A calculating desk: arithmetic with a tool for every step, one memory for all, and a sheet for the results."""
+"""A calculator: a tool for every arithmetic step, a memory that everyone shares, and a sheet for the results."""
 
 from __future__ import annotations
 

@@ -207,7 +207,8 @@ def _calls(step: _Step) -> list[tuple[str, Any]]:
 def _written_calls(content: Any) -> list[tuple[str, Any]]:
     """Return the tool and arguments for each call that the model wrote.
 
-    `content` is a string, an object that maps tools to arguments, or a list of such objects and of calls in Python.
+    `content` is text, an object that maps tools to arguments, or a list. A list may hold such objects, and strings with
+    Python calls.
     """
     if isinstance(content, str):
         return _calls_in_text(_THOUGHT.sub("", content, count=1).strip())

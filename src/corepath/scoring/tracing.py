@@ -1,0 +1,51 @@
+"""Trace an agent's calls on a task: run the automaton, and apply the task's policies in its world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from corepath.automaton.condensation import Trace, trace_calls
+from corepath.automaton.harm import Breach
+from corepath.automaton.step import Errors
+from corepath.notation.call import Call
+from corepath.rules.monitor import Monitor, find_breaches
+from corepath.rules.policy import Never, Policy
+from corepath.task import Task
+from corepath.world.exploring import Replay, replay
+
+_MONITORS: Final[WeakKeyDictionary[Task, Monitor]] = WeakKeyDictionary()
+
+
+def trace_task(
+    task: Task,
+    calls: Sequence[Call],
+    params: Mapping[str, Any] | None = None,
+    errors: Errors = "no_effect",
+    replayed: Replay | None = None,
+) -> Trace:
+    """Run the task's automaton on all calls. A call that breaks one of the task's policies is harmful.
+
+    `params` holds initial values for variables. `errors` says how failed calls count. If the task's world has already
+    executed the calls, pass the outcome as `replayed`. Otherwise the calls are executed again if the task has policies.
+    """
+    breaches: dict[int, Breach] = {}
+    if task.policies and task.simulator is not None:
+        run = replay(task, calls) if replayed is None else replayed
+        broken = find_breaches(monitor_of(task), run.calls, run.states)
+        breaches = {index: as_breach(policy) for index, policy in broken.items()}
+    return trace_calls(task.automaton, calls, params, errors, breaches)
+
+
+def monitor_of(task: Task) -> Monitor:
+    """Return the monitor for the task's policies. It is cached, because it remembers how calls match."""
+    if task not in _MONITORS:
+        _MONITORS[task] = Monitor(task.policies)
+    return _MONITORS[task]
+
+
+def as_breach(policy: Policy) -> Breach:
+    """Convert a policy to the reason and severity that are recorded for a harmful call."""
+    severity = policy.severity if isinstance(policy, Never) else "medium"
+    return Breach(policy.because, severity)
