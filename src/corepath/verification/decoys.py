@@ -64,6 +64,8 @@ def check_decoys(runs: Mapping[str, DecoyRun]) -> Iterator[str]:
             yield f"decoy '{name}': {run.failed} fails: {run.failed.error}"
             continue
         yield from _check_harm(name, run)
+        if run.task.policies and not run.broken:
+            yield f"decoy '{name}' breaks no policy and leaves none unmet; say in a policy why it is wrong"
         if run.fools != run.decoy.fools:
             yield f"decoy '{name}' should fool {run.decoy.fools}, and fools {run.fools}"
 

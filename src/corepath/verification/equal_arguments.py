@@ -23,13 +23,13 @@ REWRITINGS: Final = (
 
 
 def check_equal_arguments(subject: Subject) -> Iterator[str]:
-    """Check that a step also accepts other spellings of its texts if the world treats them in the same way.
+    """Check that a write also accepts other spellings of its texts if the world treats them in the same way.
 
     The world does so if the call has the same result and leads to exactly the same state.
     """
     tried: set[int] = set()
     for edge in subject.rounds[0].edges:
-        if edge.symbol not in tried:
+        if edge.symbol not in tried and subject.world.tools[edge.call.tool].writes:
             tried.add(edge.symbol)
             yield from _check_spellings(subject, edge)
 

@@ -13,6 +13,13 @@ MOST_REPORTED: Final = 5
 """Maximum number of failing steps reported per round."""
 
 
+def check_step_limit(subject: Subject) -> Iterator[str]:
+    """Check that the step limit is at least twice as long as the longest golden path, so that there is room to read."""
+    longest, limit = subject.task.automaton.golden.longest, subject.task.step_limit
+    if limit < 2 * longest:
+        yield f"the step limit of {limit} is too small: a golden path has {longest} steps, and needs room for reads"
+
+
 def check_golden_runs(subject: Subject) -> Iterator[str]:
     """Check that every golden path runs without a tool error and ends in a state in which the goal holds."""
     goal = subject.task.goal or (lambda _: True)

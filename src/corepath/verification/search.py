@@ -83,9 +83,11 @@ class Search:
     often than on a golden path, is an extra call and costs one. Ways with fewer extra calls come first. A call that
     breaks a policy is not followed, because the policy is the reason to reject every way that continues from there.
     `budget` is the maximum number of nodes, and `most` the number of counterexamples after which the search ends.
+    If `mirrored` is True, golden calls in which two values have changed places count as golden calls too, and there are
+    no extra calls.
     """
 
-    def __init__(self, subject: Subject, budget: int, most: int = MOST_REPORTED) -> None:
+    def __init__(self, subject: Subject, budget: int, most: int = MOST_REPORTED, *, mirrored: bool = False) -> None:
         self.task, self.world, self.budget = subject.task, subject.world, budget
         self._subject, self._most = subject, most
         self._goal = self.task.goal or (lambda _: False)
@@ -99,7 +101,7 @@ class Search:
         self._checked = 0
         self._reported: set[tuple[str, ...]] = set()
         self._monitor = monitor_of(self.task)
-        self._trials = Trials(subject)
+        self._trials = Trials(subject, mirrored=mirrored)
         self._cost: dict[_Place, int] = {}
         self._seen: set[tuple[Any, ...]] = set()
         self._states = _States(self.task, self.world)

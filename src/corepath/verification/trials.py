@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import combinations, islice, permutations
 from typing import Any, Final
 
 from corepath.errors import ToolError
@@ -25,6 +25,8 @@ from corepath.world.world import World
 
 MOST_CALLS: Final = 60
 """Number of plausible calls to try besides golden calls and decoys, shared equally among the writing tools."""
+MOST_PAIRS: Final = 10
+"""Number of pairs of values of one argument that change places."""
 JOINTS: Final = ("", " ", "\n")
 """Strings to join two texts with, in order to make one call do the work of two."""
 
@@ -54,10 +56,11 @@ class Trials:
     """All calls that the search tries, and the secrets in them.
 
     A secret is a value that is neither in the prompt nor a default nor an alias. `whole` is True if every plausible
-    call is among the trials.
+    call is among the trials. If `mirrored` is True, there are no plausible calls. Instead, golden calls in which two
+    values have changed places count as golden, e.g. `swap("A", "B")` if `swap("B", "A")` is golden.
     """
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: Subject, *, mirrored: bool = False) -> None:
         task, world = subject.task, subject.world
         self.secrets: list[Any] = []
         self._world = world
@@ -65,6 +68,13 @@ class Trials:
         for edge, most in _golden_calls(subject.rounds[0]):
             self._add(found, edge.call, most, self._secrets_of(task, edge))
         golden = [trial.call for trial in found.values()]
+        self.whole = False
+        if mirrored:
+            readable = replace(task, prompt=readable_text(task, world))
+            for call, most in _mirror([(trial.call, trial.most) for trial in found.values()]):
+                self._add(found, call, most, self._secrets_in(readable, call))
+            self.calls: Sequence[Trial] = tuple(found.values())
+            return
         for explored in subject.rounds[1:]:
             for edge in explored.edges:
                 self._add(found, edge.call, 0, self._secrets_of(task, edge))
@@ -74,7 +84,7 @@ class Trials:
             self._add(found, call, 0, self._secrets_in(readable, call))
         for call in (*_joined(golden, world), *_rewritten(golden, world)):
             self._add(found, call, 0, frozenset())
-        self.calls: Sequence[Trial] = tuple(found.values())
+        self.calls = tuple(found.values())
 
     def revealed(self, call: Call) -> frozenset[int]:
         """Return the indexes of the secrets that occur in the result of `call`."""
@@ -151,6 +161,22 @@ def _golden_calls(explored: Explored) -> list[tuple[Edge, int]]:
             known[name] = max(known.get(name, 0), number)
             most[name] = max(most.get(name, 0), number)
     return [(edge, most[key]) for key, edge in first.items()]
+
+
+def _mirror(calls: Sequence[tuple[Call, int]]) -> Iterator[tuple[Call, int]]:
+    """Yield golden calls in which two values of one argument have changed places, with the most times of each."""
+    values: dict[str, dict[str, Any]] = {}
+    for call, _ in calls:
+        for name, value in call.arguments.items():
+            if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+                values.setdefault(name, {})[canonical(value)] = value
+    for name, found in values.items():
+        for one, other in islice(combinations(found, 2), MOST_PAIRS):
+            for call, most in calls:
+                text = canonical(call.arguments.get(name))
+                if name in call.arguments and text in (one, other):
+                    mirrored = found[other if text == one else one]
+                    yield Call(call.tool, {**call.arguments, name: mirrored}), most
 
 
 def _plausible_calls(task: Task, world: World[Any]) -> tuple[list[Call], bool]:

@@ -16,7 +16,8 @@ from corepath.verification.argument_values import check_values_are_known, check_
 from corepath.verification.decoys import check_decoys, policies_broken, run_decoys
 from corepath.verification.effects import check_ignored_writes, check_reads_and_writes, check_self_loops
 from corepath.verification.equal_arguments import check_equal_arguments
-from corepath.verification.golden_runs import check_golden_runs
+from corepath.verification.golden_runs import check_golden_runs, check_step_limit
+from corepath.verification.mentions import check_mentions
 from corepath.verification.policies import check_policies
 from corepath.verification.robustness import check_odd_arguments, check_repeated_steps
 from corepath.verification.search import Search
@@ -27,7 +28,9 @@ from corepath.world.world import World, describe_exception
 
 CHECKS: Final[tuple[Callable[[Subject], Iterator[str]], ...]] = (
     check_wording,
+    check_mentions,
     check_golden_runs,
+    check_step_limit,
     check_repeated_steps,
     check_reads_and_writes,
     check_self_loops,
@@ -84,7 +87,8 @@ def find_failure(task: Task, world: World[Any], nodes: int) -> str | None:
         subject = execute(task, world)
         failures = chain.from_iterable(check(subject) for check in CHECKS)
         first = next(chain(failures, check_decoys(run_decoys(task))), None)
-        return first or next(iter(Search(subject, nodes, most=1).run().failures), None)
+        searches = (Search(subject, nodes, 1, mirrored=mirrored).run().failures for mirrored in (False, True))
+        return first or next(chain.from_iterable(searches), None)
     except Exception as error:  # noqa: BLE001  # a goal, a condition or a tool may raise anything
         return str(error) or type(error).__name__
 
@@ -115,9 +119,10 @@ def _verify(task: Task, world: World[Any], seed: int, nodes: int) -> Verdict:
 def _search(subject: Subject, nodes: int, verdict: Verdict) -> Verdict:
     """Search for other ways to the goal, and return the verdict with the results of the search."""
     search = Search(subject, nodes).run()
+    failures = search.failures or Search(subject, nodes, mirrored=True).run().failures
     return replace(
         verdict,
-        failures=tuple(dict.fromkeys(search.failures)),
+        failures=tuple(dict.fromkeys(failures)),
         nodes=search.nodes,
         depth=search.depth,
         moves=search.moves,

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from corepath.task import Task
 from corepath.verification.subject import Subject
 from corepath.world.candidates import in_prompt
 from corepath.world.world import World
+
+FEWEST_WORDS: Final = 3
+"""Number of words that a reason has at least."""
+_CONJUNCTIONS: Final = "and|or|but|then|so|if|unless|until|while|when|before|after|once|as|because|where"
+_BEGINS: Final = re.compile(rf"(^|[.,;:!?()'\"-]|\b({_CONJUNCTIONS}))\s*$")
+_ENDS: Final = re.compile(rf"\s*($|[.,;:!?()'\"-]|({_CONJUNCTIONS})\b)")
 
 
 def check_wording(subject: Subject) -> Iterator[str]:
@@ -48,6 +55,23 @@ def _check_reasons(task: Task, readable: str) -> Iterator[str]:
             yield f"{rule}: no reason; quote the prompt, the world's rules or a tool's docstring in because="
         elif normalise(because) not in readable:
             yield f"{rule}: '{because}' stands neither in the prompt nor in the world's rules nor in a docstring"
+        elif not _is_clause(because, readable):
+            yield f"{rule}: '{because}' is not a whole clause; quote one that says what to do, from comma to comma"
+
+
+def _is_clause(because: str, readable: str) -> bool:
+    """Whether a reason is a whole clause of the text: it begins after a punctuation mark and ends before one.
+
+    A conjunction may stand in place of the mark. A clause has at least three words, and more to say than "do what was
+    asked".
+    """
+    quoted = normalise(because).rstrip(".")
+    if len(quoted.split()) < FEWEST_WORDS or "what was asked" in quoted:
+        return False
+    return any(
+        _BEGINS.search(readable[: found.start()]) and _ENDS.match(readable[found.end() :])
+        for found in re.finditer(re.escape(quoted), readable)
+    )
 
 
 def normalise(text: str) -> str:

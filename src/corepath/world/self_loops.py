@@ -1,6 +1,7 @@
 """Find self-loops in a world's task.
 
-A write is a self-loop in an automaton state if it changes nothing in any world state that can occur there.
+A write is a self-loop in an automaton state if it changes nothing in any world state that can occur there: neither the
+public state nor a private field that a policy looks at.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from corepath.task import Task
 from corepath.values import canonical
 from corepath.world.examples import arguments_at, count_distinct_variants, count_variants, variant
 from corepath.world.exploring import Node, Place, StepMemo, explore, simulator_of
+from corepath.world.state import encode, fields_seen
 
 
 def find_self_loops(task: Task) -> dict[int, set[int]]:
     """Return the numbers of the steps that are self-loops, keyed by automaton state.
 
     Only writes without a transition from the automaton state can be self-loops. Such a write must succeed and preserve
-    the public state in every world state that can occur with the automaton state. The result is empty if there are too
-    many pairs of states to explore.
+    the public state, and the private fields that policies look at, in every world state that can occur with the
+    automaton state. The result is empty if there are too many pairs of states to explore.
     """
     rounds = range(count_variants(task))
     reached: dict[int, dict[Place, Node]] = {}
@@ -30,7 +32,8 @@ def find_self_loops(task: Task) -> dict[int, set[int]]:
             return {}
         for place, node in zip(explored.places, explored.nodes, strict=True):
             reached.setdefault(node.position.state, {})[place] = node
-    trials = _Trials(task)
+    states = {place[1]: node.state for pairs in reached.values() for place, node in pairs.items()}
+    trials = _Trials(task, fields_seen(task.policies, states.values()))
     loops: dict[int, set[int]] = {}
     for symbol in _writes(task):
         numbers = rounds[: count_distinct_variants(task, symbol)]
@@ -55,11 +58,12 @@ class _Trials:
     """Executes steps and caches the outcomes, so that no call is executed twice in the same world state."""
 
     task: Task
+    private: frozenset[str]
     calls: dict[tuple[str, int, int], tuple[Call | None, str]] = field(default_factory=dict)
     known: dict[tuple[str, int, str], bool] = field(default_factory=dict)
 
     def changes_nothing(self, place: Place, node: Node, symbol: int, number: int) -> bool:
-        """Return True if a step succeeds at a node and does not change the public state.
+        """Return True if a step succeeds at a node and changes neither the public state nor a field in `private`.
 
         `number` selects the example arguments.
         """
@@ -72,7 +76,10 @@ class _Trials:
         if (state, symbol, text) not in self.known:
             world = simulator_of(self.task)
             answered, after = world.answer(node.state, call)
-            self.known[state, symbol, text] = not answered.failed and world.same_public(node.state, after)
+            same = world.same_public(node.state, after) and all(
+                encode(getattr(node.state, name)) == encode(getattr(after, name)) for name in self.private
+            )
+            self.known[state, symbol, text] = same and not answered.failed
         return self.known[state, symbol, text]
 
     def _call(self, node: Node, symbol: int, number: int) -> tuple[Call | None, str]:

@@ -15,7 +15,7 @@ import dataclasses
 import hashlib
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Concatenate, Generic, TypeVar, cast
 
@@ -64,6 +64,8 @@ class World(Generic[S]):
     name: str
     state: Callable[[], S]
     rules: str = ""
+    advice: Sequence[str] = ()
+    """The sentences in `rules` that no policy enforces: facts about the world, and general advice."""
     tools: dict[str, WorldTool[Any]] = field(default_factory=dict, init=False, repr=False)
     policies: list[Policy] = field(default_factory=list, init=False, repr=False)
     makers: dict[str, Callable[[Pick], Task]] = field(default_factory=dict, init=False, repr=False)
