@@ -23,6 +23,7 @@ from corepath.task import Task
 from corepath.values import canonical
 from corepath.verification.subject import Subject
 from corepath.verification.trials import Trial, Trials
+from corepath.world.candidates import Candidates
 from corepath.world.exploring import Edge, Explored, path_text
 from corepath.world.state import copy_state
 from corepath.world.world import World
@@ -35,6 +36,8 @@ MOST_REPORTED: Final = 5
 """Number of counterexamples after which the search ends."""
 MOST_PATHS: Final = 40
 """Number of golden paths whose steps are moved if there are too many orders to search."""
+MOST_READ: Final = 200
+"""Number of world states in which every read is checked to change nothing."""
 MOST_CHECKED: Final = 300
 """Number of rejected ways that are checked for waste."""
 
@@ -107,6 +110,9 @@ class Search:
         self._states = _States(self.task, self.world)
         self._positions = _Positions(self.task)
         self._goals: dict[int, bool] = {}
+        pool = Candidates(self.task, self.world)
+        self._reads = [pool.calls(tool.name)[0] for tool in self.world.tools.values() if not tool.writes]
+        self._visited: set[int] = set()
         self._effects: dict[tuple[int, int], tuple[Call, int] | None] = {}
         self._revealed: dict[str, frozenset[int]] = {}
 
@@ -203,6 +209,8 @@ class Search:
                 self.failures.append(f"{trial.call} breaks the world: {type(error).__name__}: {error}")
             else:
                 after = self._states.number(state)
+                if after != world and not trial.writes:
+                    self.failures.append(f"'{trial.tool.name}' is declared a read and changes the state: {trial.call}")
                 if after != world or trial.most or not trial.writes:
                     found = Call(trial.call.tool, trial.call.arguments, result), after
             self._effects[world, number] = found
@@ -245,9 +253,22 @@ class Search:
             return False
         self._seen.add(key)
         self.nodes += 1
+        if node.place.world not in self._visited and len(self._visited) < MOST_READ:
+            self._visited.add(node.place.world)
+            self._check_reads(node.place.world)
         level.append(node)
         self._judge(node)
         return True
+
+    def _check_reads(self, world: int) -> None:
+        """Check that one likely call of each read leaves a world state as it is."""
+        state = self._states.kept[world]
+        for call in self._reads:
+            answered, after = self.world.answer(state, call)
+            if "crashed" in answered.extra:
+                self.failures.append(f"{call} breaks the world: {answered.error}")
+            elif self._states.number(after) != world:
+                self.failures.append(f"'{call.tool}' is declared a read and changes the state: {call}")
 
     def _reaches_goal(self, world: int) -> bool:
         """Whether the goal holds in a world state."""

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any, Final
 
 from corepath.errors import CorepathError
+from corepath.files.fingerprint import fingerprint
 from corepath.task import Task
 from corepath.verification.argument_values import check_values_are_known, check_values_are_tried
 from corepath.verification.decoys import check_decoys, policies_broken, run_decoys
@@ -18,6 +19,7 @@ from corepath.verification.effects import check_ignored_writes, check_reads_and_
 from corepath.verification.equal_arguments import check_equal_arguments
 from corepath.verification.golden_runs import check_golden_runs, check_step_limit
 from corepath.verification.mentions import check_mentions
+from corepath.verification.options import make_options
 from corepath.verification.policies import check_policies
 from corepath.verification.robustness import check_odd_arguments, check_repeated_steps
 from corepath.verification.search import Search
@@ -61,15 +63,34 @@ def verify(world: World[Any], name: str, seed: int = 0, nodes: int = 0) -> Verdi
 
 
 def verify_seeds(world: World[Any], name: str, seeds: int, nodes: int, *, thorough: bool = False) -> Verdict:
-    """Verify a task's variants with the seeds from 0 to `seeds` - 1.
+    """Verify a task's variants: those with the seeds from 0 to `seeds` - 1, and one for each option of each pick.
 
-    The search runs only for seed 0, unless `thorough` is True. Return the verdict on seed 0, with the failures for all
-    seeds.
+    The search runs only for seed 0, unless `thorough` is True. Return the verdict on seed 0, with the failures of all
+    variants. A failure that seed 0 has too is listed once.
     """
     first = verify(world, name, 0, nodes)
-    others = (verify(world, name, seed, nodes if thorough else 0) for seed in range(1, seeds))
-    failures = [f"seed {found.seed}: {failure}" for found in others for failure in found.failures]
-    return replace(first, failures=(*first.failures, *failures), seeds=max(seeds, 1))
+    found = {failure: failure for failure in first.failures}
+    if seeds > 1 and first.golden_paths:
+        for seed in range(1, seeds):
+            for failure in verify(world, name, seed, nodes if thorough else 0).failures:
+                found.setdefault(failure, f"seed {seed}: {failure}")
+        for failure in _check_options(world, name):
+            found.setdefault(failure, f"another option: {failure}")
+    return replace(first, failures=tuple(found.values()), seeds=max(seeds, 1))
+
+
+def _check_options(world: World[Any], name: str) -> Iterator[str]:
+    """Verify the task with every option of every pick, without a search."""
+    base = world.make(name)
+    varies = False
+    try:
+        for task in make_options(world, name):
+            varies = varies or fingerprint(task) != fingerprint(base)
+            yield from verify_task(task, world).failures
+    except Exception as error:  # noqa: BLE001  # the task's function may raise anything
+        yield f"cannot be made with every option: {describe_exception(error)}"
+    if not varies:
+        yield "all variants are the same: let pick choose a value, e.g. pick('A', 'B')"
 
 
 def verify_task(task: Task, world: World[Any], seed: int = 0, nodes: int = 0) -> Verdict:
