@@ -50,16 +50,16 @@ def _check_reasons(task: Task, readable: str) -> Iterator[str]:
         for forbidden in task.automaton.alphabet.forbid
         if forbidden.why not in of_policies
     ]
-    fragments: dict[str, str] = {}
+    fragments: dict[str, None] = {}
     for rule, because in reasons:
         if not because.strip():
             yield f"{rule}: no reason; quote the prompt, the world's rules or a tool's docstring in because="
         elif normalise(because) not in readable:
             yield f"{rule}: '{because}' stands neither in the prompt nor in the world's rules nor in a docstring"
         elif not _is_clause(because, readable):
-            fragments.setdefault(because, rule)
-    for because, rule in fragments.items():
-        yield f"'{because}', the reason for '{rule}', is not a whole clause: quote one that says what to do"
+            fragments[because] = None
+    for because in fragments:
+        yield f"because='{because}' is not a whole clause: quote one that says what to do"
 
 
 def _is_clause(because: str, readable: str) -> bool:
