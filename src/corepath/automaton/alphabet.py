@@ -52,7 +52,8 @@ class Reading:
     `fits` lists the numbers of the actions that fit the arguments. If `symbol` is not None, it comes last in `fits`,
     and the actions before it expect a different result. `loops` says whether a read or neutral pattern fits.
     `forbidden` is the rule that forbids the call, or None if the call is not forbidden. `variables` holds the
-    variables' values after the call if the call is progress.
+    variables' values after the call if the call is progress. `early` lists the numbers of the steps that fit the call
+    except that they refer to a result that is not known yet.
     """
 
     role: Role
@@ -61,6 +62,7 @@ class Reading:
     loops: bool = False
     forbidden: Forbidden | None = None
     variables: Mapping[str, Any] = field(default_factory=dict)
+    early: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,11 @@ class Alphabet:
         return any(map(depends_on_calls, patterns))
 
     @cached_property
+    def _refers_to_results(self) -> bool:
+        """Whether any step's arguments refer to the result of another step."""
+        return any(isinstance(one, ResultOf) for number in self.steps for one in walk(self.patterns[number].arguments))
+
+    @cached_property
     def depends_on_results(self) -> bool:
         """Whether classifying a call can require more than its arguments.
 
@@ -157,7 +164,18 @@ class Alphabet:
             return Reading(Role.STEP, symbol, fits, loops, variables=bound)
         forbidden = next((one for one in self._forbid if _fits(one.call, call, variables, results)), None)
         role = Role.FORBIDDEN if forbidden else Role.LOOP if loops else Role.UNLISTED
-        return Reading(role, symbol, fits, loops, forbidden, variables)
+        may_wait = role is Role.UNLISTED and not fits and self._refers_to_results
+        early = self._find_early(call, variables, results) if may_wait else ()
+        return Reading(role, symbol, fits, loops, forbidden, variables, early)
+
+    def _find_early(self, call: Call, variables: Mapping[str, Any], results: Mapping[Any, Any]) -> tuple[int, ...]:
+        """Return the numbers of the steps that fit a call except for references to results that are not known yet."""
+        return tuple(
+            number
+            for number in self._by_tool.get(call.tool, ())
+            if number in self.steps
+            and self.patterns[number].arguments.matches(call.arguments, Scope(dict(variables), results, lenient=True))
+        )
 
     def _match(
         self, call: Call, variables: Mapping[str, Any], results: Mapping[Any, Any], *, failed: bool

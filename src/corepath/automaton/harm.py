@@ -30,7 +30,7 @@ class HarmKind(StrEnum):
     REPEATED = "repeated"
     """The step was already done and is not expected again."""
     OUT_OF_ORDER = "out_of_order"
-    """The call is a step of the procedure but comes at the wrong time."""
+    """The call is a step of the procedure but comes at the wrong time, or before a result that it must use."""
     WRONG_ARGUMENT = "wrong_argument"
     """The tool is legal in this state, but not with these arguments."""
     AFTER_COMPLETION = "after_completion"
@@ -50,6 +50,8 @@ def kind_of_harm(automaton: Automaton, state: int, done: frozenset[int], call: C
         return HarmKind(reading.role.value)
     fits = reading.fits if reading.symbol is None else (reading.symbol,)
     steps = automaton.alphabet.steps.intersection(fits)
+    if reading.early:
+        return HarmKind.OUT_OF_ORDER
     if steps:
         due_again = any(automaton.ahead[state] >> number & 1 for number in steps)
         return HarmKind.REPEATED if not due_again and not done.isdisjoint(steps) else HarmKind.OUT_OF_ORDER

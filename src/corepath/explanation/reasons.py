@@ -68,7 +68,7 @@ def _out_of_order(facts: Facts, harm: Harm) -> str:
     """Describe why a step at the wrong time is harmful."""
     step = facts.steps[harm.index]
     if harm.cause is None:
-        fits = step.reading.fits if step.symbol is None else (step.symbol,)
+        fits = (*step.reading.fits, *step.reading.early) if step.symbol is None else (step.symbol,)
         ahead = any(facts.automaton.ahead[step.before] >> symbol & 1 for symbol in fits)
         what = "is not due yet" if ahead else f"does not belong here{_deciding_call(facts, harm, fits)}"
         return f"is a step that {what}{_difference_from_due(facts, harm)}"

@@ -1,4 +1,4 @@
-"""Find out which skipped step caused a harmful call.
+"""Find out which skipped step caused a harmful call, and which harmful calls are consequences of earlier ones.
 
 The calls are run a second time. Whenever a call comes too early in the second run, the steps that were skipped before
 the call are inserted. If a call is harmful in the real run but not in the second run, then the steps inserted last are
@@ -46,33 +46,81 @@ def find_causes(trace: Trace) -> dict[int, Cause]:
         # Until a step is inserted, both runs are the same.
         taken, after = (real, advance(position, real)) if cause is None else step(position, real.call)
         if real.kind is Kind.HARM and taken.harm is HarmKind.OUT_OF_ORDER:
-            skipped, ready = _insert_skipped(position, taken, detours)
-            retry, after_retry = step(ready, real.call)
-            if retry.kind is not Kind.HARM:
+            repaired = _insert_skipped(position, taken, detours)
+            if repaired is not None:
+                skipped, taken, after = repaired
                 cause = Cause(tuple(names[symbol] for symbol in skipped), real.index)
-                taken, after = retry, after_retry
-        if cause is not None and real.kind is Kind.HARM and taken.kind is not Kind.HARM:
+        if cause is not None and real.kind is Kind.HARM and taken.kind is not Kind.HARM and not _only_breaks(real):
             found[real.index] = cause
         position = after
     return found
 
 
+def find_roots(trace: Trace) -> tuple[int, ...]:
+    """Return the indexes of the harmful calls that would remain if the earlier ones had been repaired.
+
+    The calls are run a second time, and each call that is harmful there is repaired. If it comes too early, the skipped
+    steps are inserted before it. If its arguments are wrong, the expected step with the same tool replaces it. Any
+    other harmful call is left out. A policy that is broken again is the same mistake.
+    """
+    found: list[int] = []
+    broken: set[str | None] = set()
+    detours: dict[tuple[int, int], _Detour] = {}
+    position = trace.begin
+    for real in trace.steps:
+        taken, after = step(position, real.call)
+        remains = taken.kind is Kind.HARM or (_only_breaks(real) and real.why not in broken)
+        if real.kind is Kind.HARM and remains:
+            found.append(real.index)
+            broken.add(real.why)
+        if taken.harm is HarmKind.OUT_OF_ORDER:
+            repaired = _insert_skipped(position, taken, detours)
+            after = after if repaired is None else repaired[2]
+        elif taken.harm is HarmKind.WRONG_ARGUMENT:
+            after = _replace_arguments(position, taken) or after
+        position = after
+    return tuple(found)
+
+
+def _only_breaks(harmful: Step) -> bool:
+    """Whether a call is harmful only because it breaks a policy in the world state in which it was made."""
+    return harmful.breach is not None and harmful.harm is HarmKind.FORBIDDEN and harmful.forbidden is None
+
+
+def _replace_arguments(position: Position, harmful: Step) -> Position | None:
+    """Return the position after the expected step with the same tool, or None if there is none."""
+    automaton = position.automaton
+    tool = harmful.call.tool
+    due = [symbol for symbol in automaton.due(position.state) if automaton.alphabet.actions[symbol].tool == tool]
+    return _do(position, harmful, due[0])[1] if due else None
+
+
+def _do(position: Position, call: Step, symbol: int) -> tuple[Step, Position]:
+    """Take a call for the step `symbol`. Return the step and the position after it."""
+    state = position.automaton.delta[position.state][symbol]
+    done = replace(call, kind=Kind.PROGRESS, harm=None, symbol=symbol, before=position.state, after=state)
+    return done, advance(position, done)
+
+
 def _insert_skipped(
     position: Position, harmful: Step, detours: dict[tuple[int, int], _Detour]
-) -> tuple[list[int], Position]:
+) -> tuple[list[int], Step, Position] | None:
     """Find the fewest steps that must be inserted to turn the harmful call into progress.
 
-    Returns the symbols of these steps and the position after them. If no steps help, the list is empty and the position
-    is unchanged. `detours` is a cache.
+    Returns the symbols of these steps, the call after them, which is no longer harmful, and the position after it.
+    Returns None if no steps help. `detours` is a cache.
     """
-    symbol = harmful.symbol if harmful.symbol is not None else harmful.reading.fits[0]
+    reading = harmful.reading
+    symbol = harmful.symbol if harmful.symbol is not None else (*reading.fits, *reading.early)[0]
     if (position.state, symbol) not in detours:
         detours[position.state, symbol] = _find_detour(position.automaton, position.state, symbol)
     detour = detours[position.state, symbol]
     if detour is None:
-        return [], position
+        return None
     skipped, state = detour
-    return skipped, replace(position, state=state, done=position.done.union(skipped))
+    ready = replace(position, state=state, done=position.done.union(skipped))
+    taken, after = _do(ready, harmful, symbol) if reading.early else step(ready, harmful.call)
+    return None if taken.kind is Kind.HARM else (skipped, taken, after)
 
 
 def _find_detour(automaton: Automaton, state: int, symbol: int) -> _Detour:

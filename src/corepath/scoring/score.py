@@ -14,6 +14,7 @@ from corepath.notation import parser
 from corepath.notation.call import Call
 from corepath.notation.matchers import Scope
 from corepath.scoring.baselines import baselines
+from corepath.scoring.causes import find_roots
 from corepath.scoring.evidence import Harm, Reference, list_harms, name_reference
 from corepath.scoring.metrics import Metrics
 from corepath.scoring.options import PAPER, Scoring
@@ -76,6 +77,14 @@ class Score:
         return list_harms(self.trace)
 
     @cached_property
+    def root_harms(self) -> int:
+        """The number of harmful calls that are not consequences of an earlier one.
+
+        They would remain if the earlier harmful calls had been repaired.
+        """
+        return len(find_roots(self.trace))
+
+    @cached_property
     def ignored(self) -> tuple[int, ...]:
         """The indexes of calls that the task does not mention and therefore ignores."""
         return tuple(step.index for step in self.trace.steps if step.ignored)
@@ -101,7 +110,7 @@ class Score:
 
 
 _SHOWN: Final = (
-    "pc", "pc_ktc", "pc_ktc_lower", "pc_ktc_upper", "prefix_criticality", "harm_rate", "harm_count", "efficiency",
+    "pc", "pc_ktc", "pc_ktc_lower", "pc_ktc_upper", "prefix_criticality", "harm_rate", "harm_count", "root_harms", "efficiency",
     "directness", "pc_hlr", "accepted", "missing_steps", "state_match", "response_match", "answer_match", "length",
     "condensed", "harm_mask", "harms", "ignored",
 )  # fmt: skip

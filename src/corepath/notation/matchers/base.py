@@ -13,10 +13,14 @@ PROBES: Final[tuple[Any, ...]] = ("anything", "", 0, 1, -1, 0.5, 100, True, Fals
 
 @dataclass
 class Scope:
-    """The variables and earlier results that are known while a call is matched."""
+    """The variables and earlier results that are known while a call is matched.
+
+    If `lenient` is True, a reference to a result that is not known yet matches every value.
+    """
 
     variables: dict[str, Any] = field(default_factory=dict)
     results: Mapping[Any, Any] = field(default_factory=dict)
+    lenient: bool = False
 
 
 @dataclass(frozen=True)
