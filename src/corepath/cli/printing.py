@@ -22,7 +22,7 @@ out = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
 err = Console(highlight=False, stderr=True)
 
 _LINE_BREAK = re.compile(r"[ \t]*\r?\n\s*")
-_LEFT = ("task", "lengths", "warnings", "world", "tags", "mode", "metrics", "about")
+_LEFT = ("task", "lengths", "warnings", "world", "tags", "mode", "metrics", "about", "change", "procedure")
 _WRAPPED = ("task", "tags", "metrics", "about")
 
 

@@ -1,26 +1,20 @@
-"""The commands about worlds: verify, worlds, new."""
+"""The commands about worlds: worlds and new."""
 
 from __future__ import annotations
 
 import json
-import os
-from concurrent.futures import ProcessPoolExecutor
 from enum import StrEnum
 from keyword import iskeyword
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
 from corepath.authoring.templates import TASK_STARTER, WORLD_STARTER
-from corepath.cli.options import JsonOption, TaskArguments, find_sources
-from corepath.cli.printing import out, print_table, safe, say, table, usage_error
+from corepath.cli.options import JsonOption, find_sources
+from corepath.cli.printing import print_table, safe, table, usage_error
 from corepath.drawing.export import count_text, span
-from corepath.errors import CorepathError, count
 from corepath.files.lookup import Source
-from corepath.verification.mutation import Tally, mutate, total
-from corepath.verification.verdict import Verdict
-from corepath.verification.verify import verify_seeds, verify_task
 from corepath.world.discovery import installed_worlds, world
 
 
@@ -33,44 +27,8 @@ class Kind(StrEnum):
 
 def add_commands(app: typer.Typer) -> None:
     """Add this module's commands to the app."""
-    app.command("verify")(verify_command)
     app.command("worlds")(worlds_command)
     app.command("new")(new_command)
-
-
-def verify_command(
-    targets: TaskArguments = None,
-    as_json: JsonOption = False,
-    mutants: Annotated[
-        bool, typer.Option("--mutants", help="Test the scores on mutated golden paths instead.")
-    ] = False,
-    seeds: Annotated[int, typer.Option(min=1, help="Variants of each task to execute.")] = 5,
-    nodes: Annotated[
-        int, typer.Option(min=0, help="How many pairs of states to search for other ways to the goal.")
-    ] = 10_000,
-    thorough: Annotated[
-        bool, typer.Option("--thorough", help="Search every variant, not only the canonical task.")
-    ] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Number of processes. Default: one per core.")] = None,
-) -> None:
-    """Verify tasks in their worlds: execute golden paths and decoys, and search for other ways to the goal."""
-    work = [_Job(source, seeds, nodes, mutants, thorough) for source in find_sources(targets, playable=True)]
-    workers = min(jobs or os.cpu_count() or 1, len(work))
-    try:
-        if workers == 1:
-            found = list(map(_work, work))
-        else:
-            with ProcessPoolExecutor(workers) as pool:
-                found = list(pool.map(_work, work))
-    except CorepathError as error:  # a task that cannot be built
-        say(str(error))
-        raise typer.Exit(1) from None
-    if mutants:
-        ok = _print_mutants(total(tally for one in found for tally in one), as_json=as_json)
-    else:
-        ok = _print_verdicts(found, as_json=as_json)
-    if not ok:
-        raise typer.Exit(1)
 
 
 def worlds_command(
@@ -139,76 +97,3 @@ def new_command(
         usage_error(f"{path} is already there; nothing was written")
     path.write_text((WORLD_STARTER if kind is Kind.WORLD else TASK_STARTER).replace("NAME", name))
     typer.echo(f"wrote {path}; now run: corepath verify {path}")
-
-
-# Verifying
-
-
-class _Job(NamedTuple):
-    """A task to verify, and the options for verifying it."""
-
-    source: Source
-    seeds: int
-    nodes: int
-    mutants: bool
-    thorough: bool
-
-
-def _work(job: _Job) -> Any:
-    """Verify one task, possibly in a worker process, and return its verdict or its mutant tallies."""
-    source, world = job.source, job.source.world()
-    if job.mutants:
-        return mutate(source.make(), world)
-    if source.in_file:
-        return verify_task(source.make(), world, 0, job.nodes)
-    return verify_seeds(world, source.name, job.seeds, job.nodes, thorough=job.thorough)
-
-
-# Printing
-
-
-def _print_verdicts(found: list[Verdict], *, as_json: bool) -> bool:
-    """Print the verdicts. Return True if all tasks are proven."""
-    if as_json:
-        for verdict in found:
-            typer.echo(json.dumps(verdict.to_dict()))
-    else:
-        _print_verdict_table(found)
-    return all(one.ok for one in found)
-
-
-def _print_verdict_table(found: list[Verdict]) -> None:
-    made = table(
-        "task", "golden paths", "lengths", "pairs", "searched", "depth", "decoys", "fool both", "aliases", "proven"
-    )
-    for one in found:
-        fooled = str(list(one.decoys.values()).count("both"))
-        depth = "all" if one.exhausted else "–" if one.depth is None else str(one.depth)
-        lengths = span(list(one.lengths)) if one.lengths else "–"
-        made.add_row(safe(one.task), count_text(one.golden_paths), lengths, f"{one.pairs:,}", f"{one.nodes:,}", depth,
-                     str(len(one.decoys)), fooled, str(len(one.says)), "yes" if one.ok else "no")  # fmt: skip
-    print_table(made)
-    for one in found:
-        for failure in one.failures:
-            say(f"{one.task}: {failure}")
-    failed = sum(not one.ok for one in found)
-    out.print(f"{count(len(found), 'task')}, {failed} with failures")
-
-
-def _print_mutants(tallies: list[Tally], *, as_json: bool) -> bool:
-    """Print how many mutants were killed. Return True if all were killed and no valid path got a lower score."""
-    made = table("mode", "metrics", "mutants", "killed", "BFCL state", "BFCL response", "valid", "punished")
-    for one in tallies:
-        if as_json:
-            typer.echo(json.dumps(vars(one)))
-            continue
-        numbers = (
-            one.mutants, one.killed, one.state_killed, one.response_killed, one.valid_variants, one.valid_punished,
-        )  # fmt: skip
-        made.add_row(one.mode, ", ".join(one.metrics), *map(str, numbers))
-    if not as_json:
-        print_table(made)
-    for one in tallies:
-        for survivor in one.survivors[:5]:
-            say(f"{one.mode} survives: {survivor}")
-    return all(one.killed == one.mutants and not one.valid_punished for one in tallies)

@@ -11,6 +11,8 @@ from weakref import WeakKeyDictionary
 from corepath.episode import Episode
 from corepath.errors import TaskError
 from corepath.files.task_writer import as_json
+from corepath.rules.monitor import Monitor, find_breaches
+from corepath.rules.policy import describe
 from corepath.task import Task
 from corepath.values import canonical
 from corepath.world.exploring import replay, simulator_of
@@ -22,9 +24,9 @@ _FINGERPRINTS: Final[WeakKeyDictionary[Task, str]] = WeakKeyDictionary()
 def fingerprint(task: Task) -> str:
     """Return a hash of everything in a task that the agent sees or is judged by.
 
-    The hash covers the prompt and the automaton. For a task in a world, it also covers the rules, tools, start state,
-    step limit and behaviour. The behaviour is how the world responds to one example of each action and to the first
-    decoys. Comments and Python names do not affect the hash.
+    The hash covers the prompt and the automaton. For a task in a world, it also covers the rules, tools, policies, start
+    state, step limit and behaviour. The behaviour is how the world responds to one example of each action and to the
+    first decoys, and which of these calls break a policy. Comments and Python names do not affect the hash.
     """
     if task not in _FINGERPRINTS:
         _FINGERPRINTS[task] = hashlib.sha256(canonical(_identity(task)).encode()).hexdigest()[:16]
@@ -55,6 +57,8 @@ def _identity(task: Task) -> list[Any]:
     seen = [replay(task, calls) for calls in (decoys, steps)]
     answers = [[call.result if not call.failed else call.error for call in run.calls] for run in seen]
     ends = [world.key(run.end) for run in seen]
+    monitor = Monitor(task.policies)
+    breaches = [sorted(find_breaches(monitor, run.calls, run.states)) for run in seen]
     return [
         [
             written,
@@ -63,6 +67,8 @@ def _identity(task: Task) -> list[Any]:
             world.key(task.start),
             task.step_limit,
         ],
+        [*map(describe, task.policies)],
         answers,
         ends,
+        breaches,
     ]

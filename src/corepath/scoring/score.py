@@ -110,9 +110,9 @@ class Score:
 
 
 _SHOWN: Final = (
-    "pc", "pc_ktc", "pc_ktc_lower", "pc_ktc_upper", "prefix_criticality", "harm_rate", "harm_count", "root_harms", "efficiency",
-    "directness", "pc_hlr", "accepted", "missing_steps", "state_match", "response_match", "answer_match", "length",
-    "condensed", "harm_mask", "harms", "ignored",
+    "pc", "pc_ktc", "pc_ktc_lower", "pc_ktc_upper", "prefix_criticality", "harm_rate", "harm_count", "root_harms",
+    "efficiency", "directness", "pc_hlr", "accepted", "missing_steps", "state_match", "response_match", "answer_match",
+    "length", "condensed", "harm_mask", "harms", "ignored",
 )  # fmt: skip
 
 

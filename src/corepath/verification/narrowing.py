@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.step import Kind, begin, step
-from corepath.errors import CorepathError
+from corepath.errors import CorepathError, TaskError
 from corepath.notation.action import Action
 from corepath.notation.call import Call
 from corepath.notation.matchers import Fields, Literal, Matcher, OneOf, Regex, depends_on_calls
@@ -79,9 +79,10 @@ def challenge(world: World[Any], name: str, nodes: int, seed: int = 0) -> list[N
     original = world.complete(raw, f"{world.name}/{name}")
     if original.automaton.procedure is None:
         return []
+    if (failure := find_failure(original, world, nodes)) is not None:
+        raise TaskError.of(f"task '{original.id}' is not proven, so its proof cannot be tested: {failure}")
     found: dict[str, Notice] = {}
     for change in _choose((*narrow(original), *widen(original, world))):
-        witness = None
         try:
             changed = _rebuild(world, raw, change.procedure, original.id)
         except CorepathError:

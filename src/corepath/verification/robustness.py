@@ -30,13 +30,13 @@ def check_repeated_steps(subject: Subject) -> Iterator[str]:
 def check_odd_arguments(subject: Subject) -> Iterator[str]:
     """Check that each tool, even with odd arguments, gives the same answer twice and raises only ToolError."""
     for tool in subject.world.tools.values():
-        failures = (_try_twice(subject.task, subject.world, call) for call in _odd_calls(tool))
+        failures = (_try_twice(subject.task, subject.world, call) for call in odd_calls(tool))
         first = next(filter(None, failures), None)
         if first is not None:
             yield first
 
 
-def _odd_calls(tool: WorldTool[Any]) -> Iterator[Call]:
+def odd_calls(tool: WorldTool[Any]) -> Iterator[Call]:
     """Yield one ordinary call to the tool, then calls with one odd argument each."""
     usual = {name: parameter.samples[0] for name, parameter in tool.inputs.items()}
     yield Call(tool.name, usual)
