@@ -175,7 +175,7 @@ def test_a_step_that_the_tool_refused_is_why_it_stopped():
 def test_a_read_that_came_before_it_was_due_does_not_count():
     task = Task("read late", procedure=seq(tool("write")(), tool("look")()), reads=[tool("look").any()])
     found = explain(task, ["look()", "write()"])
-    assert found.headline == "Stopped after 1 of 2 steps: call 1, look(), came before it was due and does not count."
+    assert found.headline == "Stopped after 1 of 2 steps: call 1, look(), came too early and must be made again."
     assert found.notes[0].text == "a step that is not due yet, and does not count"
 
 

@@ -12,10 +12,15 @@ from corepath.notation.call import Call
 
 @dataclass(frozen=True)
 class Breach:
-    """A policy that a call breaks in the world state in which the call was made. `why` is the reason for the policy."""
+    """A policy that a call breaks in the world state in which the call was made.
+
+    `why` is the reason for the policy. `consequence` is True if the call would not break it without the harmful calls
+    before it.
+    """
 
     why: str
     severity: Severity = "medium"
+    consequence: bool = False
 
 
 class HarmKind(StrEnum):

@@ -76,6 +76,11 @@ class Step:
         return None if broken is None else broken.why
 
     @property
+    def only_breaks(self) -> bool:
+        """Whether the call is harmful only because it breaks a policy."""
+        return self.harm is HarmKind.FORBIDDEN and self.forbidden is None
+
+    @property
     def advances(self) -> bool:
         """Whether the call leads to another state. A call that breaks a policy can be harmful and advance the task."""
         return self.after != self.before

@@ -41,6 +41,8 @@ def find_state_mismatch(facts: Facts) -> Iterator[Finding]:
 def _mistakes_text(facts: Facts) -> str:
     """Say how many calls were harmful and how many steps were not done."""
     harms = count(facts.score.harm_count, "harmful call") if facts.score.harms else ""
+    if facts.score.root_harms < facts.score.harm_count:
+        harms += f" from {count(facts.score.root_harms, 'mistake')}"
     skipped = len(facts.comparison.skipped) if facts.score.harms and not facts.score.accepted else 0
     left = len(untried_steps(facts)) + skipped
     steps = f"{count(left, 'step')} not done" if left else ""

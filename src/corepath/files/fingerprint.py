@@ -24,7 +24,7 @@ _FINGERPRINTS: Final[WeakKeyDictionary[Task, str]] = WeakKeyDictionary()
 def fingerprint(task: Task) -> str:
     """Return a hash of everything in a task that the agent sees or is judged by.
 
-    The hash covers the prompt and the automaton. For a task in a world, it also covers the rules, tools, policies, start
+    The hash covers the prompt and the automaton. For a world's task, it also covers the rules, tools, policies, start
     state, step limit and behaviour. The behaviour is how the world responds to one example of each action and to the
     first decoys, and which of these calls break a policy. Comments and Python names do not affect the hash.
     """

@@ -38,8 +38,8 @@ BLOCK_SIZE: Final = 8_000_000
 """A block of tasks ends once its JSON is longer than this. Browsers parse a block in well under a second."""
 
 _INDEXED: Final = (
-    "pc", "pc_ktc", "pc_ktc_upper", "prefix_criticality", "harm_rate", "harm_count", "efficiency", "directness",
-    "pc_hlr", "accepted", "missing_steps", "state_match", "response_match", "answer_match", "length",
+    "pc", "pc_ktc", "pc_ktc_upper", "prefix_criticality", "harm_rate", "harm_count", "root_harms", "efficiency",
+    "directness", "pc_hlr", "accepted", "missing_steps", "state_match", "response_match", "answer_match", "length",
 )  # fmt: skip
 """The scores that the page shows. They are stored in the index only."""
 

@@ -50,7 +50,7 @@ def find_causes(trace: Trace) -> dict[int, Cause]:
             if repaired is not None:
                 skipped, taken, after = repaired
                 cause = Cause(tuple(names[symbol] for symbol in skipped), real.index)
-        if cause is not None and real.kind is Kind.HARM and taken.kind is not Kind.HARM and not _only_breaks(real):
+        if cause is not None and real.kind is Kind.HARM and taken.kind is not Kind.HARM and not real.only_breaks:
             found[real.index] = cause
         position = after
     return found
@@ -61,18 +61,16 @@ def find_roots(trace: Trace) -> tuple[int, ...]:
 
     The calls are run a second time, and each call that is harmful there is repaired. If it comes too early, the skipped
     steps are inserted before it. If its arguments are wrong, the expected step with the same tool replaces it. Any
-    other harmful call is left out. A policy that is broken again is the same mistake.
+    other harmful call is left out.
     """
     found: list[int] = []
-    broken: set[str | None] = set()
     detours: dict[tuple[int, int], _Detour] = {}
     position = trace.begin
     for real in trace.steps:
         taken, after = step(position, real.call)
-        remains = taken.kind is Kind.HARM or (_only_breaks(real) and real.why not in broken)
+        remains = taken.kind is Kind.HARM or (real.breach is not None and not real.breach.consequence)
         if real.kind is Kind.HARM and remains:
             found.append(real.index)
-            broken.add(real.why)
         if taken.harm is HarmKind.OUT_OF_ORDER:
             repaired = _insert_skipped(position, taken, detours)
             after = after if repaired is None else repaired[2]
@@ -80,11 +78,6 @@ def find_roots(trace: Trace) -> tuple[int, ...]:
             after = _replace_arguments(position, taken) or after
         position = after
     return tuple(found)
-
-
-def _only_breaks(harmful: Step) -> bool:
-    """Whether a call is harmful only because it breaks a policy in the world state in which it was made."""
-    return harmful.breach is not None and harmful.harm is HarmKind.FORBIDDEN and harmful.forbidden is None
 
 
 def _replace_arguments(position: Position, harmful: Step) -> Position | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from corepath.automaton.condensation import Trace, trace_calls
 from corepath.automaton.harm import Breach
-from corepath.automaton.step import Errors
+from corepath.automaton.step import Errors, Kind
 from corepath.notation.call import Call
 from corepath.rules.monitor import Monitor, find_breaches
 from corepath.rules.policy import Never, Policy
@@ -30,12 +31,26 @@ def trace_task(
     `params` holds initial values for variables. `errors` says how failed calls count. If the task's world has already
     executed the calls, pass the outcome as `replayed`. Otherwise the calls are executed again if the task has policies.
     """
-    breaches: dict[int, Breach] = {}
-    if task.policies and task.simulator is not None:
-        run = replay(task, calls) if replayed is None else replayed
-        broken = find_breaches(monitor_of(task), run.calls, run.states)
-        breaches = {index: as_breach(policy) for index, policy in broken.items()}
+    if not task.policies or task.simulator is None:
+        return trace_calls(task.automaton, calls, params, errors)
+    run = replay(task, calls) if replayed is None else replayed
+    broken = find_breaches(monitor_of(task), run.calls, run.states)
+    breaches = {index: as_breach(policy) for index, policy in broken.items()}
+    trace = trace_calls(task.automaton, calls, params, errors, breaches)
+    late = [index for index in breaches if trace.steps[index].only_breaks and _is_consequence(task, trace, index)]
+    if not late:
+        return trace
+    breaches |= {index: replace(breaches[index], consequence=True) for index in late}
     return trace_calls(task.automaton, calls, params, errors, breaches)
+
+
+def _is_consequence(task: Task, trace: Trace, index: int) -> bool:
+    """Whether a call would not break its policy without the harmful calls before it."""
+    kept = [step.call for step in trace.steps[:index] if step.kind is not Kind.HARM]
+    if len(kept) == index:
+        return False
+    run = replay(task, [*kept, trace.steps[index].call])
+    return len(kept) not in find_breaches(monitor_of(task), run.calls, run.states)
 
 
 def monitor_of(task: Task) -> Monitor:

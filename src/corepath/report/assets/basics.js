@@ -75,10 +75,10 @@ function rowsOf({ names, columns, blocks }) {
 
 // ---- Scores ----
 
-const WHOLE = new Set(["harm_count", "missing_steps", "length", "epoch"]);
+const WHOLE = new Set(["harm_count", "root_harms", "missing_steps", "length", "epoch"]);
 const SCORES = [
   ["pc", "PC"], ["pc_ktc", "PC-KTC"], ["prefix_criticality", "PrefixCrit"], ["harm_rate", "HarmRate"], ["pc_hlr", "PC+HLR"],
-  ["efficiency", "Efficiency"], ["directness", "Directness"], ["length", "Calls"], ["harm_count", "Harmful calls"],
+  ["efficiency", "Efficiency"], ["directness", "Directness"], ["length", "Calls"], ["harm_count", "Harmful calls"], ["root_harms", "Root causes"],
   ["missing_steps", "Missing steps"], ["accepted", "Accepted"], ["state_match", "BFCL State"], ["response_match", "BFCL Response"],
   ["answer_match", "Answer"],
 ];
