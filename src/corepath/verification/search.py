@@ -38,7 +38,7 @@ MOST_PATHS: Final = 40
 """Number of golden paths whose steps are moved if there are too many orders to search."""
 MOST_READ: Final = 200
 """Number of world states in which every read is checked to change nothing."""
-MOST_CHECKED: Final = 300
+MOST_CHECKED: Final = 1_000
 """Number of rejected ways that are checked for waste."""
 
 
@@ -105,7 +105,9 @@ class Search:
         self._reported: set[tuple[str, ...]] = set()
         self._monitor = monitor_of(self.task)
         self._trials = Trials(subject, mirrored=mirrored)
+        self._deepest = 0 if mirrored else DEEPEST
         self._cost: dict[_Place, int] = {}
+        self._golden: set[_Place] = set()
         self._seen: set[tuple[Any, ...]] = set()
         self._states = _States(self.task, self.world)
         self._positions = _Positions(self.task)
@@ -119,17 +121,20 @@ class Search:
     def run(self) -> Search:
         """Search until the budget is used up, no node is left or there are enough counterexamples."""
         start = _Place(self._states.number(self.task.start), self._monitor.begin(), frozenset())
-        first = _Node(start, self._positions.number(begin(self.task.automaton)), (), (0,) * len(self._trials.calls))
+        position = self._positions.number(begin(self.task.automaton))
+        self._first = _Node(start, position, (), (0,) * len(self._trials.calls))
         level: list[_Node] = []
-        self._add(first, level)
-        for number in range(DEEPEST + 1):
+        self._add(self._first, level)
+        for number in range(self._deepest + 1):
             below: list[_Node] = []
             for node in level:  # grows during the loop: calls that cost nothing stay on the level
                 if not self._expand(node, level, free=True):
                     self.depth = number - 1 if number else None
-                    self.moves = 0 if number else self._try_moves(first)
+                    self.moves = 0 if number else self._try_moves()
                     return self
             self.depth = number
+            if number == self._deepest:
+                return self
             if not all(self._expand(node, below, free=False) for node in level) or self._is_enough():
                 return self
             level = below
@@ -142,7 +147,7 @@ class Search:
         """Whether there are enough counterexamples."""
         return len(self.failures) >= self._most
 
-    def _try_moves(self, first: _Node) -> int:
+    def _try_moves(self) -> int:
         """Move each call of a golden path to every other place, reads too, and return how many ways this makes.
 
         The golden paths are a sample in which every step occurs wherever golden paths have it.
@@ -155,7 +160,7 @@ class Search:
                 rest = golden[:index] + golden[index + 1 :]
                 ways |= {(*rest[:place], number, *rest[place:]): None for place in range(len(golden))}
         for way in ways:
-            self._walk(first, way)
+            self._walk(self._first, way)
             if self._is_enough():
                 break
         return len(ways)
@@ -246,13 +251,18 @@ class Search:
         """
         cost = len(node.extra)
         lowest = self._cost.setdefault(node.place, cost)
+        if lowest < cost:
+            self._judge_replacement(node)
+            return True
         key = (node.place, node.position, tuple(sorted(node.extra)))
-        if lowest < cost or key in self._seen:
+        if key in self._seen:
             return True
         if self.nodes >= self.budget or self.executed >= CALLS_A_NODE * self.budget:
             return False
         self._seen.add(key)
         self.nodes += 1
+        if not cost and node.position is not None:
+            self._golden.add(node.place)
         if node.place.world not in self._visited and len(self._visited) < MOST_READ:
             self._visited.add(node.place.world)
             self._check_reads(node.place.world)
@@ -295,12 +305,28 @@ class Search:
             self.failures.append(
                 f"the goal holds after {path_text(calls)}, the task asks for more, and no policy says why"
             )
-        elif self._checked < MOST_CHECKED:
-            self._checked += 1
-            tools = tuple(call.tool for call in calls if self.world.tools[call.tool].writes)
-            if tools not in self._reported and not self._is_wasteful(calls, node):
-                self._reported.add(tools)
-                self.failures.append(f"a way to the goal is rejected, and no policy says why: {path_text(calls)}")
+        else:
+            self._report(node)
+
+    def _judge_replacement(self, node: _Node) -> None:
+        """Report extra calls that do the work of golden calls: they lead to a place on a golden path, and are harmful.
+
+        From there, the way can go on as the golden path does.
+        """
+        if node.position is None and node.place in self._golden:
+            self._report(node)
+
+    def _report(self, node: _Node) -> None:
+        """Report a rejected way, unless it is wasteful or a way with the same writing tools is reported already."""
+        calls = node.calls
+        tools = tuple(call.tool for call in calls if self.world.tools[call.tool].writes)
+        if tools in self._reported or self._checked >= MOST_CHECKED:
+            return
+        self._checked += 1
+        if not self._is_wasteful(node):
+            self._reported.add(tools)
+            path = path_text(calls) + ("" if self._is_right(node) else " → …")
+            self.failures.append(f"a way to the goal is rejected, and no policy says why: {path}")
 
     def _is_beginning(self, node: _Node) -> bool:
         """Whether every call on the way to the node was progress."""
@@ -312,27 +338,44 @@ class Search:
             earlier = before
         return True
 
-    def _is_wasteful(self, calls: Sequence[Call], node: _Node) -> bool:
-        """Whether the way is also right without some of its writes. Then the shorter way is judged instead."""
-        writes = [index for index, call in enumerate(calls) if self.world.tools[call.tool].writes]
-        extra = [index for index, number in enumerate(_numbers(node)) if number in node.extra and index in writes]
-        subsets = chain([extra] if extra else [], _combinations(extra, 3), _combinations(writes, 2))
-        return any(self._is_right_without(calls, dropped) for dropped in subsets)
+    def _is_wasteful(self, node: _Node) -> bool:
+        """Whether the way is as good without some of its writes. Then the shorter way is judged instead."""
+        numbers = _numbers(node)
+        writes = [index for index, number in enumerate(numbers) if self._trials.calls[number].writes]
+        extra = [index for index in writes if numbers[index] in node.extra]
+        pairs = ((one, other) for one in extra for other in writes if other != one)
+        every = [tuple(extra)] if extra else []
+        subsets = chain(_detours(node, writes), every, _combinations(extra, 3), pairs, _combinations(writes, 2))
+        return any(self._is_as_good(node, numbers, dropped) for dropped in subsets)
 
-    def _is_right_without(self, calls: Sequence[Call], dropped: Sequence[int]) -> bool:
-        """Whether the calls that are not in `dropped` are a right way. Reads that fail are left out too."""
-        state, memory = self.task.start, self._monitor.begin()
-        for index, call in enumerate(calls):
+    def _is_as_good(self, node: _Node, numbers: Sequence[int], dropped: Sequence[int]) -> bool:
+        """Whether the calls that are not in `dropped` lead to the same place or are a right way too.
+
+        Reads that fail are left out too.
+        """
+        here = self._first
+        for index, number in enumerate(numbers):
+            trial = self._trials.calls[number]
             if index in dropped:
                 continue
-            answered, after = self.world.answer(state, call)
-            if answered.failed and not self.world.tools[call.tool].writes:
-                continue
-            broken, memory = self._monitor.observe(memory, answered, state, after)
-            if broken or answered.failed:
+            effect = self._execute(here.place.world, number, trial)
+            after = None if effect is None else self._follow(here, number, *effect, free=True)
+            if after is None and trial.writes:
                 return False
-            state = after
-        return bool(self._goal(state)) and not self._monitor.owed(memory)
+            here = after or here
+        return here.place == node.place or (self._is_right(node) and self._is_right(here))
+
+
+def _detours(node: _Node, writes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield the writes between two visits of the same world state, for each pair of visits."""
+    worlds = [node.place.world]
+    while node.previous is not None:
+        node = node.previous[0]
+        worlds.append(node.place.world)
+    worlds.reverse()
+    for first, last in combinations(range(len(worlds)), 2):
+        if worlds[first] == worlds[last] and (between := [index for index in writes if first <= index < last]):
+            yield tuple(between)
 
 
 def _numbers(node: _Node) -> list[int]:
