@@ -107,7 +107,7 @@ class Search:
         self._trials = Trials(subject, mirrored=mirrored)
         self._deepest = 0 if mirrored else DEEPEST
         self._cost: dict[_Place, int] = {}
-        self._golden: set[_Place] = set()
+        self._golden: dict[_Place, int] = {}
         self._seen: set[tuple[Any, ...]] = set()
         self._states = _States(self.task, self.world)
         self._positions = _Positions(self.task)
@@ -262,7 +262,7 @@ class Search:
         self._seen.add(key)
         self.nodes += 1
         if not cost and node.position is not None:
-            self._golden.add(node.place)
+            self._golden.setdefault(node.place, self._count_writes(node))
         if node.place.world not in self._visited and len(self._visited) < MOST_READ:
             self._visited.add(node.place.world)
             self._check_reads(node.place.world)
@@ -311,10 +311,15 @@ class Search:
     def _judge_replacement(self, node: _Node) -> None:
         """Report extra calls that do the work of golden calls: they lead to a place on a golden path, and are harmful.
 
-        From there, the way can go on as the golden path does.
+        From there, the way can go on as the golden path does. A way with more writes than the golden path is roundabout,
+        so that nobody needs a reason to reject it.
         """
-        if node.position is None and node.place in self._golden:
+        if node.position is None and self._count_writes(node) <= self._golden.get(node.place, -1):
             self._report(node)
+
+    def _count_writes(self, node: _Node) -> int:
+        """Return the number of writes on the way to a node."""
+        return sum(self._trials.calls[number].writes for number in _numbers(node))
 
     def _report(self, node: _Node) -> None:
         """Report a rejected way, unless it is wasteful or a way with the same writing tools is reported already."""
