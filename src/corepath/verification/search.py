@@ -6,27 +6,24 @@ value that the agent cannot know.
 
 from __future__ import annotations
 
-import marshal
-import pickle
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, is_dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, combinations
-from typing import Any, Final, get_args, get_type_hints
+from typing import Any, Final
 
-from corepath.automaton.step import Kind, Position, begin, step
+from corepath.automaton.step import begin
 from corepath.errors import ToolError
 from corepath.notation.call import Call
 from corepath.rules.monitor import Memory
 from corepath.rules.policy import describe
 from corepath.scoring.tracing import monitor_of
-from corepath.task import Task
 from corepath.values import canonical
+from corepath.verification.numbering import Positions, States
 from corepath.verification.subject import Subject
 from corepath.verification.trials import Trial, Trials
 from corepath.world.candidates import Candidates
 from corepath.world.exploring import Edge, Explored, path_text
 from corepath.world.state import copy_state
-from corepath.world.world import World
 
 CALLS_A_NODE: Final = 6
 """Number of calls that may be executed for each node in the budget."""
@@ -109,8 +106,8 @@ class Search:
         self._cost: dict[_Place, int] = {}
         self._golden: dict[_Place, int] = {}
         self._seen: set[tuple[Any, ...]] = set()
-        self._states = _States(self.task, self.world)
-        self._positions = _Positions(self.task)
+        self._states = States(self.task, self.world)
+        self._positions = Positions(self.task)
         self._goals: dict[int, bool] = {}
         pool = Candidates(self.task, self.world)
         self._reads = [pool.calls(tool.name)[0] for tool in self.world.tools.values() if not tool.writes]
@@ -311,8 +308,8 @@ class Search:
     def _judge_replacement(self, node: _Node) -> None:
         """Report extra calls that do the work of golden calls: they lead to a place on a golden path, and are harmful.
 
-        From there, the way can go on as the golden path does. A way with more writes than the golden path is roundabout,
-        so that nobody needs a reason to reject it.
+        From there, the way can go on as the golden path does. A way with more writes than the golden path is
+        roundabout, so that nobody needs a reason to reject it.
         """
         if node.position is None and self._count_writes(node) <= self._golden.get(node.place, -1):
             self._report(node)
@@ -418,93 +415,3 @@ def _cover(explored: Explored) -> Iterator[list[Call]]:
 def _combinations(indices: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
     """Yield every combination of one to `most` indexes, small combinations first."""
     return chain.from_iterable(combinations(indices, size) for size in range(1, most + 1))
-
-
-class _Positions:
-    """Numbers for the automaton's positions, and the position after each call."""
-
-    def __init__(self, task: Task) -> None:
-        self.kept: list[Position] = []
-        self._binds = task.automaton.alphabet.depends_on_results
-        self._numbers: dict[tuple[int, str], int] = {}
-        self._after: dict[tuple[int, int, str], int | None] = {}
-
-    def number(self, position: Position) -> int:
-        """Return a position's number."""
-        bound = ""
-        if self._binds:
-            results = [[str(action), result] for action, result in position.results.items()]
-            bound = canonical([position.variables, results])
-        key = (position.state, bound)
-        if key not in self._numbers:
-            self._numbers[key] = len(self.kept)
-            self.kept.append(position)
-        return self._numbers[key]
-
-    def after(self, position: int, number: int, call: Call) -> int | None:
-        """Return the position's number after a call, or None if the call is harmful."""
-        key = (position, number, canonical(call.result))
-        if key not in self._after:
-            taken, after = step(self.kept[position], call)
-            self._after[key] = None if taken.kind is Kind.HARM else self.number(after)
-        return self._after[key]
-
-
-class _States:
-    """Numbers for the world's states. Equal states have the same number.
-
-    Freezing and thawing states is faster than copying them, because the search does it a million times.
-    """
-
-    def __init__(self, task: Task, world: World[Any]) -> None:
-        self.kept: list[Any] = []
-        self._frozen: list[bytes] = []
-        self._numbers: dict[Any, int] = {}
-        self._freeze, self._thaw = _codec(task.start)
-        self._key = world.key
-
-    def number(self, state: Any) -> int:
-        """Return a state's number."""
-        frozen = self._freeze(state)
-        if frozen in self._numbers:
-            return self._numbers[frozen]
-        key = self._key(state)  # the same for states whose dictionaries were filled in another order
-        if key not in self._numbers:
-            self._numbers[key] = len(self.kept)
-            self.kept.append(state)
-            self._frozen.append(frozen)
-        self._numbers[frozen] = self._numbers[key]
-        return self._numbers[key]
-
-    def copy(self, number: int) -> Any:
-        """Return a copy of the state with this number."""
-        return self._thaw(self._frozen[number])
-
-
-def _codec(start: Any) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
-    """Return fast functions that freeze and thaw a state."""
-    kind = type(start)
-
-    def freeze(state: Any) -> bytes:
-        return marshal.dumps(vars(state), 2)
-
-    def thaw(blob: bytes) -> Any:
-        made = object.__new__(kind)
-        made.__dict__.update(marshal.loads(blob))  # noqa: S302  # this process wrote it itself
-        return made
-
-    return (pickle.dumps, pickle.loads) if _nests_dataclasses(kind) else (freeze, thaw)
-
-
-def _nests_dataclasses(kind: Any) -> bool:
-    """Whether a state may contain other dataclasses. Return True if the type hints cannot be resolved."""
-    try:
-        waiting = list(get_type_hints(kind).values())
-    except NameError:
-        return True
-    while waiting:
-        hint = waiting.pop()
-        if is_dataclass(hint) or hint is Any:
-            return True
-        waiting += get_args(hint)
-    return False
