@@ -13,7 +13,10 @@ from typing import Any
 from corepath.notation.call import Call
 from corepath.play.golden_run import GoldenRun
 from corepath.play.stray_calls import MOST_UNDO_TRIALS
+from corepath.rules.monitor import find_breaches
+from corepath.scoring.tracing import monitor_of
 from corepath.task import Task
+from corepath.world.exploring import replay
 
 Mistake = Callable[[GoldenRun], Iterator[Sequence[Call]]]
 """A function that yields faulty versions of a golden path. It yields none if the mistake is impossible in the path."""
@@ -89,8 +92,8 @@ def repeated(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 
 def repeated_without_effect(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Yield paths in which a write is repeated and the repetition is a self-loop, i.e. changes nothing."""
-    yield from (path for path, is_loop in _repeat(run) if is_loop)
+    """Yield paths in which a write is repeated, and the repetition changes nothing and breaks no policy."""
+    yield from (path for path, is_loop in _repeat(run) if is_loop and _complies(run, path))
 
 
 def harmful_early(run: GoldenRun) -> Iterator[Sequence[Call]]:
@@ -126,10 +129,12 @@ def _find_undoable(run: GoldenRun, state: Any) -> Iterator[tuple[Call, Call]]:
 
 
 def redundant_reads(run: GoldenRun) -> Iterator[Sequence[Call]]:
-    """Yield paths with one read that is not needed."""
+    """Yield paths with one read that is not needed and breaks no policy."""
     for call in run.strays.reads[:2]:
         for index in sorted({0, len(run.calls) // 2, len(run.calls)}):
-            yield (*run.calls[:index], call, *run.calls[index:])
+            path = (*run.calls[:index], call, *run.calls[index:])
+            if _complies(run, path):
+                yield path
     if not run.strays.reads:
         yield from (path for path, _ in _repeat(run, writes=False))
 
@@ -145,7 +150,9 @@ def wandering(run: GoldenRun) -> Iterator[Sequence[Call]]:
     """Yield a path that makes the same needless reads before every step."""
     if run.strays.reads:
         reads = run.strays.reads[:3]
-        yield (*reads, *(one for call in run.calls for one in (*reads, call)))
+        path = (*reads, *(one for call in run.calls for one in (*reads, call)))
+        if _complies(run, path):
+            yield path
 
 
 def another_golden_path(run: GoldenRun) -> Iterator[Sequence[Call]]:
@@ -155,8 +162,11 @@ def another_golden_path(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 def reads_inserted(run: GoldenRun) -> Iterator[Sequence[Call]]:
     """Yield a valid variant with a harmless read before every step."""
-    if run.strays.reads:
-        yield tuple(one for call in run.calls for one in (run.strays.reads[0], call))
+    for read in run.strays.reads:
+        path = tuple(one for call in run.calls for one in (read, call))
+        if _complies(run, path):
+            yield path
+            return
 
 
 def _repeat(run: GoldenRun, *, writes: bool = True) -> Iterator[tuple[Sequence[Call], bool]]:
@@ -171,6 +181,12 @@ def _repeat(run: GoldenRun, *, writes: bool = True) -> Iterator[tuple[Sequence[C
         again = run.task.automaton.delta[state].get(symbol)
         if run.world.tools[call.tool].writes is writes and again in (None, state):
             yield (*run.calls[: index + 1], *run.calls[index:]), again is not None
+
+
+def _complies(run: GoldenRun, path: Sequence[Call]) -> bool:
+    """Whether no call of a path breaks a policy."""
+    done = replay(run.task, path)
+    return not find_breaches(monitor_of(run.task), done.calls, done.states)
 
 
 def _accepts(task: Task, symbols: Sequence[int]) -> bool:
