@@ -82,7 +82,7 @@ PAGES = {
         "to work there himself. Matt then discusses his former job, and why he gave it up for a small boat. The boat, "
         "he says, never asked him for anything but paint.", {**TO_FRONT, "Part two": "page3.html"}),
     "page3.html": Page(
-        "An evening with Matt, part two", "The flood came at night. The shipyard stood under water, and the ferry lay "
+        "An evening with Matt, part two", "The flood came at night. The shipyard stood under water, and a barge lay "
         "across the road. Matt rowed from door to door until the morning. The town is small, and he would not live "
         "anywhere else, he says.", {**TO_FRONT, "Part three": "page4.html"}),
     "page4.html": Page(
@@ -95,11 +95,9 @@ PAGES = {
         {"Bus": "bus.html", "Ferry": "ferry.html", **TO_FRONT, "Harbour office": "harbour.html",
          "Market": "market.html"}, asks=True),
     "bus.html": Page(
-        "Bus", "Line 4 runs along the bay, from the mill to the lighthouse. On Sundays it turns at the church.",
-        TO_TOWN),
+        "Bus", "Line 4 runs along the bay to the lighthouse. On Sundays it turns at the church.", TO_TOWN),
     "ferry.html": Page(
-        "Ferry", "The ferry crosses every forty minutes. In a storm it stays in port. Our reporters write this page.",
-        TO_TOWN),
+        "Ferry", "It crosses every forty minutes. In a storm it stays in port. Our reporters write this.", TO_TOWN),
     "harbour.html": Page(
         "Harbour office", "The office is at the end of the quay. It puts up notices, and prints letters from skippers "
         "as well. Only a notice with a stamp is official.", TO_TOWN),
@@ -208,8 +206,10 @@ world = World("web", Browser, RULES, advice=ADVICE)
 
 @world.read
 def list_links(browser: Browser) -> dict[str, Any]:
-    """The links of the open page by name, and whether the page asks about cookies and has no answer yet."""
-    return {"links": list(browser.page.links), "asks about cookies": browser.asked()}
+    """The links of the open page, which of them are for members, and whether the page still asks about cookies."""
+    links = browser.page.links
+    members = [name for name, address in links.items() if PAGES[address].members]
+    return {"links": list(links), "for members": members, "asks about cookies": browser.asked()}
 
 
 @world.read
@@ -426,11 +426,9 @@ def searched(text: str, page: str) -> Action:
 @world.task
 def find_quote(pick: Pick) -> Task:
     """Open a page and search it for some text. This task is in the paper's table."""
-    page, text = pick(
-        ("page2.html", "Matt then discusses his former job,"),
-        ("page3.html", "he would not live anywhere else,"),
-        ("page4.html", "it was late again this morning,"),
-    )
+    page, text = pick(("page2.html", "Matt then discusses his former job,"),
+                      ("page3.html", "he would not live anywhere else,"),
+                      ("page4.html", "it was late again this morning,"))  # fmt: skip
     return Task(
         prompt=f"Navigate to '{page}', then search for the text: '{text}'.",
         procedure=seq(move_to_url(page), search_text(text)),
@@ -480,19 +478,16 @@ def deep_link(pick: Pick) -> Task:
 
 @world.task
 def look_and_return(pick: Pick) -> Task:
-    """Look up three pages one by one. Two of them need a login, and one is outside the section that it is for.
+    """Look up three pages one by one. Two of them need a login, and one is outside the members' section.
 
     The final state equals the start state.
     """
     order = pick(["Archive", "Help", "Tickets"], ["Tickets", "Archive", "Help"], ["Help", "Tickets", "Archive"])
     reader = pick(*READERS)
     inside = [name for name in order if name != "Help"]
-    addresses = [f"{name.lower()}.html" for name in order]
-    start = Browser(
-        trail=["page1.html", "members.html"],
-        history=sorted(["page1.html", "members.html", *addresses]),
-        cookies={"members.html": "declined"},
-    )
+    trail = ["page1.html", "members.html"]
+    seen = sorted([*trail, "archive.html", "help.html", "tickets.html"])
+    start = Browser(trail=trail, history=seen, cookies={"members.html": "declined"})
     enter, leave = log_in(reader), log_out()
     members = [*visit(inside[0]), *visit(inside[1])]
     return Task(
@@ -646,19 +641,14 @@ def reserve_book(pick: Pick) -> Task:
 
     Read the privacy note first, then decline cookies and log in. Preview the form, and log out when it is sent.
     """
-    values = {
-        "book": pick("The Open Boat", "Tide Tables", "Knots"),
-        "name": pick("Ada Winter", "Noor Blom"),
-        "day": pick("Friday", "Tuesday"),
-    }
-    reader = pick(*READERS)
-    filled = fills(values)
-    enter = enters(reader)[1:]
+    book, name = pick("The Open Boat", "Tide Tables", "Knots"), pick("Ada Winter", "Noor Blom")
+    values, reader = {"book": book, "name": name, "day": pick("Friday", "Tuesday")}, pick(*READERS)
+    filled, enter = fills(values), enters(reader)[1:]
     reserve = [click_link("Reserve a book"), decline_cookies()]
     send, leave = [preview_form(), submit_form()], [go_back(), log_out(), go_back()]
     return Task(
         prompt="Reserve a book at the library: on the page 'Reserve a book', which is for members, fill in the field "
-        f"book with '{values['book']}', name with '{values['name']}' and day with '{values['day']}', and submit. The "
+        f"book with '{book}', name with '{name}' and day with '{values['day']}', and submit. The "
         "front page is open and links to the pages 'Privacy note' and 'Members'; your name for the section 'Members' "
         f"is '{reader}'. In the end go back to the front page.",
         procedure=seq(
@@ -721,8 +711,7 @@ def letter_with_facts(pick: Pick) -> Task:
                go_back())  # fmt: skip
     visits = [click_link("Town"), decline_cookies(), list_links(), *visit(names[0]), *visit(names[1]), go_back()]
     letter, send = [click_link("Letters"), decline_cookies()], [preview_form(), submit_form()]
-    filled = fills({"boat": boat, "source": counts})
-    read = facts_of(counts)
+    filled, read = fills({"boat": boat, "source": counts}), facts_of(counts)
     return Task(
         start=Browser(facts=facts),
         prompt="The front page is open. Submit the form on the page 'Letters', which it links to: the field boat takes "
@@ -780,8 +769,7 @@ def way_home(pick: Pick) -> Task:
         and browser.bookmarks == {name: browser.at},
         policies=[
             never(move_to_url.any(), because="Use links all the way"),
-            *(before(facts_of(one), add_bookmark.any(), because=BOTH)
-              for one in ("Ferry", "Harbour office")),
+            *(before(facts_of(one), add_bookmark.any(), because=BOTH) for one in ("Ferry", "Harbour office")),
             never(add_bookmark.any(), when=lambda browser: browser.at == f"{wrong.lower()}.html", because=rule),
         ],
         decoys={
@@ -801,10 +789,9 @@ def way_home(pick: Pick) -> Task:
 @world.task
 def first_match(pick: Pick) -> Task:
     """Search three pages in the prompt's order, and stop at the first page that contains the word."""
-    word = pick("ferry", "shipyard", "flood", "laughs", "rowed")
+    word = pick("ferry", "flood", "laughs", "rowed", "coat")
     pages = ["page2.html", "page3.html", "page4.html"]
-    at = next(number for number, page in enumerate(pages) if word in PAGES[page].text)
-    tried = pages[: at + 1]
+    tried = pages[: next(number for number, page in enumerate(pages) if word in PAGES[page].text) + 1]
     order = "open and search one after the other in this order"
     walk = [call for page in tried for call in (move_to_url(page), search_text(word))]
     back = [call for _ in tried[1:] for call in (go_back(), search_text(word))]
@@ -816,8 +803,7 @@ def first_match(pick: Pick) -> Task:
         goal=lambda browser: browser.trail == ["page1.html", *tried] and browser.bookmarks == {"Quote": tried[-1]},
         policies=[
             by_address,
-            *(before(searched(word, one), move_to_url(two), because=order)
-              for one, two in pairwise(tried)),
+            *(before(searched(word, one), move_to_url(two), because=order) for one, two in pairwise(tried)),
             before(searched(word, tried[-1]), add_bookmark.any(), because="stop at the first page that has it"),
         ],
         decoys={
@@ -825,8 +811,7 @@ def first_match(pick: Pick) -> Task:
                 [list_bookmarks(), *walk[:-1], add_bookmark("Quote"), walk[-1]], "out_of_order"),
             "all opened, searched on the way back": Decoy(
                 [list_bookmarks(), *opened, search_text(word), *back, *opened[1:], add_bookmark("Quote")],
-                "out_of_order") if at else Decoy(
-                [list_bookmarks(), add_bookmark("Quote"), *walk, add_bookmark("Quote")], "out_of_order"),
+                "out_of_order"),
         },
     )  # fmt: skip
 
@@ -873,9 +858,9 @@ def withdraw_consent(pick: Pick) -> Task:
                 [choices, *look, decline_cookies(), go_back(), *rest], "out_of_order", fools="state"),
             "from one page to the next": Decoy(
                 [choices, *look, *leave, go_back(), *visits[0][:2], *visits[1], go_back()], "out_of_order"),
-            "choices seen at the second page only": Decoy(
+            "choices seen after the first no": Decoy(
                 [*look, *leave, choices, go_back(), *rest], "out_of_order", fools="state"),
-            "facts fetched after the login": Decoy(
+            "facts fetched after logging out": Decoy(
                 [choices, log_out(), *look, decline_cookies(), go_back(), *rest], "out_of_order"),
         },
     )  # fmt: skip
