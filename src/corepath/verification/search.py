@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain, combinations
 from typing import Any, Final
 
-from corepath.automaton.step import begin
+from corepath.automaton.step import begin, step
 from corepath.errors import ToolError
 from corepath.notation.call import Call
 from corepath.rules.monitor import Memory
@@ -22,6 +22,7 @@ from corepath.verification.numbering import Positions, States
 from corepath.verification.subject import Subject
 from corepath.verification.trials import Trial, Trials
 from corepath.world.candidates import Candidates
+from corepath.world.examples import arguments_at
 from corepath.world.exploring import Edge, Explored, path_text
 from corepath.world.state import copy_state
 
@@ -104,7 +105,7 @@ class Search:
         self._trials = Trials(subject, mirrored=mirrored)
         self._deepest = 0 if mirrored else DEEPEST
         self._cost: dict[_Place, int] = {}
-        self._golden: dict[_Place, int] = {}
+        self._golden: dict[_Place, _Node] = {}
         self._seen: set[tuple[Any, ...]] = set()
         self._states = States(self.task, self.world)
         self._positions = Positions(self.task)
@@ -149,10 +150,9 @@ class Search:
 
         The golden paths are a sample in which every step occurs wherever golden paths have it.
         """
-        numbers = {canonical([trial.call.tool, trial.call.arguments]): n for n, trial in enumerate(self._trials.calls)}
         ways: dict[tuple[int, ...], None] = {}
         for path in _cover(self._subject.rounds[0]):
-            golden = [numbers[canonical([call.tool, call.arguments])] for call in path]
+            golden = [number for call in path if (number := self._trials.number(call)) is not None]
             for index, number in enumerate(golden):
                 rest = golden[:index] + golden[index + 1 :]
                 ways |= {(*rest[:place], number, *rest[place:]): None for place in range(len(golden))}
@@ -259,7 +259,7 @@ class Search:
         self._seen.add(key)
         self.nodes += 1
         if not cost and node.position is not None:
-            self._golden.setdefault(node.place, self._count_writes(node))
+            self._golden.setdefault(node.place, node)
         if node.place.world not in self._visited and len(self._visited) < MOST_READ:
             self._visited.add(node.place.world)
             self._check_reads(node.place.world)
@@ -308,11 +308,31 @@ class Search:
     def _judge_replacement(self, node: _Node) -> None:
         """Report extra calls that do the work of golden calls: they lead to a place on a golden path, and are harmful.
 
-        From there, the way can go on as the golden path does. A way with more writes than the golden path is
-        roundabout, so that nobody needs a reason to reject it.
+        From there, the way goes on as the golden path does. A way with more writes than the golden path is roundabout,
+        so that nobody needs a reason to reject it.
         """
-        if node.position is None and self._count_writes(node) <= self._golden.get(node.place, -1):
-            self._report(node)
+        golden = self._golden.get(node.place)
+        if node.position is None and golden and self._count_writes(node) <= self._count_writes(golden):
+            end = self._go_on(node, golden)
+            if end is not None:
+                self._report(end)
+
+    def _go_on(self, node: _Node, golden: _Node) -> _Node | None:
+        """Go on from a node as a golden path does from the node `golden`. Return None if that does not run."""
+        assert golden.position is not None
+        position = self._positions.kept[golden.position]
+        rest = self.task.automaton.golden_from(position.state)
+        for symbol in rest.shortest() if rest else ():
+            arguments = arguments_at(self.task, position, symbol)
+            tool = self.task.automaton.alphabet.actions[symbol].tool
+            number = self._trials.number(Call(tool, arguments or {}))
+            effect = None if number is None else self._execute(node.place.world, number, self._trials.calls[number])
+            after = None if number is None or effect is None else self._follow(node, number, *effect, free=True)
+            if effect is None or after is None:
+                return None
+            node = after
+            _, position = step(position, effect[0])
+        return node
 
     def _count_writes(self, node: _Node) -> int:
         """Return the number of writes on the way to a node."""
@@ -327,8 +347,7 @@ class Search:
         self._checked += 1
         if not self._is_wasteful(node):
             self._reported.add(tools)
-            path = path_text(calls) + ("" if self._is_right(node) else " → …")
-            self.failures.append(f"a way to the goal is rejected, and no policy says why: {path}")
+            self.failures.append(f"a way to the goal is rejected, and no policy says why: {path_text(calls)}")
 
     def _is_beginning(self, node: _Node) -> bool:
         """Whether every call on the way to the node was progress."""

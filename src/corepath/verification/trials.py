@@ -64,6 +64,7 @@ class Trials:
         task, world = subject.task, subject.world
         self.secrets: list[Any] = []
         self._world = world
+        self._numbers: dict[str, int] = {}
         found: dict[str, Trial] = {}
         for edge, most in _golden_calls(subject.rounds[0]):
             self._add(found, edge.call, most, self._secrets_of(task, edge))
@@ -86,12 +87,20 @@ class Trials:
             self._add(found, call, 0, frozenset())
         self.calls = tuple(found.values())
 
+    def number(self, call: Call) -> int | None:
+        """Return the number of the trial for a call, or None if there is none."""
+        if not self._numbers:
+            self._numbers.update(
+                {canonical([trial.call.tool, trial.call.arguments]): n for n, trial in enumerate(self.calls)}
+            )
+        return self._numbers.get(canonical([call.tool, call.arguments]))
+
     def revealed(self, call: Call) -> frozenset[int]:
         """Return the indexes of the secrets that occur in the result of `call`."""
         return frozenset(index for index, value in enumerate(self.secrets) if is_in_result(value, call.result))
 
     def _add(self, found: dict[str, Trial], call: Call, most: int, secrets: frozenset[int]) -> None:
-        """Add a trial unless there is one for the same call, or the tool would refuse the arguments."""
+        """Add a trial unless there is one for the same call, or the tool refuses the arguments."""
         tool = self._world.tools.get(call.tool)
         if tool is None:
             return
@@ -101,7 +110,9 @@ class Trials:
             return
         key = canonical([call.tool, arguments])
         nested = any(isinstance(value, (list, dict)) for value in arguments.values())
-        found.setdefault(key, Trial(Call(call.tool, arguments), tool, most, secrets, nested))
+        made = found.setdefault(key, Trial(Call(call.tool, arguments), tool, most, secrets, nested))
+        if made.most < most:
+            found[key] = replace(made, most=most)
 
     def _secrets_of(self, task: Task, edge: Edge) -> frozenset[int]:
         """Return the indexes of the secrets that a golden call needs."""

@@ -1,4 +1,4 @@
-"""an option of a pick changes nothing: use what pick() returns, or leave the option out"""
+"""the options of a pick change nothing: use what pick() returns"""
 
 from corepath import Pick, Task
 from tests.verification.broken.shop import Tools
