@@ -719,6 +719,9 @@ def replace_part(vary: Pick) -> Task:
         policies=[never(lift(), when=lambda arm: arm.holding != new, because=LIFT)],
         decoys={
             "the new one on the old one": Decoy([unlock_safety(), *fitted, *removed, *parking()], "out_of_order"),
+            "turned in the socket": Decoy(
+                [unlock_safety(), *removed, *fitted[:3], to(over), rotate_yaw(yaw), lift(), lower(), place(new),
+                 close_gripper(), *parking()], "out_of_order"),
             "turned on the tray": Decoy(
                 [unlock_safety(), *removed, *fitted[:3], rotate_yaw(yaw), lift(), *fitted[5:], *parking()],
                 "out_of_order"),

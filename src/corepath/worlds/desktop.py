@@ -563,8 +563,8 @@ def end_of_day(pick: Pick) -> Task:
     writes = (focus_application, save_document, close_application, stop_sharing, clear_clipboard, log_out)
     return Task(
         start=desktop([clean, *dirty], clean, unsaved=sorted(dirty), clipboard="my number", shared=clean),
-        prompt=f"{first}. Then log out of the desktop, as the rules require. There is something in the clipboard, which "
-        "is not needed any more.",
+        prompt=f"{first}. Then log out of the desktop, as the rules require. There is something in the clipboard, "
+        "which is not needed any more.",
         procedure=seq(any_order(*reads), any_order(*rest, save_and_close(dirty)), log_out()),
         goal=lambda desk: desk == desktop([], logged_in=False),
         policies=[*look_first(reads, *writes, because=first), work_at_once()],
