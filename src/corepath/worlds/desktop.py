@@ -305,12 +305,21 @@ def _have_text(desk: Desktop, application: str) -> None:
 
 CLEAR = "Clear the clipboard after you have pasted what you copied, and before you copy anything else"
 FRONT = "Bring an application to the front only for work that you do in it at once"
+
+
+def clear_first(application: str) -> Policy:
+    """Return a policy that forbids copying an application's text while the clipboard holds another text."""
+    return never(
+        copy_text(application), when=lambda desk: desk.clipboard not in ("", desk.text[application]), because=CLEAR
+    )
+
+
 world.policy(
     never(leaves=Desktop.acted_unseen, because="Bring an application to the front before you perform an action"),
     never(leaves=Desktop.lost_changes, because="Save the unsaved changes of an application before you close it"),
     never(discard_changes.any(), because="Never discard changes", severity="high"),
     after(copy_text.any(), clear_clipboard(), because="Clear the clipboard after you have pasted what you copied"),
-    never(copy_text.any(), when=lambda desk: desk.clipboard, because=CLEAR),
+    *map(clear_first, first_texts()),
     never(update_application.any(), leaves=Desktop.torn, because="Close an application before you update it"),
     never(leaves=Desktop.shows_private, because="Never share the screen while Mail or Chat is open"),
     never(log_out(), when=Desktop.untidy, because="Before you log out, close every application"),
@@ -335,12 +344,18 @@ def keep_open(*applications: str) -> list[Policy]:
     return [never(close_application(one), because=because) for one in applications]
 
 
-def work_at_once(waits: Callable[[Desktop], bool] = lambda desk: desk.front in desk.unsaved) -> Policy:
-    """Return a policy that forbids switching applications while `waits` returns true.
+def is_unsaved(desk: Desktop) -> bool:
+    """Whether the application at the front has unsaved changes."""
+    return desk.front in desk.unsaved
 
-    By default, `waits` returns true while the application at the front has unsaved changes.
-    """
-    return never(focus_application.any(), when=waits, because=FRONT)
+
+def work_at_once(*applications: str, waits: Callable[[Desktop], bool] = is_unsaved) -> list[Policy]:
+    """Return policies that forbid bringing another of these applications to the front while `waits` returns true."""
+
+    def stay(one: str) -> Policy:
+        return never(focus_application(one), when=lambda desk: desk.front != one and waits(desk), because=FRONT)
+
+    return [stay(one) for one in applications]
 
 
 def save(application: str) -> list[Action]:
@@ -405,7 +420,7 @@ def close_all_but_one(pick: Pick) -> Task:
         policies=[
             *look_first(reads, *writes, because="Before you touch any of them"),
             *keep_open(keep),
-            work_at_once(),
+            *work_at_once(keep, clean, *dirty),
         ],
         decoys={
             "closed, opened, saved, closed": Decoy(
@@ -537,7 +552,7 @@ def update_the_idle(pick: Pick) -> Task:
             *(needed(read, because="Look which updates are waiting, which applications are open") for read in reads),
             *look_first(reads, update_application, because=seen),
             never(close_application.any(), because="nothing that is open may be closed, not even for a moment"),
-            never(focus_application.any(), because=FRONT),
+            *(never(focus_application(name), because=FRONT) for name in running if name != start.front),
             never(open_application.any(), because=FRONT),
         ],
         decoys={
@@ -567,7 +582,7 @@ def end_of_day(pick: Pick) -> Task:
         "which is not needed any more.",
         procedure=seq(any_order(*reads), any_order(*rest, save_and_close(dirty)), log_out()),
         goal=lambda desk: desk == desktop([], logged_in=False),
-        policies=[*look_first(reads, *writes, because=first), work_at_once()],
+        policies=[*look_first(reads, *writes, because=first), *work_at_once(clean, *dirty)],
         decoys={
             "logged out at once": Decoy([*reads, log_out()], "out_of_order", fools="state"),
             "one of them thrown away": Decoy(
@@ -608,7 +623,8 @@ def default_actions(pick: Pick) -> Task:
             *(before(looks[name], perform_action.where(application=name), because=look_up)
               for name in actions),
             *keep_open(one, two),
-            work_at_once(lambda desk: desk.front in actions and f"{desk.front} {actions[desk.front]}" not in desk.done),
+            *work_at_once(one, two, "Editor", waits=lambda desk: (
+                desk.front in actions and f"{desk.front} {actions[desk.front]}" not in desk.done)),
         ],
         decoys={
             "the second from behind": Decoy([*looks.values(), focus[one], plain[one], plain[two], focus[two]],
@@ -676,7 +692,7 @@ def save_in_the_background(pick: Pick) -> Task:
         policies=[
             *look_first([status], focus_application, save_document, because="Before you touch any of them"),
             *keep_open(front, *dirty),
-            work_at_once(),
+            *work_at_once(front, *dirty),
         ],
         decoys={
             "saved from behind": Decoy([status, *reversed(saves[0]), *rest, back], "out_of_order"),
