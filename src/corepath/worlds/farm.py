@@ -30,7 +30,7 @@ from corepath import (
 RULES = """
 You drive a rover on a farm with four plants, A to D, a collection bin and a base.
 Soil moisture is safe from 30 to 80 percent. One litre of water raises it by 5 percent.
-Scan a plant before you open its valve: what its sensor sent may be hours old, and the moisture has changed since.
+Scan a plant before you open its valve: what its sensor sent may be hours old, and the moisture may have changed since.
 Never water a plant beyond 80 percent. If the dose asked for would do that, plan the dose that brings the plant from
 what the scan shows to exactly 80 percent, and give that instead.
 Open a valve only to give a dose. Give a dose in one go, never in parts. Never drain a bed to correct a dose.
@@ -422,11 +422,7 @@ def threshold(pick: Pick) -> Task:
         goal=(lambda farm: farm.got(plant, litres) and farm.at == "base") if is_dry else lambda farm: farm == start,
         policies=[
             needed(read_sensor(plant), because=f"Read the sensor of plant {plant}"),
-            before(
-                read_sensor(plant),
-                unlock_safety(),
-                because=f"If it is below 30 percent, give the plant {litres} litres",
-            ),
+            before(read_sensor(plant), unlock_safety(), because=condition),
             STAYS_UNLOCKED if is_dry else never(leaves=lambda farm: farm != start, because="if not, change nothing"),
         ],
         decoys=dry_decoys if is_dry else wet_decoys,
