@@ -74,6 +74,10 @@ class Tree:
         """Whether the agent holds a lock."""
         return "you" in self.locks.values()
 
+    def holding_two(self) -> bool:
+        """Whether the agent holds two locks or more."""
+        return sum(owner == "you" for owner in self.locks.values()) > 1
+
     def replaced(self) -> bool:
         """Whether any file was overwritten."""
         return bool(self._replaced)
@@ -244,7 +248,7 @@ world.policy(
            because="Before you replace text in a file, copy it to 'backup'"),
     *(never(tool.any(), when=Tree.holding, because=BUSY)
       for tool in (create_file, copy_file, move_file, delete_file, restore_file)),
-    never(lock_file.any(), when=Tree.holding, because="Hold one lock at a time"),
+    never(lock_file.any(), leaves=Tree.holding_two, because="Hold one lock at a time"),
     after(lock_file(file), unlock_file(file), because="and unlock it afterwards"),
     before(read_file(file), delete_file(file), because="Read a file before you delete it"),
     never(empty_trash.any(), because="Never empty the trash", severity="high"),
