@@ -155,7 +155,7 @@ def test_odd_calls_count_as_what_they_were(name):
 
 
 def test_arguments_of_a_wrong_type_are_kept_and_judged_as_they_were_sent():
-    sent = [("move_to", {"place": 5}), ("plan_dose", {"plant": "A", "target": "60"}), ("move_to", {})]
+    sent = [("move_to", {"place": 5}), ("plan_dose", {"moisture": 45.0, "target": "60"}), ("move_to", {})]
     episode = played(lambda request: calls(sent[request.number]) if request.number < 3 else says("Done."))
     assert [call.arguments for call in episode.calls] == [arguments for _, arguments in sent]
     assert all(call.failed for call in episode.calls)
