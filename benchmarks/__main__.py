@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import imports, kernel, report, runs
+from benchmarks import imports, kernel, proofs, report, runs
 from benchmarks.claims import Claim
 
 BENCHMARKS = {
@@ -19,6 +19,7 @@ BENCHMARKS = {
     "explanations": report.explanations,
     "pages": report.pages,
     "imports": imports.large_files,
+    "proofs": proofs.proofs,
 }
 
 

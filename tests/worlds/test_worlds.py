@@ -11,7 +11,8 @@ import pytest
 from corepath import Task, World, installed_worlds, world
 from corepath.notation.matchers import ResultOf, walk
 from corepath.rules.policy import describe, is_order
-from corepath.verification.verify import verify
+from corepath.verification.narrowing import challenge, total_notices
+from corepath.verification.verify import verify, verify_seeds
 from corepath.world.examples import variant
 from corepath.world.exploring import explore
 
@@ -22,7 +23,7 @@ MADE = {f"{name}/{task}": (name, task) for name in BUILT_IN for task in world(na
 @pytest.mark.parametrize("task", MADE)
 def test_every_task_is_proven_and_no_way_to_its_goal_is_unknown(task: str, request: pytest.FixtureRequest) -> None:
     name, short = MADE[task]
-    found = verify(world(name), short, seed=0, nodes=10_000 if request.config.getoption("--long") else 1_000)
+    found = verify(world(name), short, seed=0, nodes=10_000 if request.config.getoption("--long") else 1_500)
     assert found.failures == ()
     assert found.nodes > 0
 
@@ -30,10 +31,21 @@ def test_every_task_is_proven_and_no_way_to_its_goal_is_unknown(task: str, reque
 @pytest.mark.parametrize("task", MADE)
 def test_every_variant_is_proven_too(task: str, request: pytest.FixtureRequest) -> None:
     name, short = MADE[task]
-    long = request.config.getoption("--long")  # then every variant is searched too, 200,000 pairs a task in all
-    seeds, nodes = (range(1, 20), 10_000) if long else (range(1, 3), 0)
-    failures = {seed: verify(world(name), short, seed, nodes).failures for seed in seeds}
-    assert {seed: found for seed, found in failures.items() if found} == {}
+    long = request.config.getoption("--long")  # then every variant is searched too, 200,000 nodes a task in all
+    found = verify_seeds(world(name), short, 20 if long else 3, 10_000 if long else 0, thorough=long)
+    assert found.failures == ()
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_the_proof_notices_what_is_deleted_or_added(name: str) -> None:
+    """Two tasks of each world; `python -m benchmarks proofs` changes all of them."""
+    found = total_notices(
+        notice for task in list(world(name).makers)[2:4] for notice in challenge(world(name), task, 1_500)
+    )
+    for narrows, least in ((True, 0.9), (False, 0.98)):
+        chosen = [notice for notice in found if notice.narrows is narrows]
+        changes, noticed = sum(one.changes for one in chosen), sum(one.noticed for one in chosen)
+        assert noticed >= least * changes, [missed for one in chosen for missed in one.missed]
 
 
 @cache
