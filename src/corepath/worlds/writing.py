@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from corepath import (
@@ -62,14 +63,8 @@ Part = Literal["article", "adjective", "noun", "verb", "adverb"]
 Mark = Literal[".", "!", "?"]
 Editor = Literal["Kim", "Lee", "Noor"]
 NOUNS = ["dog", "cat", "owl", "bird", "house", "inn", "man", "train", "robot", "news", "police", "jury"]
-VARIANTS = {
-    "aeroplane": "airplane",
-    "enquiry": "inquiry",
-    "plough": "plow",
-    "programme": "program",
-    "sceptic": "skeptic",
-    "tyre": "tire",
-}
+VARIANTS = {"aeroplane": "airplane", "enquiry": "inquiry", "plough": "plow", "programme": "program",
+            "sceptic": "skeptic", "tyre": "tire"}  # fmt: skip
 DICTIONARY: dict[str, str] = {
     **dict.fromkeys(("a", "an", "the"), "article"),
     **dict.fromkeys(("happy", "old", "young", "honest", "useful", "hourly", "small", "grey", "gray"), "adjective"),
@@ -476,10 +471,6 @@ def _problems(desk: Desk, name: str) -> list[str]:
     return found if limit is None or count <= limit else [*found, f"{count} words: the limit is {limit}"]
 
 
-def _broke(rule: str) -> Callable[[Desk], bool]:
-    return lambda desk: desk.broke(rule)
-
-
 w, n, e = var("word"), var("name"), var("editor")
 CHANGES = (add_article, add_adjective, add_noun, add_verb, add_adverb, replace_word, remove_last_word)
 DRAFT_CHANGES = (append_sentence, replace_in_sentence, replace_everywhere, cut_sentence, quote_source)
@@ -500,20 +491,14 @@ RECORDED = {
 }
 """The rules whose breach the state records, and their words."""
 world.policy(
-    *(
-        before(look_up.any().returns({"spelling": w}), place.where(word=w), because=LOOK_UP_FIRST)
-        for place in (add_adjective, add_noun, add_verb, add_adverb)
-    ),
-    *(
-        never(change.any(), when=lambda desk: desk.mark, because="never change a finished sentence")
-        for change in CHANGES
-    ),
-    *(
-        before(read_draft(n), tool.where(name=n), because=READ_FIRST)
-        for tool in (*DRAFT_CHANGES, proofread, take_back, hand_to_editor, publish_draft)
-    ),
-    *(never(leaves=_broke(rule), because=because) for rule, because in RECORDED.items()),
-    never(leaves=_broke("saved over"), because="Never save over a draft", severity="high"),
+    *(before(look_up.any().returns({"spelling": w}), place.where(word=w), because=LOOK_UP_FIRST)
+      for place in (add_adjective, add_noun, add_verb, add_adverb)),
+    *(never(change.any(), when=lambda desk: desk.mark, because="never change a finished sentence")
+      for change in CHANGES),
+    *(before(read_draft(n), tool.where(name=n), because=READ_FIRST)
+      for tool in (*DRAFT_CHANGES, proofread, take_back, hand_to_editor, publish_draft)),
+    *(never(leaves=partial(Desk.broke, rule=rule), because=because) for rule, because in RECORDED.items()),
+    never(leaves=partial(Desk.broke, rule="saved over"), because="Never save over a draft", severity="high"),
     before(check_grammar(), finish_sentence.any(), because="Check the grammar when the sentence is whole"),
     never(finish_sentence.any(), when=lambda desk: desk.mark, because="Finish it once"),
     never(load_draft.any(), when=Desk.unsaved,
@@ -524,16 +509,9 @@ world.policy(
           because="hand it to the same editor again afterwards"),
 )  # fmt: skip
 MARKS: tuple[Mark, Mark] = ("!", ".")
-ADD: dict[str, Any] = {
-    "article": add_article,
-    "adjective": add_adjective,
-    "noun": add_noun,
-    "verb": add_verb,
-    "adverb": add_adverb,
-}
-STAYS_UNFINISHED = never(
-    finish_sentence.any(), because="A sentence stays unfinished unless you were asked to finish it"
-)
+EDITORS: tuple[Editor, ...] = ("Kim", "Lee", "Noor")
+ADD: dict[str, Any] = {tool.name.removeprefix("add_"): tool for tool in CHANGES[:5]}
+UNFINISHED = "A sentence stays unfinished unless you were asked to finish it"
 
 
 def placed(*words: str) -> list[Any]:
@@ -577,7 +555,7 @@ def order_words(pick: Pick) -> Task:
         "correct order first.",
         procedure=seq(any_order(*looked_up(*words)), *places),
         goal=ends(Desk(), words=["the", adjective, noun, verb]),
-        policies=[*all_first(add_article.any(), *words), STAYS_UNFINISHED],
+        policies=[*all_first(add_article.any(), *words), never(finish_sentence.any(), because=UNFINISHED)],
         decoys={
             "looked up afterwards": Decoy([*places, *looked_up(*words)], "out_of_order"),
             "put right under way": Decoy([*looked_up(*words), places[0], places[2], remove_last_word(), *places[1:]],
@@ -624,8 +602,7 @@ def one_more_word(pick: Pick) -> Task:
     """
     words = pick(["the", "old", "owl", "sleeps"], ["the", "train", "waits"], ["a", "cat", "sings"])
     adverb, name = pick("deeply", "quietly", "loudly"), pick("column", "report")
-    mark, other = MARKS if pick(True, False) else MARKS[::-1]
-    editor: Editor = pick("Kim", "Lee", "Noor")
+    mark, editor = pick(*MARKS), pick(*EDITORS)
     text, earlier = " ".join([*words, adverb]), ["the house stands.", "a young man waits."]
     start = Desk(words=words, drafts={name: earlier}, editors={name: editor}, proofs={name: []})
     looks, add, finish = [read_sentence(), look_up(adverb)], add_adverb(adverb), finish_sentence(mark)
@@ -645,7 +622,6 @@ def one_more_word(pick: Pick) -> Task:
         decoys={
             "checked before the last word": Decoy([*fetch, *looks, check_grammar(), add, finish, check_grammar(), *end],
                                                   "out_of_order"),
-            "finished twice": Decoy([*fetch, *write[:-1], finish_sentence(other), finish, *end], "wrong_argument"),
             "appended while the editor had it": Decoy([*write, fetch[0], end[0], fetch[1], *end[1:]], "out_of_order"),
             "handed over, then proofread": Decoy([*fetch, *write, end[0], end[2], end[1]], "out_of_order"),
             "proofread before the change": Decoy([*fetch, end[1], *write, end[0], end[2], end[1]], "out_of_order"),
@@ -669,7 +645,7 @@ def new_word(pick: Pick) -> Task:
                       save_draft(name)),
         goal=ends(start, drafts={name: [f"the {word} {verb}"]}, entered={word: "noun"}),
         policies=[
-            STAYS_UNFINISHED,
+            never(finish_sentence.any(), because=UNFINISHED),
             *all_first(add_article.any(), word, verb),
             before(looks[0], enter_word.any(), because=f"If the dictionary does not know '{word}', enter it"),
             *([] if known else [before(entered, add_article.any(),
@@ -709,8 +685,8 @@ def fit_to_publish(pick: Pick) -> Task:
     same, nothing = "If the dictionary knows every one of them and spells it the same way", "if not, change nothing"
     return Task(
         start=start,
-        prompt=f"Read the draft '{name}' and look up all its words but the article. {same}, publish the draft; "
-        f"{nothing}.",
+        prompt=f"Read the draft '{name}' and look up all its words but the article. {same}, proofread and "
+        f"publish the draft; {nothing}.",
         procedure=seq(checked, *out) if fit else checked,
         goal=ends(start, proofs={name: []}, published=[text]) if fit else start.like,
         policies=[
@@ -838,7 +814,7 @@ def publish_finished(pick: Pick) -> Task:
         ("the owl hunts.", []),
     )
     texts = {ready: ["an old man waits.", "the dog sleeps."], kept: ["a train arrives."], last: ["a cat sings.", end]}
-    editor: Editor = pick("Kim", "Noor")
+    editor = pick(*EDITORS)
     start = Desk(drafts=dict(sorted(texts.items())), editors={kept: editor}, proofs={kept: []})
     good = [ready] if problems else [ready, last]
     reads = {name: read_draft(name) for name in start.drafts}
@@ -876,7 +852,7 @@ def one_spelling(pick: Pick) -> Task:
     """
     word, rest = pick(("grey", "owl hunts"), ("plough", "waits"), ("tyre", "stands"))
     quoted, name = pick(2, 0, 3, 1), pick("nature", "garden")
-    editor: Editor = pick("Kim", "Lee", "Noor")
+    editor = pick(*EDITORS)
     spelled, source = HOUSE_SPELLING[word], f"no old {word} {rest}"
     sentences = [f"the {word} {rest}.", "a young man waits.", f"the small {word} {rest}."]
     if quoted:
