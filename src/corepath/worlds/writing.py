@@ -266,6 +266,8 @@ def remove_last_word(desk: Desk) -> str:
 def finish_sentence(desk: Desk, mark: Mark) -> str:
     """Put a mark at the end of the sentence on the desk."""
     _be_written(desk)
+    if desk.mark not in ("", mark):
+        desk.breach("finished twice")
     desk.mark = mark
     return "done"
 
@@ -482,6 +484,7 @@ RECORDED = {
     "spelling": "Write every word of your own in the house spelling",
     "tried out": "do not remove or replace a word that you have placed yourself",
     "unknown word": "Enter a word that the dictionary does not know before you place it",
+    "finished twice": "Finish it once",
     "known word": "Enter a word that the dictionary does not know before you place it, and only then",
     "locked": "Take a draft back from its editor before you change or publish it",
     "not proofread": "hand it over or publish it only if that proof found no problem",
@@ -500,7 +503,6 @@ world.policy(
     *(never(leaves=partial(Desk.broke, rule=rule), because=because) for rule, because in RECORDED.items()),
     never(leaves=partial(Desk.broke, rule="saved over"), because="Never save over a draft", severity="high"),
     before(check_grammar(), finish_sentence.any(), because="Check the grammar when the sentence is whole"),
-    never(finish_sentence.any(), when=lambda desk: desk.mark, because="Finish it once"),
     never(load_draft.any(), when=Desk.unsaved,
           because="never load one while the desk holds words that are in no draft"),
     before(read_source(var("source")), quote_source.where(source=var("source")),
