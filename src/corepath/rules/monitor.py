@@ -16,7 +16,8 @@ from typing import Any
 from corepath.notation.action import Action
 from corepath.notation.call import Call
 from corepath.notation.matchers import Scope
-from corepath.rules.policy import After, Before, Needed, Never, Policy
+from corepath.rules.policy import After, Before, Condition, Needed, Never, Policy
+from corepath.rules.private_fields import fields_of
 from corepath.values import canonical
 
 Memory = frozenset[tuple[int, str]]
@@ -156,13 +157,21 @@ def _concerns(policy: Policy, tool: str) -> bool:
 def _is_forbidden(policy: Never, state: Any, after: Any) -> bool:
     """Whether a matching call is forbidden between these two states.
 
-    A policy about every call forbids entering a state, so it is not broken by calls made after that.
+    A policy about every call forbids entering a state, so it is not broken by calls made after that. If it looks at
+    private fields, which record breaches, each call that changes one of these fields breaks it again.
     """
     if policy.when is not None and not policy.when(state):
         return False
     if policy.leaves is None:
         return True
-    return bool(policy.leaves(after)) and (policy.call is not None or not policy.leaves(state))
+    if not policy.leaves(after):
+        return False
+    return policy.call is not None or not policy.leaves(state) or _records_more(policy.leaves, state, after)
+
+
+def _records_more(leaves: Condition, state: Any, after: Any) -> bool:
+    """Whether a private field that the condition looks at changes between two states."""
+    return any(getattr(state, name) != getattr(after, name, None) for name in fields_of(leaves, after))
 
 
 def _patterns(policy: Policy) -> tuple[Action | None, Action | None]:

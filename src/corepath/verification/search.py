@@ -236,7 +236,7 @@ class Search:
 
     def _reveal(self, call: Call) -> frozenset[int]:
         """Return the secrets in the result of a call."""
-        text = canonical(call.result)
+        text = canonical([call.arguments, call.result])
         if text not in self._revealed:
             self._revealed[text] = self._trials.revealed(call)
         return self._revealed[text]

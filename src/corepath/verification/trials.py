@@ -96,8 +96,12 @@ class Trials:
         return self._numbers.get(canonical([call.tool, call.arguments]))
 
     def revealed(self, call: Call) -> frozenset[int]:
-        """Return the indexes of the secrets that occur in the result of `call`."""
-        return frozenset(index for index, value in enumerate(self.secrets) if is_in_result(value, call.result))
+        """Return the indexes of the secrets that occur in the result of `call`, and not in its arguments."""
+        return frozenset(
+            index
+            for index, value in enumerate(self.secrets)
+            if is_in_result(value, call.result) and not is_in_result(value, call.arguments)
+        )
 
     def _add(self, found: dict[str, Trial], call: Call, most: int, secrets: frozenset[int]) -> None:
         """Add a trial unless there is one for the same call, or the tool refuses the arguments."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from corepath.notation.call import Call
+from corepath.rules.private_fields import fields_seen
 from corepath.task import Task
 from corepath.values import canonical
 from corepath.world.examples import arguments_at, count_distinct_variants, count_variants, variant
 from corepath.world.exploring import Node, Place, StepMemo, explore, simulator_of
-from corepath.world.state import encode, fields_seen
+from corepath.world.state import encode
 
 
 def find_self_loops(task: Task) -> dict[int, set[int]]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from corepath.errors import TaskError, nearest
-from corepath.rules.policy import Never, Policy
 from corepath.values import equal, why_not_json
 
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
@@ -77,37 +76,6 @@ def _same_items(one: Mapping[str, Any], other: Mapping[str, Any], *, are_fields:
         if not same_public_state(value, other[name]):
             return False
     return True
-
-
-def fields_seen(policies: Iterable[Policy], states: Iterable[Any]) -> frozenset[str]:
-    """Return the names of the private fields that the policies' conditions look at in these states."""
-    conditions = [
-        condition
-        for policy in policies
-        if isinstance(policy, Never)
-        for condition in (policy.when, policy.leaves)
-        if condition is not None
-    ]
-    seen: set[str] = set()
-    for state in states if conditions else ():
-        watched = _watch(state, seen)
-        for condition in conditions:
-            condition(watched)
-    return frozenset(seen)
-
-
-def _watch(state: Any, seen: set[str]) -> Any:
-    """Return a copy of a state that adds the name of each private field to `seen` when the field is read."""
-
-    class Watched(type(state)):  # type: ignore[misc]
-        def __getattribute__(self, name: str) -> Any:
-            if name.startswith("_") and not name.startswith("__"):
-                seen.add(name)
-            return super().__getattribute__(name)
-
-    watched = object.__new__(Watched)
-    watched.__dict__.update(vars(state))
-    return watched
 
 
 def why_not_state(state: Any) -> str | None:
