@@ -454,7 +454,7 @@ def correct_flag(pick: Pick) -> Task:
         goal=ends(start, flags={statement: rule}, measures={rule: folded(reason)}),
         policies=[
             *checked_first(statement),
-            never(flag_violation.any(), when=lambda desk: desk.flags,
+            never(flag_violation.any(), when=lambda desk: desk.flags.get(statement, rule) != rule,
                   because="clear the flag and then flag it for that rule"),
             *([never(clear_flag.any(), because="if the flag is right, keep it")] if flagged == "right" else []),
         ],
@@ -690,8 +690,9 @@ def recheck_under_hold(pick: Pick) -> Task:
         goal=ends(Desk()),
         policies=[
             *(needed(check(text), because=asked) for text in (*first, *second)),
-            *(never(check_compliance.where(document=document), when=partial(_is_free, document),
-                    because="Hold a document while you check statements against it") for document in of),
+            *(never(check(text), when=partial(_is_free, document),
+                    because="Hold a document while you check statements against it")
+              for document in of for text in of[document]),
             *(before(check(text), release_hold(document), because="from before the first to after the last")
               for document in of for text in of[document]),
         ],
