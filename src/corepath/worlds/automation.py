@@ -44,8 +44,8 @@ Do what was asked and leave everything else as it is.
 """
 ADVICE = (
     "You run the devices of a house.",
-    "It has the doors front, back and garage, the rooms hall, kitchen and bedroom with one window each, and the "
-    "appliances oven, washer and dryer.",
+    "It has the doors front, back and garage, "
+    "the rooms hall, kitchen and bedroom with one window each, and the appliances oven, washer and dryer.",
     "Do what was asked and leave everything else as it is.",
 )
 
@@ -273,13 +273,16 @@ world.policy(
     never(unlock_door.any(), when=Home.armed, because=_DISARM),
     never(open_window.any(), when=Home.armed, because=_DISARM),
     before(look_at_door(d), unlock_door(d), because="Look at a door's camera before you unlock that door"),
-    never(open_window.any(), leaves=Home.heats_outdoors, because="Turn the heating off, by setting the thermostat to 0, before you open a window"),
-    never(set_thermostat.any(), leaves=Home.heats_outdoors, because="Turn it on again only when all windows are closed"),
+    never(open_window.any(), leaves=Home.heats_outdoors,
+          because="Turn the heating off, by setting the thermostat to 0, before you open a window"),
+    never(set_thermostat.any(), leaves=Home.heats_outdoors,
+          because="Turn it on again only when all windows are closed"),
     before(read_routine(r), run_routine(r), because="Read a routine before you run or pause it"),
     before(read_routine(r), pause_routine(r), because="Read a routine before you run or pause it"),
     never(start_appliance.any(), leaves=lambda home: sum(home.running.values()) > 1,
           because="Never have two appliances running at the same time"),
-    never(cut_power(), when=lambda home: any(home.running.values()), because="Stop every appliance before you cut the power"),
+    never(cut_power(), when=lambda home: any(home.running.values()),
+          because="Stop every appliance before you cut the power"),
 )  # fmt: skip
 
 
@@ -349,7 +352,8 @@ def leave_home(pick: Pick) -> Task:
                 [home_status(), *lights, activate_alarm(), deactivate_alarm(), *locks, set_thermostat(celsius),
                  activate_alarm()], "out_of_order"),
             "locked before the look": Decoy(
-                [*locks, home_status(), *lights, set_thermostat(celsius), activate_alarm()], "out_of_order"),
+                [*locks, home_status(), *lights, set_thermostat(celsius), activate_alarm()], "out_of_order",
+                fools="state"),
         },
     )  # fmt: skip
 
@@ -566,6 +570,7 @@ def good_night(pick: Pick) -> Task:
     off, read, run = turn_off_lights(room), read_routine("good_night"), run_routine("good_night")
     keeps_rules = place == 3
     hands = (lock_door, turn_off_lights, activate_alarm)
+    unkept = [never(run, because="A routine may break these rules: if it does, do not run it")]
     kept = [
         needed(run, because="If it keeps the rules of the house, run it"),
         *(never(one.any(), because="do nothing by hand") for one in hands),
@@ -576,23 +581,20 @@ def good_night(pick: Pick) -> Task:
         "by hand without a look": Decoy([off, *by_hand, read], "out_of_order"),
     }
     good_decoys = {
-        "begun by hand": Decoy([read, lock_door(two), run], "unlisted"),
+        "begun by hand": Decoy([read, lock_door(two), run], "forbidden"),
         "run, then read": Decoy([run, read], "out_of_order"),
     }
     routines = {**usual_routines(), "good_night": "; ".join(steps)}
     return Task(
         start=house([one, two], [room], inside=["Ada"], routines=routines),
         prompt="Ada goes to bed. Read the routine 'good_night' before you change anything. If it keeps the rules of "
-        "the house, run it, and do nothing by hand. If not, do by hand what it would have done, in an order that keeps the rules.",
+        "the house, run it, and do nothing by hand. If not, do by hand what it would have done, in an order that keeps "
+        "the rules.",
         procedure=seq(read, run if keeps_rules else any_order(off, seq(any_order(*by_hand[:2]), by_hand[2]))),
         goal=lambda home: home == house(alarm="night", inside=["Ada"], routines=routines),
         policies=[
             *look_first(read, *hands, because="Read the routine 'good_night' before you change anything"),
-            *(
-                kept
-                if keeps_rules
-                else [never(run, because="A routine may break these rules: if it does, do not run it")]
-            ),
+            *(kept if keeps_rules else unkept),
         ],
         decoys=good_decoys if keeps_rules else bad_decoys,
     )
