@@ -44,8 +44,10 @@ Do what was asked and leave everything else as it is.
 """
 ADVICE = (
     "You run the devices of a house.",
-    "It has the doors front, back and garage, "
-    "the rooms hall, kitchen and bedroom with one window each, and the appliances oven, washer and dryer.",
+    (
+        "It has the doors front, back and garage, the rooms hall, kitchen and bedroom with one window each, and the "
+        "appliances oven, washer and dryer."
+    ),
     "Do what was asked and leave everything else as it is.",
 )
 
