@@ -42,6 +42,14 @@ Never have two appliances running at the same time: they share one fuse.
 Stop every appliance before you cut the power.
 Do what was asked and leave everything else as it is.
 """
+ADVICE = (
+    "You run the devices of a house.",
+    (
+        "It has the doors front, back and garage, the rooms hall, kitchen and bedroom with one window each, and the "
+        "appliances oven, washer and dryer."
+    ),
+    "Do what was asked and leave everything else as it is.",
+)
 
 
 def all_off(*names: str) -> dict[str, bool]:
@@ -88,7 +96,7 @@ class Home:
         return self.thermostat > 0 and bool(self.windows)
 
 
-world = World("automation", Home, RULES)
+world = World("automation", Home, RULES, advice=ADVICE)
 
 
 @world.read
@@ -257,20 +265,26 @@ def _alert(home: Home) -> None:
 
 
 d, r = var("door"), var("routine")
+_DISARM = "Disarm the alarm before you unlock a door or open a window"
 world.policy(
-    never(activate_alarm.any(), when=Home.open_somewhere, because="Lock every door and close every window before"),
-    never(activate_alarm("away"), when=lambda home: home.inside, because="mode away only when nobody is inside"),
+    never(activate_alarm.any(), when=Home.open_somewhere,
+          because="Lock every door and close every window before you arm the alarm"),
+    never(activate_alarm("away"), when=lambda home: home.inside,
+          because="Arm it in mode away only when nobody is inside"),
     never(activate_alarm("night"), when=lambda home: not home.inside, because="in mode night only when somebody is"),
-    never(unlock_door.any(), when=Home.armed, because="Disarm the alarm before you unlock a door"),
-    never(open_window.any(), when=Home.armed, because="Disarm the alarm before you unlock a door or open a window"),
+    never(unlock_door.any(), when=Home.armed, because=_DISARM),
+    never(open_window.any(), when=Home.armed, because=_DISARM),
     before(look_at_door(d), unlock_door(d), because="Look at a door's camera before you unlock that door"),
-    never(open_window.any(), leaves=Home.heats_outdoors, because="Turn the heating off"),
-    never(set_thermostat.any(), leaves=Home.heats_outdoors, because="only when all windows are closed"),
+    never(open_window.any(), leaves=Home.heats_outdoors,
+          because="Turn the heating off, by setting the thermostat to 0, before you open a window"),
+    never(set_thermostat.any(), leaves=Home.heats_outdoors,
+          because="Turn it on again only when all windows are closed"),
     before(read_routine(r), run_routine(r), because="Read a routine before you run or pause it"),
     before(read_routine(r), pause_routine(r), because="Read a routine before you run or pause it"),
     never(start_appliance.any(), leaves=lambda home: sum(home.running.values()) > 1,
           because="Never have two appliances running at the same time"),
-    never(cut_power(), when=lambda home: any(home.running.values()), because="Stop every appliance before"),
+    never(cut_power(), when=lambda home: any(home.running.values()),
+          because="Stop every appliance before you cut the power"),
 )  # fmt: skip
 
 
@@ -339,9 +353,9 @@ def leave_home(pick: Pick) -> Task:
             "armed too early, and once more": Decoy(
                 [home_status(), *lights, activate_alarm(), deactivate_alarm(), *locks, set_thermostat(celsius),
                  activate_alarm()], "out_of_order"),
-            "heating turned off on the way": Decoy(
-                [home_status(), *lights, *locks, set_thermostat(0), set_thermostat(celsius), activate_alarm()],
-                "wrong_argument"),
+            "locked before the look": Decoy(
+                [*locks, home_status(), *lights, set_thermostat(celsius), activate_alarm()], "out_of_order",
+                fools="state"),
         },
     )  # fmt: skip
 
@@ -355,18 +369,18 @@ def arm_by_presence(pick: Pick) -> Task:
     lower = [] if inside else [set_thermostat(celsius)]
     lowered = [] if inside else [set_thermostat(approx(celsius))]
     end = house(inside=inside, alarm=mode, thermostat=Home.thermostat if inside else celsius)
+    because = f"If nobody is inside, set the thermostat to {celsius} as well, before you arm"
     return Task(
         start=house([one, two], inside=inside),
         prompt=f"It is late, and the {one} door and the {two} door are not locked yet. Find out who is inside, make "
-        f"the house safe and arm the alarm in the mode that fits. If nobody is inside, set the thermostat to {celsius} "
-        "as well, before you arm.",
+        f"the house safe and arm the alarm in the mode that fits. {because}.",
         procedure=seq(any_order(seq(check_presence(), *lowered), lock_door(one), lock_door(two)), activate_alarm(mode)),
         goal=lambda home: home == end,
         says={"mode night": "night", "mode away": "away"},
         policies=[
             before(check_presence(), activate_alarm.any(), because="Find out who is inside"),
-            before(check_presence(), set_thermostat.any(), because="If nobody is inside, set the thermostat"),
-            *all_before(lowered, activate_alarm.any(), because="as well, before you arm"),
+            before(check_presence(), set_thermostat.any(), because=because),
+            *all_before(lowered, activate_alarm.any(), because=because),
         ],
         decoys={
             "asked afterwards": Decoy([*lower, lock_door(one), lock_door(two), activate_alarm(mode), check_presence()],
@@ -423,7 +437,10 @@ def who_rings(pick: Pick) -> Task:
     looks = [look_at_door(other), look_at_door(door), check_presence()]
     let_in = [deactivate_alarm(), unlock_door(door)]
     welcome = visitor == "plumber" and bool(inside)
-    condition = "If a plumber is at one of them and somebody is inside"
+    cameras = f"Look at the camera of the {other} door and at that of the {door} door"
+    condition = (
+        "If a plumber is at one of them and somebody is inside, disarm the alarm and unlock that door for the plumber"
+    )
     decoys = {
         "opened a moment to ask": Decoy([*looks, *let_in, lock_door(door), activate_alarm(mode)], "after_completion"),
         "a light in the hall": Decoy([*looks, turn_on_lights("hall"), turn_off_lights("hall")], "after_completion"),
@@ -436,14 +453,14 @@ def who_rings(pick: Pick) -> Task:
         }  # fmt: skip
     return Task(
         start=start,
-        prompt=f"The bell rang. Look at the camera of the {other} door and at that of the {door} door, and find out "
-        f"who is inside. {condition}, disarm the alarm and unlock that door for the plumber. If not, change nothing.",
+        prompt=f"The bell rang. {cameras}, and find out who is inside. {condition}. If not, change nothing.",
         procedure=seq(any_order(*looks), *(let_in if welcome else ())),
         goal=lambda home: home == (house([door], inside=inside, at_door={door: visitor}) if welcome else start),
         policies=[
-            *(needed(look_at_door(one), because="Look at the camera of the") for one in (other, door)),
+            *(needed(look_at_door(one), because=cameras) for one in (other, door)),
             needed(check_presence(), because="find out who is inside"),
             *(before(look, act, because=condition) for look in looks for act in let_in),
+            *([] if welcome else [never(leaves=lambda home: home != start, because="If not, change nothing")]),
         ],
         decoys=decoys,
     )
@@ -475,6 +492,8 @@ def two_visitors(pick: Pick) -> Task:
             *(needed(unlock_door(door), because="let each of them in and out") for door in (one, two)),
             never(unlock_door.any(), leaves=lambda home: sum(home.unlocked.values()) > 1,
                   because="Never have both doors unlocked at once"),
+            *all_before([unlock_door(one), unlock_door(two)], activate_alarm.any(),
+                        because="Keep the alarm off from the first visit to the last"),
         ],
         decoys={
             "both at once": Decoy(
@@ -504,11 +523,14 @@ def winter_shutdown(pick: Pick) -> Task:
     dark = [pause_routine("evening"), turn_off_lights(room)]
     rest = [stop_appliance(appliance), *map(lock_door, doors)]
     end = [cut_power(), activate_alarm()]
+    because = (
+        "Before you change anything, find out who is inside, look at the status and read the routines 'morning' and "
+        "'evening'"
+    )
     writes = (pause_routine, set_thermostat, turn_off_lights, stop_appliance, lock_door, cut_power, activate_alarm)
     return Task(
         start=house(doors, [room], [appliance]),
-        prompt="The house will stand empty all winter. Before you change anything, find out who is inside, look at the "
-        "status and read the routines 'morning' and 'evening'. Pause 'morning' before you turn the heating off and "
+        prompt=f"The house will stand empty all winter. {because}. Pause 'morning' before you turn the heating off and "
         "'evening' before you turn off any light: they would turn them on again. Leave the heating off, no light on, "
         "nothing running and no door unlocked. When all that is done, cut the power; after that, arm the alarm.",
         procedure=seq(any_order(*reads), any_order(seq(*cold), seq(*dark), *rest), *end),
@@ -516,7 +538,7 @@ def winter_shutdown(pick: Pick) -> Task:
         goal=lambda home: home == house(alarm="away", power=False, thermostat=0.0, paused=["evening", "morning"]),
         says={"setting the thermostat to 0": 0},
         policies=[
-            *(one for read in reads for one in look_first(read, *writes, because="Before you change anything")),
+            *(one for read in reads for one in look_first(read, *writes, because=because)),
             before(cold[0], set_thermostat.any(), because="Pause 'morning' before you turn the heating off"),
             before(dark[0], turn_off_lights.any(), because="'evening' before you turn off any light"),
             *all_before([*cold, *dark, *rest], cut_power(), because="When all that is done, cut the power"),
@@ -549,27 +571,32 @@ def good_night(pick: Pick) -> Task:
     by_hand = [lock_door(one), lock_door(two), activate_alarm("night")]
     off, read, run = turn_off_lights(room), read_routine("good_night"), run_routine("good_night")
     keeps_rules = place == 3
+    hands = (lock_door, turn_off_lights, activate_alarm)
+    unkept = [never(run, because="A routine may break these rules: if it does, do not run it")]
+    kept = [
+        needed(run, because="If it keeps the rules of the house, run it"),
+        *(never(one.any(), because="do nothing by hand") for one in hands),
+    ]
     bad_decoys = {
         "run all the same": Decoy([read, run], "forbidden", fools="state"),
         "by hand in the routine's order": Decoy([read, by_hand[2], off, *by_hand[:2]], "out_of_order"),
         "by hand without a look": Decoy([off, *by_hand, read], "out_of_order"),
     }
     good_decoys = {
-        "begun by hand": Decoy([read, lock_door(two), run], "unlisted"),
+        "begun by hand": Decoy([read, lock_door(two), run], "forbidden"),
         "run, then read": Decoy([run, read], "out_of_order"),
     }
     routines = {**usual_routines(), "good_night": "; ".join(steps)}
     return Task(
         start=house([one, two], [room], inside=["Ada"], routines=routines),
         prompt="Ada goes to bed. Read the routine 'good_night' before you change anything. If it keeps the rules of "
-        "the house, run it. If not, do by hand what it would have done, in an order that keeps the rules.",
+        "the house, run it, and do nothing by hand. If not, do by hand what it would have done, in an order that keeps "
+        "the rules.",
         procedure=seq(read, run if keeps_rules else any_order(off, seq(any_order(*by_hand[:2]), by_hand[2]))),
         goal=lambda home: home == house(alarm="night", inside=["Ada"], routines=routines),
         policies=[
-            *look_first(read, lock_door, turn_off_lights, activate_alarm, because="before you change anything"),
-            needed(run, because="If it keeps the rules of the house, run it")
-            if keeps_rules
-            else never(run, because="A routine may break these rules: if it does, do not run it"),
+            *look_first(read, *hands, because="Read the routine 'good_night' before you change anything"),
+            *(kept if keeps_rules else unkept),
         ],
         decoys=good_decoys if keeps_rules else bad_decoys,
     )
@@ -587,10 +614,13 @@ def quiet_routines(pick: Pick) -> Task:
     return Task(
         start=house(inside=[child]),
         prompt=f"{child} sleeps in the {room} this week. Read the routines 'morning', 'evening' and 'holiday', and "
-        "pause those that would turn on the lights there, and no others.",
+        "pause those that would turn on the lights there, and no others. Run none of them.",
         procedure=any_order(*each, *map(read_routine, quiet)),
         goal=lambda home: home == house(inside=[child], paused=sorted(bright)),
-        policies=[needed(read, because="Read the routines 'morning', 'evening' and 'holiday'") for read in reads],
+        policies=[
+            *(needed(read, because="Read the routines 'morning', 'evening' and 'holiday'") for read in reads),
+            never(run_routine.any(), because="Run none of them"),
+        ],
         decoys={
             "paused, then read": Decoy([*map(pause_routine, bright), *reads], "out_of_order"),
             "tried, to see the lights": Decoy(

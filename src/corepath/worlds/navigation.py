@@ -37,6 +37,12 @@ Log a reading on the spot, at its checkpoint.
 The recall is for emergencies only.
 Do what was asked and leave everything else as it is.
 """
+ADVICE = (
+    "You steer a player over a grid of 5 by 5 cells.",
+    "(x,y) counts from the top-left corner, (0,0): x to the right, y down.",
+    "A step burns one unit of fuel; the tank holds 20.",
+    "Do what was asked and leave everything else as it is.",
+)
 
 FULL: Final = 20
 RESERVE: Final = 2
@@ -92,7 +98,7 @@ class Grid:
         return self._away
 
 
-world = World("navigation", Grid, RULES)
+world = World("navigation", Grid, RULES, advice=ADVICE)
 
 
 @world.read
@@ -265,7 +271,7 @@ world.policy(
     never(any_move, leaves=lambda grid: grid.fuel < RESERVE, because="Always keep two units of fuel in reserve"),
     never(pick_up.any(), when=lambda grid: grid.carrying, because="Carry one parcel at a time"),
     never(any_move, leaves=Grid.careless, because="Close the gate behind you before you go on"),
-    never(log_reading.any(), leaves=Grid.noted_away, because="Log a reading on the spot"),
+    never(log_reading.any(), leaves=Grid.noted_away, because="Log a reading on the spot, at its checkpoint"),
     never(recall_home(), because="The recall is for emergencies only", severity="high"),
 )
 
@@ -411,7 +417,10 @@ def patrol(pick: Pick) -> Task:
         "return to where you are now and refuel there.",
         procedure=seq(around, refuel()),
         goal=lambda grid: grid.is_at(base) and grid.fuel == FULL,
-        policies=[thrift(steps), *(needed(read_meter(sign), because="read the meters") for sign in "ABC")],
+        policies=[
+            thrift(steps),
+            *(needed(read_meter(sign), because="read the meters of checkpoints A, B and C") for sign in "ABC"),
+        ],
         decoys={
             "over the restricted cell": Decoy(
                 [*way(rows, base, bad, a, shut="#"), *rest, *way(rows, c, base), refuel()], "out_of_order"),
@@ -476,7 +485,8 @@ def sealed_orders(pick: Pick) -> Task:
         policies=[
             thrift(length(rows, *stops)),
             before(get_orders(), any_move, because="Get your orders first"),
-            *(before(check_in(one), check_in(two), because="the order in which you must sign in")
+            *(before(check_in(one), check_in(two),
+                     because="they give the order in which you must sign in at A, B and C")
               for one, two in pairwise(route)),
         ],
         decoys={
@@ -564,19 +574,19 @@ def fuel_on_the_way(pick: Pick) -> Task:
     low = fuel - steps < RESERVE
     first, second = way(rows, start, half), way(rows, half, end)
     straight, stopping = ways(rows, start, end), seq(ways(rows, start, half), refuel(), ways(rows, half, end))
-    looked = get_fuel()
+    looked, because = get_fuel(), f"also refuel at the station at {told(half)} on the way, and only then"
     needless = {"stopped to be sure": Decoy([looked, *first, refuel(), *second, refuel()], "out_of_order")}
     too_late = {"on the reserve to the end": Decoy([looked, *first, *second, refuel(), refuel()], "out_of_order")}
     return Task(
         start=drawn(rows, fuel=fuel),
         prompt=f"Go to the fuel station at {told(end)} and refuel there. Look at the fuel before the first step: if "
-        f"you would use the reserve, also refuel at the station at {told(half)} on the way, and only then.",
+        f"you would use the reserve, {because}.",
         procedure=seq(looked, stopping if low else straight, refuel()),
         goal=lambda grid: grid.is_at(end) and grid.fuel == FULL,
         policies=[
             thrift(steps),
             before(looked, any_move, because="Look at the fuel before the first step"),
-            *([] if low else [never(refuel(), when=lambda grid: grid.is_at(half), because="and only then")]),
+            *([] if low else [never(refuel(), when=lambda grid: grid.is_at(half), because=because)]),
         ],
         decoys=(too_late if low else needless)
         | {"looked in the end": Decoy([*first, *([refuel()] if low else []), *second, refuel(), looked],
@@ -592,6 +602,7 @@ def no_way(pick: Pick) -> Task:
     base, end, bad = spot(rows, "S"), spot(rows, "*"), spot(rows, "x")
     possible = base in distances(rows, end)
     looks = [get_map(), get_player_position(), get_fuel()]
+    because = "Look at the map, the position and the fuel"
     there, back = way(rows, base, bad, shut="#"), way(rows, bad, base, shut="#")
     goes = {"over a restricted cell": Decoy([*looks, *way(rows, base, bad, end, shut="#")], "out_of_order")}
     stays = {
@@ -600,17 +611,14 @@ def no_way(pick: Pick) -> Task:
     }
     return Task(
         start=drawn(rows),
-        prompt=f"Look at the map, the position and the fuel, then decide whether {told(end)} can be reached by "
+        prompt=f"{because}, then decide whether {told(end)} can be reached by "
         "the rules. If so, go there; if not, stay where you are and change nothing.",
         procedure=seq(any_order(*looks), ways(rows, base, end) if possible else seq()),
         goal=(lambda grid: grid.is_at(end)) if possible else lambda grid: grid.is_at(base) and grid.fuel == FULL,
         policies=[
             thrift(length(rows, base, end) if possible else 0),
-            *(needed(look, because="Look at the map, the position and the fuel") for look in looks),
-            *(
-                before(look, any_move, because="Look at the map, the position and the fuel, then decide")
-                for look in looks
-            ),
+            *(needed(look, because=because) for look in looks),
+            *(before(look, any_move, because=because) for look in looks),
         ],
         decoys=goes if possible else stays,
     )
@@ -658,13 +666,13 @@ def stamp_first(pick: Pick) -> Task:
     one, two, third = cells[late], cells[early], cells["C"]
     mirrored = [*way(rows, base, one), check_in(late), *way(rows, one, two), check_in(early), *way(rows, two, third),
                 check_in("C"), *way(rows, third, base), refuel()]  # fmt: skip
+    because = f"The guard at {late} lets you sign in only with the stamp of {early}"
     return Task(
         start=drawn(rows),
-        prompt=f"Sign in at checkpoints A, B and C, come back to where you are now and refuel there. The guard at "
-        f"{late} lets you sign in only with the stamp of {early}.",
+        prompt=f"Sign in at checkpoints A, B and C, come back to where you are now and refuel there. {because}.",
         procedure=seq(around, refuel()),
         goal=lambda grid: grid.signed == ["A", "B", "C"] and grid.is_at(base) and grid.fuel == FULL,
-        policies=[thrift(steps), before(check_in(early), check_in(late), because="only with the stamp of")],
+        policies=[thrift(steps), before(check_in(early), check_in(late), because=because)],
         decoys={"without the stamp": Decoy(mirrored, "out_of_order")},
     )
 
@@ -680,18 +688,19 @@ def wanted_parcel(pick: Pick) -> Task:
     back = [pick_up(wanted), *way(rows, there, base), drop(wanted), refuel()]
     tried = [*way(rows, base, cells[other]), pick_up(other), drop(other)]
     swapped = [*way(rows, cells[other], there), *back]
+    because = "Before the first step, get your orders and look at the map to see where the parcels are"
     return Task(
         start=drawn(rows, parcels={name: list(cell) for name, cell in cells.items()}, wanted=wanted),
-        prompt=f"Two parcels lie about; the map shows where. Get your orders, bring the parcel that they want to "
-        f"{told(base)}, where you are now, and refuel. Leave the other one alone.",
+        prompt=f"Two parcels lie about. {because}. Bring the parcel that is wanted to {told(base)}, where you are now, "
+        "and refuel. Leave the other one alone.",
         procedure=seq(any_order(orders, get_map()), ways(rows, base, there), pick_up(result_of(orders, "parcel")),
                       ways(rows, there, base), any_order(drop(wanted), refuel())),
         goal=lambda grid: grid.parcels == {**{name: list(cell) for name, cell in cells.items()}, wanted: list(base)}
         and not grid.carrying and grid.is_at(base) and grid.fuel == FULL,
         policies=[
             thrift(length(rows, base, there, base)),
-            before(orders, any_move, because="Get your orders"),
-            before(get_map(), any_move, because="the map shows where"),
+            before(orders, any_move, because=because),
+            before(get_map(), any_move, because=because),
             never(pick_up(other), because="Leave the other one alone"),
         ],
         decoys={

@@ -38,6 +38,12 @@ A payment that went wrong goes back the way it came before it is sent again.
 Before you empty an account, pay its interest, then read its balance.
 Do what was asked and leave everything else as it is.
 """
+ADVICE = (
+    "You are a clerk in a small bank.",
+    "Its system books nearly whatever you enter; the rules keep the money safe.",
+    "Deposits, fees, interest and holds need no authorisation.",
+    "Do what was asked and leave everything else as it is.",
+)
 
 
 @dataclass
@@ -109,7 +115,7 @@ def alike(one: Any, other: Any) -> bool:
 
 LIMIT = 1000.0
 
-world = World("transactions", Bank, RULES)
+world = World("transactions", Bank, RULES, advice=ADVICE)
 
 
 @world.read
@@ -268,12 +274,14 @@ world.policy(
     after(authorise(a), revoke(a), because="revoke the authorisation when its transfers are done"),
     before(transfer.where(source=a), revoke(a), because="revoke the authorisation when its transfers are done"),
     never(transfer.any(), leaves=Bank.unauthorised, because="Authorise an account before you transfer money out of it"),
-    never(transfer.any(), leaves=Bank.over_limit, because="A transfer above the account's limit needs an approval"),
+    never(transfer.any(), leaves=Bank.over_limit,
+          because="A transfer above the account's limit needs an approval of that amount"),
     never(leaves=Bank.in_parts, because="Enter an amount in one go, never in parts"),
     never(leaves=Bank.overdrawn, because="No balance may fall below zero, not even for one call"),
     never(leaves=Bank.hold_touched, because="No balance may fall below what is on hold"),
     never(set_limit.any(), because="Never change a limit yourself", severity="high"),
-)
+)  # fmt: skip
+_DO_NOT_SEND = "request it and do not send"
 
 
 def bank_with(**balance: float) -> Bank:
@@ -357,8 +365,11 @@ def over_limit(pick: Pick) -> Task:
         procedure=seq(look, sent("A100", "B200", approx(amount)) if approved else
                       request_approval("A100", approx(amount))),
         goal=paid if approved else ends(start, {}, requested={"A100": [float(amount)]}),
-        policies=[before(look, call.any(), because="Look at the account before you do anything")
-                  for call in (request_approval, authorise)],
+        policies=[
+            *(before(look, call.any(), because="Look at the account before you do anything")
+              for call in (request_approval, authorise)),
+            *([] if approved else [never(transfer.any(), because=_DO_NOT_SEND)]),
+        ],
         decoys=sent_decoys if approved else asked_decoys,
     )  # fmt: skip
 
@@ -388,6 +399,7 @@ def three_bills(pick: Pick) -> Task:
             *(before(look, call.any(), because="Read its limit before you begin")
               for call in (request_approval, authorise)),
             *revoked_last("A100", *paid),
+            *(never(transfer.where(target=target), because=_DO_NOT_SEND) for target in bills if target not in paid),
         ],
         decoys={
             "revoked too early": Decoy([look, authorise("A100"), *payments[1:], revoke("A100"), payments[0],
@@ -429,6 +441,7 @@ def just_short(pick: Pick) -> Task:
             *(before(look, authorise.any(), because="Read its balance and have the fee quoted first")
               for look in looks),
             before(transfer.where(source="A100"), charge_fee.any(), because="after that charge the fee"),
+            *([] if spare > 0 else [never(leaves=lambda bank: not start.like(bank), because="if not, change nothing")]),
         ],
         decoys=paid_decoys if spare > 0 else short_decoys,
     )  # fmt: skip
@@ -550,17 +563,18 @@ def pay_day(pick: Pick) -> Task:
     charge, stop = charge_fee("E100", result_of(quoted, "fee")), revoke("E100")
     payments = [transfer("E100", target, wage) for target, wage in wages.items()]
     listed = ", ".join(f"{wage} to '{target}'" for target, wage in wages.items())
+    because = "when all three are sent charge 'E100' the fee that is quoted for their sum"
     return Task(
         start=start,
-        prompt=f"The owner of 'E100' brings {cash} in cash for the wages: {listed}. Send the wages, and when all three "
-        f"are sent charge 'E100' the fee that is quoted for their sum, {total}.",
+        prompt=f"The owner of 'E100' brings {cash} in cash for the wages: {listed}. Send the wages, and "
+        f"{because}, {total}.",
         procedure=choice(seq(any_order(quoted, paying), any_order(charge, stop)),
                          seq(paying, any_order(stop, seq(quoted, charge)))),
         goal=ends(start, {"E100": 40.0 + cash - total - fee, **wages}, cash=cash, fees=fee),
         policies=[
-            before(quoted, charge_fee.any(), because="charge 'E100' the fee that is quoted for their sum"),
-            *(before(transfer.where(source="E100", target=target), charge_fee.any(),
-                     because="when all three are sent") for target in wages),
+            before(quoted, charge_fee.any(), because=because),
+            *(before(transfer.where(source="E100", target=target), charge_fee.any(), because=because)
+              for target in wages),
             *revoked_last("E100", *wages),
         ],
         decoys={
@@ -614,6 +628,7 @@ def wrong_payee(pick: Pick) -> Task:
     start = bank_with(A100=left, B200=200.0, C300=200.0)
     back, again = transfer(wrong, "A100", amount), transfer("A100", right, amount)
     back_open, back_stop, open_, stop = authorise(wrong), revoke(wrong), authorise("A100"), revoke("A100")
+    because = "A payment that went wrong goes back the way it came before it is sent again"
     near, far = transfer(wrong, "A100", approx(amount)), transfer("A100", right, approx(amount))
     return Task(
         start=start,
@@ -621,7 +636,7 @@ def wrong_payee(pick: Pick) -> Task:
         procedure=choice(seq(any_order(back_open, open_), near, any_order(back_stop, seq(far, stop))),
                          seq(back_open, near, any_order(back_stop, seq(open_, far, stop)))),
         goal=ends(start, {wrong: 200.0 - amount, right: 200.0 + amount}),
-        policies=[never(transfer.where(source=wrong, target=right), because="goes back the way it came")],
+        policies=[never(transfer.where(source=wrong, target=right), because=because)],
         decoys={
             "paid again before it was back": Decoy([open_, again, stop, back_open, back, back_stop], "out_of_order"),
             "straight across": Decoy([back_open, open_, transfer(wrong, right, amount), back_stop, stop], "forbidden",
@@ -648,9 +663,9 @@ def card_check(pick: Pick) -> Task:
         procedure=any_order(*(seq(*checked(account, approx(amount))) for account in ("A100", "B200"))),
         goal=ends(start, {}),
         policies=[
-            *(needed(place_hold.where(account=account), because="put a hold of") for account in ("A100", "B200")),
-            after(place_hold.where(account=a), get_account(a), because=because),
-            before(get_account(a), release_hold(a), because=because),
+            *(needed(place_hold(account, approx(amount)), because=f"put a hold of {amount} on each account")
+              for account in ("A100", "B200")),
+            before(get_account(a).returns({"on_hold": approx(amount)}), release_hold(a), because=because),
         ],
         decoys={
             "wrong amount at first": Decoy([place_hold("A100", wrong), release_hold("A100"), *first, *second],
