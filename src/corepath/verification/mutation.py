@@ -39,8 +39,9 @@ class Mode:
 
 @dataclass(frozen=True)
 class _Variant:
-    """A valid variant of a golden run, with its score."""
+    """A valid variant of a golden run of the task with the id `task`, and its score."""
 
+    task: str
     score: Score
     best: Score
     """The golden run's score."""
@@ -85,7 +86,7 @@ def mutate(task: Task, world: World[Any]) -> list[Tally]:
     runs = golden_runs(task, world)
     perfect = [score(task, run.calls) for run in runs]
     valid = [
-        _Variant(_score(run, path), best, fault is mistakes.another_golden_path)
+        _Variant(task.id, _score(run, path), best, fault is mistakes.another_golden_path)
         for run, best in zip(runs, perfect, strict=True)
         for fault in (mistakes.another_golden_path, mistakes.reads_inserted)
         for path in fault(run)
@@ -117,7 +118,7 @@ def _tally(mode: Mode, runs: Sequence[GoldenRun], perfect: Sequence[Score], vali
                 survivors.append(f"{run.task.id}: {' → '.join(map(str, path))}")
     fair = [variant for variant in valid if variant.is_golden or not _about_waste(mode)]
     punished = [
-        f"{mode.name} punishes a valid path" for variant in fair if _punishes(mode, variant.best, variant.score)
+        f"{variant.task}: a valid path is punished" for variant in fair if _punishes(mode, variant.best, variant.score)
     ]
     return Tally(
         mode.name,

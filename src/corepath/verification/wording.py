@@ -14,8 +14,8 @@ from corepath.world.world import World
 FEWEST_WORDS: Final = 3
 """Number of words that a reason has at least."""
 _CONJUNCTIONS: Final = "and|or|but|then|so|if|unless|until|while|when|before|after|once|as|because|where"
-_BEGINS: Final = re.compile(rf"(^|[.,;:!?()'\"-]|\b({_CONJUNCTIONS}))\s*$")
-_ENDS: Final = re.compile(rf"\s*($|[.,;:!?()'\"-]|({_CONJUNCTIONS})\b)")
+_BEGINS: Final = re.compile(rf"(^|[.,;:!?()-]|\b({_CONJUNCTIONS}))\s*$")
+_ENDS: Final = re.compile(rf"\s*($|[.,;:!?()-]|({_CONJUNCTIONS})\b)")
 
 
 def check_wording(subject: Subject) -> Iterator[str]:

@@ -454,7 +454,8 @@ def weekly_report(pick: Pick) -> Task:
                       any_order(saved, cleared)),
         goal=lambda desk: desk == desktop([one, two, into, "Terminal"], into, text=texts),
         policies=[
-            never(saved, when=lambda desk: desk.text[into] != texts[into], because="once, when both are in it"),
+            never(saved, when=lambda desk: desk.text[into] != texts[into],
+                  because=f"Save '{into}' once, when both are in it"),
             *keep_open(one, two, into),
         ],
         decoys={
@@ -630,7 +631,7 @@ def default_actions(pick: Pick) -> Task:
             "the second from behind": Decoy([*looks.values(), focus[one], plain[one], plain[two], focus[two]],
                                             "out_of_order"),
             "performed, then looked up": Decoy([looks[one], focus[one], plain[one], focus[two], plain[two],
-                                                looks[two]], "unlisted"),
+                                                looks[two]], "out_of_order"),
         },
     )  # fmt: skip
 
@@ -722,7 +723,8 @@ def compare_two_runs(pick: Pick) -> Task:
         procedure=seq(*once, to_source, saved, *once, to_viewer, shown),
         goal=lambda desk: desk == desktop(running, viewer, done={name: 2, f"{viewer} {ACTIONS[viewer][0]}": 1}),
         policies=[
-            never(saved, when=lambda desk: not desk.done.get(name), because=f"once while '{source}' is still unsaved"),
+            never(saved, when=lambda desk: not desk.done.get(name),
+                  because=f"Run 'execute_command' once while '{source}' is still unsaved"),
             never(run, when=lambda desk: desk.unsaved and desk.done.get(name), because=again),
             never(shown, when=lambda desk: desk.done.get(name, 0) < 2, because="When both runs are done"),
             *keep_open(*running),

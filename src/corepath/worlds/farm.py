@@ -607,11 +607,11 @@ def reach_target(pick: Pick) -> Task:
         decoys={
             "planned when it was given": Decoy(
                 [*there, water_plant(thirsty, amount), plan, *done, *fetch, move_to("bin"), empty_hopper()],
-                "unlisted"),
+                "out_of_order"),
             "planned by the sensor, then topped up": Decoy(
                 [read_sensor(thirsty), plan_dose(sent, target), *there, water_plant(thirsty, first), scanned,
                  plan_dose(moisture + 5 * first, target), water_plant(thirsty, amount - first), *done, *fetch,
-                 move_to("bin"), empty_hopper()], "unlisted", fools="state"),
+                 move_to("bin"), empty_hopper()], "out_of_order", fools="state"),
             "fruit first": Decoy(
                 [unlock_safety(), *fetch, *there[1:3], plan, there[3], water_plant(thirsty, amount), *done,
                  move_to("bin"), empty_hopper()], "out_of_order"),

@@ -313,7 +313,7 @@ def append_if_absent(pick: Pick) -> Task:
         procedure=search if present else seq(search, append_to_file(path, line(word))),
         goal=lambda tree: tree.files == {path: text if present else f"{text}\n{word}"},
         policies=[
-            needed(search, because="Search for the word"),
+            needed(search, because=f"Search for the word '{word}' in '{path}'"),
             before(search, append_to_file.any(), because="If it's not found, append it"),
         ],
         decoys=decoys,

@@ -436,7 +436,7 @@ def correct_flag(pick: Pick) -> Task:
     clear, flag = clear_flag(statement), flag_violation(statement, rule)
     right = {
         "cleared and flagged anew": Decoy([said, clear, flag, enforce], "unlisted"),
-        "enforced before the check": Decoy([enforce, said], "unlisted"),
+        "enforced before the check": Decoy([enforce, said], "out_of_order"),
     }
     wrong = {
         "cleared before the check": Decoy([clear, said, flag, enforce], "out_of_order"),

@@ -757,7 +757,7 @@ def revised_draft(pick: Pick) -> Task:
         goal=ends(start, drafts={**start.drafts, final: [text]}, proofs={final: []}, published=[text]),
         policies=[
             *all_first(replace_word.any(), new, better),
-            before(finish_sentence("."), save_draft.any(), because="Finish it with '.', save it as"),
+            before(finish_sentence("."), save_draft.any(), because=f"Finish it with '.', save it as '{final}'"),
             whole_first(text.rstrip("."), "."),
         ],
         decoys={
