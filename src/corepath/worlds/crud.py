@@ -451,7 +451,8 @@ def only_admin(pick: Pick) -> Task:
     looks, down = [show_users(), find_users("role", "admin")], set_role(user, "member")
     check = verify_field(user, "role", "member")
     alone_decoys = {
-        "a second admin for a moment": Decoy([*looks, set_role(other, "admin"), set_role(other, "member")], "forbidden"),
+        "a second admin for a moment": Decoy([*looks, set_role(other, "admin"), set_role(other, "member")],
+                                             "forbidden"),
         "taken and given back": Decoy([*looks, lock_record(user), down, set_role(user, "admin"), unlock_record(user)],
                                       "forbidden"),
     }  # fmt: skip
@@ -494,7 +495,7 @@ def manager_leaves(pick: Pick) -> Task:
         prompt=f"{leaver} has left the company. Find the users whose manager is {leaver}: {heir} is their manager from "
         f"now on. Delete {leaver} when all of that is verified.",
         procedure=seq(*looks, any_order(*(verified_manager(one, boss) for one in reports)), delete_user(gone)),
-        goal=lambda directory: not directory.id_of(leaver) and boss in directory.names
+        goal=lambda directory: gone not in directory.names and boss in directory.names
         and all(directory.has(one, manager=boss) for one in reports),
         policies=[before(looks[1], set_manager.any(), because=f"Find the users whose manager is {leaver}")]
         + [before(verify_field(one, "manager", boss).returns(STORED), delete_user(gone),
@@ -526,7 +527,7 @@ def successor(pick: Pick) -> Task:
         procedure=seq(show_users(), any_order(added, looks[1]),
                       any_order(*(verified_manager(one, boss) for one in reports)),
                       delete_user(gone), timed, stamp_user(boss, result_of(timed, "timestamp"))),
-        goal=lambda directory: not directory.id_of(leaver)
+        goal=lambda directory: gone not in directory.names
         and directory.has(fresh, name=new, email=email, stamp=start.now)
         and all(directory.has(one, manager=fresh) for one in reports),
         policies=[
@@ -534,7 +535,7 @@ def successor(pick: Pick) -> Task:
             *(before(delete_user(gone), call.any(),
                      because=f"Last of all make a timestamp and stamp the record of {new} with it")
               for call in (generate_timestamp, stamp_user)),
-            *(before(verify_field.where(user_id=one, field="manager").returns(STORED), delete_user(gone),
+            *(before(verify_field(one, "manager", fresh).returns(STORED), delete_user(gone),
                      because=f"When that is verified, delete {leaver}") for one in reports),
         ],
         decoys={
@@ -562,15 +563,16 @@ def same_person(pick: Pick) -> Task:
     mailed = [update_user_email(kept, email), verify_field(kept, "email", email)]
     return Task(
         start=start,
-        prompt=f"'{name}' and '{twin}' are one person, entered twice. Get the record of '{twin}' and find the users "
-        f"whose manager it is. Those report to '{name}' from now on. When that is verified, delete '{twin}', and then "
-        f"give '{name}' the email that '{twin}' had.",
+        prompt=f"'{name}' and '{twin}' are one person, entered twice. Show the users first, then get the record of "
+        f"'{twin}' and find the users whose manager it is. Those report to '{name}' from now on. When that is "
+        f"verified, delete '{twin}', and then give '{name}' the email that '{twin}' had.",
         procedure=seq(looks[0], any_order(read, seq(looks[2], verified_manager(report, kept))), delete_user(double),
                       verified_email(kept, result_of(read, "email"))),
-        goal=lambda directory: not directory.id_of(twin) and directory.has(kept, name=name, email=email)
+        goal=lambda directory: double not in directory.names and directory.has(kept, name=name, email=email)
         and directory.has(report, manager=kept),
         policies=[
-            before(read, delete_user.any(), because=f"Get the record of '{twin}'"),
+            *(before(looks[0], look.any(), because="Show the users first") for look in (get_user, find_users)),
+            before(read, delete_user.any(), because=f"get the record of '{twin}'"),
             before(looks[2], set_manager.any(), because="find the users whose manager it is"),
             before(moved[1].returns(STORED), delete_user(double), because=f"When that is verified, delete '{twin}'"),
             before(delete_user(double), update_user_email.any(),
