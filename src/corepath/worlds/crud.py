@@ -571,7 +571,7 @@ def same_person(pick: Pick) -> Task:
         goal=lambda directory: double not in directory.names and directory.has(kept, name=name, email=email)
         and directory.has(report, manager=kept),
         policies=[
-            *(before(looks[0], look.any(), because="Show the users first") for look in (get_user, find_users)),
+            *(before(looks[0], look, because="Show the users first") for look in looks[1:]),
             before(read, delete_user.any(), because=f"get the record of '{twin}'"),
             before(looks[2], set_manager.any(), because="find the users whose manager it is"),
             before(moved[1].returns(STORED), delete_user(double), because=f"When that is verified, delete '{twin}'"),
