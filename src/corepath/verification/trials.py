@@ -143,7 +143,7 @@ class Trials:
         Numbers are not secrets, because the agent may have computed them.
         """
         tool = self._world.tools.get(call.tool)
-        if tool is None or not tool.writes or not isinstance(call.arguments, Mapping):
+        if tool is None or not isinstance(call.arguments, Mapping):
             return frozenset()
         return frozenset(
             self._index(value)

@@ -145,7 +145,7 @@ def _names(value: Any) -> Iterator[str]:
 def in_prompt(value: Any, prompt: str) -> bool:
     """Return True if `prompt` contains `value`. A string must appear as whole words, a number as a number."""
     if isinstance(value, str):
-        return bool(value) and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", prompt) is not None
+        return bool(value) and re.search(rf"(?<!\w)(?<!\w[.@]){re.escape(value)}(?!\w)(?![.@]\w)", prompt) is not None
     return is_number(value) and any(equal(number, value) for number in numbers_in(prompt))
 
 
