@@ -27,14 +27,11 @@ class ChosenPick(Pick):
         return min(self.chosen.get(len(self.counts) - 1, 0), count - 1)
 
 
-def make_options(world: World[Any], name: str) -> Iterator[tuple[int, Task]]:
-    """Make the task once for each option of each pick. The other picks stay at their first option.
-
-    Each task comes with the number of the pick.
-    """
+def make_options(world: World[Any], name: str) -> Iterator[Task]:
+    """Make the task once for each option of each pick. The other picks stay at their first option."""
     first = ChosenPick({})
     world.makers[name](first)
     for number, count in enumerate(first.counts):
         for option in range(1, count):
             made = world.makers[name](ChosenPick({number: option}))
-            yield number, world.complete(made, f"{world.name}/{name}")
+            yield world.complete(made, f"{world.name}/{name}")

@@ -1,4 +1,4 @@
-"""the options of a pick change nothing: use what pick() returns"""
+"""all variants are the same: use what pick() returns"""
 
 from corepath import Pick, Task
 from tests.verification.broken.shop import Tools
