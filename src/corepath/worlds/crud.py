@@ -542,7 +542,7 @@ def successor(pick: Pick) -> Task:
             "people without a manager for a moment": Decoy(
                 [*looks, added, delete_user(gone), *moves, timed, stamp_user(fresh, start.now)], "out_of_order"),
             "stamped before the last change": Decoy(
-                [*looks, added, *moves, timed, stamp_user(fresh, start.now), delete_user(gone)], "unlisted"),
+                [*looks, added, *moves, timed, stamp_user(fresh, start.now), delete_user(gone)], "out_of_order"),
             "heir to the id": Decoy(
                 [*looks, delete_user(gone), added, timed, stamp_user(gone, start.now)], "out_of_order", fools="none"),
         },

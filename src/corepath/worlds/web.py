@@ -38,8 +38,8 @@ Some pages ask about cookies. Decline before you click, fill in, bookmark or log
 Never accept cookies, not even for a moment. Never clear the history.
 Look at the bookmarks before you add or remove one. Bookmark nothing that you were not asked to keep.
 When one bookmark replaces another, add the new one before you remove the old.
-Log in before you open a page that is for members, and log out before you leave the members' section.
-The members' section is the page 'Members' and the pages for members. Log in once only.
+Log in before you open a page that is for members. When you are done with such pages, log out, and do not leave the
+members' section before that. The members' section is the page 'Members' and the pages for members. Log in once only.
 Log out before you take back a yes to cookies.
 Pages may contradict each other. Get the facts of all pages that the task names before you use what one of them says.
 An official page counts, whatever its date; where no page is official, the one with the newest date counts.
@@ -389,8 +389,8 @@ world.policy(
     before(list_bookmarks(), add_bookmark.any(), because="Look at the bookmarks before you add or remove one"),
     before(list_bookmarks(), remove_bookmark.any(), because="Look at the bookmarks before you add or remove one"),
     never(leaves=Browser.intruded, because="Log in before you open a page that is for members"),
-    never(leaves=Browser.strayed, because="log out before you leave the members' section"),
-    after(log_in.any(), log_out(), because="log out before you leave the members' section"),
+    never(leaves=Browser.strayed, because="do not leave the members' section before that"),
+    after(log_in.any(), log_out(), because="When you are done with such pages, log out"),
     never(log_in.any(), leaves=Browser.logged_in_twice, because="Log in once only"),
     never(decline_cookies(), when=Browser.cuts_session, because="Log out before you take back a yes to cookies"),
     before(privacy_read, submit_form(), because="Read the source of the page 'Privacy note' before you submit a form"),
