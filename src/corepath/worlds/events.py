@@ -569,8 +569,9 @@ def day_cleared(pick: Pick) -> Task:
         and calendar.told == {one: 1, other: 1},
         policies=[
             *all_needed(map(get_event_time, new), because="See for each of them whether it has a reminder"),
-            *(before(get_event_time(name), reschedule_event.where(title=name),
-                     because="See for each of them whether it has a reminder") for name in new),
+            *(before(get_event_time(name), tool.where(title=name),
+                     because="See for each of them whether it has a reminder")
+              for name in new for tool in (remove_reminder, reschedule_event)),
             *reminder_off(one, other),
             *told_when_settled(one, other),
             *(after(reschedule_event.where(title=name), set_reminder.where(title=name),
@@ -620,6 +621,7 @@ def for_outsiders(pick: Pick) -> Task:
             *unasked(hide_event(none_of(*private)), notify_attendees.any(), cancel_event.any(), set_reminder.any()),
         ],
         decoys={
+            "listed before hiding": Decoy([*asked.values(), listing, *hidden, listing, *shown], "forbidden"),
             "shown in between": Decoy([*asked.values(), *hidden, shown[0], hidden[0], listing, *shown], "out_of_order"),
             "hidden on suspicion": Decoy([*rest, *hidden, first, listing, *shown], "out_of_order"),
             "one too many": Decoy([*asked.values(), *hidden, listing, hide_event(other), show_event(other), *shown],
