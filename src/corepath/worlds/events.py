@@ -459,6 +459,7 @@ def swap_two(pick: Pick) -> Task:
     one, other = pick(("Design Review", "Client Call"), ("Retro", "Planning"))
     day = pick("2025-02-11", "2025-02-12", "2025-02-13")
     here, there, free = f"{day}T09:00:00", f"{day}T11:00:00", f"{day}T16:00:00"
+    told = [notify_attendees(one), notify_attendees(other)]
 
     def by_way(first: str, second: str, at: str, to: str) -> list[tuple[Action, Action]]:
         steps = [(first, free), (second, at), (first, to)]
@@ -466,17 +467,16 @@ def swap_two(pick: Pick) -> Task:
 
     def chain(steps: list[tuple[Action, Action]], unused: Action) -> Procedure:
         (check1, move1), (check2, move2), (check3, move3) = steps
-        first = seq(any_order(check1, optional(unused)), move1)
-        return seq(any_order(check3, seq(any_order(check2, first), move2)), move3)
+        moved = seq(any_order(check3, seq(any_order(check2, seq(check1, move1)), move2)), move3)
+        return any_order(seq(moved, any_order(*told)), optional(unused))
 
     ways = by_way(one, other, here, there), by_way(other, one, there, here)
     checks, moves = zip(*ways[0], strict=True)
-    told = [notify_attendees(one), notify_attendees(other)]
     return Task(
         start=Calendar(events={one: here, other: there}),
         prompt=f"'{one}' at {here} and '{other}' at {there} are to change places. The hour at {free} is free: move one "
         "of them there in the meantime. Notify the attendees of both when the exchange is complete.",
-        procedure=seq(choice(chain(ways[0], ways[1][0][0]), chain(ways[1], ways[0][0][0])), any_order(*told)),
+        procedure=choice(chain(ways[0], ways[1][0][0]), chain(ways[1], ways[0][0][0])),
         goal=lambda calendar: calendar.events == {one: there, other: here} and calendar.told == {one: 1, other: 1},
         policies=[
             *(never(call, when=lambda calendar: calendar.events != {one: there, other: here},
