@@ -26,6 +26,7 @@ from corepath import (
     needed,
     never,
     none_of,
+    optional,
     result_of,
     seq,
     var,
@@ -49,6 +50,13 @@ Never cancel an event or a series to change it.
 Cancel, hide, notify or set a reminder only where the task or a rule asks for that.
 Do what was asked and leave everything else as it is.
 """
+ADVICE = (
+    "You keep the calendar of a small team.",
+    "Every event lasts one hour and has attendees, the team; others may be invited.",
+    "A time is written as 2025-02-10T10:00:00, a day as 2025-02-10.",
+    "A reminder rings at the hour for which it was set.",
+    "Do what was asked and leave everything else as it is.",
+)
 
 HOUR = timedelta(hours=1)
 
@@ -108,7 +116,7 @@ def overlap(one: str, other: str) -> bool:
     return abs(datetime.fromisoformat(one) - datetime.fromisoformat(other)) < HOUR
 
 
-world = World("events", Calendar, RULES)
+world = World("events", Calendar, RULES, advice=ADVICE)
 
 
 @world.read
@@ -288,17 +296,23 @@ def _day(text: str) -> str:
 
 t, s, p = var("title"), var("start"), var("person")
 CHECK = "Before you book or move an event, check for conflicts at its new time"
-SETTLED = "once, when everything about it is settled"
-UNASKED = "only where the task or a rule asks for that"
+SKIP = "Nothing takes place on a holiday: skip that day"
+NOTIFY = "After you move an event or skip a day of a series, notify the attendees"
+SETTLED = "notify the attendees: once, when everything about it is settled"
+UNASKED = "Cancel, hide, notify or set a reminder only where the task or a rule asks for that"
 world.policy(
     before(check_conflicts(t, s), schedule_event(t, s), because=CHECK),
     before(check_conflicts(t, s), reschedule_event(t, s), because=CHECK),
     never(leaves=Calendar.booked_over, because="Never book over another event, not even for a moment"),
     never(leaves=Calendar.told_twice, because=SETTLED),
-    after(reschedule_event.where(title=t), notify_attendees(t), because="After you move an event"),
-    after(skip_day.where(title=t), notify_attendees(t), because="After you move an event or skip a day of a series"),
+    after(reschedule_event.where(title=t), notify_attendees(t), because=NOTIFY),
+    after(skip_day.where(title=t), notify_attendees(t), because=NOTIFY),
     before(notify_attendees(t), cancel_event(t), because="Before you cancel an event, notify its attendees too"),
-    before(person_is_free.where(person=p), invite.where(person=p), because="Ask whether a person is free"),
+    before(
+        person_is_free.where(person=p),
+        invite.where(person=p),
+        because="Ask whether a person is free before you invite them",
+    ),
 )
 
 
@@ -412,19 +426,19 @@ def first_free_hour(pick: Pick) -> Task:
     asked, booked = [person_is_free(name, slot) for name in names], schedule_event(title, slot)
     invited = [invite(title, name) for name in coming]
     late, early = asked if coming[0] == "Bob" else asked[::-1]
-    found: list[Procedure] = [any_order(booked, *asked), any_order(*invited)]
+    found = seq(any_order(seq(any_order(*checks), booked), *asked), any_order(*invited))
     return Task(
         start=start,
         prompt=f"Book '{title}' at {hours[0]}. If another event stands there, book it at {hours[1]}; if one stands "
-        "there too, book nothing. If you have booked it, ask whether Bob and Carol are free at that hour, "
+        "there too, book nothing. If you can book it, ask whether Bob and Carol are free at that hour, "
         "for both before you invite anyone, and invite those who are.",
-        procedure=seq(any_order(*checks), *([] if full else found)),
+        procedure=any_order(*checks) if full else found,
         goal=unchanged(start) if full else has_event(title, slot, coming),
         policies=[
-            *all_needed(checks, because="If another event stands there"),
-            before(checks[0], schedule_event.any(), because="If another event stands there"),
+            *all_needed(checks, because=f"If another event stands there, book it at {hours[1]}"),
+            before(checks[0], schedule_event.any(), because=f"If another event stands there, book it at {hours[1]}"),
             *all_before(asked, [invite.any()], because="for both before you invite anyone"),
-            *all_needed([] if full else asked, because="ask whether Bob and Carol are free"),
+            *all_needed([] if full else asked, because="ask whether Bob and Carol are free at that hour"),
             *not_invited(title, busy),
             *only_about(),
             *unasked(cancel_event.any()),
@@ -445,27 +459,29 @@ def swap_two(pick: Pick) -> Task:
     one, other = pick(("Design Review", "Client Call"), ("Retro", "Planning"))
     day = pick("2025-02-11", "2025-02-12", "2025-02-13")
     here, there, free = f"{day}T09:00:00", f"{day}T11:00:00", f"{day}T16:00:00"
+    told = [notify_attendees(one), notify_attendees(other)]
 
     def by_way(first: str, second: str, at: str, to: str) -> list[tuple[Action, Action]]:
         steps = [(first, free), (second, at), (first, to)]
         return [(check_conflicts(*step), reschedule_event(*step)) for step in steps]
 
-    def chain(steps: list[tuple[Action, Action]]) -> Procedure:
+    def chain(steps: list[tuple[Action, Action]], unused: Action) -> Procedure:
         (check1, move1), (check2, move2), (check3, move3) = steps
-        return seq(any_order(check3, seq(any_order(check2, seq(check1, move1)), move2)), move3)
+        moved = seq(any_order(check3, seq(any_order(check2, seq(check1, move1)), move2)), move3)
+        return any_order(seq(moved, any_order(*told)), optional(unused))
 
     ways = by_way(one, other, here, there), by_way(other, one, there, here)
     checks, moves = zip(*ways[0], strict=True)
-    told = [notify_attendees(one), notify_attendees(other)]
     return Task(
         start=Calendar(events={one: here, other: there}),
         prompt=f"'{one}' at {here} and '{other}' at {there} are to change places. The hour at {free} is free: move one "
         "of them there in the meantime. Notify the attendees of both when the exchange is complete.",
-        procedure=seq(choice(*map(chain, ways)), any_order(*told)),
+        procedure=choice(chain(ways[0], ways[1][0][0]), chain(ways[1], ways[0][0][0])),
         goal=lambda calendar: calendar.events == {one: there, other: here} and calendar.told == {one: 1, other: 1},
         policies=[
             *(never(call, when=lambda calendar: calendar.events != {one: there, other: here},
-                    because="when the exchange is complete") for call in told),
+                    because="Notify the attendees of both when the exchange is complete") for call in told),
+            *told_when_settled(one, other),
             *only_about(one, other),
             *not_cancelled(one, other),
         ],
@@ -498,6 +514,7 @@ def series_with_holiday(pick: Pick) -> Task:
             *(before(read, schedule_recurring_event.any(),
                      because="Look at the holidays and check every day of a series before you book it")
               for read in (free, *checks)),
+            *all_needed(skipped[:1], because=SKIP),
             *told_when_settled(title),
             *only_about(*([title] if skipped else [])),
             *not_cancelled(title),
@@ -552,8 +569,9 @@ def day_cleared(pick: Pick) -> Task:
         and calendar.told == {one: 1, other: 1},
         policies=[
             *all_needed(map(get_event_time, new), because="See for each of them whether it has a reminder"),
-            *(before(get_event_time(name), reschedule_event.where(title=name),
-                     because="See for each of them whether it has a reminder") for name in new),
+            *(before(get_event_time(name), tool.where(title=name),
+                     because="See for each of them whether it has a reminder")
+              for name in new for tool in (remove_reminder, reschedule_event)),
             *reminder_off(one, other),
             *told_when_settled(one, other),
             *(after(reschedule_event.where(title=name), set_reminder.where(title=name),
@@ -593,8 +611,8 @@ def for_outsiders(pick: Pick) -> Task:
         goal=unchanged(start),
         policies=[
             *all_needed(asked.values(), because="see for each of them whether it is private"),
-            needed(listing, because="Get me the public listing"),
-            *all_needed(hidden, because="hide a private event"),
+            needed(listing, because=f"Get me the public listing of {day} for outsiders"),
+            *all_needed(hidden, because="hide a private event before you get a public listing"),
             *(before(asked[title], hide_event(title), because="see for each of them whether it is private")
               for title in private),
             *all_before([*asked.values(), *hidden], [listing],
@@ -603,6 +621,7 @@ def for_outsiders(pick: Pick) -> Task:
             *unasked(hide_event(none_of(*private)), notify_attendees.any(), cancel_event.any(), set_reminder.any()),
         ],
         decoys={
+            "listed before hiding": Decoy([*asked.values(), listing, *hidden, listing, *shown], "forbidden"),
             "shown in between": Decoy([*asked.values(), *hidden, shown[0], hidden[0], listing, *shown], "out_of_order"),
             "hidden on suspicion": Decoy([*rest, *hidden, first, listing, *shown], "out_of_order"),
             "one too many": Decoy([*asked.values(), *hidden, listing, hide_event(other), show_event(other), *shown],
@@ -631,6 +650,7 @@ def first_that_does(pick: Pick) -> Task:
     reads += [person_is_free("Bob", hour) for hour in tried if is_so[hour] != "taken"]
     busy = start.busy["Bob"][0]
     booked = [] if fine is None else [schedule_event(title, fine)]
+    because = f"Book '{title}' at the first of these hours that will do"
     return Task(
         start=start,
         prompt=f"Book '{title}' at the first of these hours that will do: {hours[0]}, {hours[1]}, {hours[2]}. An hour "
@@ -638,8 +658,8 @@ def first_that_does(pick: Pick) -> Task:
         procedure=seq(any_order(*reads), *booked),
         goal=lambda calendar: calendar == start if fine is None else calendar.events.get(title) == fine,
         policies=[
-            *all_needed(reads, because="the first of these hours that will do"),
-            *all_before(reads, [schedule_event.any()], because="the first of these hours that will do"),
+            *all_needed(reads, because=because),
+            *all_before(reads, [schedule_event.any()], because=because),
             *only_about(),
             *unasked(cancel_event.any()),
         ],
@@ -749,14 +769,17 @@ def next_one_up(pick: Pick) -> Task:
         procedure=seq(any_order(*asked), *done),
         goal=lambda calendar: calendar.reminders == {first: minutes} and calendar.told == ({first: 1} if soon else {}),
         policies=[
-            *all_before(asked, [set_reminder.any()], because="Read the remaining time until"),
-            before(set_reminder.any(), notify_attendees.any(), because="when the reminder is set"),
-            *unasked(cancel_event.any(), hide_event.any(), *(notify_attendees(title) for title in order[1:])),
+            *all_before(asked, [set_reminder.any()],
+                        because="Read the remaining time until 'Client Call', 'Retro' and 'Review', all three"),
+            before(set_reminder.any(), notify_attendees.any(),
+                   because="notify its attendees as well, when the reminder is set"),
+            *unasked(cancel_event.any(), hide_event.any(), notify_attendees(none_of(first)),
+                     set_reminder.where(title=none_of(first))),
         ],
         decoys={
             "set before all was read": Decoy([*asked[:2], reminded, asked[2], *done[1:]], "out_of_order"),
             "set for the wrong one": Decoy([*asked, set_reminder(order[1], minutes), remove_reminder(order[1]), *done],
-                                           "wrong_argument"),
+                                           "forbidden"),
         },
     )  # fmt: skip
 
@@ -784,7 +807,7 @@ def invitation_round(pick: Pick) -> Task:
             told),
         goal=lambda calendar: calendar.attendees == {title: coming} and calendar.told == {title: 1},
         policies=[
-            *all_needed(free.values(), because="Ask whether Bob, Carol and Dave, all three, are free"),
+            *all_needed(free.values(), because="Ask whether Bob, Carol and Dave, all three, are free then"),
             *all_before([*free.values(), *invited], [notify_attendees.any()],
                         because="When everyone who is free is invited, notify the attendees"),
             *not_invited(title, busy),
