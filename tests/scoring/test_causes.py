@@ -42,6 +42,6 @@ def test_a_cause_reaches_through_results_that_were_never_bound() -> None:
     read = tool("balance")()
     procedure = a >> read >> tool("move")(amount=result_of(read, "sum"))
     found = score(task_of(procedure, reads=[read]), [Call("balance", {}, {"sum": 5}), "move(amount=5)"])
-    assert causes(found) == [(("a", "balance"), 1)], "the early read must be made again"
+    assert found.harms[0].cause is None, "the read before the first harm is not made up for"
     found = score(task_of(b >> procedure, reads=[read]), ["a()", Call("balance", {}, {"sum": 5}), "move(amount=5)"])
     assert causes(found) == [(("b",), 0), (("b",), 0)]

@@ -16,6 +16,7 @@ from corepath.explanation.harms import displaced_text
 from corepath.explanation.reasons import reason_text, repeated_call
 from corepath.explanation.sentences import MOST_LISTED, calls_text, capitalise, join, times_text
 from corepath.explanation.value_text import step_text, tool_name
+from corepath.scoring.evidence import Harm
 
 _MISMATCHES: Final = (HarmKind.WRONG_ARGUMENT, HarmKind.UNLISTED)
 """The kinds of harm in which a call matches no step of the task."""
@@ -31,10 +32,15 @@ def cause_text(facts: Facts, group: Group) -> str:
     return f"{_missing_result_text(facts, group) or _call_text(facts, group)}{_consequences_text(facts, group)}"
 
 
+def _is_mismatch(facts: Facts, harm: Harm) -> bool:
+    """Whether a call fits no step, or fits one only except for a result that is not known yet."""
+    return harm.kind in _MISMATCHES or bool(facts.steps[harm.index].reading.early)
+
+
 def _call_text(facts: Facts, group: Group) -> str:
     """Describe the group's first call and why it is harmful."""
     first, nearest = group.first, nearest_step(facts, group.first.index)
-    is_far = first.kind in _MISMATCHES and nearest is not None and not nearest.due
+    is_far = _is_mismatch(facts, first) and nearest is not None and not nearest.due
     reason = "is no step of this task" if is_far else reason_text(facts, first)
     return f"{capitalise(facts.call_text(first.index))}, {reason}"
 
@@ -142,7 +148,7 @@ def _missing_result_text(facts: Facts, group: Group) -> str:
     Return an empty string if no such result is missing.
     """
     index = group.first.index
-    nearest = nearest_step(facts, index) if group.first.kind in _MISMATCHES else None
+    nearest = nearest_step(facts, index) if _is_mismatch(facts, group.first) else None
     if nearest is None or not nearest.needs:
         return ""
     needed = _symbols(facts, nearest)

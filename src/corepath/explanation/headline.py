@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sized
 
-from corepath.automaton.harm import HarmKind
 from corepath.errors import count
 from corepath.explanation.cause import cause_text
 from corepath.explanation.facts import Facts
@@ -78,16 +77,16 @@ def _stop_reason(facts: Facts) -> str:
 def _harmful_text(facts: Facts, groups: tuple[Group, ...]) -> str:
     """Write the headline for a path with harm.
 
-    The headline explains the first group with a forbidden call that took effect, or else the first group.
+    The headline explains the first group with a call that a rule forbids and that took effect, or else the first group.
     """
-    forbidden = (group for group in groups if group.first.kind is HarmKind.FORBIDDEN and group.first.effected)
+    forbidden = (group for group in groups if facts.steps[group.first.index].forbidden and group.first.effected)
     worst = next(forbidden, groups[0])
     parts = [cause_text(facts, worst)]
     others = facts.score.harm_count - len(worst.harms)
     if others:
         parts.append(count(others, "more harmful call"))
-    if facts.score.root_harms < facts.score.harm_count:
-        parts.append(count(facts.score.root_harms, "root cause"))
+        if facts.score.root_harms < facts.score.harm_count:
+            parts.append(count(facts.score.root_harms, "root cause"))
     untried, limit = untried_steps(facts), limit_text(facts)
     if untried:
         parts.append(f"{count(len(untried), 'step')} never tried")

@@ -30,7 +30,7 @@ def reason_text(facts: Facts, harm: Harm) -> str:
             return _forbidden(facts, harm)
         case HarmKind.REPEATED:
             return f"repeats call {_earlier_call(facts, step) + 1}, and that is not due again"
-        case HarmKind.OUT_OF_ORDER:
+        case HarmKind.OUT_OF_ORDER if not step.reading.early:
             return _out_of_order(facts, harm)
         case HarmKind.AFTER_COMPLETION:
             return f"comes after the task was complete{_completion_text(facts, harm)}"
@@ -68,7 +68,7 @@ def _out_of_order(facts: Facts, harm: Harm) -> str:
     """Describe why a step at the wrong time is harmful."""
     step = facts.steps[harm.index]
     if harm.cause is None:
-        fits = (*step.reading.fits, *step.reading.early) if step.symbol is None else (step.symbol,)
+        fits = step.reading.fits if step.symbol is None else (step.symbol,)
         ahead = any(facts.automaton.ahead[step.before] >> symbol & 1 for symbol in fits)
         what = "is not due yet" if ahead else f"does not belong here{_deciding_call(facts, harm, fits)}"
         return f"is a step that {what}{_difference_from_due(facts, harm)}"

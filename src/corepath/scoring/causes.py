@@ -33,7 +33,7 @@ class Cause:
 def find_causes(trace: Trace) -> dict[int, Cause]:
     """Map the index of each harmful call to the call's cause.
 
-    Harmful calls that no skipped step explains are left out.
+    Harmful calls that no skipped step explains are left out, and so are steps before the result that they must use.
     """
     found: dict[int, Cause] = {}
     if not any(step.harm is HarmKind.OUT_OF_ORDER for step in trace.condensed):
@@ -45,7 +45,7 @@ def find_causes(trace: Trace) -> dict[int, Cause]:
     for real in trace.steps:
         # Until a step is inserted, both runs are the same.
         taken, after = (real, advance(position, real)) if cause is None else step(position, real.call)
-        if real.kind is Kind.HARM and taken.harm is HarmKind.OUT_OF_ORDER:
+        if real.kind is Kind.HARM and taken.harm is HarmKind.OUT_OF_ORDER and not taken.reading.early:
             repaired = _insert_skipped(position, taken, detours)
             if repaired is not None:
                 skipped, taken, after = repaired
