@@ -493,7 +493,7 @@ def stand_in(pick: Pick) -> Task:
         ],
         decoys={
             "clock read afterwards": Decoy([looked, call, clock], "out_of_order"),
-            "looked up afterwards": Decoy([clock, call, looked], "unlisted" if away else "out_of_order"),
+            "looked up afterwards": Decoy([clock, call, looked], "out_of_order" if away else "out_of_order"),
         },
     )
 
