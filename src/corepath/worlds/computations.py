@@ -1,4 +1,4 @@
-"""A calculating desk: tools for arithmetic and units, a memory that everyone shares, and a sheet to fill in and sign."""
+"""A calculating desk: tools for arithmetic and units, a memory that everyone shares, and a sheet to sign."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ before it was rounded, except for the control sum.
 Check a quotient by multiplying it back, and a product above 200 by dividing it by one of its factors, before you write
 it down.
 Use the memory only if the task says so.
-Never build on a figure in the memory that you did not put there: clear it, or store over it.
-In the end leave the memory clear, or with the figure of the colleague it is kept for.
+Never build on a figure in the memory that you did not put there. If the memory is kept for a colleague, store over
+their figure and store it again in the end, but never clear it. If not, clear the memory before you use it, and again in
+the end.
 Write each line of the sheet once. If a line is wrong, correct it; never erase a line.
 When all lines are right, add them up and write this control sum at the foot of the sheet if it has two lines or more.
 Change no line after that.
@@ -89,9 +90,17 @@ class Desk:
         """Whether the number of decimals is not six."""
         return self.decimals != 6
 
+    def kept(self) -> bool:
+        """Whether the memory is kept for a colleague."""
+        return self.kept_for is not None
+
+    def left_over(self) -> bool:
+        """Whether the memory still contains an old number that is kept for nobody."""
+        return self._foreign and not self.kept()
+
     def memory_in_use(self) -> bool:
         """Whether the memory is not as it must be left: clear, or with the colleague's number."""
-        return self.memory != self._due
+        return self.memory != self._due or self.kept() != (self._due is not None)
 
     def added_up(self) -> bool:
         """Whether the control sum is written."""
@@ -190,9 +199,7 @@ def recall_memory(desk: Desk) -> dict[str, float | None]:
 
 @world.read
 def look_at_desk(desk: Desk) -> dict[str, Any]:
-    """The memory and whom it is kept for, the decimals that are set, and the sheet: its unit and decimals, its lines,
-    which of them were corrected, the control sum at its foot and whether it is signed.
-    """
+    """The memory and whom it is kept for, the decimals set, and the sheet with its unit, decimals and lines."""
     names = ("memory", "kept_for", "decimals", "sheet_unit", "sheet_decimals", "foot", "signed")
     return {name: getattr(desk, name) for name in names} | {"lines": dict(desk.sheet), "corrected": [*desk.corrected]}
 
@@ -220,8 +227,9 @@ def subtract_from_memory(desk: Desk, number: float) -> str:
 
 @world.write
 def clear_memory(desk: Desk) -> str:
-    """Empty the memory."""
+    """Empty the memory. It is kept for nobody after that."""
     _keep(desk, None)
+    desk.kept_for = None
     return "done"
 
 
@@ -323,7 +331,11 @@ world.policy(
     never(write_foot.any(), leaves=Desk.wrong_foot, because=ADD_UP),
     never(sign_sheet(), when=Desk.lacks_foot,
           because="write this control sum at the foot of the sheet if it has two lines or more"),
-    never(sign_sheet(), when=Desk.memory_in_use, because="In the end leave the memory clear"),
+    never(clear_memory(), when=Desk.kept, because="never clear it"),
+    never(store_memory.any(), when=Desk.left_over, because="clear the memory before you use it"),
+    never(sign_sheet(), when=lambda desk: desk.memory_in_use() and not desk.kept(),
+          because="clear the memory before you use it, and again in the end"),
+    never(sign_sheet(), when=lambda desk: desk.memory_in_use() and desk.kept(), because="store it again in the end"),
 )  # fmt: skip
 
 SIX = {"six decimals": 6}
@@ -357,11 +369,6 @@ def listed(figures: Any) -> str:
     return f"{', '.join(rest)} and {last}"
 
 
-def by_tool(calculation: Action, *lines: str) -> list[Policy]:
-    """Return policies that require the call `calculation` before writing any of these lines on the sheet."""
-    return [before(calculation, write_result.where(line=line), because=TOOL) for line in lines]
-
-
 def enter(
     line: str, step: Action, value: float, places: int, *checks: Procedure, tool: Any = write_result
 ) -> Procedure:
@@ -378,10 +385,17 @@ def entries(line: str, value: float, places: int, tool: Any = write_result) -> l
     return [*([] if shown == value else [round_number(value, places)]), tool(line, shown)]
 
 
-def rounds(line: str, value: float, places: int, tool: Any = write_result) -> list[Policy]:
-    """Return the policy that a value is rounded before it is written on a line, if that is needed."""
-    call, because = round_number(approx(value), places), "round it before you write it down"
-    return [] if round(value, places) == value else [before(call, tool.where(line=line), because=because)]
+def entry_rules(
+    line: str, calculation: Action, value: float, places: int, tool: Any = write_result, because: str = TOOL
+) -> list[Policy]:
+    """Return policies that require a calculation and, if it is needed, rounding before a value is written on a line."""
+    written, rounded = tool.where(line=line), round_number(approx(value), places)
+    if round(value, places) == value:
+        return [before(calculation, written, because=because)]
+    return [
+        before(calculation, round_number.where(number=approx(value)), because=because),
+        before(rounded, written, because="round it before you write it down"),
+    ]
 
 
 def add_up(*values: float) -> Procedure:
@@ -415,26 +429,35 @@ def in_memory(figure: float, owner: str | None, **rest: Any) -> Desk:
     return Desk(memory=figure, kept_for=owner, _foreign=True, _due=figure if owner else None, **rest)
 
 
-def restore(look: Action, owner: str | None) -> Procedure:
-    """Return the steps that leave the memory as it must be: clear, or with the owner's number."""
-    if owner is None:
-        return clear_memory()
-    back = result_of(look, "memory")
-    return choice(store_memory(back), seq(clear_memory(), choice(store_memory(back), add_to_memory(back))))
+def recalls(total: float) -> Action:
+    """Return an action that matches a recall of this number."""
+    return recall_memory().returns({"result": approx(total)})
 
 
-def total(numbers: list[Any], first: list[Action]) -> Procedure:
-    """Return the steps that make the calls in `first` and then add up `numbers` in the memory.
+def adds_in_memory(numbers: list[float], total: float, because: str) -> list[Policy]:
+    """Return policies that require each number to be put into the memory before their total is recalled."""
+    return [before(Tool("*_memory").where(number=approx(number)), recalls(total), because=because)
+            for number in numbers]  # fmt: skip
 
-    The order within each group is free. The memory's old number is either cleared or overwritten by one of `numbers`.
+
+def restore(look: Action, owner: str | None) -> Action:
+    """Return the step that leaves the memory as it must be: clear, or with the owner's number."""
+    return store_memory(result_of(look, "memory")) if owner else clear_memory()
+
+
+def begin(first: list[Action], owner: str | None) -> Procedure:
+    """Return the steps that make the calls in `first`, and clear the memory unless it is kept for somebody."""
+    return any_order(*first, *([] if owner else [clear_memory()]))
+
+
+def total(numbers: list[Any], owner: str | None) -> Procedure:
+    """Return the steps that add up `numbers` in the memory in any order.
+
+    The first number is stored. It may also be added to a memory that is clear, which it is unless it has an owner.
     """
-    stored = choice(*(
-        seq(store_memory(number), any_order(*map(add_to_memory, [*numbers[:index], *numbers[index + 1 :]])))
-        for index, number in enumerate(numbers)
-    ))  # fmt: skip
-    added = any_order(*map(add_to_memory, numbers))
-    over = seq(any_order(*first), stored) if first else stored
-    return choice(seq(any_order(clear_memory(), *first), choice(added, stored)), over)
+    stored = [seq(store_memory(number), any_order(*map(add_to_memory, [*numbers[:index], *numbers[index + 1 :]])))
+              for index, number in enumerate(numbers)]  # fmt: skip
+    return choice(*stored, *([] if owner else [any_order(*map(add_to_memory, numbers))]))
 
 
 @world.task
@@ -485,12 +508,11 @@ def average_then_scale(pick: Pick) -> Task:
                 any_order(clear_memory(), add_up(*shown.values())))), sign_sheet()),
         goal=lambda desk: desk.holds(signed=True, foot=True, **shown),
         policies=[
-            LOOK_FIRST, *adds_up(**shown), *rounds("average", mean, places), *rounds("scaled", product, places),
-            before(calculate_average(near(*numbers)), write_result.any(), because=ONE_CALL),
-            before(multiply_numbers(near(mean, factor)), write_result.where(line="scaled"),
-                   because="Calculate with the figure as it was before it was rounded"),
-            before(recall_memory().returns({"result": approx(mean)}), multiply_numbers.any(),
-                   because=f"multiply what you recalled by {factor}"),
+            LOOK_FIRST, *adds_up(**shown),
+            *entry_rules("average", calculate_average(near(*numbers)), mean, places, because=ONE_CALL),
+            *entry_rules("scaled", multiply_numbers(near(mean, factor)), product, places,
+                         because="Calculate with the figure as it was before it was rounded"),
+            before(recalls(mean), multiply_numbers.any(), because=f"multiply what you recalled by {factor}"),
         ],
         decoys={
             "signed before the memory was cleared": Decoy(
@@ -519,14 +541,13 @@ def receipts(pick: Pick) -> Task:
         start=in_memory(left, None, sheet_unit="EUR"),
         prompt=f"Add up these receipts in the memory: {one} EUR, {small} ct and {two} EUR. Recall the total, and only "
         "then write it on line 'receipts'.",
-        procedure=seq(look, total([one, of(converted), two], [converted]), recalled,
+        procedure=seq(look, begin([converted], None), total([one, of(converted), two], None), recalled,
                       any_order(write_result("receipts", of(recalled)), clear_memory())),
         goal=lambda desk: desk.holds(receipts=sum(numbers)),
         policies=[
             LOOK_FIRST, NO_SIGNATURE, *converts([converted], add_to_memory, store_memory),
-            before(recall_memory().returns({"result": approx(sum(numbers))}), write_result.any(),
-                   because="only then write it on line 'receipts'"),
-            needed(add_to_memory.any(), because="Add up these receipts in the memory"),
+            before(recalls(sum(numbers)), write_result.any(), because="only then write it on line 'receipts'"),
+            *adds_in_memory(numbers, sum(numbers), "Add up these receipts in the memory"),
         ],
         decoys={
             "the old figure subtracted at the end": Decoy(
@@ -556,7 +577,7 @@ def two_shares(pick: Pick) -> Task:
         calls.append([share, multiply_numbers([quotient, people]), *entries(line, quotient, places)])
         back = before(multiply_numbers(near(quotient, people)), write_result.where(line=line),
                       because="Check a quotient by multiplying it back")  # fmt: skip
-        policies += [*by_tool(share, line), *rounds(line, quotient, places), back]
+        policies += [*entry_rules(line, share, quotient, places), back]
     one, two = calls
     last = [*foot(*shown.values()), sign_sheet()]
     return Task(
@@ -587,7 +608,7 @@ def gross_price(pick: Pick) -> Task:
     added = add_numbers(those(one, of(converted), two))
     taxed = multiply_numbers(those(of(added), tax))
     high = price > 200
-    checks = [choice(divide_numbers(of(taxed), tax), divide_numbers(of(taxed), of(added)))] if high else []
+    checks = [divide_numbers(of(taxed), one_of(tax, of(added)))] if high else []
     check = divide_numbers(approx(price), one_of(approx(tax), approx(net)))
     calls = [look, converted, add_numbers(prices), multiply_numbers([net, tax])]
     checked = [divide_numbers(price, tax)] if high else []
@@ -600,9 +621,9 @@ def gross_price(pick: Pick) -> Task:
         goal=lambda desk: desk.holds(signed=True, gross=round(price, 2)),
         says=SIX,
         policies=[
-            LOOK_FIRST, *NO_MEMORY, *converts([converted], add_numbers, multiply_numbers), *rounds("gross", price, 2),
-            before(add_numbers(near(*prices)), write_result.any(), because=ONE_CALL),
-            *by_tool(multiply_numbers(near(net, tax)), "gross"),
+            LOOK_FIRST, *NO_MEMORY, *converts([converted], add_numbers, multiply_numbers),
+            before(add_numbers(near(*prices)), multiply_numbers.any(), because=ONE_CALL),
+            *entry_rules("gross", multiply_numbers(near(net, tax)), price, 2),
             *([before(check, write_result.any(), because="a product above 200 by dividing it by one of its factors")]
               if high else []),
         ],
@@ -620,15 +641,16 @@ def borrowed_memory(pick: Pick) -> Task:
     """Use a memory that is kept for a colleague and then restore its number. The final state equals the start state."""
     numbers, kept, owner = pick([15, 27.5, 40], [3, 9.5, 21]), pick(31.25, 108), pick("Ines", "Tom")
     look, recalled = look_at_desk(), recall_memory()
+    because = f"Add up {listed(numbers)} in the memory"
     adding = [store_memory(numbers[0]), *map(add_to_memory, numbers[1:]), recalled]
-    found = recall_memory().returns({"result": approx(sum(numbers))})
     return Task(
         start=in_memory(kept, owner),
-        prompt=f"Add up {listed(numbers)} in the memory and recall the total. It goes on no sheet.",
-        procedure=seq(look, total(numbers, []), recalled, restore(look, owner)),
+        prompt=f"{because} and recall the total. It goes on no sheet.",
+        procedure=seq(look, total(numbers, owner), recalled, restore(look, owner)),
         goal=lambda desk: desk.holds(),
         policies=[
-            LOOK_FIRST, NO_SIGNATURE, needed(found, because="recall the total"),
+            LOOK_FIRST, NO_SIGNATURE, needed(recalls(sum(numbers)), because="recall the total"),
+            *adds_in_memory(numbers, sum(numbers), because),
             never(write_result.any(), because="It goes on no sheet"),
         ],
         decoys={
@@ -637,7 +659,8 @@ def borrowed_memory(pick: Pick) -> Task:
             "added to the colleague's figure": Decoy(
                 [look, *map(add_to_memory, numbers), subtract_from_memory(kept), recalled, store_memory(kept)],
                 "out_of_order"),
-            "recalled, but not looked at": Decoy([recalled, *adding, store_memory(kept)], "out_of_order", fools="state"),
+            "recalled, but not looked at": Decoy([recalled, *adding, store_memory(kept)], "out_of_order",
+                                                 fools="state"),
         },
     )  # fmt: skip
 
@@ -674,10 +697,10 @@ def alarm_level(pick: Pick) -> Task:
         procedure=seq(look, any_order(*converted), averaged, *alarm),
         goal=(lambda desk: desk.holds(signed=True, alarm=round(mean, 1))) if above else Desk.holds,
         policies=[
-            LOOK_FIRST, *NO_MEMORY, *converts(converted, calculate_average), *rounds("alarm", mean, 1),
+            LOOK_FIRST, *NO_MEMORY, *converts(converted, calculate_average),
             needed(calculate_average(near(*numbers)), because="Calculate their average"),
-            before(calculate_average(near(*numbers)), write_result.any(), because=ONE_CALL),
-            *([] if above else [never(write_result.any(), because="if not, change nothing")]),
+            *(entry_rules("alarm", calculate_average(near(*numbers)), mean, 1, because=ONE_CALL) if above else
+              [never(write_result.any(), because="if not, change nothing")]),
         ],
         decoys=alarming if above else at_rest,
     )  # fmt: skip
@@ -701,7 +724,7 @@ def two_diagonals(pick: Pick) -> Task:
     def tools(line: str, one: int, two: int, long: int) -> list[Policy]:
         squares = [multiply_numbers(near(one, one)), multiply_numbers(near(two, two))]
         steps = [*squares, add_numbers(near(one * one, two * two)), square_root(approx(long * long))]
-        return [policy for step in steps for policy in by_tool(step, line)]
+        return [before(step, write_result.where(line=line), because=TOOL) for step in steps]
 
     (small, short), (large, long) = chain(a, b), chain(d, e)
     more, look = subtract_numbers(of(long), of(short)), look_at_desk()
@@ -721,7 +744,7 @@ def two_diagonals(pick: Pick) -> Task:
         policies=[
             LOOK_FIRST, *NO_MEMORY, *adds_up(small=c, large=f, more=f - c),
             *tools("small", a, b, c), *tools("large", d, e, f),
-            *by_tool(last[0], "more"),
+            before(last[0], write_result.where(line="more"), because=TOOL),
             *(before(write_result.where(line=line), write_result.where(line="more"),
                      because="then write on line 'more' how much longer the large one is")
               for line in ("small", "large")),
@@ -740,8 +763,8 @@ def two_diagonals(pick: Pick) -> Task:
 @world.task
 def invoice(pick: Pick) -> Task:
     """Add up three amounts in a memory that is not empty, calculate the tax, and write and sign two lines."""
-    prices, counts = pick([2.5, 10, 24.25], [3, 38.25, 20], [7.5, 61.5, 6.5]), pick([3, 5, 8], [12, 4, 6])
-    tax, (left, owner) = pick(1.175, 1.067), pick((9.5, None), (31, "Ines"))
+    prices, counts = pick([2.5, 10, 24.25], [3, 38.25, 20], [7.5, 61.25, 6.5]), pick([3, 5, 8], [12, 4, 6])
+    tax, (left, owner) = pick(1.173, 1.067), pick((9.5, None), (31, "Ines"))
     amounts = [price * count for price, count in zip(prices, counts, strict=True)]
     net = sum(amounts)
     gross = round(net * tax, 6)
@@ -749,12 +772,12 @@ def invoice(pick: Pick) -> Task:
     look, recalled = look_at_desk(), recall_memory()
     products = [multiply_numbers(those(price, count)) for price, count in zip(prices, counts, strict=True)]
     taxed = multiply_numbers(those(of(recalled), tax))
-    check = choice(divide_numbers(of(taxed), tax), divide_numbers(of(taxed), of(recalled)))
+    check = divide_numbers(of(taxed), one_of(tax, of(recalled)))
     lines = [write_result("net", of(recalled)), seq(taxed, enter("gross", taxed, gross, 2, check))]
-    back, added = restore(look, owner), add_up(*shown.values())
     items = listed(f"{count} at {price}" for price, count in zip(prices, counts, strict=True))
     first = [multiply_numbers([price, count]) for price, count in zip(prices, counts, strict=True)]
-    adding = [clear_memory(), *map(add_to_memory, amounts), recalled, write_result("net", net)]
+    opened = [store_memory(amounts[0])] if owner else [clear_memory(), add_to_memory(amounts[0])]
+    adding = [*opened, *map(add_to_memory, amounts[1:]), recalled, write_result("net", net)]
     taxing = [multiply_numbers([net, tax]), divide_numbers(gross, tax), *entries("gross", gross, 2)]
     last = [*foot(*shown.values()), store_memory(left) if owner else clear_memory(), sign_sheet()]
     return Task(
@@ -762,30 +785,27 @@ def invoice(pick: Pick) -> Task:
         prompt=f"An invoice has three items: {items}. Calculate the three amounts first, then add them up in the "
         f"memory. Recall the total, and only then write it on line 'net' and multiply it by {tax} for line 'gross'. "
         "Sign the sheet.",
-        procedure=seq(look, total([*map(of, products)], products), recalled,
-                      choice(seq(any_order(*lines, back), added), seq(any_order(*lines), any_order(back, added))),
-                      sign_sheet()),
+        procedure=seq(look, begin(products, owner), total([*map(of, products)], owner), recalled,
+                      any_order(seq(any_order(*lines), add_up(*shown.values())), restore(look, owner)), sign_sheet()),
         goal=lambda desk: desk.holds(signed=True, foot=True, **shown),
         policies=[
-            LOOK_FIRST, *adds_up(**shown), *rounds("gross", gross, 2),
-            *by_tool(multiply_numbers(near(net, tax)), "gross"),
+            LOOK_FIRST, *adds_up(**shown), *entry_rules("gross", multiply_numbers(near(net, tax)), gross, 2),
             *(before(call, tool.any(), because="Calculate the three amounts first")
               for call in products for tool in (add_to_memory, store_memory)),
-            *(before(recall_memory().returns({"result": approx(net)}), call,
-                     because="only then write it on line 'net'")
+            *(before(recalls(net), call, because="only then write it on line 'net'")
               for call in (write_result.any(), multiply_numbers(near(net, tax)))),
             before(divide_numbers(approx(gross), one_of(approx(tax), approx(net))), write_result.where(line="gross"),
                    because="a product above 200 by dividing it by one of its factors"),
-            needed(add_to_memory.any(), because="then add them up in the memory"),
+            *adds_in_memory(amounts, net, "then add them up in the memory"),
         ],
         decoys={
             "checked and rounded in the end": Decoy(
                 [look, *first, *adding, taxing[0], taxing[3], *taxing[1:3], *last], "out_of_order"),
-            "the old figure subtracted": Decoy([look, *first, *adding[1:4], subtract_from_memory(left), *adding[4:],
-                                                *taxing, *last], "out_of_order"),
-            "amounts calculated when needed": Decoy(
-                [look, adding[0], first[0], adding[1], first[1], adding[2], first[2], *adding[3:], *taxing, *last],
+            "the old figure subtracted": Decoy(
+                [look, *first, *map(add_to_memory, amounts), subtract_from_memory(left), *adding[-2:], *taxing, *last],
                 "out_of_order"),
+            "amounts calculated when needed": Decoy([look, *opened, *first, *adding[len(opened):], *taxing, *last],
+                                                    "out_of_order"),
         },
     )  # fmt: skip
 
@@ -825,9 +845,9 @@ def hand_over(pick: Pick) -> Task:
             LOOK_FIRST, *NO_MEMORY,
             *(before(step, added, because="Only then add up the lines") for step in steps.values()),
             before(added, write_foot.any(), because=TOOL),
-            *(before(steps[line], tool.where(line=line), because=TOOL) for line, tool in fixes.items()),
             *(before(tool.where(line=line), added, because=ADD_UP) for line, tool in fixes.items()),
-            *(policy for line, tool in fixes.items() for policy in rounds(line, exact[line], 2, tool)),
+            *(policy for line, tool in fixes.items()
+              for policy in entry_rules(line, steps[line], exact[line], 2, tool)),
         ],
         decoys={
             "calculated with what was set": Decoy(
@@ -849,18 +869,18 @@ def stock_count(pick: Pick) -> Task:
     came_in = round(came * 1000, 6)
     left = stock + came_in - out - gone
     look, recalled, converted = look_at_desk(), recall_memory(), convert_unit(came, "t", "kg")
-    opened = choice(seq(any_order(clear_memory(), converted), choice(store_memory(stock), add_to_memory(stock))),
-                    seq(converted, store_memory(stock)))  # fmt: skip
+    opened = [store_memory(stock)] if owner else [store_memory(stock), add_to_memory(stock)]
     entered = [subtract_from_memory(out), add_to_memory(came_in), subtract_from_memory(gone)]
-    in_time = [look, converted, store_memory(stock), entered[1], entered[0], entered[2], recalled]
+    start = [*([] if owner else [clear_memory()]), store_memory(stock)]
+    in_time = [entered[1], entered[0], entered[2], recalled]
     tidy = store_memory(kept) if owner else clear_memory()
     line, because = write_result("left", left), "at no time may the figure in the memory be below zero"
     return Task(
         start=in_memory(kept, owner, sheet_unit="kg"),
         prompt=f"There were {stock} kg of flour in stock. Begin with this figure in the memory and keep count there: "
-        f"{out} kg went out, {came} t came in, {gone} kg went out. The order of these three is not known, but {because}. "
+        f"{out} kg went out, {came} t came in, {gone} kg went out. Their order is not known, but {because}. "
         "Recall what is left, and only then write it on line 'left'. Sign the sheet.",
-        procedure=seq(look, opened, add_to_memory(of(converted)),
+        procedure=seq(look, begin([converted], owner), choice(*opened), add_to_memory(of(converted)),
                       any_order(subtract_from_memory(out), subtract_from_memory(gone)), recalled,
                       any_order(write_result("left", of(recalled)), restore(look, owner)), sign_sheet()),
         goal=lambda desk: desk.holds(signed=True, left=left),
@@ -869,14 +889,14 @@ def stock_count(pick: Pick) -> Task:
             before(Tool("*_memory").where(number=stock), Tool("*_memory").where(number=approx(came_in)),
                    because="Begin with this figure in the memory"),
             never(leaves=lambda desk: desk.memory is not None and desk.memory < 0, because=because),
-            before(recall_memory().returns({"result": approx(left)}), write_result.any(),
-                   because="only then write it on line 'left'"),
+            before(recalls(left), write_result.any(), because="only then write it on line 'left'"),
+            *(before(call, recalls(left), because="keep count there") for call in entered),
         ],
         decoys={
-            "entered as listed": Decoy([look, converted, store_memory(stock), *entered, recalled, line, tidy,
-                                        sign_sheet()], "out_of_order"),
-            "signed first": Decoy([*in_time, line, sign_sheet(), tidy], "out_of_order"),
-            "converted when it was needed": Decoy([look, in_time[2], converted, *in_time[3:], line, tidy, sign_sheet()],
+            "entered as listed": Decoy([look, converted, *start, *entered, recalled, line, tidy, sign_sheet()],
+                                       "out_of_order"),
+            "signed first": Decoy([look, converted, *start, *in_time, line, sign_sheet(), tidy], "out_of_order"),
+            "converted when it was needed": Decoy([look, *start, converted, *in_time, line, tidy, sign_sheet()],
                                                   "out_of_order"),
         },
     )  # fmt: skip
