@@ -320,8 +320,6 @@ def _keep(desk: Desk, number: float | None, *, foreign: bool = False) -> None:
 NOT_THERE = "Never build on a figure in the memory that you did not put there"
 ADD_UP = "When all lines are right, add them up"
 world.policy(
-    *(never(call, when=Desk.coarse, because="Calculate with six decimals")
-      for call in (Tool("*_numbers").any(), calculate_average.any(), square_root.any())),
     never(add_to_memory.any(), when=Desk.foreign, because=NOT_THERE),
     never(subtract_from_memory.any(), when=Desk.foreign, because=NOT_THERE),
     never(leaves=Desk.rewritten, because="Write each line of the sheet once"),
@@ -341,11 +339,19 @@ world.policy(
 SIX = {"six decimals": 6}
 TOOL = "Use a tool for every calculation, even an easy one"
 ONE_CALL = "Put all numbers of one sum, product or average into one call"
-LOOK_FIRST = before(look_at_desk(), Tool("[!l]*").any(), because="look at the desk before you do anything else")
-"""A policy about every tool but `look_at_desk`, the only one whose name begins with an l."""
 NO_MEMORY = [never(call.any(), because="Use the memory only if the task says so")
              for call in (store_memory, add_to_memory, subtract_from_memory)]  # fmt: skip
 NO_SIGNATURE = never(sign_sheet(), because="only if that is asked for")
+
+
+def look_first(*calls: Action) -> list[Policy]:
+    """Return policies that require a look at the desk before any of these calls."""
+    return [before(look_at_desk(), call, because="look at the desk before you do anything else") for call in calls]
+
+
+def with_six_decimals(*calls: Action) -> list[Policy]:
+    """Return policies that forbid these calculations while the number of decimals is not six."""
+    return [never(call, when=Desk.coarse, because="Calculate with six decimals") for call in calls]
 
 
 def those(*numbers: Any) -> Any:
@@ -418,10 +424,10 @@ def foot(*values: float) -> list[Action]:
     return [add_numbers([*values]), write_foot(round(sum(values), 6))]
 
 
-def converts(conversions: list[Action], *tools: Tool) -> list[Policy]:
-    """Return policies that require each of these conversions before any call of `tools`."""
+def converts(conversions: list[Action], *calls: Action) -> list[Policy]:
+    """Return policies that require each of these conversions before any of these calls."""
     because = "Convert all figures to the unit of the sheet before you calculate with any of them"
-    return [before(call, tool.any(), because=because) for call in conversions for tool in tools]
+    return [before(one, call, because=because) for one in conversions for call in calls]
 
 
 def in_memory(figure: float, owner: str | None, **rest: Any) -> Desk:
@@ -508,11 +514,12 @@ def average_then_scale(pick: Pick) -> Task:
                 any_order(clear_memory(), add_up(*shown.values())))), sign_sheet()),
         goal=lambda desk: desk.holds(signed=True, foot=True, **shown),
         policies=[
-            LOOK_FIRST, *adds_up(**shown),
+            *look_first(calculate_average(near(*numbers))), *adds_up(**shown),
             *entry_rules("average", calculate_average(near(*numbers)), mean, places, because=ONE_CALL),
             *entry_rules("scaled", multiply_numbers(near(mean, factor)), product, places,
                          because="Calculate with the figure as it was before it was rounded"),
-            before(recalls(mean), multiply_numbers.any(), because=f"multiply what you recalled by {factor}"),
+            before(recalls(mean), multiply_numbers(near(mean, factor)),
+                   because=f"multiply what you recalled by {factor}"),
         ],
         decoys={
             "signed before the memory was cleared": Decoy(
@@ -523,7 +530,7 @@ def average_then_scale(pick: Pick) -> Task:
             "the rounded average scaled": Decoy(
                 [*start, *in_average, multiply_numbers([shown["average"], factor]), *in_scaled, scaling, *last],
                 "out_of_order"),
-            "scaled before it was kept": Decoy([*start[:2], scaling, *start[2:], *in_average, *in_scaled, *last],
+            "scaled before it was kept": Decoy([start[1], scaling, look, *start[2:], *in_average, *in_scaled, *last],
                                                "out_of_order"),
         },
     )  # fmt: skip
@@ -545,7 +552,8 @@ def receipts(pick: Pick) -> Task:
                       any_order(write_result("receipts", of(recalled)), clear_memory())),
         goal=lambda desk: desk.holds(receipts=sum(numbers)),
         policies=[
-            LOOK_FIRST, NO_SIGNATURE, *converts([converted], add_to_memory, store_memory),
+            *look_first(converted, clear_memory()), NO_SIGNATURE,
+            *converts([converted], add_to_memory.any(), store_memory.any()),
             before(recalls(sum(numbers)), write_result.any(), because="only then write it on line 'receipts'"),
             *adds_in_memory(numbers, sum(numbers), "Add up these receipts in the memory"),
         ],
@@ -586,10 +594,10 @@ def two_shares(pick: Pick) -> Task:
         "'rent' and 'food' what one of them pays, and sign the sheet.",
         procedure=seq(look, any_order(*parts), add_up(*shown.values()), sign_sheet()),
         goal=lambda desk: desk.holds(signed=True, foot=True, **shown),
-        policies=[LOOK_FIRST, *NO_MEMORY, *policies, *adds_up(**shown)],
+        policies=[*look_first(one[0], two[0]), *NO_MEMORY, *policies, *adds_up(**shown)],
         decoys={
             "checked after it was written": Decoy([look, one[0], *one[2:], one[1], *two, *last], "out_of_order"),
-            "both checked in the end": Decoy([look, one[0], two[0], *one[2:], *two[2:], one[1], two[1], *last],
+            "both checked in the end": Decoy([one[0], two[0], look, *one[2:], *two[2:], one[1], two[1], *last],
                                              "out_of_order"),
             "added up before it was written": Decoy(
                 [look, *one[:3], *two[:3], last[0], one[3], two[3], *last[1:]], "out_of_order"),
@@ -609,7 +617,7 @@ def gross_price(pick: Pick) -> Task:
     taxed = multiply_numbers(those(of(added), tax))
     high = price > 200
     checks = [divide_numbers(of(taxed), one_of(tax, of(added)))] if high else []
-    check = divide_numbers(approx(price), one_of(approx(tax), approx(net)))
+    check, product = divide_numbers(approx(price), one_of(approx(tax), approx(net))), multiply_numbers(near(net, tax))
     calls = [look, converted, add_numbers(prices), multiply_numbers([net, tax])]
     checked = [divide_numbers(price, tax)] if high else []
     last = [*entries("gross", price, 2), sign_sheet()]
@@ -621,9 +629,9 @@ def gross_price(pick: Pick) -> Task:
         goal=lambda desk: desk.holds(signed=True, gross=round(price, 2)),
         says=SIX,
         policies=[
-            LOOK_FIRST, *NO_MEMORY, *converts([converted], add_numbers, multiply_numbers),
-            before(add_numbers(near(*prices)), multiply_numbers.any(), because=ONE_CALL),
-            *entry_rules("gross", multiply_numbers(near(net, tax)), price, 2),
+            *look_first(converted), *NO_MEMORY, *converts([converted], add_numbers(near(*prices))),
+            before(add_numbers(near(*prices)), product, because=ONE_CALL), *with_six_decimals(product),
+            *entry_rules("gross", product, price, 2),
             *([before(check, write_result.any(), because="a product above 200 by dividing it by one of its factors")]
               if high else []),
         ],
@@ -649,7 +657,7 @@ def borrowed_memory(pick: Pick) -> Task:
         procedure=seq(look, total(numbers, owner), recalled, restore(look, owner)),
         goal=lambda desk: desk.holds(),
         policies=[
-            LOOK_FIRST, NO_SIGNATURE, needed(recalls(sum(numbers)), because="recall the total"),
+            *look_first(store_memory.any()), NO_SIGNATURE, needed(recalls(sum(numbers)), because="recall the total"),
             *adds_in_memory(numbers, sum(numbers), because),
             never(write_result.any(), because="It goes on no sheet"),
         ],
@@ -697,7 +705,7 @@ def alarm_level(pick: Pick) -> Task:
         procedure=seq(look, any_order(*converted), averaged, *alarm),
         goal=(lambda desk: desk.holds(signed=True, alarm=round(mean, 1))) if above else Desk.holds,
         policies=[
-            LOOK_FIRST, *NO_MEMORY, *converts(converted, calculate_average),
+            *look_first(*converted), *NO_MEMORY, *converts(converted, calculate_average(near(*numbers))),
             needed(calculate_average(near(*numbers)), because="Calculate their average"),
             *(entry_rules("alarm", calculate_average(near(*numbers)), mean, 1, because=ONE_CALL) if above else
               [never(write_result.any(), because="if not, change nothing")]),
@@ -742,7 +750,8 @@ def two_diagonals(pick: Pick) -> Task:
                       write_result("more", of(more)), add_up(c, f, f - c), sign_sheet()),
         goal=lambda desk: desk.holds(signed=True, foot=True, small=c, large=f, more=f - c),
         policies=[
-            LOOK_FIRST, *NO_MEMORY, *adds_up(small=c, large=f, more=f - c),
+            *look_first(*(multiply_numbers(near(side, side)) for side in (a, b, d, e))),
+            *NO_MEMORY, *adds_up(small=c, large=f, more=f - c),
             *tools("small", a, b, c), *tools("large", d, e, f),
             before(last[0], write_result.where(line="more"), because=TOOL),
             *(before(write_result.where(line=line), write_result.where(line="more"),
@@ -751,7 +760,7 @@ def two_diagonals(pick: Pick) -> Task:
         ],
         decoys={
             "known by heart, calculated afterwards": Decoy(
-                [look, first[-1], *first[:-1], second[-1], *second[:-1], *last], "out_of_order"),
+                [first[-1], *first[:-1], second[-1], *second[:-1], look, *last], "out_of_order", fools="state"),
             "the difference first": Decoy([look, *first[:-1], *second[:-1], *last[:2], first[-1], second[-1],
                                            *last[2:]], "out_of_order"),
             "added up before the last line": Decoy([look, *first, *second, last[0], last[2], last[1], *last[3:]],
@@ -789,7 +798,8 @@ def invoice(pick: Pick) -> Task:
                       any_order(seq(any_order(*lines), add_up(*shown.values())), restore(look, owner)), sign_sheet()),
         goal=lambda desk: desk.holds(signed=True, foot=True, **shown),
         policies=[
-            LOOK_FIRST, *adds_up(**shown), *entry_rules("gross", multiply_numbers(near(net, tax)), gross, 2),
+            *look_first(*products, store_memory.any() if owner else clear_memory()),
+            *adds_up(**shown), *entry_rules("gross", multiply_numbers(near(net, tax)), gross, 2),
             *(before(call, tool.any(), because="Calculate the three amounts first")
               for call in products for tool in (add_to_memory, store_memory)),
             *(before(recalls(net), call, because="only then write it on line 'net'")
@@ -804,8 +814,8 @@ def invoice(pick: Pick) -> Task:
             "the old figure subtracted": Decoy(
                 [look, *first, *map(add_to_memory, amounts), subtract_from_memory(left), *adding[-2:], *taxing, *last],
                 "out_of_order"),
-            "amounts calculated when needed": Decoy([look, *opened, *first, *adding[len(opened):], *taxing, *last],
-                                                    "out_of_order"),
+            "amounts calculated when needed": Decoy([*opened, *first, look, *adding[len(opened):], *taxing, *last],
+                                                    "out_of_order", fools="state"),
         },
     )  # fmt: skip
 
@@ -842,7 +852,7 @@ def hand_over(pick: Pick) -> Task:
         goal=lambda desk: desk.holds(signed=True, foot=True, corrected=corrected, **shown),
         says=SIX,
         policies=[
-            LOOK_FIRST, *NO_MEMORY,
+            *look_first(set_decimals.any(), clear_memory()), *NO_MEMORY, *with_six_decimals(*steps.values(), added),
             *(before(step, added, because="Only then add up the lines") for step in steps.values()),
             before(added, write_foot.any(), because=TOOL),
             *(before(tool.where(line=line), added, because=ADD_UP) for line, tool in fixes.items()),
@@ -853,8 +863,8 @@ def hand_over(pick: Pick) -> Task:
             "calculated with what was set": Decoy(
                 [look, *calls, *writes, *last, set_decimals(6), *tidy, sign_sheet()], "out_of_order", fools="state"),
             "written before it was calculated": Decoy(
-                [look, set_decimals(6), *reversed(writes), last[0], *calls, *last[1:], *tidy, sign_sheet()],
-                "out_of_order"),
+                [*tidy, set_decimals(6), look, *reversed(writes), last[0], *calls, *last[1:], sign_sheet()],
+                "out_of_order", fools="state"),
             "added up too early": Decoy([look, set_decimals(6), *calls, last[0], *writes, last[1], *tidy, sign_sheet()],
                                         "out_of_order"),
         },
@@ -885,7 +895,8 @@ def stock_count(pick: Pick) -> Task:
                       any_order(write_result("left", of(recalled)), restore(look, owner)), sign_sheet()),
         goal=lambda desk: desk.holds(signed=True, left=left),
         policies=[
-            LOOK_FIRST, *converts([converted], store_memory, add_to_memory, subtract_from_memory),
+            *look_first(converted, store_memory.any() if owner else clear_memory()),
+            *converts([converted], store_memory.any(), add_to_memory.any(), subtract_from_memory.any()),
             before(Tool("*_memory").where(number=stock), Tool("*_memory").where(number=approx(came_in)),
                    because="Begin with this figure in the memory"),
             never(leaves=lambda desk: desk.memory is not None and desk.memory < 0, because=because),
@@ -896,7 +907,7 @@ def stock_count(pick: Pick) -> Task:
             "entered as listed": Decoy([look, converted, *start, *entered, recalled, line, tidy, sign_sheet()],
                                        "out_of_order"),
             "signed first": Decoy([look, converted, *start, *in_time, line, sign_sheet(), tidy], "out_of_order"),
-            "converted when it was needed": Decoy([look, *start, converted, *in_time, line, tidy, sign_sheet()],
-                                                  "out_of_order"),
+            "converted when it was needed": Decoy([*start, converted, look, *in_time, line, tidy, sign_sheet()],
+                                                  "out_of_order", fools="state"),
         },
     )  # fmt: skip
