@@ -164,12 +164,18 @@ class Alphabet:
             return Reading(Role.STEP, symbol, fits, loops, variables=bound)
         forbidden = next((one for one in self._forbid if _fits(one.call, call, variables, results)), None)
         role = Role.FORBIDDEN if forbidden else Role.LOOP if loops else Role.UNLISTED
-        may_wait = role is Role.UNLISTED and not fits and self._refers_to_results
-        early = self._find_early(call, variables, results) if may_wait else ()
+        early = self._find_early(call, variables, results, role, fits)
         return Reading(role, symbol, fits, loops, forbidden, variables, early)
 
-    def _find_early(self, call: Call, variables: Mapping[str, Any], results: Mapping[Any, Any]) -> tuple[int, ...]:
-        """Return the numbers of the steps that fit a call except for references to results that are not known yet."""
+    def _find_early(
+        self, call: Call, variables: Mapping[str, Any], results: Mapping[Any, Any], role: Role, fits: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        """Return the numbers of the steps that fit a call except for references to results that are not known yet.
+
+        Only an unlisted call that fits no step can be such a call.
+        """
+        if fits or role is not Role.UNLISTED or not self._refers_to_results:
+            return ()
         return tuple(
             number
             for number in self._by_tool.get(call.tool, ())

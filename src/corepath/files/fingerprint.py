@@ -52,23 +52,17 @@ def _identity(task: Task) -> list[Any]:
     if task.simulator is None:
         return [written]
     world = simulator_of(task)
+    given = [written, system_prompt(world), [tool.schema for tool in world.tools.values()], world.key(task.start)]
+    return [[*given, task.step_limit], [*map(describe, task.policies)], *_behaviour(task)]
+
+
+def _behaviour(task: Task) -> list[Any]:
+    """Return how the world responds to the first decoys and to one example of each action, and what breaks a policy."""
+    world, monitor = simulator_of(task), Monitor(task.policies)
     decoys = [call for decoy in islice(task.decoys.values(), 5) for call in decoy.calls]
     steps = [example for action in task.automaton.alphabet.actions for example in islice(action.examples(), 1)]
     seen = [replay(task, calls) for calls in (decoys, steps)]
     answers = [[call.result if not call.failed else call.error for call in run.calls] for run in seen]
     ends = [world.key(run.end) for run in seen]
-    monitor = Monitor(task.policies)
     breaches = [sorted(find_breaches(monitor, run.calls, run.states)) for run in seen]
-    return [
-        [
-            written,
-            system_prompt(world),
-            [tool.schema for tool in world.tools.values()],
-            world.key(task.start),
-            task.step_limit,
-        ],
-        [*map(describe, task.policies)],
-        answers,
-        ends,
-        breaches,
-    ]
+    return [answers, ends, breaches]

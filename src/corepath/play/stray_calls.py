@@ -14,7 +14,7 @@ from corepath.world.candidates import Candidates
 from corepath.world.examples import may_match, variant
 from corepath.world.exploring import Edge, Node, Place, Snag, attempt, place, simulator_of
 
-MOST_UNDO_TRIALS: Final = 30
+MOST_UNDO_TRIALS: Final = 60
 """The most stray writes for which to search for a call that undoes them."""
 MOST_CACHED_STEPS: Final = 5_000
 """The most executed steps to cache per task."""

@@ -45,15 +45,25 @@ def find_causes(trace: Trace) -> dict[int, Cause]:
     for real in trace.steps:
         # Until a step is inserted, both runs are the same.
         taken, after = (real, advance(position, real)) if cause is None else step(position, real.call)
-        if real.kind is Kind.HARM and taken.harm is HarmKind.OUT_OF_ORDER and not taken.reading.early:
+        if real.kind is Kind.HARM and _comes_too_early(taken):
             repaired = _insert_skipped(position, taken, detours)
             if repaired is not None:
                 skipped, taken, after = repaired
                 cause = Cause(tuple(names[symbol] for symbol in skipped), real.index)
-        if cause is not None and real.kind is Kind.HARM and taken.kind is not Kind.HARM and not real.only_breaks:
+        if cause is not None and _vanishes(real, taken):
             found[real.index] = cause
         position = after
     return found
+
+
+def _comes_too_early(taken: Step) -> bool:
+    """Whether a call is a step at the wrong time, and does not merely lack a result that it must use."""
+    return taken.harm is HarmKind.OUT_OF_ORDER and not taken.reading.early
+
+
+def _vanishes(real: Step, taken: Step) -> bool:
+    """Whether a call is harmful in the real run, but not in the second run, where it is `taken`."""
+    return real.kind is Kind.HARM and taken.kind is not Kind.HARM and not real.only_breaks
 
 
 def find_roots(trace: Trace) -> tuple[int, ...]:

@@ -43,6 +43,10 @@ MOST_IN_TURN: Final = 4
 """Maximum number of parts that are tried without interleaving."""
 
 
+Rebuild = Callable[[Procedure], Procedure]
+"""A function that puts a part into its place in a procedure."""
+
+
 @dataclass(frozen=True)
 class Change:
     """A procedure that was changed. `kind` says how, and `narrows` whether right ways were deleted."""
@@ -161,20 +165,24 @@ def narrow(task: Task) -> Iterator[Change]:
     for part, rebuild in _parts(procedure):
         match part:
             case AnyOrder(parts):
-                yield Change("any order made a sequence", True, rebuild(seq(*parts)))
-                yield Change("any order made a sequence, last first", True, rebuild(seq(*reversed(parts))))
-                if any(isinstance(one, Seq) for one in parts) and len(parts) <= MOST_IN_TURN:
-                    yield Change("steps no longer interleaved", True, rebuild(one_by_one(*parts)))
+                yield from _narrow_order(parts, rebuild)
             case Choice(parts):
                 for index in range(len(parts)):
-                    kept = choice(*(one for number, one in enumerate(parts) if number != index))
-                    yield Change("branch dropped", True, rebuild(kept))
+                    yield Change("branch dropped", True, rebuild(choice(*parts[:index], *parts[index + 1 :])))
             case Repeat(inner, least, most) if least < most:
                 yield Change("fewest repetitions only", True, rebuild(repeat(inner, least, least) if least else seq()))
                 yield Change("most repetitions only", True, rebuild(repeat(inner, most, most)))
             case Action():
                 for other in _narrow_values(part):
                     yield Change("accepted value dropped", True, rebuild(other))
+
+
+def _narrow_order(parts: Sequence[Procedure], rebuild: Rebuild) -> Iterator[Change]:
+    """Yield the procedure with fewer orders of parts that may come in any order."""
+    yield Change("any order made a sequence", True, rebuild(seq(*parts)))
+    yield Change("any order made a sequence, last first", True, rebuild(seq(*reversed(parts))))
+    if any(isinstance(one, Seq) for one in parts) and len(parts) <= MOST_IN_TURN:
+        yield Change("steps no longer interleaved", True, rebuild(one_by_one(*parts)))
 
 
 def _narrow_values(action: Action) -> Iterator[Action]:
@@ -229,9 +237,6 @@ def _with_argument(action: Action, name: str, pattern: Matcher) -> Action:
     """Return the action with another pattern for one argument, and without its name."""
     fields = tuple((key, pattern if key == name else value) for key, value in action.arguments.fields)
     return replace(action, arguments=Fields(fields, open=action.arguments.open), name=None)
-
-
-Rebuild = Callable[[Procedure], Procedure]
 
 
 def _parts(procedure: Procedure) -> Iterator[tuple[Procedure, Rebuild]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from corepath.notation.call import Call
@@ -31,11 +31,17 @@ def _note_errors(subject: Subject) -> Iterator[str]:
     for node in subject.rounds[0].nodes:
         for call in calls.values():
             answered, _ = world.answer(node.state, Call(call.tool, call.arguments))
-            error = answered.error or ""
-            named = [tool for tool in world.tools if tool != call.tool and re.search(rf"\b{tool}\b", error)]
-            told = [secret for secret in secrets if isinstance(secret, str) and in_prompt(secret, error)]
-            if named or told:
-                yield f"the error of {call.tool} may give the answer away: {error[:200]}"
+            if answered.error and _gives_away(
+                answered.error, [tool for tool in world.tools if tool != call.tool], secrets
+            ):
+                yield f"the error of {call.tool} may give the answer away: {answered.error[:200]}"
+
+
+def _gives_away(error: str, tools: Sequence[str], secrets: Sequence[Any]) -> bool:
+    """Whether an error names one of the tools or secrets."""
+    if any(re.search(rf"\b{tool}\b", error) for tool in tools):
+        return True
+    return any(isinstance(secret, str) and in_prompt(secret, error) for secret in secrets)
 
 
 def _note_docstrings(subject: Subject) -> Iterator[str]:

@@ -253,6 +253,8 @@ class Search:
             return True
         key = (node.place, node.position, tuple(sorted(node.extra)))
         if key in self._seen:
+            if node.position is None and self._is_right(node):
+                self._report(node)
             return True
         if self.nodes >= self.budget or self.executed >= CALLS_A_NODE * self.budget:
             return False

@@ -6,6 +6,7 @@ public state nor a private field that a policy looks at.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from corepath.notation.call import Call
@@ -33,8 +34,7 @@ def find_self_loops(task: Task) -> dict[int, set[int]]:
             return {}
         for place, node in zip(explored.places, explored.nodes, strict=True):
             reached.setdefault(node.position.state, {})[place] = node
-    states = {place[1]: node.state for pairs in reached.values() for place, node in pairs.items()}
-    trials = _Trials(task, fields_seen(task.policies, states.values()))
+    trials = _Trials(task, _private_fields(task, reached))
     loops: dict[int, set[int]] = {}
     for symbol in _writes(task):
         numbers = rounds[: count_distinct_variants(task, symbol)]
@@ -46,6 +46,12 @@ def find_self_loops(task: Task) -> dict[int, set[int]]:
             ):
                 loops.setdefault(state, set()).add(symbol)
     return loops
+
+
+def _private_fields(task: Task, reached: Mapping[int, Mapping[Place, Node]]) -> frozenset[str]:
+    """Return the private fields that policies look at in the world states that were reached."""
+    states = {place[1]: node.state for pairs in reached.values() for place, node in pairs.items()}
+    return fields_seen(task.policies, states.values())
 
 
 def _writes(task: Task) -> list[int]:

@@ -493,7 +493,7 @@ def stand_in(pick: Pick) -> Task:
         ],
         decoys={
             "clock read afterwards": Decoy([looked, call, clock], "out_of_order"),
-            "looked up afterwards": Decoy([clock, call, looked], "out_of_order" if away else "out_of_order"),
+            "looked up afterwards": Decoy([clock, call, looked], "out_of_order"),
         },
     )
 
@@ -746,10 +746,7 @@ def next_in_line(pick: Pick) -> Task:
 
 @world.task
 def take_it_back(pick: Pick) -> Task:
-    """Take a confidential list back from people who are not cleared.
-
-    Recall an unopened copy. Delete an opened copy and report who opened it.
-    """
+    """Take a confidential list back: recall an unopened copy, delete an opened one, and report who opened it."""
     unread, seen, fine = pick(("Dave", "Erin", "Carol"), ("Carol", "Dave", "Erin"), ("Erin", "Carol", "Dave"))
     names = sorted((unread, seen, fine))
     ids = {name: f"{name.lower()}-1" for name in names}
