@@ -744,6 +744,14 @@ def next_in_line(pick: Pick) -> Task:
     )  # fmt: skip
 
 
+def known_before_deleting(looked: Action, status: Action, *calls: Action) -> list[Policy]:
+    """Return policies that require a look at the person and at the message's status before any of these calls."""
+    return [
+        *(before(looked, call, because="From those who are not cleared take it back") for call in calls),
+        *(before(status, call, because="what was opened has to be deleted") for call in calls),
+    ]
+
+
 @world.task
 def take_it_back(pick: Pick) -> Task:
     """Take a confidential list back: recall an unopened copy, delete an opened one, and report who opened it."""
@@ -777,8 +785,7 @@ def take_it_back(pick: Pick) -> Task:
         policies=[
             *(needed(one, because="Look all three up") for one in looked.values()),
             before(looked[unread], recalled, because="From those who are not cleared take it back"),
-            *(before(looked[seen], act, because="From those who are not cleared take it back") for act in gone[1:3]),
-            *(before(status[seen], act, because="what was opened has to be deleted") for act in gone[1:3]),
+            *known_before_deleting(looked[seen], status[seen], *gone[1:3]),
             *only_paused(seen, ids[seen]),
             *done_before_resuming(seen, gone[2]),
             before(gone[2], send_message.any(), because=at_last),

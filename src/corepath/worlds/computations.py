@@ -714,30 +714,35 @@ def alarm_level(pick: Pick) -> Task:
     )  # fmt: skip
 
 
+def diagonal(one: int, two: int) -> tuple[Procedure, Action]:
+    """Return the steps that calculate the diagonal of a field with these sides, and the last of them."""
+    squares = [multiply_numbers(those(one, one)), multiply_numbers(those(two, two))]
+    added = add_numbers(those(*map(of, squares)))
+    root = square_root(of(added))
+    return seq(any_order(*squares), added, root), root
+
+
+def diagonal_calls(line: str, one: int, two: int, long: int) -> list[Action]:
+    """Return the calls that calculate the diagonal `long` of a field with these sides and write it on a line."""
+    squares = [multiply_numbers([one, one]), multiply_numbers([two, two]), add_numbers([one * one, two * two])]
+    return [*squares, square_root(long * long), write_result(line, long)]
+
+
+def diagonal_rules(line: str, one: int, two: int, long: int) -> list[Policy]:
+    """Return policies that require each calculation of a diagonal before it is written on a line."""
+    squares = [multiply_numbers(near(one, one)), multiply_numbers(near(two, two))]
+    steps = [*squares, add_numbers(near(one * one, two * two)), square_root(approx(long * long))]
+    return [before(step, write_result.where(line=line), because=TOOL) for step in steps]
+
+
 @world.task
 def two_diagonals(pick: Pick) -> Task:
     """Do two independent chains of calculations, a step that needs both results, and a control sum of all lines."""
     (a, b, c), (d, e, f) = pick(((3, 4, 5), (6, 8, 10)), ((5, 12, 13), (8, 15, 17)), ((9, 12, 15), (20, 21, 29)))
-
-    def chain(one: int, two: int) -> tuple[Procedure, Action]:
-        squares = [multiply_numbers(those(one, one)), multiply_numbers(those(two, two))]
-        added = add_numbers(those(*map(of, squares)))
-        root = square_root(of(added))
-        return seq(any_order(*squares), added, root), root
-
-    def calls(line: str, one: int, two: int, long: int) -> list[Action]:
-        squares = [multiply_numbers([one, one]), multiply_numbers([two, two]), add_numbers([one * one, two * two])]
-        return [*squares, square_root(long * long), write_result(line, long)]
-
-    def tools(line: str, one: int, two: int, long: int) -> list[Policy]:
-        squares = [multiply_numbers(near(one, one)), multiply_numbers(near(two, two))]
-        steps = [*squares, add_numbers(near(one * one, two * two)), square_root(approx(long * long))]
-        return [before(step, write_result.where(line=line), because=TOOL) for step in steps]
-
-    (small, short), (large, long) = chain(a, b), chain(d, e)
+    (small, short), (large, long) = diagonal(a, b), diagonal(d, e)
     more, look = subtract_numbers(of(long), of(short)), look_at_desk()
     in_small, in_large = write_result("small", of(short)), write_result("large", of(long))
-    first, second = calls("small", a, b, c), calls("large", d, e, f)
+    first, second = diagonal_calls("small", a, b, c), diagonal_calls("large", d, e, f)
     last = [subtract_numbers(f, c), write_result("more", f - c), *foot(c, f, f - c), sign_sheet()]
     return Task(
         prompt=f"A small field is {a} by {b}, a large one {d} by {e}. Calculate the diagonal of each: multiply each "
@@ -752,7 +757,7 @@ def two_diagonals(pick: Pick) -> Task:
         policies=[
             *look_first(*(multiply_numbers(near(side, side)) for side in (a, b, d, e))),
             *NO_MEMORY, *adds_up(small=c, large=f, more=f - c),
-            *tools("small", a, b, c), *tools("large", d, e, f),
+            *diagonal_rules("small", a, b, c), *diagonal_rules("large", d, e, f),
             before(last[0], write_result.where(line="more"), because=TOOL),
             *(before(write_result.where(line=line), write_result.where(line="more"),
                      because="then write on line 'more' how much longer the large one is")
@@ -820,6 +825,27 @@ def invoice(pick: Pick) -> Task:
     )  # fmt: skip
 
 
+def unfinished(left: float | None, owner: str | None, shown: dict[str, float], fixes: dict[str, Any]) -> Desk:
+    """Create a desk that is set to two decimals, with a sheet that needs `fixes`.
+
+    A line that has to be written is missing, and a line that has to be corrected is wrong. `left` is the number in the
+    memory, or None if the memory is clear.
+    """
+    start = Desk() if left is None else in_memory(left, owner)
+    start.decimals = 2
+    start.sheet = {line: value + 1.5 * (line in fixes) for line, value in shown.items()
+                   if fixes.get(line) is not write_result}  # fmt: skip
+    return start
+
+
+def fix_rules(fixes: dict[str, Any], steps: dict[str, Action], exact: dict[str, float], added: Action) -> list[Policy]:
+    """Return policies that require each fix before the lines are added up, and its calculation before the fix."""
+    return [
+        *(before(tool.where(line=line), added, because=ADD_UP) for line, tool in fixes.items()),
+        *(policy for line, tool in fixes.items() for policy in entry_rules(line, steps[line], exact[line], 2, tool)),
+    ]
+
+
 @world.task
 def hand_over(pick: Pick) -> Task:
     """Finish a colleague's sheet: write a missing line and correct a wrong one, at a desk set to two decimals."""
@@ -829,10 +855,6 @@ def hand_over(pick: Pick) -> Task:
                  {"average": correct_result, "sum": write_result}, {"sum": write_result})  # fmt: skip
     exact = {"sum": sum(numbers), "average": round(sum(numbers) / 3, 6)}
     shown = {line: round(value, 2) for line, value in exact.items()}
-    start = Desk() if left is None else in_memory(left, owner)
-    start.decimals = 2
-    start.sheet = {line: value + 1.5 * (line in fixes) for line, value in shown.items()
-                   if fixes.get(line) is not write_result}  # fmt: skip
     corrected = " ".join(line for line, tool in fixes.items() if tool is correct_result)
     tidy = [clear_memory()] if left is not None and owner is None else []
     look = look_at_desk()
@@ -843,7 +865,7 @@ def hand_over(pick: Pick) -> Task:
     writes = [call for line, tool in fixes.items() for call in entries(line, exact[line], 2, tool)]
     last, added = foot(*shown.values()), add_numbers(near(*shown.values()))
     return Task(
-        start=start,
+        start=unfinished(left, owner, shown, fixes),
         prompt="A colleague left the desk before the sheet was done. It must have the lines 'sum' and 'average', both "
         f"of {listed(numbers)}. Calculate both figures again, whatever the sheet says, correct a line that is wrong "
         "and write one that is missing. Only then add up the lines. Put the desk in order and sign the sheet.",
@@ -855,9 +877,7 @@ def hand_over(pick: Pick) -> Task:
             *look_first(set_decimals.any(), clear_memory()), *NO_MEMORY, *with_six_decimals(*steps.values(), added),
             *(before(step, added, because="Only then add up the lines") for step in steps.values()),
             before(added, write_foot.any(), because=TOOL),
-            *(before(tool.where(line=line), added, because=ADD_UP) for line, tool in fixes.items()),
-            *(policy for line, tool in fixes.items()
-              for policy in entry_rules(line, steps[line], exact[line], 2, tool)),
+            *fix_rules(fixes, steps, exact, added),
         ],
         decoys={
             "calculated with what was set": Decoy(

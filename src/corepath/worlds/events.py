@@ -539,6 +539,24 @@ def move_with_reminder(title: str, time: str, *, has_reminder: bool) -> Procedur
                any_order(notify_attendees(title), *on))  # fmt: skip
 
 
+def looked_for_reminders(*titles: str) -> list[Policy]:
+    """Return policies that require a look at each of these events, before it is moved or loses its reminder."""
+    because = "See for each of them whether it has a reminder"
+    tools = (remove_reminder, reschedule_event)
+    return [
+        *all_needed(map(get_event_time, titles), because=because),
+        *(before(get_event_time(name), tool.where(title=name), because=because) for name in titles for tool in tools),
+    ]
+
+
+def calls_that_move(title: str, time: str, minutes: int | None) -> list[Action]:
+    """Return the calls that move an event with a reminder of `minutes`, or without one if that is None."""
+    off = [] if minutes is None else [remove_reminder(title)]
+    on = [] if minutes is None else [set_reminder(title, minutes)]
+    looks = [check_conflicts(title, time), get_event_time(title)]
+    return [*looks, *off, reschedule_event(title, time), notify_attendees(title), *on]
+
+
 @world.task
 def day_cleared(pick: Pick) -> Task:
     """Move two events to another day. Remove each reminder before the move and set it again afterwards."""
@@ -550,15 +568,9 @@ def day_cleared(pick: Pick) -> Task:
         events={one: "2025-02-12T10:00:00", other: "2025-02-12T15:00:00"},
         reminders={title: minutes for title, minutes in ((one, 15), (other, 45)) if title in with_reminder},
     )
-
-    def calls(title: str) -> list[Action]:
-        asked, moved = get_event_time(title), reschedule_event(title, new[title])
-        off = [remove_reminder(title)] if title in with_reminder else []
-        on = [set_reminder(title, start.reminders[title])] if title in with_reminder else []
-        return [check_conflicts(title, new[title]), asked, *off, moved, notify_attendees(title), *on]
-
-    checked, asked, off, moved, told, on = calls(with_reminder[0])
-    second = calls(one if with_reminder[0] == other else other)
+    calls = {title: calls_that_move(title, time, start.reminders.get(title)) for title, time in new.items()}
+    checked, asked, off, moved, told, on = calls[with_reminder[0]]
+    second = calls[one if with_reminder[0] == other else other]
     return Task(
         start=start,
         prompt=f"Wednesday has to be kept free. Move '{one}' to {new[one]} and '{other}' to {new[other]}. See for each "
@@ -568,10 +580,7 @@ def day_cleared(pick: Pick) -> Task:
         goal=lambda calendar: calendar.events == new and calendar.reminders == start.reminders
         and calendar.told == {one: 1, other: 1},
         policies=[
-            *all_needed(map(get_event_time, new), because="See for each of them whether it has a reminder"),
-            *(before(get_event_time(name), tool.where(title=name),
-                     because="See for each of them whether it has a reminder")
-              for name in new for tool in (remove_reminder, reschedule_event)),
+            *looked_for_reminders(one, other),
             *reminder_off(one, other),
             *told_when_settled(one, other),
             *(after(reschedule_event.where(title=name), set_reminder.where(title=name),

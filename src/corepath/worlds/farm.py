@@ -457,6 +457,14 @@ def inspection_round(pick: Pick) -> Task:
     )  # fmt: skip
 
 
+def all_read_first(sensors: list[Action]) -> list[Policy]:
+    """Return policies that require every one of these readings, before the safety is unlocked."""
+    return [
+        *(needed(read, because="Read the sensors of plants A, B, C and D") for read in sensors),
+        *(before(read, unlock_safety(), because="all of them first") for read in sensors),
+    ]
+
+
 @world.task
 def dry_plants(pick: Pick) -> Task:
     """Read all sensors to find the dry plants, then water them one at a time."""
@@ -476,11 +484,7 @@ def dry_plants(pick: Pick) -> Task:
         procedure=seq(any_order(*sensors), unlock_safety(), one_by_one(*visits)),
         goal=lambda farm: all(farm.got(plant, 2.0) for plant in dry) and len(farm.doses) == len(dry) and farm.at in dry
         and not farm.open_valves,
-        policies=[
-            *(needed(read, because="Read the sensors of plants A, B, C and D") for read in sensors),
-            *(before(read, unlock_safety(), because="all of them first") for read in sensors),
-            STAYS_UNLOCKED,
-        ],
+        policies=[*all_read_first(sensors), STAYS_UNLOCKED],
         decoys={
             "unlocked before looking": Decoy([unlock_safety(), *calls], "out_of_order"),
             "valve left for later": Decoy([*calls[:4], unlock_safety(), *calls[4:9], move_to("base"), move_to(dry[0]),

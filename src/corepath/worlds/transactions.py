@@ -374,6 +374,12 @@ def over_limit(pick: Pick) -> Task:
     )  # fmt: skip
 
 
+def split_at_limit(bills: dict[str, int], limit: int) -> tuple[dict[str, int], list[float]]:
+    """Return the bills that are within the limit, and the amounts of the others in ascending order."""
+    paid = {target: amount for target, amount in bills.items() if amount <= limit}
+    return paid, sorted(float(amount) for amount in bills.values() if amount > limit)
+
+
 @world.task
 def three_bills(pick: Pick) -> Task:
     """Pay the bills that are within the limit, and request approval for the others."""
@@ -381,8 +387,7 @@ def three_bills(pick: Pick) -> Task:
     limit = pick(500, 280)
     start = bank_with(A100=3000.0, B200=0.0, C300=0.0, D400=0.0)
     start.limit["A100"] = limit
-    paid = {target: amount for target, amount in bills.items() if amount <= limit}
-    asked = sorted(float(amount) for amount in bills.values() if amount > limit)
+    paid, asked = split_at_limit(bills, limit)
     look, payments = get_account("A100"), [transfer("A100", target, amount) for target, amount in paid.items()]
     requests = [request_approval("A100", amount) for amount in asked]
     listed = ", ".join(f"{amount} to '{target}'" for target, amount in bills.items())

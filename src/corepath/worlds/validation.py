@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -508,6 +508,16 @@ def sign_in_round(pick: Pick) -> Task:
     )  # fmt: skip
 
 
+def seen_first(looks: list[Action], emails: Iterable[str]) -> list[Policy]:
+    """Return policies that require all calls in `looks` before an address is changed or one of `emails` is checked."""
+    new = one_of(*emails)
+    checked = [validate_email.where(email=new), find_user.where(email=new)]
+    return [
+        *(before(look, update_email.any(), because="First get the data of ann, bob and cid") for look in looks),
+        *(before(look, check, because="Only then turn to new ones") for look in looks for check in checked),
+    ]
+
+
 @world.task
 def repair_addresses(pick: Pick) -> Task:
     """Find the users with an invalid address. Validate and set a new address for each of them."""
@@ -531,9 +541,7 @@ def repair_addresses(pick: Pick) -> Task:
         policies=[
             PASSWORD_FIRST,
             NO_LOCK,
-            *(before(look, update_email.any(), because="First get the data of ann, bob and cid") for look in looked),
-            *(before(look, call.where(email=one_of(*new.values())), because="Only then turn to new ones")
-              for look in looked for call in (validate_email, find_user)),
+            *seen_first(looked, new.values()),
         ],
         decoys={
             "replaced before the check": Decoy([*looked, found, stored, valid, *fixed[3:]], "out_of_order"),
