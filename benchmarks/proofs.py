@@ -13,7 +13,7 @@ from corepath.verification.narrowing import Notice, challenge, total_notices
 from corepath.verification.verdict import Verdict
 from corepath.verification.verify import verify
 
-NODES = 10_000
+NODES = 3_000
 SEEDS = 3
 
 

@@ -146,7 +146,7 @@ def test_most_tasks_have_decoys_that_fool_both_baselines_and_half_of_the_order_r
 ) -> None:
     tasks = canonical(name).values()
     assert sum(not task.decoys for task in tasks) <= 2
-    verdicts = [verify(world(name), task.id.partition("/")[2], nodes=1_000) for task in tasks]
+    verdicts = [verify(world(name), task.id.partition("/")[2], nodes=300) for task in tasks]
     assert sum("both" in found.decoys.values() for found in verdicts) >= 7  # so more than a hundred in fifteen worlds
     rules = {describe(policy) for task in tasks for policy in task.policies if is_order(policy)}
     broken = {policy for found in verdicts for policy in found.policies}
