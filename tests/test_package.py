@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -160,3 +161,18 @@ def test_the_source_archive_holds_what_the_pages_name_and_make_needs(tmp_path: P
     for folder in ("src", "tests", "benchmarks", "docs", "examples"):
         files = {path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts}
         assert {str(path.relative_to(ROOT)) for path in files} <= held
+
+
+def test_errors_reach_other_processes_whole() -> None:
+    from corepath.errors import InputError, NotationError, Problem, TaskError
+
+    errors = [
+        TaskError.of("no tool 'x'", "actions", 0),
+        NotationError("expected a value", "a(b=)", 4),
+        InputError([Problem("tasks.yaml", 3, 1, "no such field")]),
+    ]
+    for error in errors:
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error)
+        assert str(again) == str(error)
+        assert vars(again) == vars(error)

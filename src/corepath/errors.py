@@ -29,6 +29,9 @@ class NotationError(CorepathError, ValueError):
         self.message, self.text, self.position = message, text, position
         super().__init__(f"{message}, at character {position + 1} of: {excerpt(text, position)}")
 
+    def __reduce__(self) -> tuple[type[NotationError], tuple[str, str, int]]:
+        return type(self), (self.message, self.text, self.position)  # so that other processes can raise it
+
 
 class TaskError(CorepathError, ValueError):
     """Raised when a task or world definition is invalid. `problems` lists every fault that was found."""
@@ -36,6 +39,9 @@ class TaskError(CorepathError, ValueError):
     def __init__(self, problems: Iterable[Fault]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(fault.message for fault in self.problems))
+
+    def __reduce__(self) -> tuple[type[TaskError], tuple[tuple[Fault, ...]]]:
+        return type(self), (self.problems,)  # so that other processes can raise it
 
     @classmethod
     def of(cls, message: str, *where: str | int) -> TaskError:
@@ -95,6 +101,9 @@ class InputError(CorepathError, ValueError):
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[tuple[Problem, ...]]]:
+        return type(self), (self.problems,)  # so that other processes can raise it
 
 
 class RecordError(Exception):
