@@ -135,6 +135,26 @@ def test_calls_in_words_are_taken_apart_and_never_run(text: str, calls: list[tup
     assert episode.answer == (None if calls or not text else text)
 
 
+def test_prose_that_ends_a_turn_is_no_call(tmp_path: Path) -> None:
+    """Prompting models end a turn with words, which stand in lists and in what the benchmark decoded."""
+    prose = ["Perfect! I've moved the file.", "Great, (all) done.", "I (the assistant) am done.", "Done"]
+    for words in prose:
+        (episode,) = bfcl.read_record({"id": "multi_turn_base_1", "result": [[["cd(folder='x')"], [words]]]})
+        assert [call.tool for call in episode.calls] == ["cd"]
+        assert episode.answer == words
+        log = [
+            {"role": "assistant", "content": words},
+            {"role": "handler_log", "content": "", "model_response_decoded": [words]},
+            {"role": "tool", "content": "Error during execution: invalid syntax"},
+        ]
+        entry = {"id": "multi_turn_base_1", "result": [[words]], "inference_log": [{"step_0": log}]}
+        (episode,) = bfcl.read_record(entry)
+        assert episode.calls == ()
+        assert episode.answer == words
+    (episode,) = bfcl.read_record({"id": "multi_turn_base_1", "result": [[["cd(folder=", "Now the rest."]]]})
+    assert [(call.tool, call.arguments) for call in episode.calls] == [("cd", "cd(folder=")], "a call, cut short"
+
+
 def test_an_entry_that_broke_off_failed_outside(tmp_path: Path) -> None:
     entry = {"id": "multi_turn_base_3", "result": "Error during inference: timeout", "traceback": "..."}
     (episode,) = read(write(tmp_path, entry), "bfcl")

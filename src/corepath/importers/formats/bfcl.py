@@ -37,6 +37,7 @@ _TAGGED_CALL: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTA
 _JSON_CALL: Final = re.compile(r'\[?\s*\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"(?:arguments|parameters)"\s*:')
 _JSON_NAME: Final = re.compile(r'"name"\s*:\s*"([^"]*)"')
 _PYTHON_CALL: Final = re.compile(r"\[\s*([^\W\d][\w.]*)\(")
+_BEGUN_CALL: Final = re.compile(r"\s*\[?\s*([^\W\d][\w.]*)\(")
 _STEP: Final = re.compile(r"step_(\d{1,9})")
 
 
@@ -160,10 +161,11 @@ def _decode(handler: list[Mapping[str, Any]]) -> list[Any]:
 
 def _read_step(transcript: Transcript, step: _Step) -> None:
     transcript.start_turn()
-    calls = _calls(step)
+    written = _calls(step)
+    calls = [call for call in written if call is not None]
     if not calls:
-        transcript.add_text(step.content if isinstance(step.content, str) else None)
-        if step.answers:
+        transcript.add_text(_prose(step.content))
+        if step.answers and len(step.answers) != len(written):
             raise RecordError(f"{count(len(step.answers), 'answer')} to a step of the model without calls")
         return
     for name, arguments in calls:
@@ -172,14 +174,22 @@ def _read_step(transcript: Transcript, step: _Step) -> None:
         for _ in calls:
             transcript.add_result(None, step.decoding_error, error=True)
     elif step.answers is not None:
-        if len(step.answers) != len(calls):
+        if len(step.answers) != len(written):
             raise RecordError(
-                f"{count(len(step.answers), 'answer')} to a step of the model with {count(len(calls), 'call')}"
+                f"{count(len(step.answers), 'answer')} to a step of the model with {count(len(written), 'call')}"
             )
-        for answer in step.answers:
-            value = parse_result(answer)
-            error = _error(value)
-            transcript.add_result(None, value if error is None else error, error=error is not None)
+        for call, answer in zip(written, step.answers, strict=True):
+            if call is not None:
+                value = parse_result(answer)
+                error = _error(value)
+                transcript.add_result(None, value if error is None else error, error=error is not None)
+
+
+def _prose(content: Any) -> str | None:
+    """Return the text of a response without calls, or None if it has no text."""
+    if isinstance(content, list):
+        return "\n".join(one for one in content if isinstance(one, str)) or None
+    return content if isinstance(content, str) else None
 
 
 def _error(value: Any) -> Any:
@@ -191,8 +201,12 @@ def _error(value: Any) -> Any:
     return None
 
 
-def _calls(step: _Step) -> list[tuple[str, Any]]:
-    """Return the tool and arguments for each call in a step.
+_Call = tuple[str, Any] | None
+"""A call's tool and arguments, or None for a string that is prose and no call."""
+
+
+def _calls(step: _Step) -> list[_Call]:
+    """Return the tool and arguments for each call in a step, and None for each string that is prose.
 
     Calls are read as the model wrote them if possible, or else as the benchmark decoded them.
     """
@@ -204,15 +218,15 @@ def _calls(step: _Step) -> list[tuple[str, Any]]:
     return [_python_call(text) for text in step.decoded]
 
 
-def _written_calls(content: Any) -> list[tuple[str, Any]]:
-    """Return the tool and arguments for each call that the model wrote.
+def _written_calls(content: Any) -> list[_Call]:
+    """Return the tool and arguments for each call that the model wrote, and None for each string that is prose.
 
     `content` is text, an object that maps tools to arguments, or a list. A list may hold such objects, and strings with
     Python calls.
     """
     if isinstance(content, str):
-        return _calls_in_text(_THOUGHT.sub("", content, count=1).strip())
-    found: list[tuple[str, Any]] = []
+        return [*_calls_in_text(_THOUGHT.sub("", content, count=1).strip())]
+    found: list[_Call] = []
     for one in content if isinstance(content, list) else [content] if isinstance(content, Mapping) else []:
         if isinstance(one, Mapping):
             found += [(str(name), arguments) for name, arguments in one.items()]
@@ -264,15 +278,15 @@ def _expected_call(text: Any) -> ExpectedCall:
         raise RecordError(f"an expected call has literal arguments, not {text[:80]!r}") from None
 
 
-def _python_call(text: Any) -> tuple[str, Any]:
-    """Return the tool and arguments for a single call in Python.
+def _python_call(text: Any) -> _Call:
+    """Return the tool and arguments for a single call in Python, or None if `text` is prose.
 
-    If `text` cannot be parsed, the arguments are `text` itself.
+    If `text` begins like a call but cannot be parsed, the arguments are `text` itself.
     """
     nodes = _nodes(text) if isinstance(text, str) else None
     if nodes is None or len(nodes) != 1:
-        name = re.match(r"\s*([\w.]*)", str(text))
-        return name[1] if name else "", str(text)
+        begun = _BEGUN_CALL.match(str(text))
+        return (begun[1], str(text)) if begun else None
     return _call(nodes[0], text)
 
 
