@@ -23,6 +23,8 @@ FORMATS: Final = (
     "tau-bench",
     "tau2",
     "bfcl",
+    "agentdojo",
+    "mini-swe-agent",
     "openai-responses",
     "anthropic",
     "gemini",

@@ -1,0 +1,90 @@
+"""Read trajectories of mini-swe-agent: one JSON file for each instance.
+
+Each command is a call to `bash`. Commands are the message's actions if it has them. Older trajectories have only text:
+there, a command is the one code block that the text contains. The output of a command is in the message that follows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from corepath.episode import Episode
+from corepath.errors import RecordError
+from corepath.importers.content import metadata_of, objects, text_of
+from corepath.importers.format import record_format
+from corepath.importers.transcript import Transcript
+
+_BLOCK: Final = re.compile(r"```(?:mswea_bash_command|bash|sh)\s*\n(.*?)\n```", re.DOTALL)
+_CODE: Final = re.compile(r"<returncode>\s*(-?\d+)\s*</returncode>")
+_OUTPUT: Final = re.compile(r"<output>\n?(.*?)\n?</output>", re.DOTALL)
+
+
+def mismatch(value: Any) -> str | None:
+    """Explain why a record is not in this format, or return None if it is."""
+    kind = value.get("trajectory_format") if isinstance(value, Mapping) else None
+    if not isinstance(kind, str) or not kind.startswith("mini-swe-agent"):
+        return "no object with a 'trajectory_format' of mini-swe-agent"
+    return None if isinstance(value.get("messages"), list) else "'messages' must be a list"
+
+
+def read_record(value: Any) -> Iterator[Episode]:
+    """Yield the episode in a record. Raises `RecordError` if the record is malformed."""
+    if (why := mismatch(value)) is not None:
+        raise RecordError(why)
+    transcript = Transcript()
+    for message in objects(value["messages"], "messages"):
+        if message.get("role") == "assistant" or message.get("object") == "response":
+            _read_response(transcript, message)
+        elif transcript.open_calls() and (message.get("role") in ("user", "tool") or "call_id" in message):
+            _read_output(transcript, message)
+    info = value.get("info") if isinstance(value.get("info"), Mapping) else {}
+    assert isinstance(info, Mapping)
+    yield transcript.to_episode(_model(info), benchmark="mini-swe-agent", metadata=metadata_of(value, "messages"))
+
+
+def _read_response(transcript: Transcript, message: Mapping[str, Any]) -> None:
+    transcript.start_turn()
+    text = text_of(message.get("content")) or _output_text(message.get("output"))
+    transcript.add_text(text)
+    extra = message.get("extra")
+    actions = extra.get("actions") if isinstance(extra, Mapping) else None
+    if actions is None:
+        found = _BLOCK.findall(text) if isinstance(text, str) else []
+        actions = [{"command": found[0].strip()}] if len(found) == 1 else []
+    for action in objects(actions, "actions"):
+        transcript.add_call("bash", {"command": action.get("command")}, action.get("tool_call_id"))
+
+
+def _read_output(transcript: Transcript, message: Mapping[str, Any]) -> None:
+    """Add a command's output. A command that could not be run, or ended with an exception, failed."""
+    extra = message.get("extra")
+    given: Mapping[str, Any] = extra if isinstance(extra, Mapping) else {}
+    text = text_of(message.get("content")) or message.get("output") or ""
+    code, output = _CODE.search(str(text)), _OUTPUT.search(str(text))
+    returncode = given.get("returncode", int(code[1]) if code else None)
+    value = {"returncode": returncode, "output": given.get("raw_output", output[1] if output else text)}
+    error = given.get("exception_info")
+    id_ = message.get("tool_call_id") or message.get("call_id")
+    transcript.add_result(id_, error or value, error=bool(error))
+
+
+def _output_text(output: Any) -> Any:
+    """Return the text in the output items of a response, or None if there is none."""
+    items = [one for one in output if isinstance(one, Mapping)] if isinstance(output, list) else []
+    texts = [text_of(one.get("content")) for one in items if one.get("type") == "message"]
+    return "\n".join(text for text in texts if isinstance(text, str)) or None
+
+
+def _model(info: Mapping[str, Any]) -> str | None:
+    """Return the model's name in a trajectory's settings, or None if it is missing."""
+    config = info.get("config")
+    model = config.get("model") if isinstance(config, Mapping) else None
+    name = model.get("model_name") if isinstance(model, Mapping) else None
+    return name if isinstance(name, str) else None
+
+
+FORMAT: Final = record_format(
+    "mini-swe-agent", "an output with `exception_info`; a return code other than 0 is a result", mismatch, read_record
+)
