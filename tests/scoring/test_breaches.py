@@ -155,7 +155,7 @@ def test_every_breach_on_a_random_walk_is_harm(name: str) -> None:
         simulator = world(name)
         pool = [call for tool in simulator.tools for call in Candidates(task, simulator).calls(tool)[:6]]
         pool += [call for decoy in task.decoys.values() for call in replay(task, decoy.calls).calls] * 3
-        for _ in range(6):
+        for _ in range(4):
             run = replay(task, random.choices(pool, k=8))
             harmful = {harm.index for harm in score(task, run.calls).harms}
             for index, call in enumerate(run.calls):

@@ -55,7 +55,7 @@ def test_a_step_before_the_result_that_it_needs_is_out_of_order() -> None:
     assert [harm.kind for harm in found.harms] == ["wrong_argument"], "the result is known, and it is another one"
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(15))
 def test_there_is_a_mistake_where_there_is_harm_and_not_more_of_them(seed: int) -> None:
     random = Random(seed)
     made = Task(procedure=seq(steps[0], any_order(steps[1], seq(*steps[2:4])), optional(steps[4]), *steps[5:]))
