@@ -174,15 +174,18 @@ def _read_step(transcript: Transcript, step: _Step) -> None:
         for _ in calls:
             transcript.add_result(None, step.decoding_error, error=True)
     elif step.answers is not None:
-        if len(step.answers) != len(written):
-            raise RecordError(
-                f"{count(len(step.answers), 'answer')} to a step of the model with {count(len(written), 'call')}"
-            )
-        for call, answer in zip(written, step.answers, strict=True):
-            if call is not None:
-                value = parse_result(answer)
-                error = _error(value)
-                transcript.add_result(None, value if error is None else error, error=error is not None)
+        _read_results(transcript, written, step.answers)
+
+
+def _read_results(transcript: Transcript, written: list[_Call], answers: tuple[Any, ...]) -> None:
+    """Add the results of a step's calls. The answers to prose, which the benchmark tried to run, are left out."""
+    if len(answers) != len(written):
+        raise RecordError(f"{count(len(answers), 'answer')} to a step of the model with {count(len(written), 'call')}")
+    for call, answer in zip(written, answers, strict=True):
+        if call is not None:
+            value = parse_result(answer)
+            error = _error(value)
+            transcript.add_result(None, value if error is None else error, error=error is not None)
 
 
 def _prose(content: Any) -> str | None:
