@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
 from corepath.verification.subject import Subject
-from corepath.world.exploring import path_text
+from corepath.world.exploring import Edge, Explored, path_text
 
 MOST_REPORTED: Final = 5
 """Maximum number of failing steps reported per round."""
@@ -32,3 +32,19 @@ def check_golden_runs(subject: Subject) -> Iterator[str]:
             if node.position.accepted and not goal(node.state):
                 yield f"the goal does not hold after the golden path {path_text(node.calls)}"
                 break
+
+
+def index_steps(explored: Explored) -> dict[int, Edge]:
+    """Return one step that leads on from each node, keyed by the node's `id`."""
+    return {id(edge.node): edge for edge in explored.edges}
+
+
+def path_through(edge: Edge, onward: Mapping[int, Edge]) -> list[Edge]:
+    """Return the steps of a golden path from `edge` on, to the first accepting state.
+
+    `onward` is the index that `index_steps` returns.
+    """
+    path = [edge]
+    while not path[-1].after.position.accepted and id(path[-1].after) in onward:
+        path.append(onward[id(path[-1].after)])
+    return path

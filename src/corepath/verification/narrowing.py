@@ -29,10 +29,11 @@ from corepath.notation.procedure import (
 )
 from corepath.task import Task
 from corepath.values import equal
+from corepath.verification.golden_runs import index_steps, path_through
 from corepath.verification.verify import find_failure
 from corepath.world.candidates import Candidates
 from corepath.world.examples import variant
-from corepath.world.exploring import Edge, Explored, as_call, explore, path_text
+from corepath.world.exploring import Explored, as_call, explore, path_text
 from corepath.world.world import Pick, World
 
 MOST_A_KIND: Final = 3
@@ -141,18 +142,12 @@ def _find_witness(wide: Task, narrow: Task) -> list[Call] | None:
 
 
 def _paths(explored: Explored) -> Iterator[list[Call]]:
-    """Yield golden paths as executed calls, so that every step is soon among them."""
-    onward: dict[int, list[Edge]] = {}
+    """Yield a golden path through each step at each node, as executed calls."""
+    onward = index_steps(explored)
     for edge in explored.edges:
-        onward.setdefault(id(edge.node), []).append(edge)
-    for edge in explored.edges:
-        calls, last = [*edge.node.calls, edge.call], edge.after
-        while not last.position.accepted and id(last) in onward:
-            following = onward[id(last)][-1]
-            calls.append(following.call)
-            last = following.after
-        if last.position.accepted:
-            yield calls
+        path = path_through(edge, onward)
+        if path[-1].after.position.accepted:
+            yield [*edge.node.calls, *(one.call for one in path)]
 
 
 # Changes

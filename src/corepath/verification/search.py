@@ -18,12 +18,13 @@ from corepath.rules.monitor import Memory
 from corepath.rules.policy import describe
 from corepath.scoring.tracing import monitor_of
 from corepath.values import canonical
+from corepath.verification.golden_runs import index_steps, path_through
 from corepath.verification.numbering import Positions, States
 from corepath.verification.subject import Subject
 from corepath.verification.trials import Trial, Trials
 from corepath.world.candidates import Candidates
 from corepath.world.examples import arguments_at
-from corepath.world.exploring import Edge, Explored, path_text
+from corepath.world.exploring import Explored, path_text
 from corepath.world.state import copy_state
 
 CALLS_A_NODE: Final = 6
@@ -412,25 +413,16 @@ def _numbers(node: _Node) -> list[int]:
 
 def _cover(explored: Explored) -> Iterator[list[Call]]:
     """Yield golden paths, at most `MOST_PATHS`, that together contain every step at every node."""
-    onward: dict[int, Edge] = {}
-    for edge in explored.edges:
-        onward.setdefault(id(edge.node), edge)
+    onward = index_steps(explored)
     covered: set[int] = set()
     paths = 0
     for edge in reversed(explored.edges):
-        if id(edge) in covered:
+        if id(edge) in covered or paths == MOST_PATHS:
             continue
-        calls, last = edge.node.calls, edge
-        while True:
-            covered.add(id(last))
-            calls.append(last.call)
-            if last.after.position.accepted or id(last.after) not in onward:
-                break
-            last = onward[id(last.after)]
-        yield calls
+        path = path_through(edge, onward)
+        covered.update(map(id, path))
+        yield [*edge.node.calls, *(one.call for one in path)]
         paths += 1
-        if paths == MOST_PATHS:
-            return
 
 
 def _combinations(indices: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
