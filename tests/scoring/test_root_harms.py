@@ -37,6 +37,11 @@ def test_a_wrong_value_and_what_follows_from_it_are_one_mistake() -> None:
     assert count(["set(value=4)", "send()"], Task(procedure=seq(set_to, send))) == (2, 1)
 
 
+def test_calls_that_were_refused_because_of_a_skipped_step_follow_from_it() -> None:
+    calls = [Call(f"s{number}", error="locked") for number in range(1, 5)]
+    assert count(calls, Task(procedure=seq(*steps[:5]))) == (4, 1)
+
+
 def test_each_repetition_is_a_mistake_of_its_own() -> None:
     assert count(["s0()"] * 3, Task(procedure=seq(steps[0]))) == (2, 2)
 
