@@ -15,7 +15,7 @@ from corepath.automaton.condensation import Trace, trace_calls
 from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind, Position, Step, begin, step
 from corepath.decoy import Decoy
-from corepath.episode import Episode
+from corepath.episode import Episode, Message, events
 from corepath.errors import CorepathError, InputError, NotationError, Problem, StepLimitError, TaskError, ToolError
 from corepath.files.lookup import task
 from corepath.notation.action import Action, Tool
@@ -104,6 +104,7 @@ __all__ = [
     "InputError",
     "Kind",
     "Matcher",
+    "Message",
     "NotationError",
     "Note",
     "Pick",
@@ -141,6 +142,7 @@ __all__ = [
     "contains",
     "episode",
     "episode_json",
+    "events",
     "explain",
     "installed_worlds",
     "load_episodes",

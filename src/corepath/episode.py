@@ -1,8 +1,8 @@
-"""Episodes: the calls that one agent made in one task."""
+"""Episodes: what one agent did in one task, and what was said meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -32,6 +32,22 @@ Variant = tuple[str, int]
 
 
 @dataclass(frozen=True)
+class Message:
+    """Something that the user, the agent (`assistant`) or the program around them (`system`) said.
+
+    `before_call` is the index of the first call that the agent made afterwards, which is the number of calls if it made
+    none. It is None if that is not known. `time` is in seconds since 1970. `extra` holds everything else in the record.
+    A message in a form that corepath does not know has an empty role, and is kept as its `content`.
+    """
+
+    role: str
+    content: Any
+    before_call: int | None = None
+    time: float | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Episode:
     """One run of an agent on a task.
 
@@ -49,7 +65,7 @@ class Episode:
     params: Mapping[str, Any] = field(default_factory=dict)
     answer: Any = None
     other_calls: tuple[Call, ...] = ()
-    messages: tuple[Any, ...] = ()
+    messages: tuple[Message, ...] = ()
     seed: int | None = None
     fingerprint: str | None = None
     scoring: str | Mapping[str, Any] | None = None
@@ -98,6 +114,25 @@ def free_record(episode: Episode) -> dict[str, Any]:
     record = {key: value for key, value in typed.items() if value is not None and value is not False and value != {}}
     scores = {"scores": record.pop("scores")} if "scores" in record else {}
     return {**record, **episode.extra, **scores}
+
+
+def events(episode: Episode) -> Iterator[Call | Message]:
+    """Yield an episode's calls and messages in the order in which they happened.
+
+    A message with an unknown place comes at the end.
+    """
+    last = len(episode.calls)
+    waiting = sorted(episode.messages, key=lambda one: last if one.before_call is None else one.before_call)
+    said = iter(waiting)
+    message = next(said, None)
+    for place, call in enumerate(episode.calls):
+        while message is not None and message.before_call is not None and message.before_call <= place:
+            yield message
+            message = next(said, None)
+        yield call
+    while message is not None:
+        yield message
+        message = next(said, None)
 
 
 EXCLUSIONS: Final = {

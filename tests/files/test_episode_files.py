@@ -15,6 +15,7 @@ from corepath import (
     Call,
     Episode,
     InputError,
+    Message,
     episode_json,
     load_episodes,
     load_tasks,
@@ -48,8 +49,18 @@ calls = st.builds(
     error=values,
     id=st.none() | texts,
     turn=st.none() | st.integers(0, 1000),
+    time=st.none() | st.floats(0, 2e9),
     extra=extras,
 )
+times = st.none() | st.floats(0, 2e9)
+messages = st.builds(
+    Message,
+    role=texts.filter(bool),
+    content=values,
+    before_call=st.none() | st.integers(0, 5),
+    time=times,
+    extra=extras,
+) | values.filter(lambda one: not isinstance(one, dict)).map(lambda one: Message("", one))
 episodes = st.builds(
     Episode,
     task=texts,
@@ -59,7 +70,7 @@ episodes = st.builds(
     params=st.dictionaries(texts, values, max_size=2),
     answer=values,
     other_calls=st.lists(calls, max_size=2).map(tuple),
-    messages=st.lists(values, max_size=2).map(tuple),
+    messages=st.lists(messages, max_size=2).map(tuple),
     extra=extras,
 )
 
@@ -71,6 +82,7 @@ def test_episodes_written_and_read_are_the_same(tmp_path_factory, written):
     read = load_episodes(file)
     assert read == written
     for one, other in zip(read, written, strict=True):
+        assert [call.time for call in one.calls] == [call.time for call in other.calls]
         assert [call.extra for call in one.calls] == [call.extra for call in other.calls]
         assert [call.result is UNANSWERED for call in one.calls] == [c.result is UNANSWERED for c in other.calls]
 

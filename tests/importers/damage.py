@@ -17,6 +17,7 @@ from corepath.errors import Problem, RecordError
 from corepath.files.episodes import episode_json, read_episodes
 from corepath.importers import import_trace
 from corepath.importers.format import Format
+from corepath.importers.reading import Sample
 from corepath.importers.registry import recognise_format
 
 JUNK: list[Any] = [
@@ -59,7 +60,7 @@ def records_of(format_: Format) -> Records:
 def mismatch_of(format_: Format, value: Any) -> str | None:
     """Why a file with this value is not in a format; None if it is."""
     with TemporaryDirectory() as folder:
-        return format_.recognise(write(Path(folder), value, name="trace.json"))
+        return format_.recognise(Sample(write(Path(folder), value, name="trace.json")))
 
 
 @st.composite

@@ -183,7 +183,7 @@ def test_results_that_are_more_than_text_are_kept_and_an_empty_one_is_none() -> 
 
 def test_words_between_calls_stand_before_the_call_that_they_precede() -> None:
     (episode,) = read_record([{"role": "assistant", "content": [text("a"), use("1", "x"), text("b"), use("2", "y")]}])
-    assert [(one["content"], one["before_call"]) for one in episode.messages] == [("a", 0), ("b", 1)]
+    assert [(one.content, one.before_call) for one in episode.messages] == [("a", 0), ("b", 1)]
     assert episode.answer is None
 
 

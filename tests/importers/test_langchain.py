@@ -149,7 +149,7 @@ def test_pieces_of_a_streamed_message_joined_by_langchain_are_a_message() -> Non
     whole = pieces[0] + pieces[1]
     episode = one([whole.model_dump(), ToolMessage("x", tool_call_id="1").model_dump()])
     assert episode.calls == (Call("look", {"a": 1}, "x", id="1", turn=1),)
-    assert episode.messages[0]["content"] == "I look."
+    assert episode.messages[0].content == "I look."
 
 
 def test_tools_that_the_provider_runs_are_calls_whichever_provider_it_is() -> None:

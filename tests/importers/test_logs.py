@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from corepath.importers.reading import Sample
 from corepath.importers.registry import load_format, recognise_format
 
 from . import test_inspect_logs, test_mcp, test_openinference, test_otel
@@ -25,10 +26,10 @@ LOGS: dict[str, Any] = {
 @pytest.mark.parametrize("name", LOGS)
 def test_logs_are_told_apart_from_each_other_and_from_conversations(name: str, tmp_path: Path) -> None:
     recognise = load_format(name).recognise
-    assert recognise(write(tmp_path, LOGS[name], name="own.json")) is None
+    assert recognise(Sample(write(tmp_path, LOGS[name], name="own.json"))) is None
     others = {**{other: record for other, (_, record, _) in ALL.items()}, **LOGS}
     for other, record in others.items():
         if other != name:
-            assert recognise(write(tmp_path, record, name="other.json")), f"{name} takes a file of {other}"
+            assert recognise(Sample(write(tmp_path, record, name="other.json"))), f"{name} takes a file of {other}"
     for file in ("one.json", "one.jsonl", "one.txt"):
         assert recognise_format(write(tmp_path, LOGS[name], name=file)).name == name

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corepath import Call
+from corepath import Call, Message
 from corepath.errors import InputError, RecordError
 from corepath.importers import import_trace
 from corepath.importers.registry import recognise_format
@@ -34,7 +34,7 @@ def test_the_conversation_gives_the_same_episode_in_every_format(name: str, tmp_
         (call.tool, call.arguments, call.result, call.error, call.id, call.turn) for call in turns
     ]
     assert episode.answer == "I could not."
-    assert episode.messages[0] == {"role": "assistant", "content": "I look.", "before_call": 0}
+    assert episode.messages[0] == Message("assistant", "I look.", 0)
     assert episode.agent == model
     assert episode.extra["metadata"]["flow"] == "water"
     assert episode.calls[3].malformed

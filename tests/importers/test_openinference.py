@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from corepath import Call, Episode
 from corepath.errors import RecordError
 from corepath.importers.formats import openinference, otel
+from corepath.importers.reading import Sample
 from corepath.notation.call import UNANSWERED
 
 from .damage import damaged, read, records_of, survives, write
@@ -171,4 +172,4 @@ def test_spans_of_its_own_instrumentation_are_read(tmp_path: Path) -> None:
     )
     assert (episode.agent, episode.answer) == ("m", "Done."), "the name that the server gives itself"
     assert episode.extra["metadata"]["flow"] == "water"
-    assert otel.FORMAT.recognise(file) is not None
+    assert otel.FORMAT.recognise(Sample(file)) is not None

@@ -67,7 +67,7 @@ def test_a_run_of_pydantic_ai(tmp_path: Path) -> None:
     assert episode.calls[1].error == "too much"
     assert episode.calls[1].extra == {"outcome": "retried"}
     assert episode.answer == "Watered once."
-    assert episode.messages[0]["content"] == "I water."
+    assert episode.messages[0].content == "I water."
     assert episode.agent == "fake"
     assert episode.extra["metadata"].keys() >= {"run_id", "conversation_id"}
 

@@ -114,7 +114,7 @@ def test_a_golden_path_is_recorded_and_scored_as_one(played: Played) -> None:
     assert [(call.tool, call.arguments) for call in episode.calls] == PATH
     assert [call.turn for call in episode.calls] == list(range(1, len(PATH) + 1))
     assert (episode.agent, episode.answer, episode.outcome) == ("a-model", "Done.", "answered")
-    assert {message["content"] for message in episode.messages} == {"I act."}
+    assert {message.content for message in episode.messages} == {"I act."}
     package.assert_path(GOLDEN, episode, state_match=True)
 
 

@@ -18,6 +18,7 @@ from corepath import (
     Call,
     CorepathError,
     Episode,
+    Message,
     Recorder,
     StepLimitError,
     Task,
@@ -172,7 +173,7 @@ def test_what_is_said_and_answered_is_recorded() -> None:
         ep.say("I read.")
         ep.call(*READ)
         ep.answer("It is 30 percent.")
-    assert ep.episode.messages == ({"role": "assistant", "content": "I read.", "before_call": 0},)
+    assert ep.episode.messages == (Message("assistant", "I read.", 0),)
     assert ep.episode.answer == "It is 30 percent."
 
 

@@ -15,7 +15,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from corepath import Call, Episode, Problem, Task, call, play, seq, task, tool
+from corepath import Call, Episode, Message, Problem, Task, call, play, seq, task, tool
 from corepath.episode import FAILED_OUTSIDE
 from corepath.play.built_in import built_in
 from corepath.play.play import rescore
@@ -310,7 +310,7 @@ def test_a_click_on_a_call_shows_its_arguments_and_its_result_in_full(shown: Win
 
 def test_what_was_said_before_a_call_stands_beside_it(browser: Browser, tmp_path: Path):
     known = {"shop/buy": Task("shop/buy", procedure=seq(tool("look")(), tool("buy")()))}
-    said = ({"role": "assistant", "content": "<b>I will buy it now.</b>", "before_call": 1}, "a note")
+    said = (Message("assistant", "<b>I will buy it now.</b>", 1), Message("", "a note"))
     one_episode = Episode("shop/buy", (call("look()"), call("buy()")), "one", messages=said)
     with window(browser, written(tmp_path / "page.html", of(one_episode, known=known))) as one:
         opened = one.open("#/episode/shop%2Fbuy/one/0?call=1")
@@ -563,8 +563,9 @@ def hostile() -> Results:
     ]
     calls += [Call("buy", {}, error="\n".join(BAD)), Call("buy", BAD[1], result=BAD[0])]
     known = {name: Task(name, BAD[1], seq(tool("buy")())) for name in ("shop/buy", *BAD)}
+    said = tuple(Message(one, one, 0, extra={one: one}) for one in BAD)
     more: dict[str, Any] = {
-        "answer": "\n".join(BAD), "messages": tuple(BAD), "params": {BAD[0]: BAD[1]}, "other_calls": (calls[0],),
+        "answer": "\n".join(BAD), "messages": said, "params": {BAD[0]: BAD[1]}, "other_calls": (calls[0],),
         "extra": {BAD[0]: BAD[1]},
     }  # fmt: skip
     episodes = [Episode(name, tuple(calls), agent, **more) for name in known for agent in BAD]

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from pydantic import BaseModel, ValidationError
 
-from corepath.episode import Episode, free_record, typed_fields
+from corepath.episode import Episode, Message, free_record, typed_fields
 from corepath.errors import InputError, Problem
 from corepath.files import VERSION
 from corepath.files.document import describe_json_error
@@ -56,7 +56,7 @@ def episode_json(episode: Episode) -> str:
         "params": dict(episode.params) or None,
         "answer": episode.answer,
         "other_calls": [_call_record(call) for call in episode.other_calls] or None,
-        "messages": list(episode.messages) or None,
+        "messages": list(map(_message_record, episode.messages)) or None,
         "seed": episode.seed,
         "fingerprint": episode.fingerprint,
         "scoring": episode.scoring,
@@ -117,7 +117,7 @@ def _parse_episode(raw: bytes) -> Episode:
         params=record.params,
         answer=record.answer,
         other_calls=tuple(map(_call, record.other_calls, data.get("other_calls", ()))),
-        messages=tuple(record.messages),
+        messages=tuple(map(read_message, record.messages)),
         seed=record.seed,
         fingerprint=record.fingerprint,
         scoring=record.scoring,
@@ -130,7 +130,38 @@ def _unknown_fields(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str
     return {name: value for name, value in data.items() if name not in model.model_fields}
 
 
+def read_message(value: Any) -> Message:
+    """Read a message's record. A value in another form becomes the content of a message without a role."""
+    role = value.get("role") if isinstance(value, Mapping) else None
+    if not isinstance(role, str) or not role or "content" not in value:
+        return Message("", value)
+    before, time = value.get("before_call"), value.get("time")
+    known = {"before_call": before if _is_index(before) else None, "time": time if _is_time(time) else None}
+    read = {"role", "content", *(name for name, one in known.items() if one is not None)}
+    extra = {name: one for name, one in value.items() if name not in read}
+    return Message(role, value["content"], **known, extra=extra)
+
+
+def _message_record(message: Message) -> Any:
+    if not message.role:
+        return message.content
+    optional = {"before_call": message.before_call, "time": message.time}
+    known = {name: value for name, value in optional.items() if value is not None}
+    return {"role": message.role, "content": message.content, **known, **message.extra}
+
+
+def _is_index(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def _call(record: CallRecord, data: Mapping[str, Any]) -> Call:
+    extra = _unknown_fields(CallRecord, data)
+    if record.time is not None and not _is_time(record.time):
+        extra["time"] = record.time
     return Call(
         tool=record.tool,
         arguments=record.arguments,
@@ -138,7 +169,8 @@ def _call(record: CallRecord, data: Mapping[str, Any]) -> Call:
         error=record.error,
         id=record.id,
         turn=record.turn,
-        extra=_unknown_fields(CallRecord, data),
+        time=record.time if _is_time(record.time) else None,
+        extra=extra,
     )
 
 
@@ -146,5 +178,5 @@ def _call_record(call: Call) -> dict[str, Any]:
     record: dict[str, Any] = {"tool": call.tool, "arguments": call.arguments}
     if call.result is not UNANSWERED:
         record["result"] = call.result
-    optional: Mapping[str, Any] = {"error": call.error, "id": call.id, "turn": call.turn}
+    optional: Mapping[str, Any] = {"error": call.error, "id": call.id, "turn": call.turn, "time": call.time}
     return record | {name: value for name, value in optional.items() if value is not None} | dict(call.extra)

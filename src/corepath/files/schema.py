@@ -111,6 +111,7 @@ class CallRecord(_Open):
     error: Any = Field(None, description="the error, if the call failed")
     id: str | None = None
     turn: int | None = None
+    time: Any = Field(None, description="when it was made, in seconds since 1970")
 
 
 class EpisodeRecord(_Open):
@@ -124,7 +125,9 @@ class EpisodeRecord(_Open):
     answer: Any = Field(None, description="the agent's final answer")
     calls: list[CallRecord]
     other_calls: list[CallRecord] = Field([], description="calls by anyone but the agent, such as a simulated user")
-    messages: list[Any] = Field([], description="messages, each with the index of the call it precedes")
+    messages: list[Any] = Field(
+        [], description="what was said: objects with role, content, before_call (the index of the next call) and time"
+    )
     seed: int | None = Field(None, description="the variant of the task that was played")
     fingerprint: str | None = Field(None, description="hash of the task that was played")
     scoring: Literal["paper", "recommended"] | dict[str, Any] | None = Field(

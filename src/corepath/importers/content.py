@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from corepath.errors import RecordError
 from corepath.values import parse_json
@@ -35,6 +37,54 @@ def _part_text(part: Any) -> str:
         return ""
     text = part.get("text", part.get("refusal"))
     return text if isinstance(text, str) else ""
+
+
+def message_text(content: Any) -> Any:
+    """Return the text in a message by the user or the system, or None if the message is empty.
+
+    A part that is not text is shown by its type, e.g. `[image_url]`, so that it is seen that something was there.
+    """
+    if not isinstance(content, list):
+        return content or None
+    texts = [part if isinstance(part, str) else _part_text(part) or _part_type(part) for part in content]
+    return "\n".join(text for text in texts if text) or None
+
+
+def _part_type(part: Any) -> str:
+    kind = part.get("type") if isinstance(part, Mapping) else None
+    return f"[{kind[:60]}]" if isinstance(kind, str) and not kind.endswith("text") else ""
+
+
+def time_of(given: Any) -> float | None:
+    """Return a time in seconds since 1970, or None if the time is missing or malformed.
+
+    `given` is a date and time in ISO 8601 (in UTC if no zone is named), or a number of seconds, milliseconds,
+    microseconds or nanoseconds, as a number or a string. The unit follows from the number's size.
+    """
+    if isinstance(given, str):
+        try:
+            given = float(given) if given.strip("-.0123456789") == "" else _from_iso(given)
+        except (ValueError, OverflowError, OSError):
+            return None
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
+        return None
+    try:
+        time = float(given)
+    except OverflowError:
+        return None
+    for _ in range(3):
+        if abs(time) >= _MILLISECONDS:
+            time /= 1000
+    return round(time, 6) if math.isfinite(time) and abs(time) < _MILLISECONDS else None
+
+
+def _from_iso(text: str) -> float:
+    moment = datetime.fromisoformat(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+_MILLISECONDS: Final = 1e11
+"""Numbers from this size on are not seconds, since 1e11 seconds after 1970 is the year 5138."""
 
 
 def is_text_part(part: Any) -> bool:

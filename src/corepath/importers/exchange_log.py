@@ -47,7 +47,7 @@ def exchange_format(
     def read(file: Path) -> Iterator[Episode | Problem]:
         return _read(file, mismatch, read_record, history, link)
 
-    return Format(name, errors, lambda file: recognise_records(file, mismatch), read)
+    return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read)
 
 
 def _read(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from corepath.episode import Episode
+from corepath.episode import Episode, Message, events
 from corepath.files.episodes import episode_json
 from corepath.importers.content import parse_result
 from corepath.importers.formats import openai
@@ -18,38 +19,53 @@ from corepath.play.episode_origin import KEY, origin
 def openai_record(episode: Episode) -> dict[str, Any]:
     """Convert an episode to a record with OpenAI chat messages.
 
-    Everything else that corepath records goes under the key `corepath`. The calls are repeated under this key if
-    messages cannot represent them exactly, e.g. if a call has both an error and a result.
+    Everything else that corepath records goes under the key `corepath`. Calls and messages are repeated under this key
+    if OpenAI messages cannot represent them exactly, e.g. if a call has both an error and a result.
     """
     about: dict[str, Any] = {"task": episode.task, "epoch": episode.epoch}
     if episode.outcome is not None:
         about["ended"] = episode.outcome
     record = {"messages": openai_messages(episode), "model": episode.agent, "metadata": about}
     (imported,) = openai.read_record(record)
-    kept = {} if _calls(imported) == _calls(episode) else {"calls": json.loads(episode_json(episode))["calls"]}
+    whole = json.loads(episode_json(episode))
+    kept = {} if _calls(imported) == _calls(episode) else {"calls": whole["calls"]}
+    if imported.messages != episode.messages:
+        kept["messages"] = whole.get("messages", [])
     return {**record, KEY: {**origin(episode), **kept}}
 
 
 def openai_messages(episode: Episode, prompt: str | None = None) -> list[dict[str, Any]]:
-    """Convert an episode to OpenAI chat messages: one message for each turn's calls, and one for each result.
+    """Convert an episode to OpenAI chat messages: one message for each turn's calls, one for each result, and the rest.
 
     `prompt` becomes a user message at the start. A call without a result gets no result message. Errors are marked with
     `is_error`, which OpenAI ignores and corepath reads.
     """
-    messages: list[dict[str, Any]] = [{"role": "user", "content": prompt}] if prompt is not None else []
-    texts = _texts_before_calls(episode)
+    written: list[dict[str, Any]] = [{"role": "user", "content": prompt}] if prompt is not None else []
+    said = deque(one for one in events(episode) if isinstance(one, Message) and one.role in openai.ROLES)
     waiting: set[str] = set()
     for turn in _turns(episode):
-        first = turn[0][0]
+        last = turn[-1][0]
+        while said and said[0].before_call is not None and said[0].before_call <= last:
+            written.append(_message(said.popleft()))
         calls = [(_unused_id(call, number, waiting), call) for number, call in turn]
-        tool_calls = [_call(id_, call) for id_, call in calls]
-        messages.append({"role": "assistant", "content": texts.get(first), "tool_calls": tool_calls})
+        begun = written.pop()["content"] if written and _is_text(written[-1]) else None
+        written.append({"role": "assistant", "content": begun, "tool_calls": [_call(id_, call) for id_, call in calls]})
         answered = [(id_, call) for id_, call in calls if call.failed or call.result is not UNANSWERED]
-        messages += [_answer(id_, call) for id_, call in answered]
+        written += [_answer(id_, call) for id_, call in answered]
         waiting -= {id_ for id_, _ in answered}
-    if episode.answer is not None:
-        messages.append({"role": "assistant", "content": _text(episode.answer)})
-    return messages
+    written += map(_message, said)
+    if episode.answer is not None and not (said and said[-1].content == episode.answer):
+        written.append({"role": "assistant", "content": _text(episode.answer)})
+    return written
+
+
+def _is_text(written: Mapping[str, Any]) -> bool:
+    """Return True if a message is text by the agent, to which the calls after it belong."""
+    return written["role"] == "assistant" and "tool_calls" not in written
+
+
+def _message(message: Message) -> dict[str, Any]:
+    return {"role": message.role, "content": _text(message.content)}
 
 
 def _turns(episode: Episode) -> Iterator[list[tuple[int, Call]]]:
@@ -74,12 +90,6 @@ def _unused_id(call: Call, number: int, waiting: set[str]) -> str:
         id_ = f"{id_}_{number}"
     waiting.add(id_)
     return id_
-
-
-def _texts_before_calls(episode: Episode) -> dict[int, Any]:
-    """Return what the agent said just before each call, keyed by the call's index."""
-    messages = [one for one in episode.messages if isinstance(one, dict) and one.get("role") == "assistant"]
-    return {one["before_call"]: one["content"] for one in messages if "before_call" in one}
 
 
 def _call(id_: str, call: Call) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from corepath.authoring.derive import Expected
 from corepath.episode import Episode
 from corepath.errors import Problem
-from corepath.importers.reading import read_records, try_record
+from corepath.importers.reading import Sample, read_records, try_record
 
 Mismatch = Callable[[Any], str | None]
 """A function that explains why a record is not in a format, or returns None if it is."""
@@ -29,7 +30,7 @@ class Format:
     """The name that users pass to `--from`. The module has the same name, with `_` instead of `-`."""
     errors: str
     """When a call counts as failed, in the words of docs/import.md."""
-    recognise: Callable[[Path], str | None]
+    recognise: Callable[[Sample], str | None]
     """Explain why a file is not in this format, or return None if it is."""
     read: Callable[[Path], Iterator[Episode | Problem]]
     """Yield a file's episodes, and a `Problem` for each bad record. The episodes need not name a task."""
@@ -43,7 +44,7 @@ class Source:
 
     name: str
     """The name that users pass to `derive --from`. The module has the same name, with `_` instead of `-`."""
-    recognise: Callable[[Path], str | None]
+    recognise: Callable[[Sample], str | None]
     """Explain why a file is not in this format, or return None if it is."""
     read: Callable[[Path], Iterator[Expected | Problem]]
     """Yield the expected calls for each task, and a `Problem` for each malformed task."""
@@ -65,19 +66,17 @@ def record_format(name: str, errors: str, mismatch: Mismatch, read_record: ReadR
         if empty:
             yield Problem(str(file), 1, 1, "no records in this file")
 
-    return Format(name, errors, lambda file: recognise_records(file, mismatch), read)
+    return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read)
 
 
-def recognise_records(file: Path, mismatch: Mismatch) -> str | None:
+def recognise_records(sample: Sample, mismatch: Mismatch) -> str | None:
     """Explain why none of a file's first records is in a format, or return None if at least one is."""
     why: str | None = None
-    tried = 0
-    for _, value in read_records(file, lambda one: mismatch(one) is None):
+    for value in islice(sample.records(lambda one: mismatch(one) is None), _SAMPLE):
         if isinstance(value, Problem):
             why = why or value.message
             continue
         why = mismatch(value)
-        tried += 1
-        if why is None or tried == _SAMPLE:
-            return why
+        if why is None:
+            return None
     return why or "no records in it"

@@ -25,7 +25,10 @@ _OTHER_SIGNALS: Final = ("resourceLogs", "resourceMetrics", "resourceProfiles")
 
 @dataclass(frozen=True)
 class Span:
-    """A span with its trace id, name, own id, parent id, start time in nanoseconds, attributes, events and status."""
+    """A span with its trace id, name, own id, parent id, times in nanoseconds, attributes, events and status.
+
+    Times that are not known are 0.
+    """
 
     trace: str
     name: str = ""
@@ -36,6 +39,17 @@ class Span:
     events: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     failed: bool = False
     status: str = ""
+    end: int = 0
+
+    @property
+    def begun(self) -> float | None:
+        """The start in seconds since 1970, or None if it is not known."""
+        return self.start / 10**9 if self.start > 0 else None
+
+    @property
+    def ended(self) -> float | None:
+        """The end in seconds since 1970, or the start if the end is not known."""
+        return self.end / 10**9 if self.end > 0 else self.begun
 
     @property
     def error(self) -> str | None:
@@ -115,6 +129,7 @@ def parse_span(raw: Mapping[str, Any]) -> Span:
         ),
         code == 2 or (isinstance(code, str) and code.upper() in ("2", "ERROR", "STATUS_CODE_ERROR")),
         _text(first_of(status, "message", "description")),
+        _time(first_of(given, "endTimeUnixNano", "end_time_unix_nano", "endTime", "end_time")),
     )
 
 

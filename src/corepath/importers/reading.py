@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +24,8 @@ from corepath.values import parse_json
 _SAMPLE: Final = 4096
 """How many bytes at the start of a file are checked to see whether the file is text."""
 _SAMPLE_LINES: Final = 3
+_SAMPLE_RECORDS: Final = 40
+"""How many records at the start of a file are kept to recognise the file's format."""
 _EXTRA_DATA: Final = "not JSON: Extra data"
 _BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 
@@ -107,6 +110,33 @@ def read_records(file: Path, is_record: Callable[[Any], bool]) -> Iterator[tuple
     except OSError as error:
         place = Place(name)
         yield place, place.problem(f"cannot be read: {error.strerror}")
+
+
+@dataclass
+class Sample:
+    """The first records in a file, from which the file's format is recognised. They are parsed only once."""
+
+    file: Path
+
+    @cached_property
+    def _values(self) -> list[Any]:
+        found = [value for _, value in islice(read_records(self.file, lambda _: True), _SAMPLE_RECORDS)]
+        if len(found) == 1 and isinstance(found[0], Problem):  # perhaps a list that was cut
+            found = [value for _, value in islice(read_records(self.file, lambda _: False), _SAMPLE_RECORDS)]
+        return found
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether all records in the sample could be parsed."""
+        return not any(isinstance(value, Problem) for value in self._values)
+
+    def records(self, is_record: Callable[[Any], bool]) -> Iterator[Any]:
+        """Yield the first records as `read_records` would, with a `Problem` for each that cannot be parsed."""
+        for value in self._values:
+            if isinstance(value, list) and not is_record(value):
+                yield from value
+            else:
+                yield value
 
 
 def try_record(place: Place, value: Any, read: Callable[[Any], Iterator[_Read]]) -> Iterator[_Read | Problem]:

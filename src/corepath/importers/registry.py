@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from corepath.errors import InputError, Problem, TaskError, nearest
 from corepath.importers.format import Format, Source
+from corepath.importers.reading import Sample
 
 FORMATS: Final = (
     "openinference",
@@ -86,8 +87,9 @@ def recognise_source(file: Path) -> Source:
 
 def _recognise(file: Path, candidates: Iterable[_Candidate], kind: str) -> _Candidate:
     reasons: list[str] = []
+    sample = Sample(file)
     for candidate in candidates:
-        why = candidate.recognise(file)
+        why = candidate.recognise(sample)
         if why is None:
             return candidate
         reasons.append(f"{candidate.name}: {why}")

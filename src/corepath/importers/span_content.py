@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from corepath.errors import RecordError
@@ -47,13 +48,15 @@ class ChatMessage:
 class Chat:
     """The content of a chat span: the messages sent to the model, the model's output messages, and the model's name.
 
-    `unread` holds error messages about input that could not be read.
+    `unread` holds error messages about input that could not be read. `usage` holds the tokens that the model used, and
+    under `cost` what it cost.
     """
 
     sent: tuple[ChatMessage, ...]
     output: tuple[ChatMessage, ...]
     model: Any = None
     unread: tuple[str, ...] = ()
+    usage: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

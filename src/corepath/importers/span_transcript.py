@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.importers.content import parse_result
@@ -13,6 +13,8 @@ from corepath.importers.span_content import Chat, ChatAnswer, ChatCall, ChatMess
 from corepath.importers.transcript import Transcript
 from corepath.notation.call import UNANSWERED, Call
 from corepath.values import arguments_of, canonical, equal
+
+_SPEAKERS: Final = ("user", "system", "developer")
 
 Family = Mapping[str, tuple[str | None, str | None]]
 """The parent id and kind of each span, keyed by span id. Both may be None."""
@@ -35,10 +37,11 @@ class SpanTranscript:
     _transcript: Transcript = field(default_factory=Transcript)
     _order: dict[int, Any] = field(default_factory=dict)
     """The episode's order. Keys are call indexes, or negative numbers for the text between calls."""
-    _models: dict[str, None] = field(default_factory=dict)
     _unread: list[str] = field(default_factory=list)
     _initial_ids: dict[str, set[str | None]] = field(default_factory=dict)
     """The ids of the calls made before this trace, keyed by the conversation's beginning."""
+    _heard: dict[str, int] = field(default_factory=dict)
+    """How many messages to the model were added so far, keyed by the conversation's beginning."""
     _chat_calls: dict[str | None, int] = field(default_factory=dict)
     """The index of each call in a chat span, keyed by call id."""
     _run_only: dict[str, int] = field(default_factory=dict)
@@ -67,15 +70,16 @@ class SpanTranscript:
     def add_chat(self, span: Span, chat: Chat) -> None:
         """Add a chat span. Its input contains the results of earlier calls, and its output contains calls and text."""
         nested = next((kind for _, kind in self._ancestors(span) if kind is not None), None) == "chat"
-        if chat.model is not None:
-            self._models.setdefault(str(chat.model))
+        model = None if chat.model is None else str(chat.model)
+        used = {} if nested else chat.usage
+        self._transcript.add_usage(used, model=model, cost=used.get("cost"))
         self.has_messages = self.has_messages or bool(chat.sent or chat.output or chat.unread)
         self._unread += [f"span {span.id}: {one}" for one in chat.unread]
-        self._recover_calls(chat.sent)
+        self._add_history(chat.sent, span.begun)
         self._add_answers(chat.sent)
         if not nested:
             self._transcript.start_turn()
-        self._add_output(chat, nested=nested)
+        self._add_output(chat, span.ended, nested=nested)
         self._run_only_without_id.clear()
 
     def add_run(self, span: Span, run: ToolRun) -> None:
@@ -87,11 +91,12 @@ class SpanTranscript:
         if place >= 0:
             self._set_arguments(place, run.arguments)
         else:
-            place = self._add_call(run.tool, run.arguments, id_)
+            place = self._add_call(run.tool, run.arguments, id_, None)
             if id_ is None:
                 self._run_only_without_id[place] = None
             else:
                 self._run_only[id_] = place
+        self._set_time(place, span)
         if span.id is not None:
             self._runs[span.id] = (run.tool, place)
         if run.error is not None:
@@ -103,21 +108,19 @@ class SpanTranscript:
 
     def to_episode(self, **metadata: Any) -> Episode:
         """Build the episode, with calls and text in the order of the chat spans."""
-        models = list(self._models)
-        more = {"models": models} if len(models) > 1 else {}
-        ordered = Transcript()
-        for place, text in self._order.items():
-            if place < 0:
-                ordered.add_text(text)
-            else:
+        ordered = Transcript(models=self._transcript.models, usage=self._transcript.usage)
+        for place, message in self._order.items():
+            if place >= 0:
                 ordered.calls.append(self.calls[place])
-        return ordered.to_episode(
-            agent=models[0] if models else None, metadata={**metadata, **more}, unread=self._unread or None
-        )
+            elif message.role == "assistant":
+                ordered.add_text(message.content, time=message.time)
+            else:
+                ordered.add_message(message.role, message.content, time=message.time)
+        return ordered.to_episode(metadata=metadata, unread=self._unread or None)
 
     # Text and calls from chat spans
 
-    def _add_output(self, chat: Chat, *, nested: bool) -> None:
+    def _add_output(self, chat: Chat, time: float | None, *, nested: bool) -> None:
         """Add a chat span's output.
 
         If the span is nested in another chat span, text and calls that the outer span contains are not added again.
@@ -135,22 +138,28 @@ class SpanTranscript:
             if message.calls and all(_id(one.id) in recovered for one in message.calls):
                 continue  # already recovered from the next chat span, which has an earlier start time
             if not (nested and self._is_last_text(message.text)):
-                self._add_text(message.text)
+                self._add_text(message.text, time)
             for call in message.calls:
-                self._add_chat_call(call, nested=nested)
+                self._add_chat_call(call, time, nested=nested)
 
-    def _add_text(self, text: Any) -> None:
+    def _add_text(self, text: Any, time: float | None = None) -> None:
         if text not in (None, "", []):
-            self._transcript.add_text(text)
-            self._order[-len(self._transcript.messages)] = text
+            self._add_message("assistant", text, time)
             self.has_output = True
+
+    def _add_message(self, role: str, text: Any, time: float | None) -> None:
+        if text not in (None, "", []):
+            self._transcript.add_message(role, text, time=time)
+            self._order[-len(self._transcript.messages)] = self._transcript.messages[-1]
 
     def _is_last_text(self, text: Any) -> bool:
         """Return True if `text` is the agent's last text and no call after that text has a result."""
-        last = self._transcript.messages[-1] if self._transcript.messages else {"content": None}
-        return last["content"] == text and all(map(_is_open, self.calls[last.get("before_call", 0) :]))
+        last = next((one for one in reversed(self._transcript.messages) if one.role == "assistant"), None)
+        if last is None:
+            return text is None
+        return last.content == text and all(map(_is_open, self.calls[last.before_call or 0 :]))
 
-    def _add_chat_call(self, call: ChatCall, *, nested: bool) -> None:
+    def _add_chat_call(self, call: ChatCall, time: float | None, *, nested: bool) -> None:
         """Add a call from a chat span, unless a tool span or an outer chat span has already added the call."""
         id_ = _id(call.id)
         self.has_output = True
@@ -165,7 +174,7 @@ class SpanTranscript:
             waiting = self._transcript.open_calls() if nested else ()
             place = next((one for one in waiting if self._is_same(one, call, id_)), None)
         if place is None:
-            place = self._add_call(call.tool, call.arguments, id_)
+            place = self._add_call(call.tool, call.arguments, id_, time)
         if id_ is not None:
             self._chat_calls[id_] = place
 
@@ -186,17 +195,33 @@ class SpanTranscript:
 
     # Calls that are only in a later chat span's input
 
-    def _recover_calls(self, sent: tuple[ChatMessage, ...]) -> None:
-        """Add the calls in a chat span's input that no span has recorded, except calls made before this trace."""
-        known = self._known_ids(sent)
-        for message in sent if known else ():
-            missing = [one for one in message.calls if _id(one.id) not in known and _id(one.id) not in self._chat_calls]
-            if missing:
-                self._transcript.start_turn()
-                self._add_text(message.text)
-            for one in missing:
-                self._add_chat_call(one, nested=False)
-                self._recovered.add(_id(one.id))
+    def _add_history(self, sent: tuple[ChatMessage, ...], time: float | None) -> None:
+        """Add what a chat span's input has and no earlier span had: messages to the model, and calls.
+
+        Calls made before this trace are left out. Only the first conversation in a trace is with the user. In the
+        others, agents ask agents, so that their messages count as the system's.
+        """
+        known, beginning = self._known_ids(sent), _beginning(sent)
+        with_user = next(iter(self._heard), beginning) == beginning
+        heard, number = self._heard.get(beginning, 0), 0
+        for message in sent:
+            if message.role in _SPEAKERS and not message.answers:
+                number += 1
+                if number > heard:
+                    self._add_message(message.role if with_user else "system", message.text, time)
+            elif known:
+                self._recover_calls(message, known, time)
+        self._heard[beginning] = max(number, heard)
+
+    def _recover_calls(self, message: ChatMessage, known: set[str | None], time: float | None) -> None:
+        """Add the calls in a message from a chat span's input that no span has recorded, except the `known` ones."""
+        missing = [one for one in message.calls if _id(one.id) not in known and _id(one.id) not in self._chat_calls]
+        if missing:
+            self._transcript.start_turn()
+            self._add_text(message.text, time)
+        for one in missing:
+            self._add_chat_call(one, time, nested=False)
+            self._recovered.add(_id(one.id))
 
     def _known_ids(self, sent: tuple[ChatMessage, ...]) -> set[str | None]:
         """Return the ids of calls made before this trace, plus None for calls without an id.
@@ -208,18 +233,18 @@ class SpanTranscript:
         by_user = [number for number, message in enumerate(sent) if message.is_by_user]
         if not by_user:
             return set()
-        beginning = canonical([[message.role, message.text] for message in sent[: by_user[0] + 1]])
+        beginning = _beginning(sent)
         if beginning not in self._initial_ids:
             self._initial_ids[beginning] = {_id(one.id) for message in sent[: by_user[-1]] for one in message.calls}
         return self._initial_ids[beginning] | {None}
 
     # Calls
 
-    def _add_call(self, tool: Any, arguments: Any, id_: str | None) -> int:
+    def _add_call(self, tool: Any, arguments: Any, id_: str | None, time: float | None) -> int:
         """Add a call that no span has recorded before, and return the call's index."""
         self._close_earlier(id_)
         place = len(self.calls)
-        self._transcript.add_call(tool, None if arguments is UNANSWERED else arguments, id_)
+        self._transcript.add_call(tool, None if arguments is UNANSWERED else arguments, id_, time=time)
         self._order[place] = None
         if arguments is UNANSWERED:
             self._without_arguments[place] = None
@@ -239,6 +264,13 @@ class SpanTranscript:
         if place in self._without_arguments and arguments is not UNANSWERED:
             self.calls[place] = replace(self.calls[place], arguments=arguments_of(arguments))
             del self._without_arguments[place]
+
+    def _set_time(self, place: int, span: Span) -> None:
+        """Set when a call was made, and how long it took, to what its tool span says."""
+        if span.begun is not None and span.ended is not None and span.ended >= span.begun:
+            call = self.calls[place]
+            extra = {**call.extra, "seconds": round(span.ended - span.begun, 6)}
+            self.calls[place] = replace(call, time=round(span.begun, 6), extra=extra)
 
     def _find_call(self, run: ToolRun) -> int:
         """Return the index of the call that a tool span ran, or -1 if the call has not been added yet."""
@@ -308,6 +340,12 @@ class SpanTranscript:
             parent, kind = self.family[above]
             yield above, kind
             above = parent
+
+
+def _beginning(sent: tuple[ChatMessage, ...]) -> str:
+    """Return the messages up to the first user message as text, by which a conversation is recognised."""
+    first = next((number for number, message in enumerate(sent) if message.is_by_user), len(sent) - 1)
+    return canonical([[message.role, message.text] for message in sent[: first + 1]])
 
 
 def _last_without_id(messages: tuple[ChatMessage, ...]) -> tuple[list[ChatCall], list[ChatAnswer]]:

@@ -52,7 +52,7 @@ def span_format(name: str, errors: str, convention: Convention) -> Format:
 
     `errors` says when a call counts as failed.
     """
-    return Format(name, errors, lambda file: _mismatch(file, convention), lambda file: _read(file, convention))
+    return Format(name, errors, lambda sample: _mismatch(sample.file, convention), lambda file: _read(file, convention))
 
 
 def _mismatch(file: Path, convention: Convention) -> str | None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from corepath.episode import Episode, typed_fields
+from corepath.episode import Episode, Message, typed_fields
 from corepath.errors import RecordError
-from corepath.importers.content import describe_type
+from corepath.importers.content import describe_type, time_of
+from corepath.importers.usage import read_usage
 from corepath.notation.call import Call
 from corepath.values import arguments_of
 
 
 @dataclass
 class Transcript:
-    """The calls and text in one conversation, added in the order in which they happened.
+    """The calls and messages in one conversation, added in the order in which they happened.
+
+    Times may be in any form that `time_of` reads.
 
     A result goes to the call with the same id that still waits for a result, since some models reuse an id in a later
     turn. A record is malformed if it reuses an id before the first call has a result, or if a result belongs to no
@@ -22,9 +25,13 @@ class Transcript:
     """
 
     calls: list[Call] = field(default_factory=list)
-    messages: list[Any] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
     answer: Any = None
     turn: int = 0
+    models: dict[str, None] = field(default_factory=dict)
+    """The names of the models that took part, in order of their first turn."""
+    usage: dict[str, float] = field(default_factory=dict)
+    """The tokens, the cost and the number of requests, added up. The names are those in the records of live runs."""
     _waiting: dict[str, int] = field(default_factory=dict, repr=False)
     """The index of each call that waits for a result, keyed by call id."""
     _open: dict[int, None] = field(default_factory=dict, repr=False)
@@ -35,7 +42,7 @@ class Transcript:
         """Begin a turn by the agent. All calls in one turn share a turn number."""
         self.turn += 1
 
-    def add_call(self, tool: Any, arguments: Any, id: Any = None, **extra: Any) -> None:  # noqa: A002
+    def add_call(self, tool: Any, arguments: Any, id: Any = None, *, time: Any = None, **extra: Any) -> None:  # noqa: A002
         """Add a call by the agent.
 
         Arguments that are not a JSON object are kept unchanged. Raises `RecordError` if a call with the same id still
@@ -48,9 +55,13 @@ class Transcript:
             self._waiting[id] = len(self.calls)
         self._open[len(self.calls)] = None
         name = tool if isinstance(tool, str) else "" if tool is None else str(tool)
-        self.calls.append(Call(name, arguments_of(arguments), id=id, turn=self.turn or None, extra=extra))
+        self.calls.append(
+            Call(name, arguments_of(arguments), id=id, turn=self.turn or None, time=time_of(time), extra=extra)
+        )
 
-    def add_result(self, id: Any, value: Any, *, error: bool = False, tool: str | None = None, **extra: Any) -> None:  # noqa: A002
+    def add_result(
+        self, id: Any, value: Any, *, error: bool = False, tool: str | None = None, time: Any = None, **extra: Any  # noqa: A002
+    ) -> None:  # fmt: skip
         """Set the result of the call with this id, or its error message if `error` is true.
 
         Without an id, the result goes to the first call that waits for one. If `tool` is set, only calls to this tool
@@ -64,26 +75,43 @@ class Transcript:
         if place is None:
             whose = f"the call id {_cut(id)}" if id is not None or tool is None else f"the tool {_cut(tool)}"
             raise RecordError(f"a result for {whose}, but no call waits for it")
-        self.answer_call(place, value, error=error, **extra)
+        self.answer_call(place, value, error=error, time=time, **extra)
 
-    def answer_call(self, place: int, value: Any, *, error: bool = False, **extra: Any) -> None:
+    def answer_call(self, place: int, value: Any, *, error: bool = False, time: Any = None, **extra: Any) -> None:
         """Set the result or error message of the call at index `place`.
 
-        If `value` is `UNANSWERED`, the call is closed without a result.
+        If `value` is `UNANSWERED`, the call is closed without a result. If the times of call and result are known, the
+        call's `extra` has the `seconds` between them.
         """
-        call = self.calls[place]
+        call, ended = self.calls[place], time_of(time)
+        if ended is not None and call.time is not None and ended >= call.time:
+            extra = {"seconds": round(ended - call.time, 6), **extra}
         self._open.pop(place, None)
         if self._waiting.get(call.id or "") == place:
             del self._waiting[call.id or ""]
         answered = {"error": value if value not in (None, "", False) else "error"} if error else {"result": value}
         self.calls[place] = replace(call, **answered, extra={**call.extra, **extra})
 
-    def add_text(self, text: Any) -> None:
+    def add_text(self, text: Any, *, time: Any = None, **extra: Any) -> None:
         """Add text from the agent. The last text is the agent's answer if no call follows."""
         if text not in (None, "", []):
-            self.messages.append({"role": "assistant", "content": text, "before_call": len(self.calls)})
+            self.add_message("assistant", text, time=time, **extra)
             self.answer = text
             self._calls_before_text = len(self.calls)
+
+    def add_message(self, role: str, text: Any, *, time: Any = None, **extra: Any) -> None:
+        """Add a message by anyone. Empty messages are left out. `developer` is another word for `system`."""
+        if text not in (None, "", []):
+            role = "system" if role == "developer" else role
+            self.messages.append(Message(role, text, len(self.calls), time_of(time), extra))
+
+    def add_usage(self, usage: Any, *, model: Any = None, cost: Any = None) -> None:
+        """Add what one request to a model used. `usage` may have the field names of any known provider."""
+        if isinstance(model, str) and model:
+            self.models.setdefault(model)
+        if used := read_usage(usage, cost):
+            for name, one in {"requests": 1, **used}.items():
+                self.usage[name] = round(self.usage.get(name, 0) + one, 12)
 
     def open_calls(self) -> tuple[int, ...]:
         """Return the indexes of the calls that wait for a result."""
@@ -95,12 +123,23 @@ class Transcript:
 
     def to_episode(self, agent: Any = None, **extra: Any) -> Episode:
         """Build the episode. Its task is empty, because `Routing` sets the task later."""
-        name = agent if agent is None or isinstance(agent, str) else str(agent)
-        fields = typed_fields({name: value for name, value in extra.items() if value is not None})
+        models = list(self.models)
+        name = agent if isinstance(agent, str) else str(agent) if agent is not None else models[0] if models else None
+        known: dict[str, Any] = {"models": models if models not in ([], [name]) else None, "usage": self.usage or None}
+        known |= {"seconds": self._seconds()} | extra
+        fields = typed_fields({name: value for name, value in known.items() if value is not None})
         return Episode(
             "", tuple(self.calls), name, answer=self.answer if self._calls_before_text == len(self.calls) else None,
             messages=tuple(self.messages), **fields,
         )  # fmt: skip
+
+    def _seconds(self) -> float | None:
+        """Return the time between the first and the last event, or None if no two times are known."""
+        said = [one.time for one in self.messages if one.time is not None]
+        called = [(one.time, one.extra.get("seconds", 0)) for one in self.calls if one.time is not None]
+        starts, ends = [*said, *(time for time, _ in called)], [*said, *(time + lasted for time, lasted in called)]
+        passed = round(max(ends) - min(starts), 6) if starts else 0.0
+        return passed if len(starts) > 1 or passed else None
 
 
 def _id(given: Any) -> str | None:

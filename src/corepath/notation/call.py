@@ -38,7 +38,10 @@ LONGEST_LABEL: Final = 200
 
 @dataclass(frozen=True)
 class Call:
-    """A tool and its arguments, as the agent sent them. An executed call also has a `result` or an `error`."""
+    """A tool and its arguments, as the agent sent them. An executed call also has a `result` or an `error`.
+
+    `time` says when the call was made, in seconds since 1970. It does not count when calls are compared.
+    """
 
     tool: str
     arguments: Any = field(default_factory=dict)
@@ -46,6 +49,7 @@ class Call:
     error: Any = None
     id: str | None = None
     turn: int | None = None
+    time: float | None = field(default=None, compare=False)
     extra: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property

@@ -83,7 +83,7 @@ def play_safely(agent: Agent, task: Task, *, name: str, epoch: int, seed: int, s
     answer, ended, failure = None, ANSWERED, {}
     try:
         answer = agent(session)
-        if wrong := why_not_json([answer, session.notes, session.messages]):
+        if wrong := why_not_json([answer, session.notes, *(one.content for one in session.messages)]):
             raise TypeError(f"what an agent answers, says and notes is text or other JSON: {wrong}")  # noqa: TRY301
     except StepLimitError:
         ended = STEP_LIMIT
@@ -91,7 +91,7 @@ def play_safely(agent: Agent, task: Task, *, name: str, epoch: int, seed: int, s
         ended, answer = FAILED_OUTSIDE, None
         message = f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
         failure = {"failure": {"kind": RAISED, "message": message, "at": _locate_in_agent(agent, error)}}
-        if why_not_json([session.notes, session.messages]):
+        if why_not_json([session.notes, *(one.content for one in session.messages)]):
             session.notes.clear()
             session.messages.clear()
     return record_episode(

@@ -9,6 +9,7 @@ from functools import cached_property
 from random import Random
 from typing import Any, Final
 
+from corepath.episode import Message
 from corepath.errors import StepLimitError, count
 from corepath.notation.call import Call
 from corepath.task import Task
@@ -36,7 +37,7 @@ class Session:
     seed: str = ""
     clock: Callable[[], float] | None = None
     calls: list[Call] = field(default_factory=list, init=False)
-    messages: list[Any] = field(default_factory=list, init=False)
+    messages: list[Message] = field(default_factory=list, init=False)
     notes: dict[str, Any] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -112,7 +113,7 @@ class Session:
 
     def say(self, text: str) -> None:
         """Record what the agent says before its next call."""
-        self.messages.append({"role": "assistant", "content": text, "before_call": len(self.calls)})
+        self.messages.append(Message("assistant", text, len(self.calls)))
 
     @property
     def seconds(self) -> float:

@@ -19,7 +19,7 @@ from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind
 from corepath.drawing.draw import STYLE, Drawing, draw
 from corepath.drawing.export import describe_size
-from corepath.episode import FAILED_OUTSIDE, free_record
+from corepath.episode import FAILED_OUTSIDE, Message, free_record
 from corepath.explanation import Explanation, explain
 from corepath.notation.call import UNANSWERED, Call
 from corepath.report.results import Result, Results
@@ -298,20 +298,16 @@ def _add_explanation(calls: list[dict[str, Any]], scored: Score, explanation: Ex
     }
 
 
-def _message(message: Any) -> dict[str, Any]:
+def _message(message: Message) -> dict[str, Any]:
     """Convert a message to a record with its role, its text, and the index of the call that it precedes.
 
     The role and the index are None or absent if they are not known.
     """
-    if not isinstance(message, Mapping):
-        return {"body": _text(message)}
-    who, before, content = message.get("role"), message.get("before_call"), message.get("content")
-    plain = isinstance(content, str) and message.keys() <= {"role", "content", "before_call"}
-    return {
-        "who": who if isinstance(who, str) else None,
-        "before": before if isinstance(before, int) else None,
-        "body": _text(content if plain else message),
-    }
+    if not message.role:
+        return {"body": _text(message.content)}
+    plain = isinstance(message.content, str) and not message.extra
+    body = message.content if plain else {"content": message.content, **message.extra}
+    return {"who": message.role, "before": message.before_call, "body": _text(body)}
 
 
 def _call(call: Call) -> dict[str, Any]:

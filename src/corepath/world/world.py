@@ -142,7 +142,7 @@ class World(Generic[S]):
             return _fail(call, f"internal error: {type(error).__name__}: {error}", crashed=True), state
         if wrong := why_not_json(result):
             return _fail(call, f"internal error: the result is not JSON: {wrong}", crashed=True), state
-        return Call(call.tool, arguments, result, None, call.id, call.turn, call.extra), after
+        return Call(call.tool, arguments, result, None, call.id, call.turn, extra=call.extra), after
 
     def public(self, state: S) -> Any:
         """Return the state as JSON, without its private fields. The names of private fields begin with `_`."""

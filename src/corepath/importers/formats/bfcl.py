@@ -26,7 +26,7 @@ from corepath.episode import FAILED_OUTSIDE, Episode
 from corepath.errors import Problem, RecordError, count
 from corepath.importers.content import metadata_of, objects, parse_result
 from corepath.importers.format import Source, record_format
-from corepath.importers.reading import read_records, try_record
+from corepath.importers.reading import Sample, read_records, try_record
 from corepath.importers.transcript import Transcript
 from corepath.values import parse_json
 
@@ -71,12 +71,12 @@ def read_record(value: Any) -> Iterator[Episode]:
     yield replace(episode, task=f"bfcl/{value['id']}")
 
 
-def _recognise_answers(path: Path) -> str | None:
+def _recognise_answers(sample: Sample) -> str | None:
     """Explain why a file is not a BFCL file of possible answers, or return None if it is.
 
     Only the first record is checked.
     """
-    for _, value in read_records(path, lambda one: isinstance(one, Mapping)):
+    for value in sample.records(lambda one: isinstance(one, Mapping)):
         if not isinstance(value, Problem):
             return _answers_mismatch(value)
     return "no JSON in it"

@@ -16,17 +16,18 @@ from corepath.errors import InputError, NotationError, Problem, nearest
 from corepath.files.document import Document, read_json, read_yaml
 from corepath.files.folders import TASK_ENDINGS
 from corepath.importers.format import Source
+from corepath.importers.reading import Sample
 from corepath.notation import parser
 
 _FIELDS: Final = ("id", "prompt", "tags", "calls")
 
 
-def _recognise(path: Path) -> str | None:
+def _recognise(sample: Sample) -> str | None:
     """Explain why a file is not in this format, or return None if it is. Only the first task is checked."""
-    if path.suffix not in TASK_ENDINGS:
+    if sample.file.suffix not in TASK_ENDINGS:
         return f"a file of expected calls ends in {', '.join(TASK_ENDINGS)}"
     try:
-        first = next(iter(_documents(path)), None)
+        first = next(iter(_documents(sample.file)), None)
     except InputError as error:
         return error.problems[0].message
     if first is None or not isinstance(first.data, dict) or "calls" not in first.data or "id" not in first.data:

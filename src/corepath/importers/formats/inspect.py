@@ -24,6 +24,7 @@ from corepath.importers.content import objects, parse_result, text_of
 from corepath.importers.format import Format
 from corepath.importers.json_parts import PartError, read_parts
 from corepath.importers.json_parts import Path as PartPath
+from corepath.importers.reading import Sample
 from corepath.importers.transcript import Transcript
 from corepath.play.episode_origin import EPISODE, KEY, origin_in, restore
 from corepath.values import parse_json
@@ -35,14 +36,14 @@ _SUBMIT_DESCRIPTION: Final = "Submit an answer for evaluation"
 _EVAL_FIELDS: Final = ("task", "task_id", "run_id", "eval_id", "created", "tags")
 
 
-def _recognise(file: Path) -> str | None:
+def _recognise(sample: Sample) -> str | None:
     """Explain why a file is not in this format, or return None if it is."""
     try:
-        with file.open("rb") as read:
+        with sample.file.open("rb") as read:
             if is_archive(read):
                 names = {info.filename for info in list_members(read)[0]}
                 return None if any(name in names for name in _HEADERS) else f"an archive without '{_HEADERS[0]}'"
-        return _header_mismatch(_json_header(file))
+        return _header_mismatch(_json_header(sample.file))
     except (OSError, zipfile.BadZipFile, PartError) as error:
         return f"neither an archive nor JSON: {error}"
 
@@ -200,7 +201,7 @@ def _answer(sample: Mapping[str, Any], transcript: Transcript, episode: Episode)
     """Return the agent's last text, or the sample's completion if a solver changed that text."""
     output = sample.get("output")
     completion = output.get("completion") if isinstance(output, Mapping) else None
-    if not completion or any(one["content"] == completion for one in transcript.messages[-1:]):
+    if not completion or any(one.content == completion for one in transcript.messages[-1:]):
         return episode.answer
     return completion
 

@@ -25,7 +25,7 @@ from corepath.errors import Problem, RecordError
 from corepath.files.document import describe_json_error
 from corepath.importers.content import parse_result, text_of
 from corepath.importers.format import Format
-from corepath.importers.reading import Place, is_lines, read_records
+from corepath.importers.reading import Place, Sample, is_lines, read_records
 from corepath.importers.transcript import Transcript
 from corepath.notation.call import Call
 from corepath.play.episode_origin import origin_in, restore
@@ -53,9 +53,9 @@ def mismatch(value: Any) -> str | None:
     return None if any(map(_is_mcp, found)) else "no JSON-RPC message with an MCP method, such as 'tools/call'"
 
 
-def _recognise(file: Path) -> str | None:
+def _recognise(sample: Sample) -> str | None:
     """Explain why a file is not in this format, or return None if it is."""
-    for _, value in islice(_values(file), _SAMPLE):
+    for _, value in islice(_values(sample.file), _SAMPLE):
         if not isinstance(value, Problem) and mismatch(value) is None:
             return None
     return "no JSON-RPC message with an MCP method, such as 'tools/call'"

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
-from corepath.importers.content import objects, parse_result, text_of
+from corepath.importers.content import message_text, objects, parse_result, text_of
 from corepath.importers.exchange_log import exchange_format
 from corepath.importers.exchanges import (
     as_exchange,
@@ -60,6 +60,9 @@ def read_record(value: Any) -> Iterator[Episode]:
                 transcript.add_call(function.get("name"), function.get("arguments"), id_)
         elif message.get("role") in ("tool", "function"):
             _read_answer(transcript, message)
+        else:
+            transcript.add_message(str(message.get("role")), message_text(message.get("content")))
+    transcript.add_usage(exchange_field(value, "usage"), model=exchange_field(value, "model"))
     origin = origin_in(value)
     metadata = exchange_metadata(value, "messages", "choices", *(() if origin is None else (KEY,)))
     yield restore(transcript.to_episode(agent=exchange_field(value, "model"), metadata=metadata), origin)

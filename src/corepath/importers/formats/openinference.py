@@ -36,7 +36,10 @@ def _chat(span: Span) -> Chat:
         output = _unless_redacted(attributes.get("output.value"))
         said = [ChatMessage("assistant", output)] if output else []
     model = next((attributes[name] for name in _MODELS if attributes.get(name)), None)
-    return Chat(tuple(_messages(attributes, "llm.input_messages.")), tuple(said), model)
+    counted = {name: attributes.get(f"llm.token_count.{name}") for name in ("prompt", "completion", "total")}
+    used = {"input": counted["prompt"], "output": counted["completion"], "total": counted["total"]}
+    used["cost"] = attributes.get("llm.cost.total")
+    return Chat(tuple(_messages(attributes, "llm.input_messages.")), tuple(said), model, usage=used)
 
 
 def _messages(attributes: Mapping[str, Any], prefix: str) -> list[ChatMessage]:

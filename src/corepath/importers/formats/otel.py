@@ -56,6 +56,7 @@ def _chat(span: Span) -> Chat:
         sent = _messages(span, "gen_ai.input.messages") or _old_messages(span, choices=False)
     except RecordError as error:
         sent, unread = [], (str(error),)
+    sent = [*_instructions(span), *sent]
     said = _messages(span, "gen_ai.output.messages") or _old_messages(span, choices=True)
     if not said and _kind(span) == "agent":
         sent, said = _agent_messages(span)
@@ -64,7 +65,13 @@ def _chat(span: Span) -> Chat:
     model = attributes.get("gen_ai.request.model") or attributes.get("gen_ai.response.model")
     if any(map(_has_content, (*sent, *said))):
         sent, said = [_fill_missing(one) for one in sent], [_fill_missing(one) for one in said]
-    return Chat(tuple(sent), tuple(said), model, unread)
+    return Chat(tuple(sent), tuple(said), model, unread, nest(attributes, "gen_ai.usage."))
+
+
+def _instructions(span: Span) -> list[ChatMessage]:
+    """Return the system's instructions in a span, which are recorded apart from the other messages."""
+    text = _text(_parse_parts(span.attributes.get("gen_ai.system_instructions")))
+    return [ChatMessage("system", text)] if isinstance(text, str) and text else []
 
 
 def _has_content(message: ChatMessage) -> bool:

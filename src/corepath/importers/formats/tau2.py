@@ -22,7 +22,7 @@ from corepath.errors import Problem, RecordError
 from corepath.importers.content import objects, parse_result, text_of
 from corepath.importers.format import Format, Source
 from corepath.importers.formats.tau_bench import TOOL_FILE
-from corepath.importers.reading import Place, read_records, recover_json
+from corepath.importers.reading import Place, Sample, read_records, recover_json
 from corepath.importers.transcript import Transcript
 
 _FOLDER: Final = "simulations"
@@ -44,8 +44,13 @@ def mismatch(value: Any) -> str | None:
     return None
 
 
-def _recognise(path: Path) -> str | None:
-    return next((mismatch(value) for _, value in _results(path) if not isinstance(value, Problem)), "no JSON in it")
+def _recognise(sample: Sample) -> str | None:
+    records = sample.records(lambda one: mismatch(one) is None)
+    why = next((mismatch(value) for value in records if not isinstance(value, Problem)), "no JSON in it")
+    if why is None:
+        return None
+    found = (value for _, value in _results(sample.file) if not isinstance(value, Problem))
+    return why if sample.is_valid else next((mismatch(value) for value in found), why)
 
 
 def _read_simulations(path: Path) -> Iterator[Episode | Problem]:

@@ -22,7 +22,7 @@ from corepath.episode import FAILED_OUTSIDE, Episode
 from corepath.errors import Problem, RecordError
 from corepath.importers.content import objects, parse_result, text_of
 from corepath.importers.format import Format, Source, recognise_records
-from corepath.importers.reading import read_records, try_record
+from corepath.importers.reading import Sample, read_records, try_record
 from corepath.importers.transcript import Transcript
 from corepath.values import parse_json
 
@@ -49,8 +49,8 @@ def mismatch(value: Any) -> str | None:
     return None
 
 
-def _recognise(path: Path) -> str | None:
-    return recognise_records(path, mismatch)
+def _recognise(sample: Sample) -> str | None:
+    return recognise_records(sample, mismatch)
 
 
 def _read_runs(path: Path, read: Callable[[Any, str | None], Iterator[_Read]]) -> Iterator[_Read | Problem]:

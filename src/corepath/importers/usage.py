@@ -1,0 +1,53 @@
+"""Read how many tokens a request to a model used, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "input_tokens": (
+        "input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "promptTokenCount", "prompt_token_count",
+        "input",
+    ),
+    "output_tokens": (
+        "output_tokens", "completion_tokens", "outputTokens", "completionTokens", "candidatesTokenCount",
+        "candidates_token_count", "output",
+    ),
+    "total_tokens": ("total_tokens", "totalTokens", "totalTokenCount", "total_token_count", "total"),
+    "input_tokens_cache_read": (
+        "input_tokens_cache_read", "cache_read_input_tokens", "cacheReadInputTokens", "cached_input_tokens",
+        "cachedContentTokenCount", "cached_content_token_count", "cached",
+    ),
+    "input_tokens_cache_write": (
+        "input_tokens_cache_write", "cache_creation_input_tokens", "cacheWriteInputTokens",
+    ),
+    "reasoning_tokens": (
+        "reasoning_tokens", "reasoning_output_tokens", "reasoningTokens", "thoughtsTokenCount", "thoughts_token_count",
+        "thoughts",
+    ),
+}  # fmt: skip
+"""The names of counted tokens in the records of live runs, and the names that providers give to them."""
+
+_MOST: Final = 1e15
+"""Counts from this size on are not taken for counts."""
+
+
+def read_usage(usage: Any, cost: Any = None) -> dict[str, float]:
+    """Return the tokens and the cost of a request, under the names in the records of live runs.
+
+    `usage` may have the field names of any known provider. What is missing or malformed is left out.
+    """
+    given = usage if isinstance(usage, Mapping) else {}
+    counted = {name: _first_number(given, names) for name, names in _NAMES.items()}
+    counted["total_cost"] = _first_number({"cost": cost}, ("cost",))
+    return {name: one for name, one in counted.items() if one is not None}
+
+
+def _first_number(given: Mapping[str, Any], names: tuple[str, ...]) -> float | None:
+    """Return the first value among `names` that is a number, or None if there is none."""
+    for name in names:
+        value = given.get(name)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < _MOST:
+            return value
+    return None
