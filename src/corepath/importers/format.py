@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -34,6 +34,11 @@ class Format:
     """Explain why a file is not in this format, or return None if it is."""
     read: Callable[[Path], Iterator[Episode | Problem]]
     """Yield a file's episodes, and a `Problem` for each bad record. The episodes need not name a task."""
+    read_together: Callable[[Sequence[Path]], Iterator[Episode | Problem]] | None = None
+    """Like `read`, but for several files among which the records of one episode may be spread.
+
+    It is None if an episode is always within one file.
+    """
     configure: Callable[[str], Format] | None = None
     """A function that makes the format for `--from NAME:SETTING`, or None if the format has no setting."""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -47,18 +47,28 @@ class Convention:
     """Advice for error messages on how to turn on content recording."""
 
 
-def span_format(name: str, errors: str, convention: Convention) -> Format:
+ReadSpans = Callable[[Path], Iterator[Found | Resource | Problem]]
+"""A function that yields a file's spans and the resources that sent them, and a `Problem` for what is malformed."""
+
+
+def span_format(name: str, errors: str, convention: Convention, read: ReadSpans = read_spans) -> Format:
     """Define a format for spans that follow a convention.
 
-    `errors` says when a call counts as failed.
+    `errors` says when a call counts as failed. `read` reads the spans in a file, by default from OTLP JSON.
     """
-    return Format(name, errors, lambda sample: _mismatch(sample.file, convention), lambda file: _read(file, convention))
+    return Format(
+        name,
+        errors,
+        lambda sample: _mismatch(sample.file, convention, read),
+        lambda file: _read([file], convention, read),
+        lambda files: _read(files, convention, read),
+    )
 
 
-def _mismatch(file: Path, convention: Convention) -> str | None:
+def _mismatch(file: Path, convention: Convention, read: ReadSpans) -> str | None:
     """Explain why a file does not follow a convention, or return None if any of its first spans does."""
     seen = 0
-    for one in islice(read_spans(file), SAMPLE):
+    for one in islice(read(file), SAMPLE):
         if isinstance(one, Found):
             seen += 1
             if convention.kind(one.span) is not None:
@@ -68,26 +78,28 @@ def _mismatch(file: Path, convention: Convention) -> str | None:
     return f"no span with {convention.name} among the first {seen:,}" if seen else "no spans in it"
 
 
-def _read(file: Path, convention: Convention) -> Iterator[Episode | Problem]:
-    """Yield a file's episodes in the order in which their traces begin, and a `Problem` for each bad span or trace.
+def _read(files: Sequence[Path], convention: Convention, read: ReadSpans) -> Iterator[Episode | Problem]:
+    """Yield the files' episodes in the order in which their traces begin, and a `Problem` for each bad span or trace.
 
-    The spans are first stored in a temporary database.
+    The spans are first stored in a temporary database, so the spans of a trace may be in several files. A span that is
+    in several files is counted once.
     """
     with Traces(convention) as traces:
-        for one in read_spans(file):
-            if isinstance(one, Problem):
-                yield one
-            else:
-                traces.add(one)
+        for number, file in enumerate(files):
+            for one in read(file):
+                if isinstance(one, Problem):
+                    yield one
+                else:
+                    traces.add(one, number)
         empty = True
-        for trace, line in traces.list_traces():
+        for trace, number, line in traces.list_traces():
             empty = False
             try:
                 yield traces.episode(trace)
             except RecordError as error:
-                yield Problem(str(file), line, 1, f"trace {trace:.40}: {error}")
+                yield Problem(str(files[number]), line, 1, f"trace {trace:.40}: {error}")
         if empty:
-            yield Problem(str(file), 1, 1, f"no trace has a span with {convention.name}")
+            yield Problem(str(files[0]), 1, 1, f"no trace has a span with {convention.name}")
 
 
 _TABLES: Final = """
@@ -96,7 +108,7 @@ PRAGMA synchronous = OFF;
 PRAGMA cache_size = -16000;
 PRAGMA temp_store = FILE;
 CREATE TABLE spans (
-    number INTEGER PRIMARY KEY, trace BLOB, start INTEGER, id BLOB, parent BLOB, kind TEXT, line INTEGER,
+    number INTEGER PRIMARY KEY, trace BLOB, start INTEGER, id BLOB, parent BLOB, kind TEXT, file INTEGER, line INTEGER,
     resource TEXT, content BLOB
 );
 CREATE TABLE resources (resource TEXT PRIMARY KEY, attributes BLOB);
@@ -117,27 +129,31 @@ class Traces:
     def __exit__(self, *_: object) -> None:
         self._database.close()
 
-    def add(self, one: Found | Resource) -> None:
-        """Store a span, or the resource that sent a group of spans."""
+    def add(self, one: Found | Resource, file: int = 0) -> None:
+        """Store a span, or the resource that sent a group of spans. `file` is the number of its file."""
+        group = f"{file}/{one.group}"
         if isinstance(one, Resource):
-            row = (one.group, _pack(one.attributes))
+            row = (group, _pack(one.attributes))
             self._database.execute("INSERT OR REPLACE INTO resources VALUES (?, ?)", row)
             return
         span = one.span
         columns = (
-            _blob(span.trace), span.start, _blob(span.id), _blob(span.parent), self.convention.kind(span), one.line,
-            one.group, _pack(vars(span)),
+            _blob(span.trace), span.start, _blob(span.id), _blob(span.parent), self.convention.kind(span), file,
+            one.line, group, _pack(vars(span)),
         )  # fmt: skip
-        self._database.execute("INSERT INTO spans VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)", columns)
+        self._database.execute("INSERT INTO spans VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", columns)
 
-    def list_traces(self) -> Iterator[tuple[str, int]]:
-        """Yield the id and first line of each trace with at least one span that follows the convention."""
-        self._database.execute("CREATE INDEX IF NOT EXISTS by_trace ON spans (trace, start, number, kind, line)")
+    def list_traces(self) -> Iterator[tuple[str, int, int]]:
+        """Yield the id of each trace with at least one span that follows the convention, and where the trace begins.
+
+        A trace begins at a line in a file. Files are numbered from 0.
+        """
+        self._database.execute("CREATE INDEX IF NOT EXISTS by_trace ON spans (trace, start, number, kind, file, line)")
         rows = self._database.execute(
-            "SELECT trace, line, MIN(number) AS first FROM spans GROUP BY trace HAVING COUNT(kind) ORDER BY first"
+            "SELECT trace, file, line, MIN(number) AS first FROM spans GROUP BY trace HAVING COUNT(kind) ORDER BY first"
         )
-        for trace, line, _ in rows:
-            yield trace.decode("utf-8", "surrogatepass"), line
+        for trace, file, line, _ in rows:
+            yield _text(trace), file, line
 
     def episode(self, trace: str) -> Episode:
         """Build a trace's episode. Raises `RecordError` if the spans do not record enough content."""

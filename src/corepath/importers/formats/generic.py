@@ -276,5 +276,5 @@ FORMAT: Final = Format(
     "the value at the map's `error`, unless it is null, false or empty",
     lambda _: _NO_MAP,
     _refuse,
-    _configure,
+    configure=_configure,
 )
