@@ -23,6 +23,10 @@ _UNMADE: Final = Automaton(Alphabet((), frozenset()), ("q0",), ({},), 0, frozens
 """Placeholder until the automaton is compiled from the task's procedure."""
 
 
+SOURCE_PREFIX: Final = "calls:"
+"""How the fingerprint of expected calls begins, by which a task's source is identified."""
+
+
 class SimulatedTool(Protocol):
     """A tool that a simulator can execute."""
 
@@ -82,7 +86,7 @@ class Task:
     A task in a world has a few more fields. `start` is the start state, and `goal` is a condition on the final state.
     `policies` say why some ways to the goal are wrong, and `decoys` are examples of wrong paths. `says` maps phrases in
     the prompt to the values that they stand for. `most_calls` is the step limit. By default, it is four times the
-    length of the longest golden path, plus 8.
+    length of the longest golden path, plus 8. `source` identifies the expected calls that the task was derived from.
     """
 
     id: str = ""
@@ -105,6 +109,7 @@ class Task:
     decoys: Mapping[str, Decoy] = field(default_factory=dict)
     says: Mapping[str, Any] = field(default_factory=dict)
     most_calls: int | None = None
+    source: str | None = None
     simulator: Simulator | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ meant to edit.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,8 +27,8 @@ from corepath.notation.matchers import Fields
 from corepath.notation.parser import action as parse_action
 from corepath.notation.patterns import ANY, approx, as_matcher, unordered
 from corepath.notation.procedure import Procedure, any_order, choice, seq
-from corepath.task import Task
-from corepath.values import is_number
+from corepath.task import SOURCE_PREFIX, Task
+from corepath.values import canonical, is_number
 
 Writes = Literal["sequence", "any_order"]
 GoldenReads = Literal["loops", "progress"]
@@ -56,6 +57,12 @@ class Expected:
     calls: Sequence[ExpectedCall]
     prompt: str = ""
     tags: Sequence[str] = ()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the expected calls. Two tasks with the same id are the same task if their hashes are equal."""
+        calls = [[one.tool, one.arguments, one.compared, list(one.unnamed)] for one in self.calls]
+        return SOURCE_PREFIX + hashlib.sha256(canonical(calls).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,7 @@ def derive(
             unlisted="ignore" if NO_AGENT_ACTIONS in expected.tags else "harm",
             tools=None if tools.tools is None else tuple(tools.tools),
             tags=tuple(expected.tags),
+            source=expected.fingerprint,
         )
         _check_replay(task, steps.meant, tools)
     except TaskError as error:

@@ -83,6 +83,7 @@ class Derivation:
     made: list[Derived] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     _expected: dict[str, Expected] = field(default_factory=dict)
+    _places: dict[str, Path] = field(default_factory=dict)
     _by_tools: dict[Path, tuple[Tools, list[Expected]]] = field(default_factory=dict)
     """Maps each tool file to its content, and to the expected calls that it was used for."""
 
@@ -110,9 +111,14 @@ class Derivation:
         """Derive a task and add its expected calls to `used_for`. Skip a task that was derived before."""
         try:
             first = self._expected.setdefault(expected.id, expected)
-            if first != expected:
-                raise TaskError.of(f"task '{expected.id[:120]}' appears again with other expected calls")
+            if first.fingerprint != expected.fingerprint:
+                where = self._places[expected.id]
+                raise TaskError.of(
+                    f"task '{expected.id[:120]}' has other expected calls in {where}; "
+                    "two versions of a task cannot have one id, so derive them into separate files"
+                )
             if first is expected:
+                self._places[expected.id] = file
                 used_for.append(expected)
                 self.made.append(
                     derive(expected, tools, writes=self.writes.value, golden_reads=self.golden_reads.value)

@@ -13,7 +13,7 @@ from corepath.errors import TaskError
 from corepath.files.task_writer import as_json
 from corepath.rules.monitor import Monitor, find_breaches
 from corepath.rules.policy import describe
-from corepath.task import Task
+from corepath.task import SOURCE_PREFIX, Task
 from corepath.values import canonical
 from corepath.world.exploring import replay, simulator_of
 from corepath.world.prompt import system_prompt
@@ -34,10 +34,23 @@ def fingerprint(task: Task) -> str:
 
 
 def check_played(task: Task, episode: Episode) -> None:
-    """Raise `TaskError` if the episode was played on another task, or on another variant or version of `task`."""
-    if episode.fingerprint is None or episode.fingerprint == fingerprint(task):
+    """Raise `TaskError` if the episode was played on another task, or on another variant or version of `task`.
+
+    An imported episode has the fingerprint of the calls that its source expected. They must be the calls from which the
+    task was derived, if it was derived.
+    """
+    if episode.fingerprint is None:
         return
     name = task.id or episode.task
+    if episode.fingerprint.startswith(SOURCE_PREFIX):
+        if task.source in (None, episode.fingerprint):
+            return
+        raise TaskError.of(
+            f"the episode was judged at its source by other expected calls than those that '{name}' was derived from; "
+            "derive the task from the file that the episode came from"
+        )
+    if episode.fingerprint == fingerprint(task):
+        return
     if episode.task and task.id and episode.task != task.id:
         raise TaskError.of(f"the episode was played on '{episode.task[:120]}', not on '{name}'")
     seed = f" (seed {episode.seed})" if episode.seed else ""

@@ -87,6 +87,7 @@ class TaskFile(_Model):
         ge=1,
         description="step limit of an episode; by default it follows the longest golden path",
     )
+    source: str | None = Field(None, description="fingerprint of the expected calls it was derived from")
     setup: dict[str, Any] | None = Field(None, description="initial values for fields of the world's state")
     goal: str | None = Field(None, description='a condition on the final state, as in {at: "base", ...}')
     policies: list[PolicyEntry] = Field([], description="reasons why a path to the goal can still be wrong")

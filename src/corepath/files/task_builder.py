@@ -55,6 +55,7 @@ class TaskBuilder:
             "world": file.world,
             "tags": tuple(file.tags),
             "most_calls": file.most_calls,
+            "source": file.source,
             "warnings": (*map(str, self.document.warnings), *warnings),
         }
         fields |= self._world_fields()

@@ -74,6 +74,7 @@ def _record(
         "forbid": [{"call": one.call.notation, "severity": one.severity, "why": one.why} for one in alphabet.forbid],
         "unlisted": alphabet.unlisted,
         "answer": None if task.answer_matcher is None else str(task.answer_matcher),
+        "source": task.source,
     }
     kept = {"tools", *always}
     return {

@@ -4,7 +4,11 @@ The simulations may also be separate files in a folder. Calls by the simulated u
 go to `other_calls`. Calls expected from the user are left out. A task that expects calls only from the user is tagged
 `no_agent_actions`, and so are its episodes. If there was no user (`dummy_user`), all calls are expected from the agent.
 
-The task is `tau2/DOMAIN/ID`. If the user's model or the infrastructure stopped a simulation, the failure does not count
+The task is `tau2/DOMAIN/ID`. A simulation lists the calls that it was judged by. If they are not those of its task, the
+simulation is refused, because it stands under the wrong id. Simulations alone, as a list or without `info`, can be read
+if their tasks are given (`--tasks-from`).
+
+If the user's model or the infrastructure stopped a simulation, the failure does not count
 against the agent.
 """
 
@@ -135,6 +139,7 @@ def _read_simulation(simulation: Any, value: Mapping[str, Any]) -> Episode:
     reason = simulation.get("termination_reason")
     failed = {"ended": FAILED_OUTSIDE, "failure": {"kind": reason, "message": _failure(simulation)}}
     reward = simulation.get("reward_info")
+    judged = _judge(simulation, value)
     episode = agent.to_episode(
         agent=_model(value, "agent_info"),
         benchmark="tau2",
@@ -142,10 +147,11 @@ def _read_simulation(simulation: Any, value: Mapping[str, Any]) -> Episode:
         reward_info=reward,
         metadata=_metadata(simulation, value),
         **(failed if reason in _OUTSIDE else {}),
-        **({NO_AGENT_ACTIONS: True} if _expects_only_user_calls(simulation, value) else {}),
+        **({NO_AGENT_ACTIONS: True} if judged is not None and NO_AGENT_ACTIONS in judged.tags else {}),
     )
     task = f"tau2/{_domain(value)}/{simulation['task_id']}"
-    return replace(episode, task=task, epoch=trial, other_calls=tuple(user.calls))
+    fingerprint = None if judged is None else judged.fingerprint
+    return replace(episode, task=task, epoch=trial, other_calls=tuple(user.calls), fingerprint=fingerprint)
 
 
 def _read_message(agent: Transcript, user: Transcript, message: Mapping[str, Any]) -> None:
@@ -196,13 +202,45 @@ def _failure(simulation: Mapping[str, Any]) -> str:
     return str(info.get("error") or "") if isinstance(info, Mapping) else ""
 
 
-def _expects_only_user_calls(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
+def _judge(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> Expected | None:
+    """Return the calls that a simulation was judged by, or None if they are not known.
+
+    Raises `RecordError` if the simulation lists other calls than its task expects.
+    """
+    expected = _find_expected(simulation, value)
+    reward = simulation.get("reward_info")
+    checks = reward.get("action_checks") if isinstance(reward, Mapping) else None
+    if expected is None or not isinstance(checks, list) or not checks:
+        return expected
+    actions = [one.get("action") for one in checks if isinstance(one, Mapping)]
+    checked = _select_calls([one for one in actions if isinstance(one, Mapping)], value)
+    if Expected("", checked).fingerprint == expected.fingerprint:
+        return expected
+    tasks = (one for one in value["tasks"] if isinstance(one, Mapping) and "id" in one)
+    right = [str(one["id"]) for one in tasks if _has_calls(one, checked, value)]
+    hint = f"they are those of task {right[0]:.60}" if len(right) == 1 else "they are of no task, or of several"
+    raise RecordError(
+        f"it stands under task {str(simulation['task_id'])[:60]}, but was judged by other calls ('action_checks') than "
+        f"this task expects: {hint}"
+    )
+
+
+def _has_calls(task: Mapping[str, Any], calls: tuple[ExpectedCall, ...], value: Mapping[str, Any]) -> bool:
+    """Return True if a task expects exactly these calls."""
+    try:
+        return _read_expected(task, value).fingerprint == Expected("", calls).fingerprint
+    except RecordError:
+        return False
+
+
+def _find_expected(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> Expected | None:
+    """Return the calls that a simulation's task expects, or None if the task is missing or malformed."""
     tasks = (task for task in value["tasks"] if isinstance(task, Mapping))
     task = next((task for task in tasks if str(task.get("id")) == str(simulation["task_id"])), {})
     try:
-        return NO_AGENT_ACTIONS in _read_expected(task, value).tags
+        return _read_expected(task, value)
     except RecordError:
-        return False  # the problem is reported when the tasks are read
+        return None  # the problem is reported when the tasks are read
 
 
 def _read_expected(task: Any, value: Mapping[str, Any]) -> Expected:
@@ -212,9 +250,15 @@ def _read_expected(task: Any, value: Mapping[str, Any]) -> Expected:
     if not isinstance(criteria, Mapping):
         raise RecordError("'evaluation_criteria' must be an object")
     actions = list(objects(criteria.get("actions"), "the expected actions"))
+    calls = _select_calls(actions, value)
+    tags = (NO_AGENT_ACTIONS,) if actions and not calls else ()
+    return Expected(f"tau2/{_domain(value)}/{task['id']}", calls, _prompt(task), tags)
+
+
+def _select_calls(actions: list[Mapping[str, Any]], value: Mapping[str, Any]) -> tuple[ExpectedCall, ...]:
+    """Return the calls among `actions` that are expected from the agent."""
     of_agent = [one for one in actions if _has_no_user(value) or one.get("requestor", _AGENT) == _AGENT]
-    tags = (NO_AGENT_ACTIONS,) if actions and not of_agent else ()
-    return Expected(f"tau2/{_domain(value)}/{task['id']}", tuple(map(_expected_call, of_agent)), _prompt(task), tags)
+    return tuple(map(_expected_call, of_agent))
 
 
 def _expected_call(action: Mapping[str, Any]) -> ExpectedCall:

@@ -85,7 +85,15 @@ def read_record(value: Any, domain: str | None = None) -> Iterator[Episode]:
         metadata=_metadata(value, trial, _domain(value) or domain),
         **failed,
     )
-    yield replace(episode, task=_task_id(value, domain), epoch=trial)
+    yield replace(episode, task=_task_id(value, domain), epoch=trial, fingerprint=_fingerprint(value, domain))
+
+
+def _fingerprint(value: Mapping[str, Any], domain: str | None) -> str | None:
+    """Return the fingerprint of the calls that a run was judged by, or None if they are missing or malformed."""
+    try:
+        return next((one.fingerprint for one in read_expected(value, domain)), None)
+    except RecordError:
+        return None  # the problem is reported when the tasks are read
 
 
 def _metadata(value: Mapping[str, Any], trial: int, domain: str | None) -> dict[str, Any]:
