@@ -25,7 +25,7 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "tasks": ("check", "show", "tasks", "schema"),
     "verify": ("verify",),
     "worlds": ("worlds", "new"),
-    "importing": ("import", "export"),
+    "importing": ("import", "export", "formats"),
     "derive": ("derive",),
     "serve": ("serve",),
 }

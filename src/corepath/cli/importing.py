@@ -1,4 +1,4 @@
-"""The commands that convert traces to episodes and back: import, export."""
+"""The commands that convert traces to episodes and back: import, export, formats."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Annotated, Final
@@ -15,16 +15,29 @@ import typer
 
 from corepath.cli.derive import Derivation, ToolsOption, write_tasks
 from corepath.cli.options import OutFileOption, find_sources, require_episodes, require_path, require_paths
-from corepath.cli.printing import print_problems, say, usage_error
+from corepath.cli.printing import print_problems, print_table, safe, say, table, usage_error
+from corepath.cli.progress import Counter
 from corepath.episode import Episode
 from corepath.errors import InputError, Problem, RecordError, TaskError, count
 from corepath.files.episodes import episode_json
 from corepath.files.lookup import Tasks
-from corepath.importers import import_trace
+from corepath.importers.expected_calls import is_source
 from corepath.importers.export import openai_record
-from corepath.importers.registry import FORMATS, SOURCES
+from corepath.importers.folders import Imported, find_files, import_traces
+from corepath.importers.format import Format
+from corepath.importers.reading import readable
+from corepath.importers.registry import (
+    FORMATS,
+    SOURCES,
+    describe_format,
+    explain_formats,
+    find_format,
+    recognise_format,
+)
+from corepath.importers.renaming import Renaming
 from corepath.importers.routing import Routing, read_table
 from corepath.runs.entries import read_entries
+from corepath.runs.folder import EPISODES, is_run
 
 MOST_PRINTED: Final = 20
 """Maximum number of problems to print. The rest are only counted."""
@@ -32,15 +45,23 @@ MOST_NAMED: Final = 5
 """Maximum number of calls that one message lists."""
 
 FilesArgument = Annotated[
-    list[Path], typer.Argument(help="Files of traces; - reads standard input.", callback=require_paths)
-]
+    list[Path],
+    typer.Argument(
+        metavar="TRACES", help="Files of traces, or folders with such files; - reads standard input.",
+        callback=require_paths,
+    ),
+]  # fmt: skip
 FormatOption = Annotated[
-    str, typer.Option("--from", metavar="FORMAT", help=f"Format of the traces: auto, {', '.join(FORMATS)}.")
+    str, typer.Option("--from", metavar="FORMAT", help="Format of the traces, or auto; corepath formats lists them.")
 ]
 TaskOption = Annotated[str | None, typer.Option(help="Task of all traces: its id, or FILE::ID.")]
 TaskByOption = Annotated[
-    str | None, typer.Option(metavar="ATTRIBUTE", help="Attribute of a trace that names its task: metadata.flow.")
-]
+    str | None,
+    typer.Option(
+        metavar="WHERE", help="What names the task: a field, as in metadata.flow, or path:PATTERN, as in "
+        "'path:runs/{task}/*.json'.",
+    ),
+]  # fmt: skip
 MapOption = Annotated[
     Path | None,
     typer.Option(
@@ -48,6 +69,21 @@ MapOption = Annotated[
     ),
 ]
 AgentOption = Annotated[str | None, typer.Option(help="Name of the agent, for traces that do not have one.")]
+AgentByOption = Annotated[str | None, typer.Option(metavar="WHERE", help="What names the agent, as for --task-by.")]
+RenameOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="OLD=NEW", help="Rename tools: 'mcp__*__=' removes a prefix; or a file of 'OLD: NEW' lines. Repeatable."
+    ),
+]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATTERN", help="Of the files in a folder take only those, as in '*.traj'. Repeatable."),
+]
+TasksFromOption = Annotated[
+    Path | None,
+    typer.Option(help="File with the tasks of τ²-bench results that lack them.", callback=require_path),
+]
 TasksOutOption = Annotated[
     Path | None, typer.Option(help="Also write the tasks of a benchmark's file here, as derive makes them.")
 ]
@@ -63,48 +99,95 @@ def add_commands(app: typer.Typer) -> None:
     """Add this module's commands to the app."""
     app.command("import")(import_command)
     app.command("export")(export_command)
+    app.command("formats")(formats_command)
 
 
 def import_command(
-    files: FilesArgument,
+    paths: FilesArgument,
     format_: FormatOption = "auto",
     out_file: OutFileOption = None,
     task: TaskOption = None,
     task_by: TaskByOption = None,
-    table: MapOption = None,
+    map_file: MapOption = None,
     agent: AgentOption = None,
+    agent_by: AgentByOption = None,
+    rename: RenameOption = None,
+    only: OnlyOption = None,
+    tasks_from: TasksFromOption = None,
     tasks_out: TasksOutOption = None,
     tools_file: ToolsOption = None,
 ) -> None:
     """Convert stored traces to episodes; bad records are reported and left out."""
     if tools_file is not None and tasks_out is None:
         usage_error("--tools belongs to --tasks-out: it says how the calls that are expected become tasks")
-    if format_.startswith("generic:"):
-        require_paths([Path(format_.removeprefix("generic:"))])
-    routing = _make_routing(task, task_by, table)
-    log = _Log()
-    with _open_output(out_file) as write:
-        for file in files:
-            for episode in _import_file(file, format_, routing, log):
-                write(episode_json(replace(episode, agent=episode.agent or agent)))
+    change = _Change(_make_routing(task, task_by, map_file, agent, agent_by), _make_renaming(rename))
+    choose = choose_format(format_, tasks_from)
+    files = trace_files(paths, only)
+    log = Log()
+    with _open_output(out_file) as write, Counter("episodes").show() as counter:
+        for one in import_traces(files, choose, lambda file: counter.name(str(file))):
+            if (episode := change(one, log)) is not None:
+                counter.add()
+                write(episode_json(episode))
     complete = True
     if tasks_out is not None:
         source = format_ if format_ in SOURCES else "auto"
-        complete = write_tasks(Derivation(source, tools_file), files, tasks_out)
+        sources = [one for one in files if one in paths or is_source(one)]
+        complete = write_tasks(Derivation(source, tools_file), sources, tasks_out)
     log.finish("episode", out_file)
     if not complete:
         raise typer.Exit(1)
 
 
-def _make_routing(task: str | None, task_by: str | None, table: Path | None) -> Routing:
-    """Turn the options into a rule that assigns tasks to traces."""
+def trace_files(paths: list[Path], only: list[str] | None) -> list[Path]:
+    """Find the trace files that the user named. Of a run folder, only the episodes are taken."""
+    named = [path / EPISODES if is_run(path) else path for path in paths]
+    found = find_files(named, only or [])
+    if not found:
+        usage_error(f"no files of traces in {', '.join(map(str, paths))}; name them with --only, as in --only '*.txt'")
+    return found
+
+
+def choose_format(name: str, tasks_from: Path | None) -> Callable[[Path], Format]:
+    """Return a function that returns a file's format: the named one, or the one that is recognised."""
+    if name.startswith("generic:"):
+        require_paths([Path(name.removeprefix("generic:"))])
+    if tasks_from is not None and name not in ("auto", "tau2"):
+        usage_error(f"--tasks-from belongs to the format tau2, not to {name}")
+    settings = {} if tasks_from is None else {"tau2": str(tasks_from)}
+    if name == "auto":
+        return lambda file: recognise_format(file, settings)
+    try:
+        found = find_format(f"{name}:{settings[name]}" if name in settings else name)
+    except TaskError as error:
+        usage_error(f"--from: {error}")
+    return lambda _: found
+
+
+def _make_routing(
+    task: str | None, task_by: str | None, map_file: Path | None, agent: str | None, agent_by: str | None
+) -> Routing:
+    """Turn the options into a rule that assigns tasks and agents to traces."""
     if task == "":
         usage_error("--task is empty; give the id of a task")
     if task is not None and task_by is not None:
         usage_error("--task and --task-by exclude each other")
-    if table is not None and task_by is None:
+    if map_file is not None and task_by is None:
         usage_error("--map belongs to --task-by: it says which task a name stands for")
-    return Routing(None if task is None else _task_id(task), task_by, read_table(table) if table else {})
+    if agent is not None and agent_by is not None:
+        usage_error("--agent and --agent-by exclude each other")
+    try:
+        task_id = None if task is None else _task_id(task)
+        return Routing(task_id, task_by, read_table(map_file) if map_file else {}, agent, agent_by)
+    except TaskError as error:
+        usage_error(f"--task-by and --agent-by: {error}")
+
+
+def _make_renaming(rules: list[str] | None) -> Renaming:
+    try:
+        return Renaming.parse(rules or [])
+    except TaskError as error:
+        usage_error(f"--rename: {error}")
 
 
 def _task_id(task: str) -> str:
@@ -117,38 +200,34 @@ def _task_id(task: str) -> str:
     return found[0].id
 
 
-def _import_file(file: Path, format_: str, routing: Routing, log: _Log) -> Iterator[Episode]:
-    """Yield the episodes in a file, each with its task. Problems and notes go to the log."""
-    number = 0
-    for made in _read(file, format_):
-        if isinstance(made, Problem):
-            log.add_problem(made)
-            continue
-        number += 1
+@dataclass(frozen=True)
+class _Change:
+    """Sets the tasks, agents and tools of imported episodes."""
+
+    routing: Routing
+    renaming: Renaming
+
+    def __call__(self, found: Imported | Problem, log: Log) -> Episode | None:
+        """Return the changed episode, or None if it cannot be read. Problems and notes go to the log."""
+        if isinstance(found, Problem):
+            log.add_problem(found)
+            return None
+        made = found.episode
         try:
-            episode = routing(made)
+            episode = self.routing(self.renaming(made), found.file)
         except RecordError as error:
-            log.add_problem(_problem(file, number, str(error)))
-            continue
+            log.add_problem(_problem(found, str(error)))
+            return None
         log.good += 1
-        yield episode
         if made.task not in ("", episode.task) and made.fingerprint is not None:
-            log.add_note(_problem(file, number, _describe_new_task(made, episode)))
+            log.add_note(_problem(found, _describe_new_task(made, episode)))
         if any(call.malformed for call in made.calls):
-            log.add_note(_problem(file, number, _describe_malformed(made)))
+            log.add_note(_problem(found, _describe_malformed(made)))
+        return episode
 
 
-def _read(file: Path, format_: str) -> Iterator[Episode | Problem]:
-    try:
-        yield from import_trace(file, format_)
-    except InputError as error:
-        yield from error.problems
-    except TaskError as error:
-        usage_error(f"--from: {error}")
-
-
-def _problem(file: Path, number: int, message: str) -> Problem:
-    return Problem("<stdin>" if str(file) == "-" else str(file), 1, 1, f"episode {number}: {message}")
+def _problem(found: Imported, message: str) -> Problem:
+    return Problem(str(found.file), 1, 1, f"episode {found.number}: {message}")
 
 
 def _describe_new_task(played: Episode, routed: Episode) -> str:
@@ -173,7 +252,7 @@ def export_command(
     out_file: OutFileOption = None,
 ) -> None:
     """Convert episodes to another format: one JSON object with `messages` per line."""
-    log = _Log()
+    log = Log()
     with _open_output(out_file) as write:
         for file in files:
             for line in read_entries(file, Tasks()):
@@ -188,8 +267,31 @@ def export_command(
 _EXPORTS: Final = {To.OPENAI: openai_record}
 
 
+def formats_command(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="Say for each format why this file is not in it.",
+                                    callback=require_path),
+    ] = None,
+) -> None:  # fmt: skip
+    """List the formats that import reads, or say why a file is in none of them."""
+    made = table("format", "about")
+    made.columns[0].justify = "left"
+    if file is None:
+        for name in FORMATS:
+            made.add_row(name, safe(describe_format(name)))
+    else:
+        try:
+            with readable(file) as (copy, _):
+                for found, why in explain_formats(copy):
+                    made.add_row(found.name, safe("yes" if why is None else why))
+        except InputError as error:
+            print_problems(error.problems)
+            raise typer.Exit(1) from None
+    print_table(made)
+
+
 @dataclass
-class _Log:
+class Log:
     """Counts good and bad records, and prints the first problems and notes."""
 
     good: int = 0

@@ -60,9 +60,12 @@ def safe_lines(text: str) -> str:
 
 
 def print_problems(problems: Iterable[Problem]) -> None:
-    """Print each problem on its own line of standard error."""
+    """Print each problem on its own line of standard error. Advice that follows a problem has a line of its own."""
     for problem in problems:
-        say(str(problem))
+        message, _, advice = str(problem).partition("\n")
+        say(message)
+        if advice:
+            say(f"  {advice}")
 
 
 def print_damage(lines: Iterable[EpisodeLine], what: str) -> set[int]:
@@ -79,7 +82,7 @@ def print_damage(lines: Iterable[EpisodeLine], what: str) -> set[int]:
 
 def say(text: str) -> None:
     """Print a message for the user on one line of standard error."""
-    err.print(Text(visible(_LINE_BREAK.sub(" ", text.strip()))), soft_wrap=True)
+    err.print(Text(visible(_LINE_BREAK.sub(" ", text.rstrip()))), soft_wrap=True)
 
 
 def usage_error(message: str) -> NoReturn:

@@ -109,7 +109,12 @@ class Counter:
     def __post_init__(self) -> None:
         self._began = self._last = time.monotonic()
         self._status: Status | None = None
+        self._current = ""
         self._patience = 1.0 if err.is_terminal else EVERY_SECONDS  # short work shows no line
+
+    def name(self, current: str) -> None:
+        """Say which file is being read now."""
+        self._current = f"; {visible(current[-60:])}"
 
     def add(self) -> None:
         """Count one more item."""
@@ -134,7 +139,7 @@ class Counter:
         rate = self.done / max(time.monotonic() - self._began, 1e-9)
         left = f", {_time((self.total - self.done) / rate)} left" if self.done < self.total else ""
         of = f" of {self.total:,}" if self.total else ""
-        return f"{self.done:,}{of} {self.what}; {rate:,.0f}/s{left}"
+        return f"{self.done:,}{of} {self.what}; {rate:,.0f}/s{left}{self._current}"
 
     @contextmanager
     def show(self) -> Iterator[Counter]:

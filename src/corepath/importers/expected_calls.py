@@ -30,6 +30,14 @@ def read_expected_calls(path: str | Path, source: str = "auto") -> Iterator[Expe
             yield Problem(str(file), 1, 1, f"task '{one.id[:120]}' appears twice, with different expected calls")
 
 
+def is_source(file: Path) -> bool:
+    """Return True if a file has expected calls in a known form."""
+    try:
+        return recognise_source(file) is not None
+    except InputError:
+        return False
+
+
 def source_of(file: Path, source: str = "auto") -> Source:
     """Look up a source by name, or recognise it from `file` if `source` is `auto`.
 

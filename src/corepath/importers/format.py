@@ -39,6 +39,8 @@ class Format:
 
     It is None if an episode is always within one file.
     """
+    companions: Callable[[Path], Iterator[Path]] = lambda _: iter(())
+    """Yield the other files that `read` reads too, so that they are not read again by themselves."""
     configure: Callable[[str], Format] | None = None
     """A function that makes the format for `--from NAME:SETTING`, or None if the format has no setting."""
 

@@ -5,14 +5,15 @@ To add a format, write a module in `formats` that declares `FORMAT`, and add the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Final, TypeVar
 
 from corepath.errors import InputError, Problem, TaskError, nearest
 from corepath.importers.format import Format, Source
+from corepath.importers.nearest import nearest_format
 from corepath.importers.reading import Sample
 
 FORMATS: Final = (
@@ -40,6 +41,12 @@ Span formats come first, because they recognise a file of any size without readi
 """
 SOURCES: Final = ("tau-bench", "tau2", "bfcl", "calls")
 """The names of all sources for expected calls, in the order in which `auto` tries them."""
+
+_ADVICE: Final = {
+    "format": "'corepath formats FILE' says why each format does not fit; 'corepath import --from generic:MAP.yaml' "
+    "reads any JSON by a map of its fields",
+    "source": f"derive reads {', '.join(SOURCES)}; name the kind of file with --from",
+}
 
 _Candidate = TypeVar("_Candidate", Format, Source)
 
@@ -75,9 +82,12 @@ def find_source(name: str) -> Source:
     return load_source(name)
 
 
-def recognise_format(file: Path) -> Format:
-    """Recognise a file's format. Raises `InputError` if no format fits, and says why each one does not."""
-    return _recognise(file, map(load_format, FORMATS), "format")
+def recognise_format(file: Path, settings: Mapping[str, str] = MappingProxyType({})) -> Format:
+    """Recognise a file's format. Raises `InputError` if no format fits.
+
+    `settings` has a setting for some formats, as in `--from NAME:SETTING`.
+    """
+    return _recognise(file, (find_format(f"{name}:{settings.get(name, '')}".rstrip(":")) for name in FORMATS), "format")
 
 
 def recognise_source(file: Path) -> Source:
@@ -85,16 +95,34 @@ def recognise_source(file: Path) -> Source:
     return _recognise(file, map(load_source, SOURCES), "source")
 
 
+def explain_formats(file: Path) -> Iterator[tuple[Format, str | None]]:
+    """Yield each format, and why a file is not in this format, or None if it is."""
+    sample = Sample(file)
+    for name in FORMATS:
+        found = load_format(name)
+        yield found, found.recognise(sample)
+
+
+def describe_format(name: str) -> str:
+    """Return what a format reads, in the words of its module."""
+    return str(_module(name).__doc__).partition("\n")[0].removeprefix("Read ").rstrip(".")
+
+
 def _recognise(file: Path, candidates: Iterable[_Candidate], kind: str) -> _Candidate:
-    reasons: list[str] = []
+    reasons: dict[str, str] = {}
     sample = Sample(file)
     for candidate in candidates:
         why = candidate.recognise(sample)
         if why is None:
             return candidate
-        reasons.append(f"{candidate.name}: {why}")
-    message = f"not a known {kind}; name it with --from. {'; '.join(reasons)}"
-    raise InputError([Problem(str(file), 1, 1, message)])
+        reasons[candidate.name] = why
+    near = nearest_format(sample)
+    if near in reasons:
+        message = f"not a known {kind}; it comes nearest to {near}, but: {reasons[near]}"
+    else:
+        broken = next((value.message for value in sample.records(lambda _: True) if isinstance(value, Problem)), None)
+        message = f"not a known {kind}" + (f": {broken}" if broken else ", nor near to one")
+    raise InputError([Problem(str(file), 1, 1, f"{message}\n{_ADVICE[kind]}")])
 
 
 def _module(name: str) -> ModuleType:

@@ -22,9 +22,9 @@ from typing import Any, Final
 
 from corepath.authoring.derive import Expected, ExpectedCall
 from corepath.episode import FAILED_OUTSIDE, NO_AGENT_ACTIONS, Episode
-from corepath.errors import Problem, RecordError
+from corepath.errors import InputError, Problem, RecordError
 from corepath.importers.content import objects, parse_result, text_of
-from corepath.importers.format import Format, Source
+from corepath.importers.format import Format, Source, recognise_records
 from corepath.importers.formats.tau_bench import TOOL_FILE
 from corepath.importers.reading import Place, Sample, read_records, recover_json
 from corepath.importers.transcript import Transcript
@@ -36,6 +36,8 @@ _AGENT: Final = "assistant"
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
+    if _bare_simulations(value) is not None:
+        return "simulations of τ²-bench without their tasks; name the file that has them with --tasks-from"
     if not isinstance(value, Mapping):
         return "no object with 'info', 'tasks' and 'simulations'"
     info = value.get("info")
@@ -57,6 +59,18 @@ def _recognise(sample: Sample) -> str | None:
     return why if sample.is_valid else next((mismatch(value) for value in found), why)
 
 
+def _bare_simulations(value: Any) -> list[Any] | None:
+    """Return the simulations in a record that has nothing else, or None if it is not such a record.
+
+    The record is a list of simulations, one simulation, or results without `info` or `tasks`.
+    """
+    if isinstance(value, Mapping) and ("info" not in value or "tasks" not in value):
+        value = value.get("simulations", [value])
+    if not isinstance(value, list) or not value or not all(isinstance(one, Mapping) for one in value):
+        return None
+    return value if all({"task_id", "messages", "reward_info"} <= one.keys() for one in value) else None
+
+
 def _read_simulations(path: Path) -> Iterator[Episode | Problem]:
     """Yield the episodes in a file, and a `Problem` for each malformed simulation."""
     for place, value in _checked_results(path):
@@ -74,6 +88,56 @@ def _checked_results(path: Path) -> Iterator[tuple[Place, Any]]:
     for place, value in _results(path):
         wrong = None if isinstance(value, Problem) else mismatch(value)
         yield place, value if wrong is None else place.problem(wrong)
+
+
+# Tasks that are given apart
+
+
+def with_tasks(file: str) -> Format:
+    """Return this format for simulations whose tasks are in another file.
+
+    That file holds complete results, or a list of tasks as τ²-bench ships them for each domain. Raises `InputError` if
+    it has no tasks.
+    """
+    given = _given_tasks(Path(file))
+
+    def complete(value: Any) -> Any:
+        found = _bare_simulations(value)
+        info = value["info"] if isinstance(value, Mapping) and isinstance(value.get("info"), Mapping) else {}
+        return value if found is None else {**given, "info": {**given["info"], **info}, "simulations": found}
+
+    def read(path: Path) -> Iterator[Episode | Problem]:
+        for place, value in read_records(path, lambda one: mismatch(complete(one)) is None):
+            whole = value if isinstance(value, Problem) else complete(value)
+            wrong = None if isinstance(whole, Problem) else mismatch(whole)
+            whole = whole if wrong is None else place.problem(wrong)
+            yield from (whole,) if isinstance(whole, Problem) else _simulations(path, place, whole)
+
+    return replace(
+        FORMAT, recognise=lambda sample: recognise_records(sample, lambda one: mismatch(complete(one))), read=read
+    )
+
+
+def _given_tasks(file: Path) -> dict[str, Any]:
+    """Return the domain and the tasks in a file as results without simulations."""
+    for _, value in read_records(file, lambda _: True):
+        info = value.get("info") if isinstance(value, Mapping) else None
+        tasks = value.get("tasks") if isinstance(value, Mapping) else value
+        if isinstance(tasks, list) and tasks and all(isinstance(one, Mapping) and "id" in one for one in tasks):
+            environment = info.get("environment_info") if isinstance(info, Mapping) else None
+            return {"info": {"environment_info": environment or _environment(tasks, file)}, "tasks": tasks}
+    raise InputError([Problem(str(file), 1, 1, "no tasks of τ²-bench: a list of objects with 'id', or its results")])
+
+
+def _environment(tasks: list[Any], file: Path) -> dict[str, str]:
+    """Return the domain that the tasks name, or else the name of the file's folder."""
+    for task in tasks:
+        scenario = task.get("user_scenario")
+        instructions = scenario.get("instructions") if isinstance(scenario, Mapping) else None
+        domain = instructions.get("domain") if isinstance(instructions, Mapping) else None
+        if isinstance(domain, str) and domain:
+            return {"domain_name": domain}
+    return {"domain_name": file.absolute().parent.name}
 
 
 def _tasks(place: Place, value: Mapping[str, Any]) -> Iterator[Expected | Problem]:
@@ -282,5 +346,17 @@ def _prompt(task: Mapping[str, Any]) -> str:
     return instructions if isinstance(instructions, str) else ""
 
 
-FORMAT: Final = Format("tau2", "an answer whose `error` is true", _recognise, _read_simulations)
+def _companions(path: Path) -> Iterator[Path]:
+    """Yield the files with single simulations beside a file of results."""
+    return (path.parent / _FOLDER).glob("*.json")
+
+
+FORMAT: Final = Format(
+    "tau2",
+    "an answer whose `error` is true",
+    _recognise,
+    _read_simulations,
+    companions=_companions,
+    configure=with_tasks,
+)
 SOURCE: Final = Source("tau2", _recognise, _read_tasks, TOOL_FILE)
