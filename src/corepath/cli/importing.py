@@ -23,7 +23,7 @@ from corepath.files.episodes import episode_json
 from corepath.files.lookup import Tasks
 from corepath.importers.expected_calls import is_source
 from corepath.importers.export import openai_record
-from corepath.importers.folders import Imported, find_files, import_traces
+from corepath.importers.folders import ENDINGS, Imported, find_files, import_traces
 from corepath.importers.format import Format
 from corepath.importers.reading import readable
 from corepath.importers.registry import (
@@ -122,8 +122,8 @@ def import_command(
         usage_error("--tools belongs to --tasks-out: it says how the calls that are expected become tasks")
     change = _Change(_make_routing(task, task_by, map_file, agent, agent_by), _make_renaming(rename))
     choose = choose_format(format_, tasks_from)
-    files = trace_files(paths, only)
     log = Log()
+    files = trace_files(paths, only, log)
     with _open_output(out_file) as write, Counter("episodes").show() as counter:
         for one in import_traces(files, choose, lambda file: counter.name(str(file))):
             if (episode := change(one, log)) is not None:
@@ -139,13 +139,18 @@ def import_command(
         raise typer.Exit(1)
 
 
-def trace_files(paths: list[Path], only: list[str] | None) -> list[Path]:
+_MORE_FILES: Final = f": none ends in {', '.join(ENDINGS)}; other files are named with --only '*.txt'"
+
+
+def trace_files(paths: list[Path], only: list[str] | None, log: Log) -> list[Path]:
     """Find the trace files that the user named. Of a run folder, only the episodes are taken."""
-    named = [path / EPISODES if is_run(path) else path for path in paths]
-    found = find_files(named, only or [])
-    if not found:
-        usage_error(f"no files of traces in {', '.join(map(str, paths))}; name them with --only, as in --only '*.txt'")
-    return found
+    found: dict[Path, None] = {}
+    for path in paths:
+        files = find_files([path / EPISODES if is_run(path) else path], only or [])
+        if not files:
+            log.add_problem(Problem(str(path), 1, 1, f"no files of traces in this folder{_MORE_FILES}"))
+        found |= dict.fromkeys(files)
+    return list(found)
 
 
 def choose_format(name: str, tasks_from: Path | None) -> Callable[[Path], Format]:

@@ -43,7 +43,7 @@ SOURCES: Final = ("tau-bench", "tau2", "bfcl", "calls")
 """The names of all sources for expected calls, in the order in which `auto` tries them."""
 
 _ADVICE: Final = {
-    "format": "'corepath formats FILE' says why each format does not fit; 'corepath import --from generic:MAP.yaml' "
+    "format": "'corepath formats {file}' says why each format does not fit; 'corepath import --from generic:MAP.yaml' "
     "reads any JSON by a map of its fields",
     "source": f"derive reads {', '.join(SOURCES)}; name the kind of file with --from",
 }
@@ -122,7 +122,7 @@ def _recognise(file: Path, candidates: Iterable[_Candidate], kind: str) -> _Cand
     else:
         broken = next((value.message for value in sample.records(lambda _: True) if isinstance(value, Problem)), None)
         message = f"not a known {kind}" + (f": {broken}" if broken else ", nor near to one")
-    raise InputError([Problem(str(file), 1, 1, f"{message}\n{_ADVICE[kind]}")])
+    raise InputError([Problem(str(file), 1, 1, f"{message}\n{_ADVICE[kind].format(file=file)}")])
 
 
 def _module(name: str) -> ModuleType:

@@ -19,7 +19,10 @@ from corepath.importers.format import Format, Mismatch, recognise_records
 from corepath.importers.reading import Place, read_records
 
 Key = Callable[[Any], str | None]
-"""A function that returns the key of a record's session, or None if the record belongs to the session before it."""
+"""A function that returns the key of a record's session, or None if the record belongs to the session before it.
+
+It raises `RecordError` if the record is malformed.
+"""
 ReadSession = Callable[[list[Any]], Iterator[Episode]]
 """A function that yields the episodes in a session's records. It raises `RecordError` if the session is malformed."""
 
@@ -52,7 +55,11 @@ def _read(file: Path, key: Key, read_session: ReadSession) -> Iterator[Episode |
             if isinstance(value, Problem):
                 yield value
                 continue
-            own = key(value)
+            try:
+                own = key(value)
+            except RecordError as error:
+                yield place.problem(str(error))
+                continue
             session = session if own is None else own
             sessions.add(session, place, value)
         empty = True
