@@ -87,6 +87,7 @@ def test_every_choice_stands_in_the_file() -> None:
         "neutral:\n"
         "- 'hand_over(...)'\n"
         "unlisted: harm\n"
+        f"source: {made.expected.fingerprint}\n"
     )
 
 

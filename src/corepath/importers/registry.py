@@ -5,7 +5,7 @@ To add a format, write a module in `formats` that declares `FORMAT`, and add the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -41,12 +41,6 @@ Span formats come first, because they recognise a file of any size without readi
 """
 SOURCES: Final = ("tau-bench", "tau2", "bfcl", "calls")
 """The names of all sources for expected calls, in the order in which `auto` tries them."""
-
-_ADVICE: Final = {
-    "format": "'corepath formats {file}' says why each format does not fit; 'corepath import --from generic:MAP.yaml' "
-    "reads any JSON by a map of its fields",
-    "source": f"derive reads {', '.join(SOURCES)}; name the kind of file with --from",
-}
 
 _Candidate = TypeVar("_Candidate", Format, Source)
 
@@ -87,12 +81,13 @@ def recognise_format(file: Path, settings: Mapping[str, str] = MappingProxyType(
 
     `settings` has a setting for some formats, as in `--from NAME:SETTING`.
     """
-    return _recognise(file, (find_format(f"{name}:{settings.get(name, '')}".rstrip(":")) for name in FORMATS), "format")
+    found = (find_format(f"{name}:{settings.get(name, '')}".rstrip(":")) for name in FORMATS)
+    return _recognise(file, found, _explain_format)
 
 
 def recognise_source(file: Path) -> Source:
     """Recognise a file's source. Raises `InputError` if no source fits, and says why each one does not."""
-    return _recognise(file, map(load_source, SOURCES), "source")
+    return _recognise(file, map(load_source, SOURCES), _explain_source)
 
 
 def explain_formats(file: Path) -> Iterator[tuple[Format, str | None]]:
@@ -108,7 +103,9 @@ def describe_format(name: str) -> str:
     return str(_module(name).__doc__).partition("\n")[0].removeprefix("Read ").rstrip(".")
 
 
-def _recognise(file: Path, candidates: Iterable[_Candidate], kind: str) -> _Candidate:
+def _recognise(
+    file: Path, candidates: Iterable[_Candidate], explain: Callable[[Sample, Mapping[str, str]], str]
+) -> _Candidate:
     reasons: dict[str, str] = {}
     sample = Sample(file)
     for candidate in candidates:
@@ -116,13 +113,24 @@ def _recognise(file: Path, candidates: Iterable[_Candidate], kind: str) -> _Cand
         if why is None:
             return candidate
         reasons[candidate.name] = why
-    near = nearest_format(sample)
-    if near in reasons:
-        message = f"not a known {kind}; it comes nearest to {near}, but: {reasons[near]}"
-    else:
-        broken = next((value.message for value in sample.records(lambda _: True) if isinstance(value, Problem)), None)
-        message = f"not a known {kind}" + (f": {broken}" if broken else ", nor near to one")
-    raise InputError([Problem(str(file), 1, 1, f"{message}\n{_ADVICE[kind].format(file=file)}")])
+    raise InputError([Problem(str(file), 1, 1, explain(sample, reasons))])
+
+
+def _explain_format(sample: Sample, reasons: Mapping[str, str]) -> str:
+    """Say in two lines which format a file comes nearest to, why it is not that, and how to learn more."""
+    broken = next((value.message for value in sample.records(lambda _: True) if isinstance(value, Problem)), None)
+    why = f": {broken}" if broken else ", nor near to one"
+    if (near := nearest_format(sample)) is not None:
+        why = f"; it comes nearest to {near}, but: {reasons[near]}"
+    return (
+        f"not a known format{why}\n'corepath formats {sample.file}' says why each format does not fit; "
+        "'corepath import --from generic:MAP.yaml' reads any JSON by a map of its fields"
+    )
+
+
+def _explain_source(_sample: Sample, reasons: Mapping[str, str]) -> str:
+    listed = "; ".join(f"{name}: {why}" for name, why in reasons.items())
+    return f"not a known source; name it with --from. {listed}"
 
 
 def _module(name: str) -> ModuleType:

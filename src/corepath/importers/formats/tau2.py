@@ -51,12 +51,23 @@ def mismatch(value: Any) -> str | None:
 
 
 def _recognise(sample: Sample) -> str | None:
-    records = sample.records(lambda one: mismatch(one) is None)
-    why = next((mismatch(value) for value in records if not isinstance(value, Problem)), "no JSON in it")
-    if why is None:
+    """Explain why a file is not in this format, or return None if it is.
+
+    Simulations without their tasks are in this format too. Reading them says what is missing.
+    """
+    why = next((_outline(value) for value in sample.records(_is_outlined) if not isinstance(value, Problem)), None)
+    if why is None and sample.is_valid:
         return None
     found = (value for _, value in _results(sample.file) if not isinstance(value, Problem))
-    return why if sample.is_valid else next((mismatch(value) for value in found), why)
+    return why if sample.is_valid else next((mismatch(value) for value in found), why or "no JSON in it")
+
+
+def _outline(value: Any) -> str | None:
+    return None if _bare_simulations(value) is not None else mismatch(value)
+
+
+def _is_outlined(value: Any) -> bool:
+    return _outline(value) is None
 
 
 def _bare_simulations(value: Any) -> list[Any] | None:
@@ -123,10 +134,14 @@ def _given_tasks(file: Path) -> dict[str, Any]:
     for _, value in read_records(file, lambda _: True):
         info = value.get("info") if isinstance(value, Mapping) else None
         tasks = value.get("tasks") if isinstance(value, Mapping) else value
-        if isinstance(tasks, list) and tasks and all(isinstance(one, Mapping) and "id" in one for one in tasks):
+        if isinstance(tasks, list) and tasks and all(map(_is_task, tasks)):
             environment = info.get("environment_info") if isinstance(info, Mapping) else None
             return {"info": {"environment_info": environment or _environment(tasks, file)}, "tasks": tasks}
     raise InputError([Problem(str(file), 1, 1, "no tasks of τ²-bench: a list of objects with 'id', or its results")])
+
+
+def _is_task(value: Any) -> bool:
+    return isinstance(value, Mapping) and "id" in value and ("evaluation_criteria" in value or "user_scenario" in value)
 
 
 def _environment(tasks: list[Any], file: Path) -> dict[str, str]:
@@ -153,7 +168,7 @@ def _results(path: Path) -> Iterator[tuple[Place, Any]]:
 
     If the file is broken, the results with only the complete simulations are yielded, and then a `Problem`.
     """
-    for place, value in read_records(path, lambda one: mismatch(one) is None):
+    for place, value in read_records(path, _is_outlined):
         if isinstance(value, Problem) and place.number is None:
             kept = None
             with suppress(OSError):
