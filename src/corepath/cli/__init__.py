@@ -25,6 +25,7 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "tasks": ("check", "show", "tasks", "schema"),
     "verify": ("verify",),
     "worlds": ("worlds", "new"),
+    "benchmark": ("benchmark",),
     "importing": ("import", "export", "formats"),
     "derive": ("derive",),
     "serve": ("serve",),

@@ -113,9 +113,9 @@ def table_command(
     """Print the paper's tables."""
     means = Means(MORE_COLUMNS if more else PAPER_COLUMNS, intervals, _parse_weights(weights))
     results = load(runs, tasks, profile)
-    found = [_make_table(results, one, means) for one in ([by] if by else [By.AGENT, By.WORLD])]
+    found = [make_table(results, one, means) for one in ([by] if by else [By.AGENT, By.WORLD])]
     tables = [table for table in found if table is not None]
-    _print_tables(tables, As.JSON if as_json else form)
+    print_tables(tables, As.JSON if as_json else form)
     if not tables:
         say("there were no harmful calls" if by is By.HARM else
             "a table of failure modes needs the agent 'oracle' and agents that fail on purpose")  # fmt: skip
@@ -140,13 +140,15 @@ def _parse_weights(text: str | None) -> dict[str, float] | None:
         usage_error(f"--weights: {error}")
 
 
-def _make_table(results: Results, by: By, means: Means) -> Table | None:
+def make_table(results: Results, by: By, means: Means) -> Table | None:
+    """Make the table whose rows are about `by`, or return None if there is nothing to show."""
     if by is By.FAULT:
         return faults_table(results)
     return harms_table(results) if by is By.HARM else BY[by.value](results, means)
 
 
-def _print_tables(tables: list[Table], form: As) -> None:
+def print_tables(tables: list[Table], form: As) -> None:
+    """Print tables in a format."""
     for number, table in enumerate(tables):
         if form is As.JSON:
             for row in table.to_dicts():

@@ -8,7 +8,8 @@ Calls are written as objects (`{"cd": "{...}"}`) or as Python (`[cd(folder='x')]
 Without a log, calls may also have the forms that other models write: `<tool_call>{"name": ..., "arguments":
 ...}</tool_call>` or `{"name": ..., "parameters": ...}`. A call that cannot be parsed is kept as raw text.
 
-The task is `bfcl/ID`. If inference broke off, the failure does not count against the agent.
+The task is `bfcl/ID`. In the folders that the benchmark writes, the folder names the model, and the verdict of the
+benchmark is the reward. If inference broke off, the failure does not count against the agent.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any, Final
 from corepath.authoring.derive import Expected, ExpectedCall
 from corepath.episode import FAILED_OUTSIDE, Episode
 from corepath.errors import Problem, RecordError, count
+from corepath.importers.bfcl_folders import add_verdicts, score_files
 from corepath.importers.content import metadata_of, objects, parse_result
 from corepath.importers.format import Source, record_format
 from corepath.importers.reading import Sample, read_records, try_record
@@ -362,10 +364,13 @@ def _tuples_as_lists(value: Any) -> Any:
     return {name: _tuples_as_lists(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
-FORMAT: Final = record_format(
+_RECORDS: Final = record_format(
     "bfcl",
     "an answer that begins with `Error during execution`, or has an `error`; a response that was not decoded",
     mismatch,
     read_record,
+)
+FORMAT: Final = replace(
+    _RECORDS, read=lambda file: add_verdicts(file, _RECORDS.read(file), "bfcl/"), companions=score_files
 )
 SOURCE: Final = Source("bfcl", _recognise_answers, _read_answers)
