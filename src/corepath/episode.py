@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from corepath.notation.call import Call
+from corepath.notation.message import Message
 
 NO_AGENT_ACTIONS: Final = "no_agent_actions"
 """Tag for a task that needs actions only from a simulated user and none from the agent.
@@ -29,22 +30,6 @@ IMPOSSIBLE: Final = "impossible"
 
 Variant = tuple[str, int]
 """A task id and the seed of the task's variant."""
-
-
-@dataclass(frozen=True)
-class Message:
-    """Something that the user, the agent (`assistant`) or the program around them (`system`) said.
-
-    `before_call` is the index of the first call that the agent made afterwards, which is the number of calls if it made
-    none. It is None if that is not known. `time` is in seconds since 1970. `extra` holds everything else in the record.
-    A message in a form that corepath does not know has an empty role, and is kept as its `content`.
-    """
-
-    role: str
-    content: Any
-    before_call: int | None = None
-    time: float | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,7 @@ messages = st.builds(
     content=values,
     before_call=st.none() | st.integers(0, 5),
     time=times,
+    turn=st.none() | st.integers(0, 9),
     extra=extras,
 ) | values.filter(lambda one: not isinstance(one, dict)).map(lambda one: Message("", one))
 episodes = st.builds(

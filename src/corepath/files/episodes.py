@@ -135,8 +135,9 @@ def read_message(value: Any) -> Message:
     role = value.get("role") if isinstance(value, Mapping) else None
     if not isinstance(role, str) or not role or "content" not in value:
         return Message("", value)
-    before, time = value.get("before_call"), value.get("time")
-    known = {"before_call": before if _is_index(before) else None, "time": time if _is_time(time) else None}
+    before, turn, time = value.get("before_call"), value.get("turn"), value.get("time")
+    known: dict[str, Any] = {"before_call": before if _is_index(before) else None}
+    known |= {"turn": turn if _is_index(turn) else None, "time": time if _is_time(time) else None}
     read = {"role", "content", *(name for name, one in known.items() if one is not None)}
     extra = {name: one for name, one in value.items() if name not in read}
     return Message(role, value["content"], **known, extra=extra)
@@ -145,7 +146,7 @@ def read_message(value: Any) -> Message:
 def _message_record(message: Message) -> Any:
     if not message.role:
         return message.content
-    optional = {"before_call": message.before_call, "time": message.time}
+    optional = {"before_call": message.before_call, "turn": message.turn, "time": message.time}
     known = {name: value for name, value in optional.items() if value is not None}
     return {"role": message.role, "content": message.content, **known, **message.extra}
 

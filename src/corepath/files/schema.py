@@ -127,7 +127,8 @@ class EpisodeRecord(_Open):
     calls: list[CallRecord]
     other_calls: list[CallRecord] = Field([], description="calls by anyone but the agent, such as a simulated user")
     messages: list[Any] = Field(
-        [], description="what was said: objects with role, content, before_call (the index of the next call) and time"
+        [],
+        description="what was said: objects with role, content, before_call (the index of the next call), turn and time",
     )
     seed: int | None = Field(None, description="the variant of the task that was played")
     fingerprint: str | None = Field(None, description="hash of the task that was played")

@@ -103,7 +103,8 @@ class Transcript:
         """Add a message by anyone. Empty messages are left out. `developer` is another word for `system`."""
         if text not in (None, "", []):
             role = "system" if role == "developer" else role
-            self.messages.append(Message(role, text, len(self.calls), time_of(time), extra))
+            turn = self.turn or None if role == "assistant" else None
+            self.messages.append(Message(role, text, len(self.calls), time_of(time), extra, turn))
 
     def add_usage(self, usage: Any, *, model: Any = None, cost: Any = None) -> None:
         """Add what one request to a model used. `usage` may have the field names of any known provider."""
