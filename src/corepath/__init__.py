@@ -15,12 +15,13 @@ from corepath.automaton.condensation import Trace, trace_calls
 from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind, Position, Step, begin, step
 from corepath.decoy import Decoy
-from corepath.episode import Episode, Message, events
+from corepath.episode import Episode, events
 from corepath.errors import CorepathError, InputError, NotationError, Problem, StepLimitError, TaskError, ToolError
 from corepath.files.lookup import task
 from corepath.notation.action import Action, Tool
 from corepath.notation.call import UNANSWERED, Call
 from corepath.notation.matchers import Matcher
+from corepath.notation.message import Message
 from corepath.notation.parser import action, call, tool
 from corepath.notation.patterns import (
     ANY,
@@ -40,7 +41,8 @@ from corepath.notation.procedure import Procedure, any_order, choice, one_by_one
 from corepath.play.play import play
 from corepath.play.recorder import Recorder, episode
 from corepath.play.session import Agent, Session
-from corepath.rules.policy import Policy, after, before, needed, never
+from corepath.rules.policy import after, before, needed, never
+from corepath.rules.rule import Rule
 from corepath.scoring.evidence import Harm, Reference
 from corepath.scoring.options import PAPER, RECOMMENDED, Scoring
 from corepath.scoring.score import Score, score
@@ -108,7 +110,6 @@ __all__ = [
     "NotationError",
     "Note",
     "Pick",
-    "Policy",
     "Position",
     "Problem",
     "Procedure",
@@ -116,6 +117,7 @@ __all__ = [
     "Reference",
     "Replay",
     "Results",
+    "Rule",
     "Score",
     "Scoring",
     "Session",

@@ -17,7 +17,7 @@ from corepath.notation.matchers import Matcher
 from corepath.notation.parameters import Parameter
 from corepath.notation.patterns import as_matcher
 from corepath.notation.procedure import Procedure
-from corepath.rules.policy import Policy
+from corepath.rules.rule import Rule
 
 _UNMADE: Final = Automaton(Alphabet((), frozenset()), ("q0",), ({},), 0, frozenset({0}))
 """Placeholder until the automaton is compiled from the task's procedure."""
@@ -105,7 +105,7 @@ class Task:
     warnings: tuple[str, ...] = ()
     start: Any = None
     goal: Callable[[Any], object] | None = None
-    policies: Sequence[Policy] = ()
+    policies: Sequence[Rule] = ()
     decoys: Mapping[str, Decoy] = field(default_factory=dict)
     says: Mapping[str, Any] = field(default_factory=dict)
     most_calls: int | None = None

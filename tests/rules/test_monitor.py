@@ -10,17 +10,22 @@ import pytest
 
 from corepath import ANY, after, before, needed, never, none_of, tool, var
 from corepath.notation.call import Call
-from corepath.rules.monitor import Monitor, bind, find_breaches
-from corepath.rules.policy import After, Before, Needed, Never, Policy
+from corepath.rules import event
+from corepath.rules.monitor import Monitor, find_breaches
+from corepath.rules.rule import AtLeast, Eventually, Never, Requires, Rule
 
 x, y = var("x"), var("y")
 a, b, c = tool("a"), tool("b"), tool("c")
 
 
-def breaks(policy: Policy, done: Sequence[Call], call: Call, state: Any, after: Any) -> bool:
+def bind(pattern: Any, call: Call, variables: Any = None) -> Any:
+    return None if call.failed else event.bind(pattern, call, variables)
+
+
+def breaks(policy: Rule, done: Sequence[Call], call: Call, state: Any, after: Any) -> bool:
     """The definition: what a call breaks, found by going through all earlier calls."""
     match policy:
-        case Before(first, then):
+        case Requires(first, then):
             bound = bind(then, call)
             return bound is not None and not any(bind(first, earlier, bound) is not None for earlier in done)
         case Never(pattern, when=when, leaves=leaves):
@@ -31,12 +36,12 @@ def breaks(policy: Policy, done: Sequence[Call], call: Call, state: Any, after: 
     return False
 
 
-def owes(policy: Policy, done: Sequence[Call]) -> bool:
+def owes(policy: Rule, done: Sequence[Call]) -> bool:
     """The definition: whether a policy still requires a call."""
     match policy:
-        case Needed(call):
+        case AtLeast(_, call):
             return not any(bind(call, made) is not None for made in done)
-        case After(first, then):
+        case Eventually(first, then):
             for index, made in enumerate(done):
                 bound = bind(first, made)
                 if bound is not None and not any(bind(then, later, bound) is not None for later in done[index + 1 :]):
@@ -44,7 +49,7 @@ def owes(policy: Policy, done: Sequence[Call]) -> bool:
     return False
 
 
-def random_policies(random: Random) -> list[Policy]:
+def random_policies(random: Random) -> list[Rule]:
     def action() -> Any:
         one = random.choice([a, b, c])
         values = {
@@ -52,7 +57,7 @@ def random_policies(random: Random) -> list[Policy]:
         }
         return one.where(**values) if random.random() < 0.5 else one(**values)
 
-    def policy() -> Policy:
+    def policy() -> Rule:
         match random.randrange(5):
             case 0:
                 return before(action(), action(), because="so it is")

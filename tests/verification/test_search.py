@@ -11,8 +11,8 @@ import pytest
 
 from corepath import (
     Pick,
-    Policy,
     Procedure,
+    Rule,
     Task,
     ToolError,
     World,
@@ -119,7 +119,7 @@ def failures(build: Callable[[Any], Task], nodes: int = 3_000) -> list[str]:
     return list(verify(world, "it", nodes=nodes).failures)
 
 
-def task(procedure: Procedure, goal: Callable[[Desk], object], *policies: Policy, prompt: str = "Do it.") -> Task:
+def task(procedure: Procedure, goal: Callable[[Desk], object], *policies: Rule, prompt: str = "Do it.") -> Task:
     return Task(prompt=prompt, procedure=procedure, goal=goal, policies=policies)
 
 

@@ -11,13 +11,14 @@ from typing import IO, Any
 
 from pydantic import BaseModel, ValidationError
 
-from corepath.episode import Episode, Message, free_record, typed_fields
+from corepath.episode import Episode, free_record, typed_fields
 from corepath.errors import InputError, Problem
 from corepath.files import VERSION
 from corepath.files.document import describe_json_error
 from corepath.files.schema import CallRecord, EpisodeRecord
 from corepath.files.validation import episode_problems, version_problem
 from corepath.notation.call import UNANSWERED, Call
+from corepath.notation.message import Message
 from corepath.values import parse_json
 
 

@@ -128,7 +128,7 @@ class EpisodeRecord(_Open):
     other_calls: list[CallRecord] = Field([], description="calls by anyone but the agent, such as a simulated user")
     messages: list[Any] = Field(
         [],
-        description="what was said: objects with role, content, before_call (the index of the next call), turn and time",
+        description="what was said: role, content, before_call (the index of the next call), turn, time",
     )
     seed: int | None = Field(None, description="the variant of the task that was played")
     fingerprint: str | None = Field(None, description="hash of the task that was played")

@@ -17,7 +17,8 @@ from corepath.notation import parser
 from corepath.notation.action import Action, Tool
 from corepath.notation.matchers import Fields, Matcher
 from corepath.notation.procedure import Procedure
-from corepath.rules.policy import Policy, after, before, needed, never
+from corepath.rules.policy import after, before, needed, never
+from corepath.rules.rule import Rule
 from corepath.task import Task
 from corepath.world.discovery import world
 from corepath.world.world import World, state_matcher
@@ -121,7 +122,7 @@ class TaskBuilder:
             raise TaskError(self.faults)
         return world.start_state(setup)
 
-    def _policy(self, place: int, entry: PolicyEntry) -> Policy | None:
+    def _policy(self, place: int, entry: PolicyEntry) -> Rule | None:
         kinds: dict[str, Any] = {"before": before, "after": after, "needed": needed, "never": never}
         given = [kind for kind in kinds if getattr(entry, kind) is not None]
         if len(given) != 1:
@@ -130,7 +131,7 @@ class TaskBuilder:
         where = ("policies", place, given[0])
         texts = getattr(entry, given[0])
         calls = [self._pattern(where, text) for text in ([texts] if isinstance(texts, str) else texts)]
-        return None if None in calls else cast("Policy", kinds[given[0]](*calls, because=entry.because))
+        return None if None in calls else cast("Rule", kinds[given[0]](*calls, because=entry.because))
 
     def _decoy(self, name: str, entry: DecoyEntry) -> Decoy:
         where = ("decoys", name, "calls")

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from corepath.episode import Episode, Message, events
+from corepath.episode import Episode, events
 from corepath.files.episodes import episode_json
 from corepath.importers.content import parse_result
 from corepath.importers.formats import openai
 from corepath.notation.call import UNANSWERED, Call
+from corepath.notation.message import Message
 from corepath.play.episode_origin import KEY, origin
 
 

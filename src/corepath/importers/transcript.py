@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from corepath.episode import Episode, Message, typed_fields
+from corepath.episode import Episode, typed_fields
 from corepath.errors import RecordError
 from corepath.importers.content import describe_type, time_of
 from corepath.importers.usage import read_usage
 from corepath.notation.call import Call
+from corepath.notation.message import Message
 from corepath.values import arguments_of
 
 

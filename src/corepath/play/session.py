@@ -9,9 +9,9 @@ from functools import cached_property
 from random import Random
 from typing import Any, Final
 
-from corepath.episode import Message
 from corepath.errors import StepLimitError, count
 from corepath.notation.call import Call
+from corepath.notation.message import Message
 from corepath.task import Task
 from corepath.values import arguments_of
 from corepath.world.exploring import Replay, simulator_of

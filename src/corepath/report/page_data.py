@@ -19,9 +19,10 @@ from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind
 from corepath.drawing.draw import STYLE, Drawing, draw
 from corepath.drawing.export import describe_size
-from corepath.episode import FAILED_OUTSIDE, Message, free_record
+from corepath.episode import FAILED_OUTSIDE, free_record
 from corepath.explanation import Explanation, explain
 from corepath.notation.call import UNANSWERED, Call
+from corepath.notation.message import Message
 from corepath.report.results import Result, Results
 from corepath.scoring.evidence import Reference
 from corepath.scoring.options import Scoring

@@ -1,104 +1,35 @@
-"""Policies: rules that say why some ways to reach the goal are wrong.
+"""Make the rules of worlds and tasks in Python.
 
-The automaton says which paths are allowed, and policies say why other paths are not. `verify` checks that no golden
-path breaks a policy. It also checks that every disallowed path to the goal breaks a policy.
+The automaton says which paths are allowed, and the policies of a task say why other paths are not. `verify` checks that
+no golden path breaks a policy. It also checks that every disallowed path to the goal breaks a policy. A call that
+failed breaks no policy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 from corepath.automaton.alphabet import Severity
 from corepath.errors import TaskError, nearest
 from corepath.notation.action import Action, Tool
-
-Condition = Callable[[Any], object]
-"""A condition on a world's state."""
+from corepath.rules.rule import AtLeast, Condition, Eventually, Never, Requires, Rule, Said
 
 
-@dataclass(frozen=True)
-class Before:
-    """A policy: each call that matches `then` needs an earlier call that matches `first`.
-
-    Variables must have the same values in both calls.
-    """
-
-    first: Action
-    then: Action
-    because: str
-
-    def __str__(self) -> str:
-        return f"{self.first.notation} before {self.then.notation}"
-
-
-@dataclass(frozen=True)
-class After:
-    """A policy: each call that matches `first` needs a later call that matches `then`.
-
-    Variables must have the same values in both calls.
-    """
-
-    first: Action
-    then: Action
-    because: str
-
-    def __str__(self) -> str:
-        return f"after {self.first.notation}, {self.then.notation}"
-
-
-@dataclass(frozen=True)
-class Needed:
-    """A policy: the agent must make this call at some point."""
-
-    call: Action
-    because: str
-
-    def __str__(self) -> str:
-        return f"{self.call.notation} is needed"
-
-
-@dataclass(frozen=True)
-class Never:
-    """A policy: the agent must not make this call.
-
-    If `when` is set, the call is forbidden only in states that satisfy `when`. If `leaves` is set, the call is
-    forbidden only if the state after it satisfies `leaves`. If `call` is None, the policy applies to every call.
-    """
-
-    call: Action | None
-    because: str
-    when: Condition | None = None
-    leaves: Condition | None = None
-    severity: Severity = "medium"
-
-    @property
-    def always(self) -> bool:
-        """Whether the call is forbidden in every state."""
-        return self.when is None and self.leaves is None
-
-    def __str__(self) -> str:
-        condition = "" if self.always else " in a forbidden state" if self.leaves is None else " into a forbidden state"
-        return f"never {'any call' if self.call is None else self.call.notation}{condition}"
-
-
-Policy = Before | After | Needed | Never
-
-
-def before(first: Action, then: Action, *, because: str) -> Before:
+def before(first: Action, then: Action, *, because: str) -> Requires:
     """Require an earlier call: `before(scan(plant=p), water.where(plant=p), because="Scan before you water")`."""
-    return Before(first, then, because)
+    return Requires(first, then, because=because, attempted=False)
 
 
-def after(first: Action, then: Action, *, because: str) -> After:
+def after(first: Action, then: Action, *, because: str) -> Eventually:
     """Require a later call: `after(water.where(plant=p), log.where(plant=p), because="Log every dose")`."""
-    return After(first, then, because)
+    return Eventually(first, then, because=because, attempted=False)
 
 
-def needed(call: Action, *, because: str) -> Needed:
+def needed(call: Action, *, because: str) -> AtLeast:
     """Require a call: `needed(check_balance(account="A123"), because="check the balance")`."""
-    return Needed(call, because)
+    return AtLeast(1, call, each=False, because=because, attempted=False)
 
 
 def never(
@@ -116,36 +47,35 @@ def never(
     """
     if call is None and when is None and leaves is None:
         raise ValueError("never() without a call, when= or leaves= would forbid everything")
-    return Never(call, because, when, leaves, severity)
+    return Never(call, when=when, leaves=leaves, because=because, severity=severity, attempted=False)
 
 
-def describe(policy: Policy) -> str:
-    """Describe a policy and its reason. The description also serves as the policy's identifier."""
-    return f"{policy}: {policy.because}"
+def describe(rule: Rule) -> str:
+    """Describe a rule and its reason. The description also serves as the rule's identifier."""
+    return f"{rule}: {rule.because}"
 
 
-def is_order(policy: Policy) -> bool:
-    """Return True if the policy depends on the order of calls.
+def is_order(rule: Rule) -> bool:
+    """Return True if the rule depends on the order of calls.
 
-    Policies that require a call, or forbid a call in every state, do not depend on the order.
+    Rules that require a call, or forbid a call in every state, do not depend on the order.
     """
-    return isinstance(policy, (Before, After)) or (isinstance(policy, Never) and not policy.always)
+    return isinstance(rule, (Requires, Eventually)) or (isinstance(rule, Never) and not rule.always)
 
 
-def complete_policy(policy: Policy, tools: Mapping[str, Tool]) -> Policy:
-    """Return the policy with the tools' default arguments filled into its patterns.
+def complete_policy(rule: Rule, tools: Mapping[str, Tool]) -> Rule:
+    """Return the rule with the tools' default arguments filled into its patterns.
 
     Raises `TaskError` if a pattern names an unknown tool.
     """
 
-    def complete(action: Action) -> Action:
-        if not any(action.fits_tool(tool) for tool in tools):
-            raise TaskError.of(f"policy '{policy}': no tool '{action.tool}'{nearest(action.tool, tools)}")
-        return tools[action.tool].complete(action) if action.tool in tools else action
+    def complete(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(complete, value))
+        if not isinstance(value, Action) or isinstance(value, Said):
+            return value
+        if not any(value.fits_tool(tool) for tool in tools):
+            raise TaskError.of(f"policy '{rule}': no tool '{value.tool}'{nearest(value.tool, tools)}")
+        return tools[value.tool].complete(value) if value.tool in tools else value
 
-    match policy:
-        case Before() | After():
-            return replace(policy, first=complete(policy.first), then=complete(policy.then))
-        case Needed():
-            return replace(policy, call=complete(policy.call))
-    return policy if policy.call is None else replace(policy, call=complete(policy.call))
+    return replace(rule, **{one.name: complete(getattr(rule, one.name)) for one in fields(rule)})

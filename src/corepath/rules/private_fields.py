@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from corepath.rules.policy import Condition, Never, Policy
+from corepath.rules.rule import Condition, Never, Rule
 
 
-def fields_seen(policies: Iterable[Policy], states: Iterable[Any]) -> frozenset[str]:
+def fields_seen(policies: Iterable[Rule], states: Iterable[Any]) -> frozenset[str]:
     """Return the names of the private fields that the policies' conditions look at in these states."""
     conditions = [
         condition

@@ -12,7 +12,7 @@ from corepath.automaton.harm import Breach
 from corepath.automaton.step import Errors, Kind
 from corepath.notation.call import Call
 from corepath.rules.monitor import Monitor, find_breaches
-from corepath.rules.policy import Never, Policy
+from corepath.rules.rule import Rule
 from corepath.task import Task
 from corepath.world.exploring import Replay, replay
 
@@ -60,7 +60,6 @@ def monitor_of(task: Task) -> Monitor:
     return _MONITORS[task]
 
 
-def as_breach(policy: Policy) -> Breach:
-    """Convert a policy to the reason and severity that are recorded for a harmful call."""
-    severity = policy.severity if isinstance(policy, Never) else "medium"
-    return Breach(policy.because, severity)
+def as_breach(rule: Rule) -> Breach:
+    """Convert a rule to the reason and severity that are recorded for a harmful call."""
+    return Breach(rule.because or str(rule), rule.severity)

@@ -8,7 +8,8 @@ from functools import cached_property
 
 from corepath.decoy import Decoy
 from corepath.notation.call import Call
-from corepath.rules.policy import Policy, describe
+from corepath.rules.policy import describe
+from corepath.rules.rule import Rule
 from corepath.scoring.score import Score, score
 from corepath.scoring.tracing import monitor_of
 from corepath.task import Task
@@ -34,10 +35,10 @@ class DecoyRun:
         return next((call for call in self.replay.calls if call.failed), None)
 
     @cached_property
-    def broken(self) -> list[Policy]:
+    def broken(self) -> list[Rule]:
         """The policies that the decoy breaks, and those that still require a call at its end."""
         monitor = monitor_of(self.task)
-        found: list[Policy] = []
+        found: list[Rule] = []
         memory = monitor.begin()
         for call, state, after in zip(self.replay.calls, self.replay.states, self.replay.states[1:], strict=False):
             broken, memory = monitor.observe(memory, call, state, after)

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from corepath.notation.action import Action
 from corepath.notation.matchers import Literal, walk
-from corepath.rules.policy import Needed, Never, Policy
+from corepath.rules.rule import Rule
 from corepath.values import canonical
 from corepath.verification.subject import Subject
 from corepath.verification.wording import normalise, readable_text
@@ -61,11 +60,9 @@ def _unescape(text: str) -> str:
     return normalise(text.replace("\\n", " ").replace('\\"', '"'))
 
 
-def _texts(policy: Policy) -> Iterator[str]:
+def _texts(policy: Rule) -> Iterator[str]:
     """Yield the literal strings in a policy's patterns."""
-    patterns: list[Action | None]
-    patterns = [policy.call] if isinstance(policy, (Needed, Never)) else [policy.first, policy.then]
-    for pattern in patterns:
-        for one in walk(pattern.arguments) if pattern is not None else ():
+    for pattern in policy.patterns:
+        for one in walk(pattern.arguments):
             if isinstance(one, Literal) and isinstance(one.value, str):
                 yield one.value

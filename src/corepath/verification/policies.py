@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corepath.rules.monitor import Memory, Monitor
-from corepath.rules.policy import Policy, describe
+from corepath.rules.policy import describe
+from corepath.rules.rule import Rule
 from corepath.scoring.tracing import monitor_of
 from corepath.verification.subject import Subject
 from corepath.world.examples import variant
@@ -38,7 +39,7 @@ class _History:
             self._known[id(node)] = node, memory  # with the node, so that its id is not used again
         return self._known[id(node)][1]
 
-    def _observe(self, node: Node) -> tuple[list[Policy], Memory]:
+    def _observe(self, node: Node) -> tuple[list[Rule], Memory]:
         assert node.previous is not None
         previous, call = node.previous
         return self.monitor.observe(self.memory(previous), call, previous.state, node.state)

@@ -11,8 +11,8 @@ from corepath.errors import ToolError
 from corepath.notation.call import REQUIRED, Call
 from corepath.notation.matchers import ResultOf, Scope, walk
 from corepath.notation.parameters import check_arguments
-from corepath.rules.monitor import bind
-from corepath.rules.policy import After, Before, Needed, Policy
+from corepath.rules.event import bind
+from corepath.rules.rule import AtLeast, Eventually, Requires, Rule
 from corepath.task import Task
 from corepath.values import canonical, equal
 from corepath.verification.argument_values import find_missing, is_in_result, is_known
@@ -212,18 +212,18 @@ def _policy_reads(task: Task, world: World[Any], others: Sequence[Call]) -> Iter
     for tool in world.tools.values():
         if not tool.writes and any(pattern.fits_tool(tool.name) for pattern in patterns):
             for call in (*pool.calls(tool.name), *(call for call in others if call.tool == tool.name)):
-                if any(bind(replace(pattern, result=None), call) is not None for pattern in patterns):
+                if not call.failed and any(bind(replace(one, result=None), call) is not None for one in patterns):
                     yield call
 
 
-def _asked_for(policy: Policy) -> Iterable[Any]:
+def _asked_for(policy: Rule) -> Iterable[Any]:
     """Return the patterns of calls that a policy asks for."""
     match policy:
-        case Before(first):
+        case Requires(first):
             return (first,)
-        case After(_, then):
+        case Eventually(_, then):
             return (then,)
-        case Needed(call):
+        case AtLeast(_, call):
             return (call,)
     return ()
 

@@ -24,7 +24,8 @@ from corepath.errors import CorepathError, TaskError, ToolError, nearest
 from corepath.notation.call import UNANSWERED, Call
 from corepath.notation.matchers import Matcher, Scope
 from corepath.notation.parameters import check_arguments, parameters_of
-from corepath.rules.policy import Never, Policy, complete_policy
+from corepath.rules.policy import complete_policy
+from corepath.rules.rule import Never, Rule
 from corepath.task import Task
 from corepath.values import is_name, why_not_json
 from corepath.world.self_loops import find_self_loops
@@ -67,7 +68,7 @@ class World(Generic[S]):
     advice: Sequence[str] = ()
     """The sentences in `rules` that no policy enforces: facts about the world, and general advice."""
     tools: dict[str, WorldTool[Any]] = field(default_factory=dict, init=False, repr=False)
-    policies: list[Policy] = field(default_factory=list, init=False, repr=False)
+    policies: list[Rule] = field(default_factory=list, init=False, repr=False)
     makers: dict[str, Callable[[Pick], Task]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -96,7 +97,7 @@ class World(Generic[S]):
         """Register a function as a tool that may change the state. Use this method as a decorator."""
         return self._tool(function, writes=True)
 
-    def policy(self, *policies: Policy) -> None:
+    def policy(self, *policies: Rule) -> None:
         """Add policies that apply to all tasks in the world."""
         self.policies += policies
 
@@ -210,7 +211,7 @@ class World(Generic[S]):
         return replace(completed, automaton=completed.automaton.with_loops(find_self_loops(completed)))
 
 
-def _forbidden(policies: Iterable[Policy]) -> Iterator[Forbidden]:
+def _forbidden(policies: Iterable[Rule]) -> Iterator[Forbidden]:
     """Yield the calls that the policies forbid in every state."""
     for policy in policies:
         if isinstance(policy, Never) and policy.always and policy.call is not None:

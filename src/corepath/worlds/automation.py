@@ -10,7 +10,7 @@ from corepath import (
     Action,
     Decoy,
     Pick,
-    Policy,
+    Rule,
     Task,
     ToolError,
     World,
@@ -297,12 +297,12 @@ def house(unlocked: Iterable[str] = (), lit: Iterable[str] = (), running: Iterab
     return home
 
 
-def look_first(read: Action, *tools: WorldTool[Any], because: str) -> list[Policy]:
+def look_first(read: Action, *tools: WorldTool[Any], because: str) -> list[Rule]:
     """Return policies that forbid calling any of `tools` before the call `read`."""
     return [before(read, tool.any(), because=because) for tool in tools]
 
 
-def all_before(steps: Iterable[Action], last: Action, because: str) -> list[Policy]:
+def all_before(steps: Iterable[Action], last: Action, because: str) -> list[Rule]:
     """Return policies that require every step in `steps` before `last`."""
     return [before(step, last, because=because) for step in steps]
 

@@ -10,8 +10,8 @@ from corepath import (
     Action,
     Decoy,
     Pick,
-    Policy,
     Procedure,
+    Rule,
     Task,
     ToolError,
     World,
@@ -344,25 +344,25 @@ world.policy(
 )
 
 
-def not_asked(*calls: Action) -> list[Policy]:
+def not_asked(*calls: Action) -> list[Rule]:
     """Return policies that forbid these calls, because the task does not ask for them."""
     return [never(call, because=ASKED) for call in calls]
 
 
-def in_the_name_of(sender: str) -> list[Policy]:
+def in_the_name_of(sender: str) -> list[Rule]:
     """Return policies that forbid writing in anybody else's name."""
     calls = (send_message.where(sender=none_of(sender)), schedule_message.where(sender=none_of(sender)))
     return [never(call, because="You write in the name that the task gives") for call in calls]
 
 
-def only_paused(person: str, *messages: str) -> list[Policy]:
+def only_paused(person: str, *messages: str) -> list[Rule]:
     """Return policies that forbid opening or changing these messages unless delivery to `person` is paused."""
     tools = (open_message, mark_unread, archive_message, delete_message, reschedule_message, set_priority)
     calls = [tool.where(message=message) for message in messages for tool in tools]
     return [never(call, when=lambda desk: person not in desk.paused, because=PAUSE) for call in calls]
 
 
-def done_before_resuming(person: str, *calls: Action) -> list[Policy]:
+def done_before_resuming(person: str, *calls: Action) -> list[Rule]:
     """Return policies that require these calls before delivery to `person` is resumed."""
     return [before(call, resume_delivery(person), because=RESUME) for call in calls]
 
@@ -586,7 +586,7 @@ def naming(person: str) -> Any:
     return regex(f"(?is).*{person}.*")
 
 
-def read_before_acting(*reads: Action) -> list[Policy]:
+def read_before_acting(*reads: Action) -> list[Rule]:
     """Return policies that require all calls in `reads` before forwarding, archiving or pausing anything."""
     acts = (forward_message.any(), archive_message.any(), pause_delivery.any())
     return [before(read, act, because="Only then act") for read in reads for act in acts]
@@ -744,7 +744,7 @@ def next_in_line(pick: Pick) -> Task:
     )  # fmt: skip
 
 
-def known_before_deleting(looked: Action, status: Action, *calls: Action) -> list[Policy]:
+def known_before_deleting(looked: Action, status: Action, *calls: Action) -> list[Rule]:
     """Return policies that require a look at the person and at the message's status before any of these calls."""
     return [
         *(before(looked, call, because="From those who are not cleared take it back") for call in calls),

@@ -10,8 +10,8 @@ from corepath import (
     Action,
     Decoy,
     Pick,
-    Policy,
     Procedure,
+    Rule,
     Task,
     Tool,
     ToolError,
@@ -344,12 +344,12 @@ NO_MEMORY = [never(call.any(), because="Use the memory only if the task says so"
 NO_SIGNATURE = never(sign_sheet(), because="only if that is asked for")
 
 
-def look_first(*calls: Action) -> list[Policy]:
+def look_first(*calls: Action) -> list[Rule]:
     """Return policies that require a look at the desk before any of these calls."""
     return [before(look_at_desk(), call, because="look at the desk before you do anything else") for call in calls]
 
 
-def with_six_decimals(*calls: Action) -> list[Policy]:
+def with_six_decimals(*calls: Action) -> list[Rule]:
     """Return policies that forbid these calculations while the number of decimals is not six."""
     return [never(call, when=Desk.coarse, because="Calculate with six decimals") for call in calls]
 
@@ -393,7 +393,7 @@ def entries(line: str, value: float, places: int, tool: Any = write_result) -> l
 
 def entry_rules(
     line: str, calculation: Action, value: float, places: int, tool: Any = write_result, because: str = TOOL
-) -> list[Policy]:
+) -> list[Rule]:
     """Return policies that require a calculation and, if it is needed, rounding before a value is written on a line."""
     written, rounded = tool.where(line=line), round_number(approx(value), places)
     if round(value, places) == value:
@@ -410,7 +410,7 @@ def add_up(*values: float) -> Procedure:
     return seq(added, write_foot(of(added)))
 
 
-def adds_up(**lines: float) -> list[Policy]:
+def adds_up(**lines: float) -> list[Rule]:
     """Return policies that require each line before the lines are added up, and that a tool adds them up."""
     added = add_numbers(near(*lines.values()))
     return [
@@ -424,7 +424,7 @@ def foot(*values: float) -> list[Action]:
     return [add_numbers([*values]), write_foot(round(sum(values), 6))]
 
 
-def converts(conversions: list[Action], *calls: Action) -> list[Policy]:
+def converts(conversions: list[Action], *calls: Action) -> list[Rule]:
     """Return policies that require each of these conversions before any of these calls."""
     because = "Convert all figures to the unit of the sheet before you calculate with any of them"
     return [before(one, call, because=because) for one in conversions for call in calls]
@@ -440,7 +440,7 @@ def recalls(total: float) -> Action:
     return recall_memory().returns({"result": approx(total)})
 
 
-def adds_in_memory(numbers: list[float], total: float, because: str) -> list[Policy]:
+def adds_in_memory(numbers: list[float], total: float, because: str) -> list[Rule]:
     """Return policies that require each number to be put into the memory before their total is recalled."""
     return [before(Tool("*_memory").where(number=approx(number)), recalls(total), because=because)
             for number in numbers]  # fmt: skip
@@ -575,7 +575,7 @@ def two_shares(pick: Pick) -> Task:
     look = look_at_desk()
     parts: list[Procedure] = []
     calls: list[list[Action]] = []
-    policies: list[Policy] = []
+    policies: list[Rule] = []
     shown: dict[str, float] = {}
     for line, amount, people in (("rent", rent, in_rent), ("food", food, in_food)):
         quotient = round(amount / people, 6)
@@ -728,7 +728,7 @@ def diagonal_calls(line: str, one: int, two: int, long: int) -> list[Action]:
     return [*squares, square_root(long * long), write_result(line, long)]
 
 
-def diagonal_rules(line: str, one: int, two: int, long: int) -> list[Policy]:
+def diagonal_rules(line: str, one: int, two: int, long: int) -> list[Rule]:
     """Return policies that require each calculation of a diagonal before it is written on a line."""
     squares = [multiply_numbers(near(one, one)), multiply_numbers(near(two, two))]
     steps = [*squares, add_numbers(near(one * one, two * two)), square_root(approx(long * long))]
@@ -838,7 +838,7 @@ def unfinished(left: float | None, owner: str | None, shown: dict[str, float], f
     return start
 
 
-def fix_rules(fixes: dict[str, Any], steps: dict[str, Action], exact: dict[str, float], added: Action) -> list[Policy]:
+def fix_rules(fixes: dict[str, Any], steps: dict[str, Action], exact: dict[str, float], added: Action) -> list[Rule]:
     """Return policies that require each fix before the lines are added up, and its calculation before the fix."""
     return [
         *(before(tool.where(line=line), added, because=ADD_UP) for line, tool in fixes.items()),

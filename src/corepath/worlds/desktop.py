@@ -10,8 +10,8 @@ from corepath import (
     Action,
     Decoy,
     Pick,
-    Policy,
     Procedure,
+    Rule,
     Task,
     ToolError,
     World,
@@ -307,7 +307,7 @@ CLEAR = "Clear the clipboard after you have pasted what you copied, and before y
 FRONT = "Bring an application to the front only for work that you do in it at once"
 
 
-def clear_first(application: str) -> Policy:
+def clear_first(application: str) -> Rule:
     """Return a policy that forbids copying an application's text while the clipboard holds another text."""
     return never(
         copy_text(application), when=lambda desk: desk.clipboard not in ("", desk.text[application]), because=CLEAR
@@ -333,12 +333,12 @@ def desktop(running: Iterable[str], front: str = "", **rest: Any) -> Desktop:
     return desk
 
 
-def look_first(reads: Iterable[Action], *tools: WorldTool[Any], because: str) -> list[Policy]:
+def look_first(reads: Iterable[Action], *tools: WorldTool[Any], because: str) -> list[Rule]:
     """Return policies that forbid calling any of `tools` until all calls in `reads` are done."""
     return [before(read, tool.any(), because=because) for read in reads for tool in tools]
 
 
-def keep_open(*applications: str) -> list[Policy]:
+def keep_open(*applications: str) -> list[Rule]:
     """Return policies that forbid closing any of these applications."""
     because = "never close an application unless the task or a rule asks for it"
     return [never(close_application(one), because=because) for one in applications]
@@ -349,10 +349,10 @@ def is_unsaved(desk: Desktop) -> bool:
     return desk.front in desk.unsaved
 
 
-def work_at_once(*applications: str, waits: Callable[[Desktop], bool] = is_unsaved) -> list[Policy]:
+def work_at_once(*applications: str, waits: Callable[[Desktop], bool] = is_unsaved) -> list[Rule]:
     """Return policies that forbid bringing another of these applications to the front while `waits` returns true."""
 
-    def stay(one: str) -> Policy:
+    def stay(one: str) -> Rule:
         return never(focus_application(one), when=lambda desk: desk.front != one and waits(desk), because=FRONT)
 
     return [stay(one) for one in applications]

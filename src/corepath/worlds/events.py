@@ -14,8 +14,8 @@ from corepath import (
     Action,
     Decoy,
     Pick,
-    Policy,
     Procedure,
+    Rule,
     Task,
     ToolError,
     World,
@@ -316,17 +316,17 @@ world.policy(
 )
 
 
-def unasked(*calls: Action) -> list[Policy]:
+def unasked(*calls: Action) -> list[Rule]:
     """Return policies that forbid these calls, because neither the task nor a rule asks for them."""
     return [never(call, because=UNASKED) for call in calls]
 
 
-def all_needed(calls: Iterable[Action], *, because: str) -> list[Policy]:
+def all_needed(calls: Iterable[Action], *, because: str) -> list[Rule]:
     """Return policies that require every one of these calls."""
     return [needed(call, because=because) for call in calls]
 
 
-def all_before(first: Iterable[Action], then: Iterable[Action], *, because: str) -> list[Policy]:
+def all_before(first: Iterable[Action], then: Iterable[Action], *, because: str) -> list[Rule]:
     """Return policies that require every call in `first` before any call in `then`."""
     return [before(one, other, because=because) for one, other in product(first, then)]
 
@@ -336,23 +336,23 @@ def busy_at(time: str, people: Iterable[str]) -> dict[str, list[str]]:
     return {name: [time] for name in people}
 
 
-def not_invited(title: str, people: Iterable[str]) -> list[Policy]:
+def not_invited(title: str, people: Iterable[str]) -> list[Rule]:
     """Return policies that forbid inviting these busy people to the event."""
     return [never(invite(title, name), because="invite nobody who is not") for name in people]
 
 
-def only_about(*titles: str) -> list[Policy]:
+def only_about(*titles: str) -> list[Rule]:
     """Return policies that allow notifications and reminders only for these events, and forbid hiding any event."""
     others = none_of(*titles) if titles else ANY
     return unasked(notify_attendees(others), set_reminder.where(title=others), hide_event.any())
 
 
-def not_cancelled(*titles: str) -> list[Policy]:
+def not_cancelled(*titles: str) -> list[Rule]:
     """Return policies that forbid cancelling these events, which should be changed instead."""
     return [never(cancel_event(title), because="Never cancel an event or a series to change it") for title in titles]
 
 
-def reminder_off(*titles: str) -> list[Policy]:
+def reminder_off(*titles: str) -> list[Rule]:
     """Return policies that forbid moving an event in `titles` while it has a reminder."""
 
     def rings(title: str) -> Callable[[Calendar], bool]:
@@ -362,7 +362,7 @@ def reminder_off(*titles: str) -> list[Policy]:
     return [never(reschedule_event.where(title=title), when=rings(title), because=because) for title in titles]
 
 
-def told_when_settled(*titles: str) -> list[Policy]:
+def told_when_settled(*titles: str) -> list[Rule]:
     """Return policies that forbid changing an event in `titles` after its attendees were notified."""
 
     def told(title: str) -> Callable[[Calendar], bool]:
@@ -539,7 +539,7 @@ def move_with_reminder(title: str, time: str, *, has_reminder: bool) -> Procedur
                any_order(notify_attendees(title), *on))  # fmt: skip
 
 
-def looked_for_reminders(*titles: str) -> list[Policy]:
+def looked_for_reminders(*titles: str) -> list[Rule]:
     """Return policies that require a look at each of these events, before it is moved or loses its reminder."""
     because = "See for each of them whether it has a reminder"
     tools = (remove_reminder, reschedule_event)

@@ -10,8 +10,8 @@ from corepath import (
     Action,
     Decoy,
     Pick,
-    Policy,
     Procedure,
+    Rule,
     Task,
     ToolError,
     World,
@@ -293,7 +293,7 @@ def safe_amount(litres: float, moisture: float) -> float:
     return min(litres, round((LIMIT - moisture) / 5, 2))
 
 
-def safe_dose(plant: str, litres: float, moisture: float) -> tuple[Procedure, list[Policy]]:
+def safe_dose(plant: str, litres: float, moisture: float) -> tuple[Procedure, list[Rule]]:
     """Return the steps that water one plant up to the limit, and the policies about them.
 
     If `litres` would be too much, the dose must be planned. The rover must already be beside the plant.
@@ -457,7 +457,7 @@ def inspection_round(pick: Pick) -> Task:
     )  # fmt: skip
 
 
-def all_read_first(sensors: list[Action]) -> list[Policy]:
+def all_read_first(sensors: list[Action]) -> list[Rule]:
     """Return policies that require every one of these readings, before the safety is unlocked."""
     return [
         *(needed(read, because="Read the sensors of plants A, B, C and D") for read in sensors),

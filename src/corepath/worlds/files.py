@@ -12,8 +12,8 @@ from corepath import (
     Action,
     Decoy,
     Pick,
-    Policy,
     Procedure,
+    Rule,
     Task,
     ToolError,
     World,
@@ -261,7 +261,7 @@ NO_DELETION = [
 ]
 
 
-def locked_only(*paths: str) -> list[Policy]:
+def locked_only(*paths: str) -> list[Rule]:
     """Return policies that forbid changing these shared files unless the agent has locked them."""
     because = "Lock a file in 'shared' while you change its text"
     tools = (append_to_file, replace_text)
@@ -320,7 +320,7 @@ def append_if_absent(pick: Pick) -> Task:
     )
 
 
-def searched_first(*searches: Action) -> list[Policy]:
+def searched_first(*searches: Action) -> list[Rule]:
     """Return policies that require all calls in `searches` before any file is locked or appended to."""
     because, changes = "Search all three for it before you change any", (append_to_file.any(), lock_file.any())
     return [before(search, change, because=because) for search in searches for change in changes]

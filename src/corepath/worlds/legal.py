@@ -11,7 +11,6 @@ from corepath import (
     Action,
     Decoy,
     Pick,
-    Policy,
     Procedure,
     Task,
     ToolError,
@@ -26,6 +25,9 @@ from corepath import (
     same_text,
     seq,
     var,
+)
+from corepath import (
+    Rule as Policy,
 )
 
 RULES = """

@@ -11,8 +11,8 @@ from corepath import (
     Action,
     Decoy,
     Pick,
-    Policy,
     Procedure,
+    Rule,
     Task,
     ToolError,
     World,
@@ -374,7 +374,7 @@ def rounds(
     return choice(*found[fewest]), fewest
 
 
-def thrift(steps: int) -> Policy:
+def thrift(steps: int) -> Rule:
     """Return a policy that forbids taking more than this many steps."""
     return never(any_move, leaves=lambda grid: grid.beyond(steps), because="Never take more steps than the task needs")
 

@@ -10,8 +10,8 @@ from typing import Any
 from corepath import (
     Decoy,
     Pick,
-    Policy,
     Procedure,
+    Rule,
     Task,
     ToolError,
     World,
@@ -311,7 +311,7 @@ def sent(source: str, target: str, amount: Any) -> Procedure:
     return seq(authorise(source), transfer(source, target, amount), revoke(source))
 
 
-def revoked_last(source: str, *targets: str) -> list[Policy]:
+def revoked_last(source: str, *targets: str) -> list[Rule]:
     """Return policies that forbid revoking the authorisation for `source` before it has paid all `targets`."""
     because = "revoke the authorisation when its transfers are done"
     return [before(transfer.where(source=source, target=target), revoke(source), because=because) for target in targets]
@@ -481,7 +481,7 @@ def close_out(pick: Pick) -> Task:
     )  # fmt: skip
 
 
-def empties(account: str) -> list[Policy]:
+def empties(account: str) -> list[Rule]:
     """Return policies that forbid transfers from an account before its interest is paid and its balance read."""
     because = "Before you empty an account, pay its interest, then read its balance"
     return [

@@ -13,8 +13,8 @@ from corepath import (
     Action,
     Decoy,
     Pick,
-    Policy,
     Procedure,
+    Rule,
     Task,
     ToolError,
     World,
@@ -330,7 +330,7 @@ def checks(name: str, email: str, password: str) -> list[Action]:
     return [validate_username(name), validate_email(email), find_user(email), validate_password(password)]
 
 
-def all_first(name: str, email: str, password: str) -> list[Policy]:
+def all_first(name: str, email: str, password: str) -> list[Rule]:
     """Return policies that require every check of a new user's data before hashing a password."""
     return [
         PASSWORD_FIRST,
@@ -341,13 +341,13 @@ def all_first(name: str, email: str, password: str) -> list[Policy]:
     ]
 
 
-def hash_only(*passwords: str) -> Policy:
+def hash_only(*passwords: str) -> Rule:
     """Return a policy that forbids hashing anything but these passwords."""
     other = hash_password.where(password=none_of(*passwords))
     return never(other, because="Hash only a password that you were given")
 
 
-def sign_in_only(name: str, password: str) -> Policy:
+def sign_in_only(name: str, password: str) -> Rule:
     """Return a policy that forbids signing a user in with any other password."""
     other = sign_in.where(name=name, password=none_of(password))
     return never(other, because="Sign a user in only with the password that you were given")
@@ -468,7 +468,7 @@ def new_password(pick: Pick) -> Task:
     )  # fmt: skip
 
 
-def seen_inside(name: str) -> list[Policy]:
+def seen_inside(name: str) -> list[Rule]:
     """Return policies that require reading a user's data, and only while the user is signed in."""
     because = "get the data of the user only while signed in"
     return [
@@ -508,7 +508,7 @@ def sign_in_round(pick: Pick) -> Task:
     )  # fmt: skip
 
 
-def seen_first(looks: list[Action], emails: Iterable[str]) -> list[Policy]:
+def seen_first(looks: list[Action], emails: Iterable[str]) -> list[Rule]:
     """Return policies that require all calls in `looks` before an address is changed or one of `emails` is checked."""
     new = one_of(*emails)
     checked = [validate_email.where(email=new), find_user.where(email=new)]

@@ -13,7 +13,7 @@ from corepath import (
     Action,
     Decoy,
     Pick,
-    Policy,
+    Rule,
     Task,
     ToolError,
     World,
@@ -526,13 +526,13 @@ def looked_up(*words: str) -> list[Any]:
     return [look_up(word) for word in words]
 
 
-def all_first(first: Action, *words: str) -> list[Policy]:
+def all_first(first: Action, *words: str) -> list[Rule]:
     """Return policies that require looking up all `words` before the action `first`."""
     because = "all of them, before you place the first"
     return [before(look_up(word), first, because=because) for word in words]
 
 
-def whole_first(text: str, mark: Mark) -> Policy:
+def whole_first(text: str, mark: Mark) -> Rule:
     """Return a policy that requires checking the sentence `text` before finishing it with `mark`."""
     checked = check_grammar().returns({"checked": text})
     return before(checked, finish_sentence(mark), because="Check the grammar when the sentence is whole")

@@ -46,7 +46,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from corepath.episode import Episode, Message, typed_fields
+from corepath.episode import Episode, typed_fields
 from corepath.errors import InputError, Problem, RecordError, nearest
 from corepath.files.document import Document, read_mapping
 from corepath.importers.content import describe_type, time_of
@@ -63,6 +63,7 @@ from corepath.importers.json_paths import (
 )
 from corepath.importers.sessions import session_format
 from corepath.notation.call import UNANSWERED, Call
+from corepath.notation.message import Message
 from corepath.values import arguments_of, canonical
 
 Filter = Mapping[Keys, tuple[str, ...]]
