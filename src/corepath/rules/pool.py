@@ -90,11 +90,11 @@ class Pool:
         self._marks.clear()
         self._items.clear()
 
-    def key(self, *, with_times: bool) -> Hashable:
-        """Return what is remembered. Without times, only the number of events counts."""
+    def key(self, *, with_times: bool, counted: bool = True) -> Hashable:
+        """Return what is remembered: the times of the events, or else their number if it is `counted`."""
         if with_times:
             return frozenset((key, tuple((mark.calls, mark.time) for mark in one)) for key, one in self._marks.items())
-        return frozenset((key, len(marks)) for key, marks in self._marks.items())
+        return frozenset((key, len(marks) if counted else 1) for key, marks in self._marks.items())
 
     def fork(self) -> Self:
         """Return a copy that can be changed."""

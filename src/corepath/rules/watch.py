@@ -155,7 +155,7 @@ class EventuallyWatch(Watch):
 
     def __post_init__(self) -> None:
         rule: Eventually = self.rule
-        self._open = Pool(rule.first, variables_of(rule.then), keep_all=rule.own or rule.within is not None)
+        self._open = Pool(rule.first, variables_of(rule.then), keep_all=True)
         self._due: deque[tuple[Mark, Hashable]] = deque()
 
     def see(self, event: Event) -> Iterator[Offence]:
@@ -185,7 +185,7 @@ class EventuallyWatch(Watch):
         return sorted(mark.index for mark in self._open)
 
     def key(self) -> Hashable:
-        return self._open.key(with_times=self.rule.within is not None)
+        return self._open.key(with_times=self.rule.within is not None, counted=self.rule.own)
 
 
 @dataclass
