@@ -26,6 +26,7 @@ FORMATS: Final = (
     "bfcl",
     "agentdojo",
     "mini-swe-agent",
+    "claude-code",
     "openai-responses",
     "anthropic",
     "gemini",
