@@ -27,6 +27,7 @@ FORMATS: Final = (
     "agentdojo",
     "mini-swe-agent",
     "claude-code",
+    "codex",
     "openai-responses",
     "anthropic",
     "gemini",
