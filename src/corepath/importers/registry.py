@@ -28,6 +28,7 @@ FORMATS: Final = (
     "mini-swe-agent",
     "claude-code",
     "codex",
+    "gemini-cli",
     "openai-responses",
     "anthropic",
     "gemini",
