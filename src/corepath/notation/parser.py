@@ -52,7 +52,7 @@ class ParsedProcedure:
 
 def call(text: str) -> Call:
     """Parse a call with concrete arguments: `call('deposit(account_id="A123", amount=100)')`."""
-    parser = _Parser(text)
+    parser = Parser(text)
     action = parser.action()
     parser.end()
     if action.arguments.open or action.result is not None:
@@ -70,7 +70,7 @@ def action(text: str, lookup: Lookup | None = None) -> Action:
 
     `lookup` finds the actions that `result_of` refers to by name.
     """
-    parser = _Parser(text, lookup)
+    parser = Parser(text, lookup)
     parsed = parser.action()
     parser.end()
     return parsed
@@ -78,7 +78,7 @@ def action(text: str, lookup: Lookup | None = None) -> Action:
 
 def matcher(text: str) -> Matcher:
     """Parse a matcher: `matcher('contains("100")')`."""
-    parser = _Parser(text)
+    parser = Parser(text)
     parsed = parser.matcher()
     parser.end()
     return parsed
@@ -88,7 +88,7 @@ def tool(text: str) -> Tool:
     """Parse a tool, with or without its parameters: `tool("pay")` or `tool('pay(to, amount, currency="EUR")')`."""
     if text and not set("()\"'") & set(text):
         return Tool(text)
-    parser = _Parser(text)
+    parser = Parser(text)
     parsed = parser.tool()
     parser.end()
     return parsed
@@ -102,7 +102,7 @@ def procedure(
     `lookup` finds the actions that the procedure refers to by name. `names` and `tools` list the known actions and
     tools, and are used only in error messages.
     """
-    parser = _Parser(text, lookup, names, tools, in_procedure=True)
+    parser = Parser(text, lookup, names, tools, in_procedure=True)
     if parser.peek().kind == "end":
         return ParsedProcedure(seq(), ())
     parsed = parser.procedure()
@@ -110,7 +110,7 @@ def procedure(
     return ParsedProcedure(parsed, tuple(parser.warnings))
 
 
-class _Parser(Cursor):
+class Parser(Cursor):
     """A recursive descent parser for one string."""
 
     def __init__(
@@ -144,6 +144,7 @@ class _Parser(Cursor):
     # Calls and actions
 
     def action(self) -> Action:
+        """Parse a call or a pattern for calls, with its result if there is one."""
         tool = self.next()
         if not tool.is_name:
             raise self.error('expected a call, such as send(to="Bob")', tool)
@@ -189,6 +190,7 @@ class _Parser(Cursor):
     # Values and matchers
 
     def matcher(self) -> Matcher:
+        """Parse a matcher."""
         return as_matcher(self.pattern())
 
     def pattern(self) -> Any:
@@ -212,6 +214,8 @@ class _Parser(Cursor):
                 return self._number(token, digits)
             case "variable", name:
                 return patterns.var(name[1:])
+            case "sign", "~":
+                return self._search()
             case "sign", "[":
                 return self._items()
             case "sign", "{":
@@ -234,6 +238,12 @@ class _Parser(Cursor):
         if wrong := why_not_json(number):
             raise self.error(f"{digits[:40]} is too large: {wrong}", token)
         return number
+
+    def _search(self) -> Any:
+        expression = self.next()
+        if expression.kind != "text":
+            raise self.error('a regular expression in quotes follows "~", as in text=~"yes|go ahead"', expression)
+        return patterns.search(unquote(expression))
 
     def _items(self) -> list[Any]:
         items: list[Any] = []
@@ -328,6 +338,7 @@ class _Parser(Cursor):
     # Tools
 
     def tool(self) -> Tool:
+        """Parse a tool with its parameters."""
         name = self.next()
         if not name.is_name:
             raise self.error("expected a tool's name", name)
@@ -352,6 +363,7 @@ class _Parser(Cursor):
     # Procedures, with Python's precedence: >> binds tighter than &, and & tighter than |
 
     def procedure(self) -> Procedure:
+        """Parse a procedure."""
         self.depth += 1
         if self.depth > _DEEPEST_PROCEDURE:
             raise self.error(f"nested deeper than {_DEEPEST_PROCEDURE} levels")

@@ -29,6 +29,7 @@ from corepath.notation.matchers import (
     SameText,
     Satisfies,
     Scope,
+    Search,
     Unordered,
     Variable,
 )
@@ -89,6 +90,17 @@ def regex(pattern: str, example: str | None = None) -> Any:
     if not matcher.examples():
         raise TaskError.of(f'no text that regex({pattern!r}) matches was found; give one: regex(..., example="...")')
     return matcher
+
+
+def search(pattern: str) -> Any:
+    """Match a string in which the regular expression (RE2 syntax) is found, written `~"yes|go ahead"`.
+
+    A pattern that begins with `(?i)` ignores case.
+    """
+    if not isinstance(pattern, str):
+        raise TaskError.of(f"search() needs a text, not {_describe(pattern)}")
+    regular_expressions.compile_expression(pattern)
+    return Search(pattern)
 
 
 def contains(part: Any) -> Any:

@@ -11,10 +11,11 @@ from corepath.notation.hints import unknown_sign
 _TOKEN: Final = re.compile(
     r"""\s*(?:
       (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+    | (?P<duration>\d++(?:\.\d++)?(?:ms|min|s|h|d)(?![\w.-]))
     | (?P<number>[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?(?![\w.-]))
     | (?P<variable>\$[^\W\d]\w*)
     | (?P<name>[^\W\d][\w*]*(?:[-./][\w*]+)*|\*[\w*]*)
-    | (?P<sign>\.\.\.|->|>>|[&|?{}()\[\],:=])
+    | (?P<sign>\.\.\.|->|>>|[&|?{}()\[\],:=~])
     )""",
     re.VERBOSE | re.DOTALL,
 )
@@ -25,7 +26,10 @@ _ESCAPES: Final = {
 
 
 class Token(NamedTuple):
-    """A token. `kind` is `text`, `number`, `variable`, `name`, `sign` or `end`. `start` is its index in the text."""
+    """A token. `kind` is `text`, `duration`, `number`, `variable`, `name`, `sign` or `end`.
+
+    `start` is its index in the text.
+    """
 
     kind: str
     text: str

@@ -18,7 +18,7 @@ from corepath.notation.matchers import Matcher, walk
 from corepath.notation.matchers.choices import NoneOf, OneOf
 from corepath.notation.matchers.containers import Contains, Unordered
 from corepath.notation.matchers.references import ResultOf, Variable
-from corepath.values import to_notation
+from corepath.values import is_name, key_text, to_notation
 
 Condition = Callable[[Any], object]
 """A condition on a world's state."""
@@ -93,7 +93,7 @@ class Rule:
         if self.between is None:
             return self.sentence
         first, last = self.between
-        return f"{self.sentence} between {first.notation} and {last.notation}"
+        return f"{self.sentence} between {text_of(first)} and {text_of(last)}"
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ class Requires(Rule):
 
     @property
     def sentence(self) -> str:
-        parts = [self.then.notation, "requires", *(["its own"] if self.own else []), self.first.notation]
-        parts += [f"since {self.since.notation}"] if self.since is not None else []
+        parts = [text_of(self.then), "requires", *(["its own"] if self.own else []), text_of(self.first)]
+        parts += [f"since {text_of(self.since)}"] if self.since is not None else []
         return " ".join([*parts, *([str(self.within)] if self.within is not None else [])])
 
 
@@ -142,7 +142,7 @@ class Eventually(Rule):
     def sentence(self) -> str:
         own = "its own " if self.own else ""
         within = "" if self.within is None else f" {self.within}"
-        return f"after {self.first.notation} eventually {own}{self.then.notation}{within}"
+        return f"after {text_of(self.first)} eventually {own}{text_of(self.then)}{within}"
 
 
 @dataclass(frozen=True)
@@ -173,11 +173,11 @@ class Never(Rule):
 
     @property
     def sentence(self) -> str:
-        text = f"never {'any call' if self.call is None else self.call.notation}"
+        text = f"never {'any call' if self.call is None else text_of(self.call)}"
         if self.after is not None:
-            text += f" after {self.after.notation}"
+            text += f" after {text_of(self.after)}"
         if self.beside is not None:
-            text += f" with {self.beside.notation}"
+            text += f" with {text_of(self.beside)}"
         if self.within is not None:
             text += f" {self.within}"
         if self.leaves is not None:
@@ -199,8 +199,7 @@ class AtMost(Rule):
 
     @property
     def sentence(self) -> str:
-        what = "call" if self.call == ANY_CALL else self.call.notation
-        return f"at most {self.most} {what}" + ("" if self.within is None else f" {self.within}")
+        return f"at most {self.most} {text_of(self.call)}" + ("" if self.within is None else f" {self.within}")
 
 
 @dataclass(frozen=True)
@@ -220,7 +219,7 @@ class AtLeast(Rule):
 
     @property
     def sentence(self) -> str:
-        return f"at least {self.least} {'call' if self.call == ANY_CALL else self.call.notation}"
+        return f"at least {self.least} {text_of(self.call)}"
 
 
 @dataclass(frozen=True)
@@ -242,7 +241,17 @@ class SumAtMost(Rule):
     @property
     def sentence(self) -> str:
         within = "" if self.within is None else f" {self.within}"
-        return f"sum({self.call.notation}.{self.field}) at most {to_notation(_whole(self.most))}{within}"
+        bare = self.call == Tool(self.call.tool).any() and is_name(self.call.tool) and is_name(self.field)
+        what = f"{self.call.tool}.{self.field}" if bare else f"{key_text(self.field)} of {text_of(self.call)}"
+        return f"sum({what}) at most {to_notation(_whole(self.most))}{within}"
+
+
+def text_of(pattern: Action) -> str:
+    """Write a pattern as rules have it. A tool whose name means something else in a rule is quoted."""
+    if pattern == ANY_CALL:
+        return "call"
+    quoted = pattern.tool in (*SPEAKERS, "sum") and not isinstance(pattern, Said)
+    return f'"{pattern.tool}"{pattern.notation.removeprefix(pattern.tool)}' if quoted else pattern.notation
 
 
 def variables_of(pattern: Action) -> frozenset[str]:

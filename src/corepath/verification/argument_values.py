@@ -21,6 +21,7 @@ from corepath.notation.matchers import (
     Regex,
     SameText,
     Satisfies,
+    Search,
     Unordered,
     depends_on_calls,
 )
@@ -33,7 +34,7 @@ from corepath.world.examples import sample_values
 
 FEWEST_VALUES: Final = 3
 """Minimum number of values to try for a matcher that accepts infinitely many."""
-INFINITE: Final = (Approx, Between, Regex, Contains, SameText, Satisfies, NoneOf)
+INFINITE: Final = (Approx, Between, Regex, Search, Contains, SameText, Satisfies, NoneOf)
 """Matchers that accept infinitely many values."""
 
 

@@ -8,7 +8,7 @@ from corepath.notation.matchers.base import PROBES, Matcher, Scope, walk
 from corepath.notation.matchers.choices import NoneOf, OneOf
 from corepath.notation.matchers.containers import Contains, Fields, Items, Unordered
 from corepath.notation.matchers.references import ResultOf, Variable, depends_on_calls
-from corepath.notation.matchers.values import Anything, Approx, Between, Literal, Regex, SameText, Satisfies
+from corepath.notation.matchers.values import Anything, Approx, Between, Literal, Regex, SameText, Satisfies, Search
 
 __all__ = [
     "PROBES",
@@ -27,6 +27,7 @@ __all__ = [
     "SameText",
     "Satisfies",
     "Scope",
+    "Search",
     "Unordered",
     "Variable",
     "depends_on_calls",

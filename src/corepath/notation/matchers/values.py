@@ -159,6 +159,26 @@ class Regex(Matcher):
 
 
 @dataclass(frozen=True)
+class Search(Matcher):
+    """Matches a string in which the regular expression is found."""
+
+    pattern: str
+
+    def matches(self, value: Any, scope: Scope) -> bool:
+        if not isinstance(value, str):
+            return False
+        expression = regular_expressions.compile_expression(f"(?s:.*)(?:{self.pattern})(?s:.*)")
+        return expression.fullmatch(value) is not None
+
+    def examples(self) -> tuple[Any, ...]:
+        found = regular_expressions.examples(self.pattern)
+        return tuple(dict.fromkeys([*found, *(f"before {one} after" for one in found[:1])]))
+
+    def __str__(self) -> str:
+        return f"~{to_notation(self.pattern)}"
+
+
+@dataclass(frozen=True)
 class SameText(Matcher):
     """Matches this string, ignoring case and whitespace."""
 
