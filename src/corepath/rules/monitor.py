@@ -81,11 +81,14 @@ class Monitor:
 
 def concerns(rule: Rule, tool: str) -> bool:
     """Whether a call to `tool` can matter to a rule, because it matches a pattern or lets a deadline pass."""
-    if isinstance(rule, Eventually) and rule.within is not None:
-        return True
-    if isinstance(rule, Never) and rule.call is None:
-        return True
-    return any(pattern.fits_tool(tool) for pattern in rule.patterns)
+    return sees_all(rule) or any(pattern.fits_tool(tool) for pattern in rule.patterns)
+
+
+def sees_all(rule: Rule) -> bool:
+    """Whether a rule must see every event, because deadlines pass, turns end, or it is about every call."""
+    if isinstance(rule, Eventually):
+        return rule.within is not None
+    return isinstance(rule, Never) and (rule.call is None or rule.beside is not None)
 
 
 def find_breaches(monitor: Monitor, calls: Sequence[Call], states: Sequence[Any]) -> dict[int, Rule]:
