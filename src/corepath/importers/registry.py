@@ -26,6 +26,7 @@ FORMATS: Final = (
     "bfcl",
     "agentdojo",
     "mini-swe-agent",
+    "google-adk",
     "openai-responses",
     "anthropic",
     "gemini",
@@ -38,7 +39,7 @@ FORMATS: Final = (
 
 Span formats come first, because they recognise a file of any size without reading all of it.
 """
-SOURCES: Final = ("tau-bench", "tau2", "bfcl", "calls")
+SOURCES: Final = ("tau-bench", "tau2", "bfcl", "google-adk", "calls")
 """The names of all sources for expected calls, in the order in which `auto` tries them."""
 
 _Candidate = TypeVar("_Candidate", Format, Source)
