@@ -27,6 +27,7 @@ FORMATS: Final = (
     "agentdojo",
     "mini-swe-agent",
     "google-adk",
+    "openai-agents",
     "openai-responses",
     "anthropic",
     "gemini",
