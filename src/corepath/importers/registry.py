@@ -28,6 +28,7 @@ FORMATS: Final = (
     "mini-swe-agent",
     "google-adk",
     "openai-agents",
+    "bedrock",
     "openai-responses",
     "anthropic",
     "gemini",
