@@ -29,6 +29,7 @@ FORMATS: Final = (
     "google-adk",
     "openai-agents",
     "bedrock",
+    "vercel-ai",
     "openai-responses",
     "anthropic",
     "gemini",
