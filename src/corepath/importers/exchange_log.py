@@ -32,7 +32,10 @@ Link = Callable[[Any], tuple[str | None, str | None]]
 """A function that returns a record's id and the id of the record that it continues. Either id may be None."""
 
 _Numbered = Iterator[tuple[int, tuple[Place, Any]]]
-_EXCHANGE_FIELDS: Final = {"request", "response", "choices", "candidates", "output"}
+_EXCHANGE_FIELDS: Final = {
+    "request", "response", "choices", "candidates", "output", "schemaType", "message", "@message",
+}  # fmt: skip
+"""The fields by which an exchange is told from a bare request. The last three are in logs of Bedrock."""
 
 
 def exchange_format(

@@ -35,6 +35,10 @@ FORMATS: Final = (
     "openhands",
     "autogen",
     "smolagents",
+    "google-adk",
+    "openai-agents",
+    "bedrock",
+    "vercel-ai",
     "openai-responses",
     "anthropic",
     "gemini",
@@ -47,7 +51,7 @@ FORMATS: Final = (
 
 Span formats come first, because they recognise a file of any size without reading all of it.
 """
-SOURCES: Final = ("tau-bench", "tau2", "bfcl", "calls")
+SOURCES: Final = ("tau-bench", "tau2", "bfcl", "google-adk", "calls")
 """The names of all sources for expected calls, in the order in which `auto` tries them."""
 
 _Candidate = TypeVar("_Candidate", Format, Source)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
@@ -25,6 +25,8 @@ It raises `RecordError` if the record is malformed.
 """
 ReadSession = Callable[[list[Any]], Iterator[Episode]]
 """A function that yields the episodes in a session's records. It raises `RecordError` if the session is malformed."""
+Split = Callable[[Any], Iterable[Any]]
+"""A function that yields the records in a JSON value of the file."""
 
 _TABLE: Final = """
 PRAGMA journal_mode = OFF;
@@ -35,20 +37,22 @@ CREATE TABLE records (number INTEGER PRIMARY KEY, session BLOB, line INTEGER, co
 """
 
 
-def session_format(name: str, errors: str, mismatch: Mismatch, key: Key, read_session: ReadSession) -> Format:
+def session_format(
+    name: str, errors: str, mismatch: Mismatch, key: Key, read_session: ReadSession, split: Split | None = None
+) -> Format:
     """Define a format whose records are the events of sessions.
 
-    `errors` says when a call counts as failed. `mismatch` judges a single record. A file is in this format if at least
-    one of its first records is.
+    `errors` says when a call counts as failed. `mismatch` judges a JSON value in the file. A file is in this format if
+    at least one of its first values is. `split` yields the records in a value, if a value may hold several.
     """
 
     def read(file: Path) -> Iterator[Episode | Problem]:
-        return _read(file, key, read_session)
+        return _read(file, key, read_session, split or (lambda value: (value,)))
 
     return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read)
 
 
-def _read(file: Path, key: Key, read_session: ReadSession) -> Iterator[Episode | Problem]:
+def _read(file: Path, key: Key, read_session: ReadSession, split: Split) -> Iterator[Episode | Problem]:
     with Sessions() as sessions:
         session = ""
         for place, value in read_records(file, lambda _: False):
@@ -56,12 +60,12 @@ def _read(file: Path, key: Key, read_session: ReadSession) -> Iterator[Episode |
                 yield value
                 continue
             try:
-                own = key(value)
+                for record in split(value):
+                    own = key(record)
+                    session = session if own is None else own
+                    sessions.add(session, place, record)
             except RecordError as error:
                 yield place.problem(str(error))
-                continue
-            session = session if own is None else own
-            sessions.add(session, place, value)
         empty = True
         for session, line in sessions.list_sessions():
             empty = False
