@@ -45,8 +45,10 @@ def test_the_tables_say_what_was_kept_and_broken(folder: Path, corepath: Any) ->
     assert rows[2][:5] == ["1", "–", "1", "–", "–"]
     assert rows[3][:5] == ["1", "–", "–", "1", "–"]
     assert "1 rule applied to no episode" in done.stderr
-    assert "delete_user(id=3) breaks: never delete_*(...) (people delete accounts)" in done.stdout
-    assert "still owed at the end: after open(file=$f) eventually close(file=$f)" in done.stdout
+    assert "broken: never delete_*(...)" in done.stdout
+    assert "delete_user(id=3): delete_*(...) must not be done (people delete accounts)" in done.stdout
+    assert "owed: after open(file=$f) eventually close(file=$f)" in done.stdout
+    assert 'after open(file="b"): close(file=$f) must follow, and did not' in done.stdout
 
 
 def test_json_has_the_scores_of_every_episode(folder: Path, corepath: Any) -> None:
@@ -81,7 +83,7 @@ def test_any_trace_is_judged_without_a_task(folder: Path, corepath: Any) -> None
     (folder / "chats" / "one.json").write_text(json.dumps(chat))
     done = corepath("score", "--rules", "rules.yaml", "chats", "--max-broken", "0", cwd=folder)
     assert done.returncode == 1
-    assert "delete_all breaks: never delete_*(...)" in done.stdout
+    assert "delete_all: delete_*(...) must not be done" in done.stdout
 
 
 def test_a_bad_rule_file_is_told_with_its_place(folder: Path, corepath: Any) -> None:

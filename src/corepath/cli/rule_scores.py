@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import typer
 
@@ -19,10 +19,12 @@ from corepath.files.rules import RuleSet, load_rules
 from corepath.importers.folders import find_files, import_traces
 from corepath.importers.registry import recognise_format
 from corepath.rules.rule import Rule
-from corepath.rules.verdict import State, Verdict
+from corepath.rules.verdict import State
+from corepath.rules.wording import describe_verdict
 from corepath.runs.folder import EPISODES, is_run
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.rules import RuleScore, score_rules
+from corepath.values import visible
 
 MOST_WORST: Final = 5
 """How many of the worst episodes are shown unless the user asks for more."""
@@ -187,18 +189,7 @@ def print_tally(tally: RuleTally) -> None:
     for one in tally.kept:
         typer.echo()
         typer.echo(f"{one.number} {safe(one.name)}")
-        for verdict in one.score.broken[:5]:
-            for line in describe_breach(one, verdict):
-                typer.echo(f"  {safe(line)}")
-
-
-def describe_breach(one: JudgedEpisode, verdict: Verdict) -> Iterator[str]:
-    """Say in words which call broke a rule, or what is missing."""
-    items = one.score.items
-    why = f" ({verdict.rule.because})" if verdict.rule.because else ""
-    for offence in verdict.offences[:3]:
-        item: Any = items[offence.event]
-        what = item.label if hasattr(item, "label") else f"{item.role}: {str(item.content)[:60]!r}"
-        yield f"{what} breaks: {verdict.rule}{why}"
-    if verdict.owed and not verdict.offences:
-        yield f"still owed at the end: {verdict.rule}{why}"
+        for verdict in one.score.broken[:MOST_WORST]:
+            typer.echo(f"  {verdict.state}: {safe(str(verdict.rule))}")
+            for line in describe_verdict(verdict, one.score.items, most=3):
+                typer.echo(f"    {visible(line)}")
