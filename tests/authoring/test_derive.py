@@ -71,7 +71,7 @@ def test_the_order_of_writes_and_what_expected_reads_are(
 
 
 def test_every_choice_stands_in_the_file() -> None:
-    made = derive(expected("get_a()", 'pay(to="Ann")', "hand_over(why=3)"), TOOLS, writes="any_order")
+    made = derive(expected("get_a()", 'pay(to="Ann")', "hand_over(why=3)"), TOOLS)
     assert made.text == (
         "# Derived from 3 expected calls: writes in any order, expected reads are loops.\n"
         "# Expected, and no step (read): get_a()\n"
@@ -132,7 +132,7 @@ def test_a_tool_that_is_called_as_an_action_is_named_apart() -> None:
     [
         ({"writes": "anyorder"}, "no choice 'anyorder' of writes; did you mean 'any_order'?"),
         ({"golden_reads": "steps"}, "no choice 'steps' of golden_reads; there is loops, progress"),
-        ({"writes": None}, "no choice 'None' of writes; there is sequence, any_order"),
+        ({"writes": None}, "no choice 'None' of writes; there is any_order, sequence"),
     ],
 )
 def test_a_choice_that_there_is_not_is_reported(chosen: dict[str, Any], why: str) -> None:
@@ -394,8 +394,7 @@ def test_the_command_writes_a_file_that_check_accepts(corepath: Run, tmp_path: P
         "- {id: bank/pay, calls: ['get_a()', 'pay(n=5)', 'send()']}\n- {id: bank/look, calls: ['get_a()']}\n"
     )
     (tmp_path / "tools.yaml").write_text("reads: []\nreads: [get_*]\narguments: {pay: {n: approx, to: any}}\n")
-    done = corepath("derive", "calls.yaml", "--tools", "tools.yaml", "--writes", "any_order", "--out", "t.yaml",
-                    cwd=tmp_path)  # fmt: skip
+    done = corepath("derive", "calls.yaml", "--tools", "tools.yaml", "--out", "t.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == [
         "warning: tools.yaml:2:1: 'reads' is given twice; the last one counts",
@@ -404,6 +403,25 @@ def test_the_command_writes_a_file_that_check_accepts(corepath: Run, tmp_path: P
     ]
     checked = corepath("check", "t.yaml", "--json", cwd=tmp_path)
     assert [json.loads(line)["golden_paths"] for line in checked.stdout.splitlines()] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "procedure"),
+    [
+        ([], "pay & send"),
+        (["--writes", "sequence"], "pay >> send"),
+        (["--reads", "progress"], "(get_a >> pay) & send"),
+        (["--golden-reads", "progress", "--writes", "sequence"], "get_a >> pay >> send"),
+    ],
+)
+def test_the_command_takes_writes_in_any_order_and_reads_as_loops_unless_told(
+    corepath: Run, tmp_path: Path, options: list[str], procedure: str
+) -> None:
+    (tmp_path / "calls.yaml").write_text("- {id: bank/pay, calls: ['get_a()', 'pay(n=5)', 'send()']}\n")
+    (tmp_path / "tools.yaml").write_text("reads: [get_*]\n")
+    done = corepath("derive", "calls.yaml", "--tools", "tools.yaml", "--out", "t.yaml", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert str(load_tasks(tmp_path / "t.yaml")["bank/pay"].procedure) == procedure
 
 
 def test_the_command_keeps_what_is_good_and_fails_where_something_is_wrong(corepath: Run, tmp_path: Path) -> None:

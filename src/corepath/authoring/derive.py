@@ -1,7 +1,7 @@
 """Deriving a task from the calls that a benchmark expects.
 
-Many benchmarks list the calls they expect for each task. In the derived task the writes are steps, in sequence or in
-any order. Expected reads are either steps or self-loops, and neutral calls are self-loops. If no write is expected, a
+Many benchmarks list the calls they expect for each task. In the derived task the writes are steps, in any order or in
+sequence. Expected reads are either steps or self-loops, and neutral calls are self-loops. If no write is expected, a
 correct path changes nothing. These choices are explained in comments at the top of the task file, which people are
 meant to edit.
 """
@@ -29,7 +29,7 @@ from corepath.notation.procedure import Procedure, any_order, choice, seq
 from corepath.task import Task
 from corepath.values import is_number
 
-Writes = Literal["sequence", "any_order"]
+Writes = Literal["any_order", "sequence"]
 GoldenReads = Literal["loops", "progress"]
 _WRITES: Final = get_args(Writes)
 _GOLDEN_READS: Final = get_args(GoldenReads)
@@ -76,12 +76,12 @@ class Derived:
 
 
 def derive(
-    expected: Expected, tools: Tools, *, writes: Writes = "sequence", golden_reads: GoldenReads = "loops"
+    expected: Expected, tools: Tools, *, writes: Writes = "any_order", golden_reads: GoldenReads = "loops"
 ) -> Derived:
     """Derive a task from expected calls. Raises `TaskError` if the task would not accept those calls.
 
-    With `golden_reads="progress"` the expected reads are steps. With `writes="any_order"` the writes may come in any
-    order, but each write must come after the reads listed directly before it.
+    The writes may come in any order, or only as listed with `writes="sequence"`. With `golden_reads="progress"` the
+    expected reads are steps, and each write must come after the reads listed directly before it.
     """
     for name, chosen, choices in (("writes", writes, _WRITES), ("golden_reads", golden_reads, _GOLDEN_READS)):
         if chosen not in choices:
