@@ -342,8 +342,17 @@ def test_episodes_and_tasks_come_from_one_command_and_the_reward_stands_beside(t
     given = [(one.get("reward_info") or {}).get("reward") for one in TAU2["simulations"]]
     assert ([row.get("reward") for row in rows], None in given) == (given, True)
     assert "reward" in corepath("score", "--tasks", tmp_path / "t.yaml", tmp_path / "e.jsonl").stdout
-    alone = corepath("import", file, "--tools", tmp_path / "t.yaml")
-    assert (alone.returncode, "--tools belongs to --tasks-out" in alone.stderr) == (2, True)
+    for option, value in (("--tools", tmp_path / "t.yaml"), ("--writes", "sequence"), ("--reads", "progress")):
+        alone = corepath("import", file, option, value)
+        assert (alone.returncode, f"{option} belongs to --tasks-out" in alone.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("options", [(), ("--writes", "sequence"), ("--reads", "progress")])
+def test_import_writes_the_tasks_that_derive_writes(tmp_path: Path, corepath: Any, options: tuple[str, ...]) -> None:
+    file = write(tmp_path, TAU2, name="results.json")
+    done = corepath("import", file, "--out", tmp_path / "e.jsonl", "--tasks-out", tmp_path / "t.yaml", *options)
+    assert done.returncode == 0, done.stderr
+    assert corepath("derive", file, *options).stdout == (tmp_path / "t.yaml").read_text(encoding="utf-8")
 
 
 def test_an_episode_that_asks_nothing_of_the_agent_is_in_no_mean_and_in_no_gate(tmp_path: Path, corepath: Any) -> None:

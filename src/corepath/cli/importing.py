@@ -13,7 +13,7 @@ from typing import IO, Annotated, Final
 
 import typer
 
-from corepath.cli.derive import Derivation, ToolsOption, write_tasks
+from corepath.cli.derive import Derivation, ReadsOption, ToolsOption, WritesOption, write_tasks
 from corepath.cli.options import OutFileOption, find_sources, require_episodes, require_path, require_paths
 from corepath.cli.printing import print_problems, say, usage_error
 from corepath.episode import Episode
@@ -75,10 +75,13 @@ def import_command(
     agent: AgentOption = None,
     tasks_out: TasksOutOption = None,
     tools_file: ToolsOption = None,
+    writes: WritesOption = None,
+    reads: ReadsOption = None,
 ) -> None:
     """Convert stored traces to episodes; bad records are reported and left out."""
-    if tools_file is not None and tasks_out is None:
-        usage_error("--tools belongs to --tasks-out: it says how the calls that are expected become tasks")
+    for option, given in (("--tools", tools_file), ("--writes", writes), ("--reads", reads)):
+        if given is not None and tasks_out is None:
+            usage_error(f"{option} belongs to --tasks-out: it says how the calls that are expected become tasks")
     if format_.startswith("generic:"):
         require_paths([Path(format_.removeprefix("generic:"))])
     routing = _make_routing(task, task_by, table)
@@ -90,7 +93,7 @@ def import_command(
     complete = True
     if tasks_out is not None:
         source = format_ if format_ in SOURCES else "auto"
-        complete = write_tasks(Derivation(source, tools_file), files, tasks_out)
+        complete = write_tasks(Derivation(source, tools_file, writes, reads), files, tasks_out)
     log.finish("episode", out_file)
     if not complete:
         raise typer.Exit(1)
