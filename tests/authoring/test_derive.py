@@ -158,6 +158,12 @@ def test_expected_calls_that_a_rule_makes_one_are_reported(writes: Writes) -> No
         derive(expected("pay(amount=5)", "pay(amount=6)", "pay(amount=5)"), tools, writes=writes)
 
 
+def test_expected_calls_that_an_open_rule_makes_one_are_reported() -> None:
+    tools = Tools(arguments={"fly": {"legs": "open"}})
+    with pytest.raises(TaskError, match=r"task 't': action 'fly_2' is shadowed"):
+        derive(expected("fly(legs=[{no: 1}])", "fly(legs=[{no: 1, to: 2}])"), tools)
+
+
 def test_an_expected_read_that_is_taken_for_another_is_reported() -> None:
     tools = Tools(["get_*"], arguments={"get_a": {"at.x": "approx 2", "n": "approx"}})
     calls = expected("get_a(n=1, at={x: 1})", "get_a(n=1, at={x: 2})")
@@ -250,6 +256,19 @@ def test_the_expected_calls_are_accepted_or_the_task_is_refused(
          ["ex(o=[{i: [5, 6], n: [7, 8]}, {i: [2, 1], n: [4, 3]}])",
           "ex(o=[{i: [1, 2], n: [3, 4]}, {i: [6, 5], n: [8, 7]}])"],
          ["ex(o=[{i: [5, 6], n: [7, 8]}, {i: [2, 1], n: [3, 4]}])"]),
+        ({"legs": "open"}, "fly(legs=[{no: 1, on: {day: 2}}, {no: 3, on: 4}])",
+         ["fly(legs=[{no: 1, on: {day: 2}, to: 9}, {price: 5, no: 3, on: 4}])"],
+         ["fly(legs=[{no: 3, on: 4}, {no: 1, on: {day: 2}}])", "fly(legs=[{no: 1}, {no: 3, on: 4}])",
+          "fly(legs=[{no: 1, on: {day: 2, hour: 3}}, {no: 3, on: 4}])", "fly(legs=[{no: 1, on: {day: 2}}])",
+          "fly(legs=[{no: 1, on: {day: 2}}, {no: 3, on: 4}, {no: 5}])", "fly(legs=[{no: 1, on: {day: 2}}, 3], to=1)"]),
+        ({"who": "unordered open", "who.age": "approx 1"}, "fly(who=[{name: 1, age: 30, ids: [1, 2]}, {name: 2}])",
+         ["fly(who=[{name: 2, seat: 7}, {name: 1, age: 31, ids: [1, 2], seat: 8}])"],
+         ["fly(who=[{name: 2}, {name: 1, age: 33, ids: [1, 2]}])",
+          "fly(who=[{name: 2}, {name: 1, age: 30, ids: [2, 1]}])"]),
+        ({"at": "open", "at.on": "open"}, "fly(at={on: {day: 1}, x: [{y: 1}]})",
+         ["fly(at={on: {day: 1, hour: 2}, x: [{y: 1}], z: 3})"],
+         ["fly(at={on: {day: 1}, x: [{y: 1, z: 2}]})", "fly(at={on: {hour: 1}, x: [{y: 1}]})"]),
+        ({"legs": "open"}, "fly(legs=[[{no: 1}], 2])", ["fly(legs=[[{no: 1, to: 2}], 2])"], ["fly(legs=[{no: 1}, 2])"]),
     ],
 )  # fmt: skip
 def test_rules_for_arguments(

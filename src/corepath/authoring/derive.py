@@ -184,7 +184,8 @@ def _pattern(value: Any, path: str, rules: Mapping[str, ArgumentRule]) -> Any:
     if kind == "any":
         return ANY
     if isinstance(value, Mapping):
-        return {name: _pattern(item, field_path(path, name), rules) for name, item in value.items()}
+        further = {...: ...} if rule is not None and rule.open else {}
+        return {name: _pattern(item, field_path(path, name), rules) for name, item in value.items()} | further
     if isinstance(value, list):
         return (
             _match_unordered(value, path, rules)
@@ -197,8 +198,11 @@ def _pattern(value: Any, path: str, rules: Mapping[str, ArgumentRule]) -> Any:
 
 
 def _match_unordered(items: list[Any], path: str, rules: Mapping[str, ArgumentRule]) -> Any:
-    others = {name: rule for name, rule in rules.items() if name != path}
-    return unordered([_pattern(item, path, others) for item in items])
+    """Match the items in any order. Lists in them keep their order, and objects are open if the rule says so."""
+    inner = {name: rule for name, rule in rules.items() if name != path}
+    if rules[path].open:
+        inner[path] = ArgumentRule("open", open=True)
+    return unordered([_pattern(item, path, inner) for item in items])
 
 
 def _tool_patterns(globs: Iterable[str], tools: Tools) -> Iterator[Action]:
