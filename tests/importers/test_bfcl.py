@@ -92,6 +92,26 @@ def test_an_entry_with_its_log(tmp_path: Path) -> None:
     assert episode.extra["metadata"] == {"id": "multi_turn_base_0", "input_token_count": [[10, 20], [30], [40, 50]]}
 
 
+@pytest.mark.parametrize(
+    ("content", "failed"),
+    [
+        ("Error during execution: name 'rm' is not defined", True),
+        ("Error: not signed in", True),
+        ("['Error: User not authenticated. Please log in to view the watchlist.']", True),
+        ('{"error": "no such file"}', True),
+        ('{"error": null, "ok": true}', False),
+        ("['NVDA']", False),
+        ("No error", False),
+        ('{"file_content": "Error: this is text"}', False),
+    ],
+)
+def test_an_answer_that_begins_with_error_or_has_one_is_an_error(content: str, failed: bool, tmp_path: Path) -> None:
+    entry = copy.deepcopy(ENTRY)
+    entry["inference_log"][-1]["step_0"][2]["content"] = content
+    (episode,) = read(write(tmp_path, entry), "bfcl")
+    assert episode.calls[-1].failed is failed
+
+
 def test_without_a_log_the_calls_stay_unanswered(tmp_path: Path) -> None:
     (episode,) = read(write(tmp_path, {"id": ENTRY["id"], "result": ENTRY["result"]}), "bfcl")
     assert [(call.tool, call.result) for call in episode.calls] == [

@@ -31,7 +31,8 @@ from corepath.importers.transcript import Transcript
 from corepath.values import parse_json
 
 _INFERENCE_FAILED: Final = "Error during inference"
-_EXECUTION_FAILED: Final = "Error during execution"
+_ERRORS: Final = ("Error", "['Error:")
+"""How error messages begin. One tool of the benchmark returns its error message in a list, which is logged as text."""
 _THOUGHT: Final = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
 _TAGGED_CALL: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 _JSON_CALL: Final = re.compile(r'\[?\s*\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"(?:arguments|parameters)"\s*:')
@@ -198,7 +199,7 @@ def _prose(content: Any) -> str | None:
 def _error(value: Any) -> Any:
     """Return the error in a call's result, or None if there is none."""
     if isinstance(value, str):
-        return value if value.startswith(_EXECUTION_FAILED) else None
+        return value if value.startswith(_ERRORS) else None
     if isinstance(value, Mapping) and value.get("error"):
         return value["error"] if len(value) == 1 else dict(value)
     return None
@@ -364,7 +365,7 @@ def _tuples_as_lists(value: Any) -> Any:
 
 FORMAT: Final = record_format(
     "bfcl",
-    "an answer that begins with `Error during execution`, or has an `error`; a response that was not decoded",
+    "an answer that begins with `Error`, as text or in a list, or has an `error`; a response that was not decoded",
     mismatch,
     read_record,
 )
