@@ -113,14 +113,19 @@ def harms_table(results: Results) -> Table | None:
     kinds = [kind.value for kind in HarmKind if kind.value in seen]
     if not kinds:
         return None
+    agents = results.by_agent.values()
+    repeats = any(one.again for one in agents)
     columns = [Column("agent", "agent"), Column("harmful", "harmful", ",d"), Column("effected", "took\neffect", ",d")]
+    columns += [Column("again", "again", ",d")] * repeats
     columns += [Column(kind, kind.replace("_", "\n", 1).replace("_", " "), ",d") for kind in kinds]
     rows = [
-        (one.name, one.harmful, _count_effected(one), *(_both(one, kind) for kind in kinds))
-        for one in results.by_agent.values()
+        (one.name, one.harmful, _count_effected(one), *[one.again] * repeats, *(_both(one, kind) for kind in kinds))
+        for one in agents
     ]
-    note = "each kind: calls that took effect + calls that were refused"
-    return Table("Harmful calls by kind", tuple(columns), tuple(rows), (note,))
+    notes = ["each kind: calls that took effect + calls that were refused"]
+    if repeats:
+        notes.append("again: of those that took effect, calls that repeat the one before and got the same answer")
+    return Table("Harmful calls by kind", tuple(columns), tuple(rows), tuple(notes))
 
 
 def _count_effected(one: Summary) -> int:
