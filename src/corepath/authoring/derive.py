@@ -40,12 +40,14 @@ class ExpectedCall:
     """A call that a benchmark expects.
 
     `compared` lists the arguments to compare, or is None if all are compared. `unnamed` holds positional arguments.
+    `turn` is the number of the user's message that asks for the call. It is 0 throughout if that is not known.
     """
 
     tool: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     compared: Sequence[str] | None = None
     unnamed: Sequence[Any] = ()
+    turn: int = 0
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,9 @@ def derive(
 ) -> Derived:
     """Derive a task from expected calls. Raises `TaskError` if the task would not accept those calls.
 
-    The writes may come in any order, or only as listed with `writes="sequence"`. With `golden_reads="progress"` the
-    expected reads are steps, and each write must come after the reads listed directly before it.
+    The writes of a turn may come in any order, or only as listed with `writes="sequence"`. With
+    `golden_reads="progress"` the expected reads are steps, and each write must come after the reads listed directly
+    before it.
     """
     for name, chosen, choices in (("writes", writes, _WRITES), ("golden_reads", golden_reads, _GOLDEN_READS)):
         if chosen not in choices:
@@ -124,7 +127,7 @@ class _Steps:
         self.actions: list[Action] = []
         self.dropped: list[tuple[str, str]] = []
         self.meant: list[tuple[Call, tuple[Action, ...]]] = []
-        self._chains: list[list[Procedure]] = [[]]
+        self._turns: dict[int, list[list[Procedure]]] = {}
 
     def add(self, expected: ExpectedCall) -> None:
         """Add a call as a step, or to `dropped` if the call is neutral or a read that should not be a step."""
@@ -137,14 +140,15 @@ class _Steps:
             return
         actions = self._actions_of(expected, arguments)
         self.meant.append((call, actions))
-        self._chains[-1].append(choice(*actions))
+        chains = self._turns.setdefault(expected.turn, [[]])
+        chains[-1].append(choice(*actions))
         if kind == "write":
-            self._chains.append([])
+            chains.append([])
 
     def procedure(self, writes: Writes) -> Procedure:
-        """Join all steps into a procedure. Each write comes after the reads listed directly before it."""
+        """Join all steps into a procedure, turn by turn. Each write comes after the reads listed directly before it."""
         join = seq if writes == "sequence" else any_order
-        return join(*(seq(*chain) for chain in self._chains if chain))
+        return seq(*(join(*(seq(*chain) for chain in chains if chain)) for chains in self._turns.values()))
 
     def _arguments(self, call: ExpectedCall) -> dict[str, Any]:
         if len(self.tools.parameters(call.tool) or ()) < len(call.unnamed):
@@ -248,7 +252,8 @@ def _cause_of_overlap(first: Call, second: Call, tools: Tools) -> str:
 def _describe_choices(derived: Derived) -> Iterator[str]:
     """Yield the comments for the top of the task file."""
     calls = count(len(derived.expected.calls), "expected call")
-    order = "in sequence" if derived.writes == "sequence" else "in any order"
+    turns = len({call.turn for call in derived.expected.calls}) > 1
+    order = "in sequence" if derived.writes == "sequence" else f"in any order{' within a turn' if turns else ''}"
     reads = "loops" if derived.golden_reads == "loops" else "steps"
     yield f"Derived from {calls}: writes {order}, expected reads are {reads}."
     if NO_AGENT_ACTIONS in derived.expected.tags:

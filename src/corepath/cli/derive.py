@@ -39,7 +39,7 @@ ToolsOption = Annotated[
     typer.Option(
         "--tools",
         help="Tool file: which tools only read, which are neutral, and how to compare arguments. "
-        "Default for τ-bench and τ²-bench: the one that comes with corepath.",
+        "Default for τ-bench, τ²-bench and BFCL: the one that comes with corepath.",
         callback=require_path,
     ),
 ]

@@ -30,6 +30,7 @@ from corepath.importers.reading import Sample, read_records, try_record
 from corepath.importers.transcript import Transcript
 from corepath.values import parse_json
 
+TOOL_FILE: Final = Path(__file__).with_name("bfcl_tools.yaml")
 _INFERENCE_FAILED: Final = "Error during inference"
 _ERRORS: Final = ("Error", "['Error:")
 """How error messages begin. One tool of the benchmark returns its error message in a list, which is logged as text."""
@@ -92,7 +93,8 @@ def _read_answers(path: Path) -> Iterator[Expected | Problem]:
 def _read_expected(value: Any) -> Iterator[Expected]:
     if wrong := _answers_mismatch(value):
         raise RecordError(wrong)
-    calls = tuple(_expected_call(text) for turn in value["ground_truth"] for text in turn)
+    turns = enumerate(value["ground_truth"], start=1)
+    calls = tuple(replace(_expected_call(text), turn=number) for number, turn in turns for text in turn)
     yield Expected(f"bfcl/{value['id']}", calls)
 
 
@@ -369,4 +371,4 @@ FORMAT: Final = record_format(
     mismatch,
     read_record,
 )
-SOURCE: Final = Source("bfcl", _recognise_answers, _read_answers)
+SOURCE: Final = Source("bfcl", _recognise_answers, _read_answers, TOOL_FILE)
