@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -19,7 +20,8 @@ from corepath.report.comparison import NEITHER, Difference, compare, fewest_task
 from corepath.report.results import Results
 from corepath.report.sensitivity import Shift, sensitivity
 from corepath.report.table import Column, Table
-from corepath.scoring.summary import MEANS, VECTOR
+from corepath.report.tables import reward_table
+from corepath.scoring.summary import MEANS, REWARD, VECTOR
 
 MOST_TASKS: Final = 10
 """Maximum number of tasks that a comparison lists."""
@@ -39,7 +41,10 @@ def compare_command(
     b: Annotated[str, typer.Argument(metavar="B", help="Another one, or another agent of the same one.")],
     tasks: TasksOption = None,
     scores: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help=f"Scores to compare. Default: {','.join(VECTOR)}.")
+        str | None,
+        typer.Option(
+            metavar="NAME,...", help=f"Scores to compare. Default: {','.join(VECTOR)}, and reward if there is one."
+        ),
     ] = None,
     fail_if_worse: Annotated[
         bool, typer.Option("--fail-if-worse", help="Exit 1 if B is worse than A in any score, more than by chance.")
@@ -48,18 +53,24 @@ def compare_command(
     as_json: JsonOption = False,
 ) -> None:
     """Compare two agents on the tasks that both played: differences, intervals and what is detectable."""
-    names = _parse_scores(scores)
+    names, asked = _parse_scores(scores), scores is not None
     for text in (a, b):
         require_episodes([_split_agent(text)[0]])
     ours, theirs = (_load_agent(text, tasks, profile) for text in (a, b))
-    differences = _find_differences(ours, theirs, names)
-    judged = [one for one in differences if one.score not in NEITHER]
+    differences = _find_differences(ours, theirs, names if asked else (*names, REWARD))
+    judged = [one for one in differences if one.score not in NEITHER and (asked or one.score != REWARD)]
     lost = regressions(judged)
+    beside = _compare_with_reward(ours, theirs)
     if as_json:
-        for one in differences:
-            typer.echo(json.dumps({**one.to_dict(), "worse": one in lost}))
+        rows = [{**one.to_dict(), "worse": one in lost} for one in differences]
+        for row in [*rows, *(beside.to_dicts() if beside else ())]:
+            typer.echo(json.dumps(row))
     else:
         _print_comparison(ours, theirs, differences)
+        if beside is not None:
+            typer.echo()
+            print_scores(beside)
+            typer.echo()
         worse_in = ", ".join(one.score for one in lost) or "no score"
         out.print(f"B is worse in {worse_in}, more than by chance (signs flipped at random, Holm's rule over the "
                   "scores)", soft_wrap=True)  # fmt: skip
@@ -73,13 +84,19 @@ def compare_command(
         raise typer.Exit(1)
 
 
+def _compare_with_reward(ours: Results, theirs: Results) -> Table | None:
+    """Build a table of how far the scores of A and B agree with the source's own reward, if it gave one."""
+    sides = (("A", ours), ("B", theirs))
+    return reward_table([replace(one, name=f"{side}: {one.name}") for side, own in sides for one in own.agreements])
+
+
 def _parse_scores(text: str | None) -> tuple[str, ...]:
     if text is None:
         return VECTOR
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     for name in names:
-        if name not in MEANS:
-            usage_error(f"--scores: no score '{name}'{nearest(name, MEANS)}")
+        if name not in (*MEANS, REWARD):
+            usage_error(f"--scores: no score '{name}'{nearest(name, (*MEANS, REWARD))}")
     if not names:
         usage_error("--scores names no score; write it as --scores pc,accepted")
     return names
