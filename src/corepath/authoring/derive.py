@@ -188,8 +188,7 @@ def _pattern(value: Any, path: str, rules: Mapping[str, ArgumentRule]) -> Any:
     if kind == "any":
         return ANY
     if isinstance(value, Mapping):
-        further = {...: ...} if rule is not None and rule.open else {}
-        return {name: _pattern(item, field_path(path, name), rules) for name, item in value.items()} | further
+        return _match_object(value, path, rules)
     if isinstance(value, list):
         return (
             _match_unordered(value, path, rules)
@@ -199,6 +198,12 @@ def _pattern(value: Any, path: str, rules: Mapping[str, ArgumentRule]) -> Any:
     if rule is not None and kind == "approx" and is_number(value):
         return approx(value, rule.tol)
     return value
+
+
+def _match_object(value: Mapping[str, Any], path: str, rules: Mapping[str, ArgumentRule]) -> dict[Any, Any]:
+    """Match each field. The object may have further fields if the rule for its path says so."""
+    fields = {name: _pattern(item, field_path(path, name), rules) for name, item in value.items()}
+    return {**fields, ...: ...} if path in rules and rules[path].open else fields
 
 
 def _match_unordered(items: list[Any], path: str, rules: Mapping[str, ArgumentRule]) -> Any:

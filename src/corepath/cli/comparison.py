@@ -53,29 +53,24 @@ def compare_command(
     as_json: JsonOption = False,
 ) -> None:
     """Compare two agents on the tasks that both played: differences, intervals and what is detectable."""
-    names, asked = _parse_scores(scores), scores is not None
+    names = _parse_scores(scores)
     for text in (a, b):
         require_episodes([_split_agent(text)[0]])
     ours, theirs = (_load_agent(text, tasks, profile) for text in (a, b))
-    differences = _find_differences(ours, theirs, names if asked else (*names, REWARD))
-    judged = [one for one in differences if one.score not in NEITHER and (asked or one.score != REWARD)]
+    differences = _find_differences(ours, theirs, names or (*VECTOR, REWARD))
+    not_judged = NEITHER if names else (*NEITHER, REWARD)
+    judged = [one for one in differences if one.score not in not_judged]
     lost = regressions(judged)
-    beside = _compare_with_reward(ours, theirs)
     if as_json:
-        rows = [{**one.to_dict(), "worse": one in lost} for one in differences]
-        for row in [*rows, *(beside.to_dicts() if beside else ())]:
-            typer.echo(json.dumps(row))
+        _print_json(ours, theirs, differences, lost)
     else:
-        _print_comparison(ours, theirs, differences)
-        if beside is not None:
-            typer.echo()
-            print_scores(beside)
-            typer.echo()
-        worse_in = ", ".join(one.score for one in lost) or "no score"
-        out.print(f"B is worse in {worse_in}, more than by chance (signs flipped at random, Holm's rule over the "
-                  "scores)", soft_wrap=True)  # fmt: skip
-    if not fail_if_worse:
-        return
+        _print_comparison(ours, theirs, differences, lost)
+    if fail_if_worse:
+        _check_regressions(differences, judged, lost)
+
+
+def _check_regressions(differences: list[Difference], judged: list[Difference], lost: list[Difference]) -> None:
+    """Exit with code 1 if B is worse, and with code 2 if there are too few tasks to tell."""
     tasks_in_common, needed = len(differences[0].by_task), fewest_tasks(len(judged))
     if tasks_in_common < needed:
         usage_error(f"--fail-if-worse cannot tell a difference in {count(len(judged), 'score')} from chance with "
@@ -91,8 +86,9 @@ def _compare_with_reward(ours: Results, theirs: Results) -> Table | None:
 
 
 def _parse_scores(text: str | None) -> tuple[str, ...]:
+    """Return the scores that the user named. The tuple is empty if the option is not given."""
     if text is None:
-        return VECTOR
+        return ()
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     for name in names:
         if name not in (*MEANS, REWARD):
@@ -152,7 +148,14 @@ def _explain_no_pairs(ours: Results, theirs: Results) -> str:
     return f"they have no task in common; a comparison pairs episodes by task{other}"
 
 
-def _print_comparison(ours: Results, theirs: Results, differences: list[Difference]) -> None:
+def _print_json(ours: Results, theirs: Results, differences: list[Difference], lost: list[Difference]) -> None:
+    beside = _compare_with_reward(ours, theirs)
+    rows = [{**one.to_dict(), "worse": one in lost} for one in differences]
+    for row in [*rows, *(beside.to_dicts() if beside else ())]:
+        typer.echo(json.dumps(row))
+
+
+def _print_comparison(ours: Results, theirs: Results, differences: list[Difference], lost: list[Difference]) -> None:
     a, b = (f"{next(iter(one.by_agent))} ({one.places[0]})" for one in (ours, theirs))
     number = ".3f"
     table = Table(
@@ -166,6 +169,13 @@ def _print_comparison(ours: Results, theirs: Results, differences: list[Differen
     typer.echo(f"over {count(tasks, 'task')} that both played; detectable: the smallest "
                "difference that would be seen four times in five")  # fmt: skip
     _print_changed_tasks(differences)
+    if (beside := _compare_with_reward(ours, theirs)) is not None:
+        typer.echo()
+        print_scores(beside)
+        typer.echo()
+    worse_in = ", ".join(one.score for one in lost) or "no score"
+    out.print(f"B is worse in {worse_in}, more than by chance (signs flipped at random, Holm's rule over the "
+              "scores)", soft_wrap=True)  # fmt: skip
 
 
 def _interval(one: Difference) -> str:
