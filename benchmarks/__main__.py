@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import imports, kernel, proofs, report, runs
+from benchmarks import imports, kernel, proofs, report, rules, runs
 from benchmarks.claims import Claim
 
 BENCHMARKS = {
@@ -20,6 +20,7 @@ BENCHMARKS = {
     "pages": report.pages,
     "imports": imports.large_files,
     "proofs": proofs.proofs,
+    "rules": rules.rules_over_long_traces,
 }
 
 

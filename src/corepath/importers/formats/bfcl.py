@@ -32,8 +32,10 @@ from corepath.importers.reading import Sample, read_records, try_record
 from corepath.importers.transcript import Transcript
 from corepath.values import parse_json
 
+TOOL_FILE: Final = Path(__file__).with_name("bfcl_tools.yaml")
 _INFERENCE_FAILED: Final = "Error during inference"
-_EXECUTION_FAILED: Final = "Error during execution"
+_ERRORS: Final = ("Error", "['Error:")
+"""How error messages begin. One tool of the benchmark returns its error message in a list, which is logged as text."""
 _THOUGHT: Final = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
 _TAGGED_CALL: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 _JSON_CALL: Final = re.compile(r'\[?\s*\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"(?:arguments|parameters)"\s*:')
@@ -93,7 +95,8 @@ def _read_answers(path: Path) -> Iterator[Expected | Problem]:
 def _read_expected(value: Any) -> Iterator[Expected]:
     if wrong := _answers_mismatch(value):
         raise RecordError(wrong)
-    calls = tuple(_expected_call(text) for turn in value["ground_truth"] for text in turn)
+    turns = enumerate(value["ground_truth"], start=1)
+    calls = tuple(replace(_expected_call(text), turn=number) for number, turn in turns for text in turn)
     yield Expected(f"bfcl/{value['id']}", calls)
 
 
@@ -200,7 +203,7 @@ def _prose(content: Any) -> str | None:
 def _error(value: Any) -> Any:
     """Return the error in a call's result, or None if there is none."""
     if isinstance(value, str):
-        return value if value.startswith(_EXECUTION_FAILED) else None
+        return value if value.startswith(_ERRORS) else None
     if isinstance(value, Mapping) and value.get("error"):
         return value["error"] if len(value) == 1 else dict(value)
     return None
@@ -366,11 +369,11 @@ def _tuples_as_lists(value: Any) -> Any:
 
 _RECORDS: Final = record_format(
     "bfcl",
-    "an answer that begins with `Error during execution`, or has an `error`; a response that was not decoded",
+    "an answer that begins with `Error`, as text or in a list, or has an `error`; a response that was not decoded",
     mismatch,
     read_record,
 )
 FORMAT: Final = replace(
     _RECORDS, read=lambda file: add_verdicts(file, _RECORDS.read(file), "bfcl/"), companions=score_files
 )
-SOURCE: Final = Source("bfcl", _recognise_answers, _read_answers)
+SOURCE: Final = Source("bfcl", _recognise_answers, _read_answers, TOOL_FILE)

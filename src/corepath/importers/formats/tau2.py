@@ -32,6 +32,7 @@ from corepath.importers.transcript import Transcript
 _FOLDER: Final = "simulations"
 _OUTSIDE: Final = ("user_error", "infrastructure_error", "unexpected_error")
 _AGENT: Final = "assistant"
+_ERROR: Final = "Error"
 
 
 def mismatch(value: Any) -> str | None:
@@ -243,9 +244,21 @@ def _read_message(agent: Transcript, user: Transcript, message: Mapping[str, Any
                 speaker.add_call(call.get("name"), call.get("arguments"), call.get("id"))
         case "tool":
             for answer in [message] if "tool_messages" not in message else objects(message["tool_messages"], "answers"):
-                asked = agent if answer.get("requestor", _AGENT) == _AGENT else user
-                content, failed = answer.get("content"), answer.get("error") is True
-                asked.add_result(answer.get("id"), content if failed else parse_result(content), error=failed)
+                _read_answer(agent, user, answer)
+
+
+def _read_answer(agent: Transcript, user: Transcript, answer: Mapping[str, Any]) -> None:
+    """Add the result of a call.
+
+    The trajectories of the leaderboard leave out `requestor`, `id` and `error`. Then the result is for the one who
+    waits for it, and a text that begins as the benchmark's error messages do is an error.
+    """
+    requestor = answer.get("requestor", _AGENT if agent.open_calls() or not user.open_calls() else "user")
+    content = answer.get("content")
+    says_error = isinstance(content, str) and content.startswith(_ERROR)
+    failed = answer["error"] is True if "error" in answer else says_error
+    asked = agent if requestor == _AGENT else user
+    asked.add_result(answer.get("id"), content if failed else parse_result(content), error=failed)
 
 
 def _metadata(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
@@ -368,7 +381,7 @@ def _companions(path: Path) -> Iterator[Path]:
 
 FORMAT: Final = Format(
     "tau2",
-    "an answer whose `error` is true",
+    "an answer whose `error` is true; if it has no `error`, one that begins with `Error`",
     _recognise,
     _read_simulations,
     companions=_companions,
