@@ -300,13 +300,8 @@ def _judge(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> Expected 
     Raises `RecordError` if the simulation lists other calls than its task expects.
     """
     expected = _find_expected(simulation, value)
-    reward = simulation.get("reward_info")
-    checks = reward.get("action_checks") if isinstance(reward, Mapping) else None
-    if expected is None or not isinstance(checks, list) or not checks:
-        return expected
-    actions = [one.get("action") for one in checks if isinstance(one, Mapping)]
-    checked = _select_calls([one for one in actions if isinstance(one, Mapping)], value)
-    if Expected("", checked).fingerprint == expected.fingerprint:
+    checked = _checked_calls(simulation, value)
+    if expected is None or checked is None or Expected("", checked).fingerprint == expected.fingerprint:
         return expected
     tasks = (one for one in value["tasks"] if isinstance(one, Mapping) and "id" in one)
     right = [str(one["id"]) for one in tasks if _has_calls(one, checked, value)]
@@ -315,6 +310,16 @@ def _judge(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> Expected 
         f"it stands under task {str(simulation['task_id'])[:60]}, but was judged by other calls ('action_checks') than "
         f"this task expects: {hint}"
     )
+
+
+def _checked_calls(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> tuple[ExpectedCall, ...] | None:
+    """Return the calls by which a simulation was judged, or None if it does not list them."""
+    reward = simulation.get("reward_info")
+    checks = reward.get("action_checks") if isinstance(reward, Mapping) else None
+    if not isinstance(checks, list) or not checks:
+        return None
+    actions = [one.get("action") for one in checks if isinstance(one, Mapping)]
+    return _select_calls([one for one in actions if isinstance(one, Mapping)], value)
 
 
 def _has_calls(task: Mapping[str, Any], calls: tuple[ExpectedCall, ...], value: Mapping[str, Any]) -> bool:
