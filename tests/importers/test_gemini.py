@@ -71,7 +71,7 @@ def test_contents_that_the_package_of_google_dumps(tmp_path: Path, by_alias: boo
         Call("code_execution", {"code": "1/0", "language": "PYTHON"}, error="ZeroDivisionError", turn=2),
     )
     assert episode.answer == "Done."
-    assert episode.messages[0].content == "I look."
+    assert [one.content for one in episode.messages] == ["Look.", "I look.", "Done."]
 
 
 class _Api(BaseHTTPRequestHandler):
@@ -163,7 +163,8 @@ def test_a_stream_is_one_message(tmp_path: Path) -> None:
     for file in (write(tmp_path, chunks, name="stream.json"), write(tmp_path, exchange)):
         (episode,) = read(file, "gemini")
         assert episode.calls == (Call("look", {"plant": "A"}, turn=1),)
-        assert [one.content for one in episode.messages] == ["I look."]
+        assert [one.content for one in episode.messages if one.role == "assistant"] == ["I look."]
+        assert episode.extra["usage"] == {"requests": 1, "total_tokens": 9}
         assert episode.agent == "gemini-x"
         metadata = episode.extra["metadata"]
         assert (metadata["finishReason"], metadata["usageMetadata"]) == ("STOP", {"totalTokenCount": 9})

@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corepath import Call, Message
+from corepath import Call
+from corepath.episode import events
 from corepath.errors import InputError, RecordError
 from corepath.importers import import_trace
 from corepath.importers.registry import recognise_format
 from corepath.importers.transcript import Transcript
 
-from .conversations import ALL, ANTHROPIC, CALLS, GEMINI, OPENAI, RESPONSES, bare
+from .conversations import ALL, ANTHROPIC, CALLS, GEMINI, MESSAGES, OPENAI, RESPONSES, bare
 from .damage import damaged, good, outcomes, read, survives, write
 
 names = pytest.mark.parametrize("name", ALL)
@@ -34,7 +35,10 @@ def test_the_conversation_gives_the_same_episode_in_every_format(name: str, tmp_
         (call.tool, call.arguments, call.result, call.error, call.id, call.turn) for call in turns
     ]
     assert episode.answer == "I could not."
-    assert episode.messages[0] == Message("assistant", "I look.", 0)
+    assert episode.messages == MESSAGES
+    assert [one.id if isinstance(one, Call) else one.content for one in events(episode)] == [
+        "You care for plants.", "Water A.", "I look.", "c1", "c2", "c3", "Use less.", "c4", "I could not."
+    ]  # fmt: skip
     assert episode.agent == model
     assert episode.extra["metadata"]["flow"] == "water"
     assert episode.calls[3].malformed

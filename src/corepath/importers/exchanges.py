@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from corepath.importers.content import metadata_of
+from corepath.importers.content import first_of, metadata_of
 from corepath.values import canonical
 
 INPUT_FIELDS: Final = ("messages", "contents", "input")
@@ -44,6 +44,16 @@ def exchange_field(record: Any, *names: str) -> Any:
         return None
     parts = [part for part in (record.get("response"), record, record.get("request")) if isinstance(part, Mapping)]
     return next((part[name] for part in parts for name in names if part.get(name) is not None), None)
+
+
+def exchange_time(record: Any) -> Any:
+    """Return when a response was made, in any form that `time_of` reads, or None if that is not known."""
+    return exchange_field(record, "created", "created_at", "createTime", "create_time", "timestamp")
+
+
+def message_time(message: Mapping[str, Any]) -> Any:
+    """Return when a message was written, in any form that `time_of` reads, or None if that is not known."""
+    return first_of(message, "timestamp", "created_at", "createdAt")
 
 
 def exchange_metadata(record: Any, *conversation: str) -> dict[str, Any] | None:

@@ -15,14 +15,16 @@ from typing import Any, Final, TypeGuard
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
-from corepath.importers.content import objects, parse_result
+from corepath.importers.content import message_text, objects, parse_result
 from corepath.importers.exchange_log import exchange_format
 from corepath.importers.exchanges import (
     as_exchange,
     exchange_field,
     exchange_metadata,
+    exchange_time,
     explain_no_conversation,
     is_streamed,
+    message_time,
     normalise,
 )
 from corepath.importers.transcript import Transcript
@@ -60,7 +62,8 @@ def read_record(value: Any) -> Iterator[Episode]:
     if not messages:
         raise RecordError(str(mismatch(value)))
     transcript = Transcript()
-    for message in objects(messages, "messages"):
+    transcript.add_message("system", message_text(exchange_field(value, "system")))
+    for place, message in enumerate(objects(messages, "messages"), start=1):
         role = message.get("role")
         if role not in ROLES:
             raise RecordError(
@@ -70,39 +73,53 @@ def read_record(value: Any) -> Iterator[Episode]:
             transcript.start_turn()
         if message.get("tool_calls"):
             raise RecordError("a message has 'tool_calls': these are OpenAI messages; use --from openai")
-        read_blocks(transcript, _blocks(message), with_text=role == "assistant")
+        is_response = place == len(messages) and _has_response(value)
+        time = exchange_time(value) if is_response else message_time(message)
+        read_blocks(transcript, _blocks(message), role, time)
+    transcript.add_usage(exchange_field(value, "usage"), model=exchange_field(value, "model"))
     metadata = exchange_metadata(value, *_CONVERSATION)
     yield transcript.to_episode(agent=exchange_field(value, "model"), metadata=metadata)
 
 
-def read_blocks(transcript: Transcript, blocks: list[Mapping[str, Any]], *, with_text: bool) -> None:
-    """Add the calls and results in a message's blocks to `transcript`. Text is added only if `with_text` is true."""
-    for kind, group in groupby(blocks, key=lambda block: str(block.get("type"))):
-        if kind == "text" and with_text:
-            transcript.add_text("".join(str(block.get("text") or "") for block in group))
-        elif kind in CALLS:
+def read_blocks(
+    transcript: Transcript, blocks: list[Mapping[str, Any]], role: str | None = None, time: Any = None
+) -> None:
+    """Add the blocks of a message by `role` to `transcript`. If `role` is None, only calls and results are added."""
+    for kind, group in groupby(blocks, key=lambda block: _kind(block, role)):
+        if kind == "call":
             for block in group:
-                _read_call(transcript, block)
-        elif kind.endswith(RESULT):
+                _read_call(transcript, block, time)
+        elif kind == "result":
             for block in group:
-                _read_result(transcript, block)
+                _read_result(transcript, block, time)
+        elif role == "assistant" and kind == "text":
+            transcript.add_text("".join(str(block.get("text") or "") for block in group), time=time)
+        elif role is not None and role != "assistant":
+            transcript.add_message(role, message_text(list(group)), time=time)
 
 
-def _read_call(transcript: Transcript, block: Mapping[str, Any]) -> None:
+def _kind(block: Mapping[str, Any], role: str | None) -> str:
+    """Return what a block is. Only blocks by the agent may be something else than a call, a result or a text."""
+    kind = str(block.get("type"))
+    known = "call" if kind in CALLS else "result" if kind.endswith(RESULT) else "text"
+    return kind if known == "text" and role == "assistant" else known
+
+
+def _read_call(transcript: Transcript, block: Mapping[str, Any], time: Any) -> None:
     extra = {name: block[name] for name in _CALL_DETAILS if block.get(name) is not None}
     if block.get("type") != CALLS[0]:
         extra["type"] = block["type"]
-    transcript.add_call(block.get("name"), block.get("input"), block.get("id"), **extra)
+    transcript.add_call(block.get("name"), block.get("input"), block.get("id"), time=time, **extra)
 
 
-def _read_result(transcript: Transcript, block: Mapping[str, Any]) -> None:
+def _read_result(transcript: Transcript, block: Mapping[str, Any], time: Any) -> None:
     content = block.get("content")
     if isinstance(content, list) and all(isinstance(one, Mapping) and one.get("type") == "text" for one in content):
         content = "".join(str(one.get("text") or "") for one in content)
     error = block.get("is_error") is True or _is_error(content)
     if not block.get("tool_use_id"):
         raise RecordError(f"a block of the type {str(block.get('type'))[:60]!r} needs 'tool_use_id'")
-    transcript.add_result(block["tool_use_id"], content if error else parse_result(content), error=error)
+    transcript.add_result(block["tool_use_id"], content if error else parse_result(content), error=error, time=time)
 
 
 def _is_error(content: Any) -> bool:
@@ -134,6 +151,11 @@ def _response_messages(response: Any) -> list[Any]:
     if not isinstance(response, Mapping):
         return [{"role": "assistant", "content": response}]
     return [{"role": "assistant", **response}] if "content" in response else []
+
+
+def _has_response(value: Any) -> bool:
+    """Return True if the last of a record's messages is a response."""
+    return _is_response(value) or (isinstance(value, Mapping) and bool(_response_messages(value.get("response"))))
 
 
 def _is_response(value: Any) -> TypeGuard[Mapping[str, Any]]:

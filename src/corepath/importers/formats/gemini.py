@@ -18,12 +18,13 @@ from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
-from corepath.importers.content import first_of, metadata_of, objects
+from corepath.importers.content import first_of, message_text, metadata_of, objects
 from corepath.importers.exchange_log import exchange_format
 from corepath.importers.exchanges import (
     as_exchange,
     exchange_field,
     exchange_metadata,
+    exchange_time,
     explain_no_conversation,
     normalise,
 )
@@ -36,18 +37,19 @@ OUTCOME: Final = ("codeExecutionResult", "code_execution_result")
 SERVER_CALL: Final = ("toolCall", "tool_call")
 SERVER_ANSWER: Final = ("toolResponse", "tool_response")
 
-_PARTS: Final = (
-    *CALL, *ANSWER, *CODE, *OUTCOME, *SERVER_CALL, *SERVER_ANSWER,
-    "text", "inlineData", "inline_data", "fileData", "file_data",
-)  # fmt: skip
+_ACTIONS: Final = (*CALL, *ANSWER, *CODE, *OUTCOME, *SERVER_CALL, *SERVER_ANSWER)
+_DATA: Final = ("inlineData", "inline_data", "fileData", "file_data")
+_PARTS: Final = (*_ACTIONS, "text", *_DATA)
+_INSTRUCTION: Final = ("systemInstruction", "system_instruction")
+_USAGE: Final = ("usageMetadata", "usage_metadata")
+_MODEL: Final = ("modelVersion", "model_version", "model")
 _FOREIGN: Final = ("type", "kind", "part_kind")
 _EXCHANGE: Final = ("request", "response")
 _AUTOMATIC: Final = ("automaticFunctionCallingHistory", "automatic_function_calling_history")
 _FINISH_REASON: Final = ("finishReason", "finish_reason")
 _RESPONSE_ID: Final = ("responseId", "response_id")
 _CONVERSATION: Final = (
-    "contents", "candidates", "systemInstruction", "system_instruction", "sdkHttpResponse", "sdk_http_response",
-    *_AUTOMATIC,
+    "contents", "candidates", *_INSTRUCTION, "sdkHttpResponse", "sdk_http_response", *_AUTOMATIC,
 )  # fmt: skip
 
 
@@ -71,39 +73,58 @@ def read_record(value: Any) -> Iterator[Episode]:
     if not contents or _is_chunk(value):
         raise RecordError(str(mismatch(value)))
     transcript = Transcript()
-    for by_model, group in groupby(objects(contents, "contents"), key=_is_by_model):
-        if by_model:
+    transcript.add_message("system", _instruction_text(value))
+    for role, group in groupby(objects(contents, "contents"), key=_role):
+        if role == "model":
             transcript.start_turn()
-        _read_parts(transcript, [part for content in group for part in _parts(content)], by_model=by_model)
-    yield transcript.to_episode(
-        agent=exchange_field(value, "modelVersion", "model_version", "model"), metadata=_metadata(value)
-    )
+        read = list(group)
+        is_response = read[-1] is contents[-1] and isinstance(value, Mapping) and _candidate(value) is not None
+        parts = [part for content in read for part in _parts(content)]
+        _read_parts(transcript, parts, role, exchange_time(value) if is_response and role == "model" else None)
+    transcript.add_usage(exchange_field(value, *_USAGE), model=exchange_field(value, *_MODEL))
+    yield transcript.to_episode(agent=exchange_field(value, *_MODEL), metadata=_metadata(value))
 
 
 # Parts
 
 
-def _read_parts(transcript: Transcript, parts: list[Mapping[str, Any]], *, by_model: bool) -> None:
-    for is_text, group in groupby(parts, key=lambda part: isinstance(part.get("text"), str)):
-        if not is_text:
+def _read_parts(transcript: Transcript, parts: list[Mapping[str, Any]], role: str, time: Any) -> None:
+    for kind, group in groupby(parts, key=lambda part: _kind(part, role)):
+        if kind == "action":
             for part in group:
-                _read_part(transcript, part)
-        elif by_model:
-            transcript.add_text("".join(part["text"] for part in group if part.get("thought") is not True))
+                _read_part(transcript, part, time)
+        elif role != "model":
+            transcript.add_message(role, message_text([_typed(part) for part in group]))
+        elif kind == "text":
+            text = "".join(part["text"] for part in group if part.get("thought") is not True)
+            transcript.add_text(text, time=time)
 
 
-def _read_part(transcript: Transcript, part: Mapping[str, Any]) -> None:
+def _kind(part: Mapping[str, Any], role: str) -> str:
+    """Return what a part is: `text`, an `action`, which is a call or a result, or `other`, which only models write."""
+    if isinstance(part.get("text"), str):
+        return "text"
+    return "action" if first_of(part, *_ACTIONS) is not None else "other" if role == "model" else "text"
+
+
+def _typed(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a part with its type, which Gemini writes as the name of a field."""
+    return part if isinstance(part.get("text"), str) else {"type": next((name for name in _DATA if name in part), None)}
+
+
+def _read_part(transcript: Transcript, part: Mapping[str, Any], time: Any) -> None:
     if (call := _object(part, CALL)) is not None:
-        transcript.add_call(call.get("name"), call.get("args"), call.get("id"))
+        transcript.add_call(call.get("name"), call.get("args"), call.get("id"), time=time)
     elif (answer := _object(part, ANSWER)) is not None:
         _read_answer(transcript, answer.get("name"), answer.get("id"), answer)
     elif (code := _object(part, CODE)) is not None:
         arguments = {name: code[name] for name in ("code", "language") if code.get(name) is not None}
-        transcript.add_call("code_execution", arguments, code.get("id"), type="executable_code")
+        transcript.add_call("code_execution", arguments, code.get("id"), time=time, type="executable_code")
     elif (outcome := _object(part, OUTCOME)) is not None:
         _read_outcome(transcript, outcome)
     elif (call := _object(part, SERVER_CALL)) is not None:
-        transcript.add_call(first_of(call, "toolType", "tool_type"), call.get("args"), call.get("id"), type="tool_call")
+        tool = first_of(call, "toolType", "tool_type")
+        transcript.add_call(tool, call.get("args"), call.get("id"), time=time, type="tool_call")
     elif (answer := _object(part, SERVER_ANSWER)) is not None:
         _read_answer(transcript, first_of(answer, "toolType", "tool_type"), answer.get("id"), answer)
 
@@ -148,6 +169,21 @@ def _object(part: Mapping[str, Any], names: tuple[str, str]) -> Mapping[str, Any
 
 
 # Contents
+
+
+def _instruction_text(value: Any) -> Any:
+    """Return the text of the system instruction in a request or its `config`, or None if there is none."""
+    config = exchange_field(value, "config", "generationConfig", "generation_config")
+    given = exchange_field(value, *_INSTRUCTION) or exchange_field(config, *_INSTRUCTION)
+    if isinstance(given, Mapping):
+        given = given.get("parts", given)
+    parts = given if isinstance(given, list) else [given]
+    return message_text([_typed(part) if isinstance(part, Mapping) else part for part in parts])
+
+
+def _role(content: Mapping[str, Any]) -> str:
+    """Return who wrote a content: `model`, `system` or `user`."""
+    return "model" if _is_by_model(content) else "system" if content.get("role") == "system" else "user"
 
 
 def _is_by_model(content: Mapping[str, Any]) -> bool:
@@ -207,7 +243,7 @@ def _is_response(value: Any) -> bool:
     """Return True if a record is a response without its request."""
     if not isinstance(value, Mapping) or first_of(value, "contents", *_EXCHANGE, *_AUTOMATIC):
         return False
-    return any(name in value for name in ("candidates", "usageMetadata", "usage_metadata"))
+    return any(name in value for name in ("candidates", *_USAGE))
 
 
 def _join_chunks(responses: list[Any]) -> dict[str, Any]:

@@ -11,12 +11,17 @@ the call's result is the error message. The map is YAML:
     answer: output.text
     metadata: config              # kept for `--task-by metadata.NAME`
     calls: steps.actions          # a name applies to each item in a list: every action in every step
-    tool: name                    # tool to turn are looked up in each call
+    tool: name                    # tool to time are looked up in each call
     arguments: input
     result: observation
     error: failure
     id: call_id
     turn: step
+    time: started_at
+    messages: steps.messages      # optional; the next three are looked up in each message, which may also be a text
+    message_role: role
+    message_text: content
+    message_time: at
     answers: steps.observations   # only if results are separate from calls; the two are joined by id
     answer_id: call_id
     answer_result: content
@@ -24,27 +29,34 @@ the call's result is the error message. The map is YAML:
 
 A path consists of names and numbers separated by dots. If a name contains a dot itself, the path is a list, e.g.
 [attributes, gen_ai.tool.name]. A call without a tool is kept if another call in the same episode has a tool. A separate
-result that belongs to no call makes the record invalid.
+result that belongs to no call makes the record invalid. Messages are in order with the calls if the paths of both begin
+with the same name. A message without a role is the agent's if the map has no `message_role`.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from corepath.episode import Episode
+from corepath.episode import Episode, Message
 from corepath.errors import InputError, Problem, RecordError, nearest
 from corepath.files.document import Document, read_mapping
+from corepath.importers.content import message_text, time_of
 from corepath.importers.format import Format, record_format
 from corepath.notation.call import UNANSWERED, Call
 from corepath.values import arguments_of
 
 Keys = tuple[str, ...]
 """A path, split into its names."""
+_Position = tuple[int, ...]
+"""The numbers of the fields and items that lead to a value, by which values are in the order of the record."""
 _MISSING: Final = UNANSWERED
+_AGENT: Final = "assistant"
+_ROLES: Final = {"human": "user", "ai": _AGENT, "agent": _AGENT, "model": _AGENT, "developer": "system"}
 
 
 @dataclass(frozen=True)
@@ -64,6 +76,11 @@ class Paths:
     error: Keys | None = None
     id: Keys | None = None
     turn: Keys | None = None
+    time: Keys | None = None
+    messages: Keys | None = None
+    message_role: Keys | None = None
+    message_text: Keys = ("content",)
+    message_time: Keys | None = None
     answers: Keys | None = None
     answer_id: Keys | None = None
     answer_result: Keys | None = None
@@ -145,6 +162,7 @@ def _read_episode(one: Mapping[str, Any], paths: Paths) -> Episode:
         agent=None if agent is None else str(agent),
         epoch=_read_epoch(one, paths),
         answer=_value_or_none(one, paths.answer),
+        messages=tuple(_read_messages(one, paths)),
         extra={} if metadata is None else {"metadata": metadata},
     )
 
@@ -159,6 +177,22 @@ def _read_calls(one: Mapping[str, Any], paths: Paths) -> tuple[Call, ...]:
     return tuple(calls)
 
 
+def _read_messages(one: Mapping[str, Any], paths: Paths) -> Iterator[Message]:
+    """Yield an episode's messages, each with its place among the calls if that is known."""
+    if paths.messages is None:
+        return
+    calls = sorted(place for place, _ in _found_at(one, paths.calls))
+    in_order = paths.messages[:1] == paths.calls[:1]
+    for place, message in _found_at(one, paths.messages):
+        is_object = isinstance(message, Mapping)
+        text = message_text(_value_or_none(message, paths.message_text) if is_object else message)
+        if text is not None:
+            role = _AGENT if paths.message_role is None else _value_or_none(message, paths.message_role)
+            before = bisect_left(calls, place) if in_order else None
+            time = time_of(_value_or_none(message, paths.message_time))
+            yield Message(_ROLES.get(str(role), str(role or "")), text, before, time)
+
+
 def _read_epoch(one: Mapping[str, Any], paths: Paths) -> int:
     epoch = _value_or_none(one, paths.epoch)
     if epoch is None:
@@ -171,13 +205,14 @@ def _read_epoch(one: Mapping[str, Any], paths: Paths) -> int:
 def _read_call(call: Any, paths: Paths) -> Call:
     if not isinstance(call, Mapping):
         raise RecordError("a call must be an object")
-    keys = (paths.tool, paths.arguments, paths.id, paths.turn)
-    tool, arguments, id_, turn = (_value_or_none(call, one) for one in keys)
+    keys = (paths.tool, paths.arguments, paths.id, paths.turn, paths.time)
+    tool, arguments, id_, turn, time = (_value_or_none(call, one) for one in keys)
     unanswered = Call(
         tool="" if tool is None else str(tool),
         arguments=arguments_of(arguments),
         id=None if id_ is None else str(id_),
         turn=turn if isinstance(turn, int) and not isinstance(turn, bool) else None,
+        time=time_of(time),
     )
     return _answer(unanswered, _value_at(call, paths.result), _value_at(call, paths.error))
 
@@ -229,10 +264,18 @@ def _value_at(value: Any, keys: Keys | None) -> Any:
 
 def _values_at(value: Any, keys: Keys, *, spread: bool = True) -> list[Any]:
     """Return all values at a path. If `spread` is true, each list at the end of the path is replaced by its items."""
-    found = [value]
+    return [one for _, one in _found_at(value, keys, spread=spread)]
+
+
+def _found_at(value: Any, keys: Keys, *, spread: bool = True) -> list[tuple[_Position, Any]]:
+    """Return all values at a path, each with its position in the record. `spread` is as in `_values_at`."""
+    found: list[tuple[_Position, Any]] = [((), value)]
     for key in keys:
-        found = [inner for one in found for inner in _inside(one, key)]
-    return [item for one in found for item in (one if isinstance(one, list) else [one])] if spread else found
+        found = [((*place, *step), inner) for place, one in found for step, inner in _inside(one, key)]
+    if not spread:
+        return found
+    lists = [(place, one if isinstance(one, list) else [one]) for place, one in found]
+    return [((*place, number), item) for place, one in lists for number, item in enumerate(one)]
 
 
 def _path_exists(value: Any, keys: Keys) -> bool:
@@ -241,22 +284,22 @@ def _path_exists(value: Any, keys: Keys) -> bool:
     for key in keys:
         if all(one == [] for one in found):
             break
-        found = [inner for one in found for inner in _inside(one, key)]
+        found = [inner for one in found for _, inner in _inside(one, key)]
     return bool(found)
 
 
-def _inside(value: Any, key: str) -> list[Any]:
-    """Return the values under `key`, which is a name or a list index.
+def _inside(value: Any, key: str) -> list[tuple[_Position, Any]]:
+    """Return the values under `key`, which is a name or a list index, each with its position in `value`.
 
     If `value` is a list, a name is looked up in each item.
     """
     if isinstance(value, Mapping):
-        return [value[key]] if key in value else []
+        return [((list(value).index(key),), value[key])] if key in value else []
     if not isinstance(value, list):
         return []
     if key.isdecimal():
-        return [value[int(key)]] if len(key) < 9 and int(key) < len(value) else []
-    return [inner for item in value for inner in _inside(item, key)]
+        return [((int(key),), value[int(key)])] if len(key) < 9 and int(key) < len(value) else []
+    return [((n, *place), inner) for n, item in enumerate(value) for place, inner in _inside(item, key)]
 
 
 def _configure(path: str) -> Format:

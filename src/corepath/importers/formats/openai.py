@@ -20,8 +20,10 @@ from corepath.importers.exchanges import (
     as_exchange,
     exchange_field,
     exchange_metadata,
+    exchange_time,
     explain_no_conversation,
     is_streamed,
+    message_time,
     normalise,
 )
 from corepath.importers.transcript import Transcript
@@ -52,30 +54,37 @@ def read_record(value: Any) -> Iterator[Episode]:
         raise RecordError(why)
     value = as_exchange(value)
     transcript = Transcript()
-    for message in objects(_messages(value), "messages"):
-        if message.get("role") == "assistant":
-            transcript.start_turn()
-            transcript.add_text(text_of(message.get("content")) or message.get("refusal"))
-            for id_, function in _calls(message):
-                transcript.add_call(function.get("name"), function.get("arguments"), id_)
-        elif message.get("role") in ("tool", "function"):
-            _read_answer(transcript, message)
-        else:
-            transcript.add_message(str(message.get("role")), message_text(message.get("content")))
+    messages = list(objects(_messages(value), "messages"))
+    answered = isinstance(value, Mapping) and _response_message(value) is not None
+    for place, message in enumerate(messages, start=1):
+        is_response = answered and place == len(messages)
+        _read_message(transcript, message, exchange_time(value) if is_response else message_time(message))
     transcript.add_usage(exchange_field(value, "usage"), model=exchange_field(value, "model"))
     origin = origin_in(value)
     metadata = exchange_metadata(value, "messages", "choices", *(() if origin is None else (KEY,)))
     yield restore(transcript.to_episode(agent=exchange_field(value, "model"), metadata=metadata), origin)
 
 
-def _read_answer(transcript: Transcript, message: Mapping[str, Any]) -> None:
+def _read_message(transcript: Transcript, message: Mapping[str, Any], time: Any) -> None:
+    if message.get("role") == "assistant":
+        transcript.start_turn()
+        transcript.add_text(text_of(message.get("content")) or message.get("refusal"), time=time)
+        for id_, function in _calls(message):
+            transcript.add_call(function.get("name"), function.get("arguments"), id_, time=time)
+    elif message.get("role") in ("tool", "function"):
+        _read_answer(transcript, message, time)
+    else:
+        transcript.add_message(str(message.get("role")), message_text(message.get("content")), time=time)
+
+
+def _read_answer(transcript: Transcript, message: Mapping[str, Any], time: Any) -> None:
     error = message.get("is_error") is True or message.get("status") == "error"
     content = message.get("content")
     if isinstance(content, list):
         content = text_of(content)
     tool = message.get("name") or message.get("tool_name")
     transcript.add_result(
-        message.get("tool_call_id"), content if error else parse_result(content), error=error, tool=tool
+        message.get("tool_call_id"), content if error else parse_result(content), error=error, tool=tool, time=time
     )
 
 

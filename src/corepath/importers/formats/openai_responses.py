@@ -18,14 +18,16 @@ from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
-from corepath.importers.content import first_of, objects, parse_result
+from corepath.importers.content import first_of, message_text, objects, parse_result
 from corepath.importers.exchange_log import exchange_format
 from corepath.importers.exchanges import (
     as_exchange,
     exchange_field,
     exchange_metadata,
+    exchange_time,
     explain_no_conversation,
     is_streamed,
+    message_time,
     normalise,
 )
 from corepath.importers.transcript import Transcript
@@ -76,25 +78,33 @@ def read_record(value: Any) -> Iterator[Episode]:
         yield _episode([value])
 
 
-def read_item(transcript: Transcript, item: Mapping[str, Any]) -> None:
-    """Add an item to a transcript if the item is a call, a result or text from the agent. Other items are ignored."""
+def read_item(transcript: Transcript, item: Mapping[str, Any], time: Any = None) -> None:
+    """Add an item to a transcript if the item is a call, a result or a message. Other items are ignored."""
     kind = str(item.get("type", "message"))
+    time = message_time(item) if time is None else time
     if kind == "message":
-        if item.get("role") == "assistant":
-            transcript.add_text(_text_in(item.get("content")))
+        _read_message(transcript, item, time)
     elif kind == APPROVAL_RESPONSE:
         if item.get("approve") is False:
-            transcript.add_result(item.get("approval_request_id"), item.get("reason") or "not approved", error=True)
+            reason = item.get("reason") or "not approved"
+            transcript.add_result(item.get("approval_request_id"), reason, error=True, time=time)
     elif kind.endswith("_output"):
-        _read_answer(transcript, item, kind)
+        _read_answer(transcript, item, kind, time)
     elif kind in (APPROVAL_REQUEST, "program") or kind.endswith("_call"):
-        _read_call(transcript, item, kind)
+        _read_call(transcript, item, kind, time)
 
 
 # Items
 
 
-def _read_call(transcript: Transcript, item: Mapping[str, Any], kind: str) -> None:
+def _read_message(transcript: Transcript, item: Mapping[str, Any], time: Any) -> None:
+    if item.get("role") == "assistant":
+        transcript.add_text(_text_in(item.get("content")), time=time)
+    else:
+        transcript.add_message(str(item.get("role") or "user"), message_text(item.get("content")), time=time)
+
+
+def _read_call(transcript: Transcript, item: Mapping[str, Any], kind: str, time: Any) -> None:
     """Add a call, and its result if the item contains one.
 
     If the call was already added as an approval request, only the result is added.
@@ -105,7 +115,7 @@ def _read_call(transcript: Transcript, item: Mapping[str, Any], kind: str) -> No
     else:
         id_ = item.get("call_id") or item.get("id")
         name = item.get("name") or kind.removesuffix("_call")
-        transcript.add_call(name, _arguments(item, kind), id_, **_call_details(item, kind))
+        transcript.add_call(name, _arguments(item, kind), id_, time=time, **_call_details(item, kind))
     if kind not in ANSWERED_APART and kind != APPROVAL_REQUEST:
         _read_own_answer(transcript, item, id_)
 
@@ -138,14 +148,14 @@ def _arguments(item: Mapping[str, Any], kind: str) -> Any:
     return rest if given is None else given
 
 
-def _read_answer(transcript: Transcript, item: Mapping[str, Any], kind: str) -> None:
+def _read_answer(transcript: Transcript, item: Mapping[str, Any], kind: str, time: Any) -> None:
     id_ = item.get("id") if kind == "local_shell_call_output" else item.get("call_id")
     tool = item.get("name") or ("tool_search" if kind == "tool_search_output" else None)
     if id_ is None and tool is None:
         raise RecordError(f"an item of the type {kind[:60]!r} needs the 'call_id' of the call that it answers")
     content = _join_texts(next((item[name] for name in _ANSWER_FIELDS if name in item), None))
     error = item.get("status") == "failed" or item.get("is_error") is True
-    transcript.add_result(id_, content if error else parse_result(content), error=error, tool=tool)
+    transcript.add_result(id_, content if error else parse_result(content), error=error, tool=tool, time=time)
 
 
 def _join_texts(content: Any) -> Any:
@@ -188,9 +198,15 @@ def _is_typical(item: Any) -> bool:
 def _episode(chain: list[Any]) -> Episode:
     """Read a chain of linked responses as one episode."""
     transcript = Transcript()
+    told: Any = None
     try:
         for record in chain:
-            _read_items(transcript, *_input_and_output(record))
+            instructions = exchange_field(record, "instructions")
+            if instructions != told:
+                _read_instructions(transcript, instructions)
+            told = instructions
+            _read_items(transcript, *_input_and_output(record), exchange_time(record))
+            transcript.add_usage(exchange_field(record, "usage"), model=exchange_field(record, "model"))
     except RecordError as error:
         previous = exchange_field(chain[0], "previous_response_id")
         if previous is None:
@@ -203,10 +219,19 @@ def _episode(chain: list[Any]) -> Episode:
     )
 
 
-def _read_items(transcript: Transcript, given: Any, new: Any) -> None:
+def _read_instructions(transcript: Transcript, instructions: Any) -> None:
+    """Add a response's instructions to `transcript`, which are text or a list of items."""
+    if isinstance(instructions, str):
+        transcript.add_message("system", instructions)
+    elif isinstance(instructions, list):
+        _read_items(transcript, instructions, None)
+
+
+def _read_items(transcript: Transcript, given: Any, new: Any, time: Any = None) -> None:
     """Add a response's items to `transcript`.
 
-    `given` holds the input items, which may be several turns. `new` holds the output items, which are one turn.
+    `given` holds the input items, which may be several turns. `new` holds the output items, which are one turn, and
+    were made at `time`.
     """
     by_model = False
     for item in objects(given, "items"):
@@ -217,7 +242,7 @@ def _read_items(transcript: Transcript, given: Any, new: Any) -> None:
     if new:
         transcript.start_turn()
     for item in objects(new, "items"):
-        read_item(transcript, item)
+        read_item(transcript, item, time)
 
 
 def _normalise_record(value: Any) -> Any:
