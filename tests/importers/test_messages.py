@@ -133,22 +133,6 @@ def test_of_requests_alone_that_repeat_each_other_the_last_is_read(name: str, ba
     assert [call.id for call in episode.calls] == ["c1", "c2"]
 
 
-STREAMS: dict[str, Any] = {
-    "openai": {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "x"}}]},
-    "anthropic": {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "x"}},
-    "openai-responses": {"type": "response.output_text.delta", "delta": "x"},
-}
-
-
-@pytest.mark.parametrize("name", STREAMS)
-def test_a_stream_in_pieces_is_refused_and_never_lost(name: str, tmp_path: Path) -> None:
-    piece = STREAMS[name]
-    asked = {**EXCHANGES[name][0], "response": [piece]}
-    for record in (piece, [piece], asked):
-        (why,) = outcomes(import_trace(write(tmp_path, record), name))
-        assert "a chunk of a stream" in str(why)
-
-
 @pytest.mark.parametrize("name", EXCHANGES)
 @given(st.data())
 def test_damaged_exchanges_give_episodes_or_problems(name: str, data: st.DataObject) -> None:

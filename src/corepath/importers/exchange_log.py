@@ -21,6 +21,7 @@ from corepath.errors import Problem
 from corepath.importers.exchanges import INPUT_FIELDS
 from corepath.importers.format import Format, Mismatch, ReadRecord, recognise_records
 from corepath.importers.reading import Place, read_records, try_record
+from corepath.importers.streams import NewStreams, is_stream, join_records
 from corepath.values import canonical
 
 History = Callable[[Any], list[tuple[bool, Any]] | None]
@@ -36,26 +37,36 @@ _EXCHANGE_FIELDS: Final = {"request", "response", "choices", "candidates", "outp
 
 
 def exchange_format(
-    name: str, errors: str, mismatch: Mismatch, read_record: ReadRecord, history: History, link: Link | None = None
+    name: str,
+    errors: str,
+    mismatch: Mismatch,
+    read_record: ReadRecord,
+    history: History,
+    link: Link | None = None,
+    *,
+    streams: NewStreams,
 ) -> Format:
-    """Define a format whose records may be exchanges that repeat or continue each other.
+    """Define a format whose records may be exchanges that repeat or continue each other, or pieces of streams.
 
     `errors` says when a call counts as failed. `history` returns the messages by which repeated records are found, and
-    `link` returns the ids by which records continue each other.
+    `link` returns the ids by which records continue each other. `streams` joins the pieces of streams.
     """
 
+    def is_record(value: Any) -> bool:
+        return mismatch(value) is None and not is_stream(value, streams)
+
     def read(file: Path) -> Iterator[Episode | Problem]:
-        return _read(file, mismatch, read_record, history, link)
+        def numbered() -> _Numbered:
+            return enumerate(join_records(read_records(file, is_record), streams))
+
+        return _read(file, numbered, read_record, history, link)
 
     return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read)
 
 
 def _read(
-    file: Path, mismatch: Mismatch, read_record: ReadRecord, history: History, link: Link | None
+    file: Path, numbered: Callable[[], _Numbered], read_record: ReadRecord, history: History, link: Link | None
 ) -> Iterator[Episode | Problem]:
-    def numbered() -> _Numbered:
-        return enumerate(read_records(file, lambda one: mismatch(one) is None))
-
     previous = {} if link is None else _find_previous(numbered(), link)
     skipped = _find_repeated(numbered(), history) | _find_continued(previous)
     empty = True

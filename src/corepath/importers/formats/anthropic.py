@@ -3,8 +3,8 @@
 The list may be the whole record or be under `messages`. Lines in batch files are read too, both from input and output
 files. Calls are blocks of the type `tool_use`, `server_tool_use` or `mcp_tool_use`, and all calls in one message share
 a turn. A call to a tool that the API runs failed if the result is an object whose type ends in `_error`. A command that
-exits with a code other than 0 did not fail. Thinking is left out. If exchanges in one file repeat each other, only the
-last one is read.
+exits with a code other than 0 did not fail. Thinking is left out. The events of a stream are joined. If exchanges in
+one file repeat each other, only the last one is read.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from corepath.importers.exchanges import (
     exchange_metadata,
     exchange_time,
     explain_no_conversation,
-    is_streamed,
     message_time,
     normalise,
 )
+from corepath.importers.message_streams import MessageStreams
+from corepath.importers.streams import is_stream, join_response, split_streams
 from corepath.importers.transcript import Transcript
 
 CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
@@ -40,7 +41,15 @@ _CONVERSATION: Final = ("messages", "system", "content", "role", "type")
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    value = as_exchange(value)
+    if is_stream(value, MessageStreams):
+        return None
+    try:
+        return _explain_mismatch(_normalise_record(value))
+    except RecordError as error:
+        return str(error)
+
+
+def _explain_mismatch(value: Any) -> str | None:
     messages = _messages(value)
     if not messages:
         return explain_no_conversation(
@@ -50,14 +59,18 @@ def mismatch(value: Any) -> str | None:
         return "its calls are in 'tool_calls', not in the blocks of a message's content"
     if _is_response(value) or (isinstance(value, Mapping) and _is_response(value.get("response"))):
         return None
-    if not any(_is_typical(block) for message in messages for block in _blocks_or_none(message)):
-        return f"no message has a block of the type {', '.join(CALLS)}, {RESULT} or {THOUGHTS[0]}"
-    return None
+    if any(_is_typical(block) for message in messages for block in _blocks_or_none(message)):
+        return None
+    return f"no message has a block of the type {', '.join(CALLS)}, {RESULT} or {THOUGHTS[0]}"
 
 
 def read_record(value: Any) -> Iterator[Episode]:
-    """Yield the episode in a record. Raises `RecordError` if the record is malformed."""
-    value = as_exchange(value)
+    """Yield the episode in a record, or one for each stream in it. Raises `RecordError` if the record is malformed."""
+    for one in split_streams(value, MessageStreams):
+        yield _read_conversation(_normalise_record(one))
+
+
+def _read_conversation(value: Any) -> Episode:
     messages = _messages(value)
     if not messages:
         raise RecordError(str(mismatch(value)))
@@ -78,7 +91,7 @@ def read_record(value: Any) -> Iterator[Episode]:
         read_blocks(transcript, _blocks(message), role, time)
     transcript.add_usage(exchange_field(value, "usage"), model=exchange_field(value, "model"))
     metadata = exchange_metadata(value, *_CONVERSATION)
-    yield transcript.to_episode(agent=exchange_field(value, "model"), metadata=metadata)
+    return transcript.to_episode(agent=exchange_field(value, "model"), metadata=metadata)
 
 
 def read_blocks(
@@ -126,10 +139,13 @@ def _is_error(content: Any) -> bool:
     return isinstance(content, Mapping) and str(content.get("type")).endswith("_error")
 
 
+def _normalise_record(value: Any) -> Any:
+    """Return a record with its bodies under `request` and `response`, and a streamed response joined."""
+    return join_response(as_exchange(value), MessageStreams)
+
+
 def _messages(value: Any) -> list[Any] | None:
     """Return a record's messages, with the response last, or None if there are none."""
-    if is_streamed(value):
-        return None
     if isinstance(value, list):
         return value
     if not isinstance(value, Mapping):
@@ -192,7 +208,7 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
     Each message is a pair: whether the agent wrote it, and its content without thoughts.
     """
     try:
-        found = objects(_messages(as_exchange(value)), "messages")
+        found = objects(_messages(_normalise_record(value)), "messages")
         messages = [(message.get("role"), _blocks(message)) for message in found]
     except RecordError:
         return None
@@ -214,4 +230,5 @@ FORMAT: Final = exchange_format(
     mismatch,
     read_record,
     _history,
+    streams=MessageStreams,
 )

@@ -2,7 +2,7 @@
 
 The list may be the whole record or be under `items` or `data`. Responses linked by `previous_response_id` are one
 conversation, whether they are in one list or on separate lines of one file. Lines in batch files are read too, both
-from input and output files.
+from input and output files. The events of a stream are joined.
 
 Function calls and their outputs are joined by `call_id`. The API itself does not mark a function that failed. Tools
 that the API runs (web search, MCP, code) are calls named after the tool. A call with the status "incomplete" is kept
@@ -26,10 +26,11 @@ from corepath.importers.exchanges import (
     exchange_metadata,
     exchange_time,
     explain_no_conversation,
-    is_streamed,
     message_time,
     normalise,
 )
+from corepath.importers.response_streams import ResponseStreams
+from corepath.importers.streams import CUT_OFF, is_stream, join_response, split_streams
 from corepath.importers.transcript import Transcript
 from corepath.values import arguments_of
 
@@ -53,7 +54,15 @@ _CONVERSATION: Final = ("input", "output", "items", "data", "instructions")
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    value = _normalise_record(value)
+    if is_stream(value, ResponseStreams):
+        return None
+    try:
+        return _explain_mismatch(_normalise_record(value))
+    except RecordError as error:
+        return str(error)
+
+
+def _explain_mismatch(value: Any) -> str | None:
     if isinstance(value, list) and _is_chain(value):
         return None
     items = _items(value)
@@ -67,15 +76,15 @@ def mismatch(value: Any) -> str | None:
 
 
 def read_record(value: Any) -> Iterator[Episode]:
-    """Yield the episode in a record, or one episode for each conversation in a list of linked responses."""
-    value = _normalise_record(value)
-    if isinstance(value, list) and _is_chain(value):
-        for chain in _chains(value):
-            yield _episode(chain)
-    else:
-        if not _items(value):
-            raise RecordError(str(mismatch(value)))
-        yield _episode([value])
+    """Yield the episode in a record, or one for each stream or each conversation in a list of linked responses."""
+    for one in _split(value):
+        if isinstance(one, list) and _is_chain(one):
+            for chain in _chains(one):
+                yield _episode(chain)
+        elif not _items(one) and exchange_field(one, CUT_OFF) is not True:
+            raise RecordError(str(mismatch(one)))
+        else:
+            yield _episode([one])
 
 
 def read_item(transcript: Transcript, item: Mapping[str, Any], time: Any = None) -> None:
@@ -245,14 +254,21 @@ def _read_items(transcript: Transcript, given: Any, new: Any, time: Any = None) 
         read_item(transcript, item, time)
 
 
+def _split(value: Any) -> list[Any]:
+    """Return the conversations in a record: those of its streams, which may continue each other, or only `value`."""
+    found = split_streams(value, ResponseStreams)
+    return [found] if len(found) > 1 and _is_chain(found) else [_normalise_record(one) for one in found]
+
+
 def _normalise_record(value: Any) -> Any:
-    return [as_exchange(one) for one in value] if isinstance(value, list) else as_exchange(value)
+    """Return a record with its bodies under `request` and `response`, and a streamed response joined."""
+    if isinstance(value, list):
+        return [join_response(as_exchange(one), ResponseStreams) for one in value]
+    return join_response(as_exchange(value), ResponseStreams)
 
 
 def _input_and_output(record: Any) -> tuple[Any, Any]:
     """Return the items that the model received and the items that it produced. Either may be None."""
-    if is_streamed(record):
-        return None, None
     if isinstance(record, list):
         return record, None
     if not isinstance(record, Mapping):
@@ -349,7 +365,10 @@ def _text(value: Any) -> str | None:
 
 def _link(value: Any) -> tuple[str | None, str | None]:
     """Return a response's id and the id of the response that it continues. Either id may be None."""
-    value = as_exchange(value)
+    try:
+        value = _normalise_record(value)
+    except RecordError:
+        return None, None
     return _response_id(value), _text(exchange_field(value, "previous_response_id"))
 
 
@@ -359,7 +378,10 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
     Each item is a pair: whether the model wrote it, and its content. Reasoning is left out. The first pair holds the id
     of the response that the record continues, or None.
     """
-    value = as_exchange(value)
+    try:
+        value = _normalise_record(value)
+    except RecordError:
+        return None
     given, new = _input_and_output(value)
     if not isinstance(given, list):
         return None
@@ -387,4 +409,5 @@ FORMAT: Final = exchange_format(
     read_record,
     _history,
     _link,
+    streams=ResponseStreams,
 )
