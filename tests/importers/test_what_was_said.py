@@ -382,3 +382,35 @@ def test_texts_of_the_user_of_tau2_are_messages_and_its_commands_other_calls(tmp
         ("assistant", "Hi!"), ("user", "No data abroad."), ("call", "get_customer"), ("call", "get_line")
     ]  # fmt: skip
     assert [call.tool for call in episode.other_calls] == ["toggle_roaming"]
+
+
+# Exchanges that repeat each other
+
+
+def chat_exchange(messages: list[Any], message: Any, created: int, model: str = "gpt-x") -> dict[str, Any]:
+    response = {"created": created, "model": model, "choices": [{"message": message}],
+                "usage": {"prompt_tokens": len(messages), "completion_tokens": 1}}  # fmt: skip
+    return {"request": {"model": "gpt", "messages": messages}, "response": response}
+
+
+def test_the_times_and_tokens_of_exchanges_that_a_later_one_repeats_are_kept(tmp_path: Path) -> None:
+    asked = [{"role": "user", "content": "Look."}]
+    looks = {"role": "assistant", "content": "I look.", "tool_calls": [
+        {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]}  # fmt: skip
+    seen = {"role": "tool", "tool_call_id": "1", "content": "dry"}
+    ends = {"role": "assistant", "content": "Dry."}
+    again = [{"role": "user", "content": "Sure?"}]
+    log = [
+        chat_exchange(asked, looks, 100),
+        chat_exchange([*asked, looks, seen], ends, 105, "gpt-y"),
+        {"request": {"model": "gpt", "messages": [*asked, looks, seen, ends, *again]}},
+        chat_exchange([*asked, looks, seen, ends, *again], {"role": "assistant", "content": "Yes."}, 110),
+    ]
+    (episode,) = good(import_trace(write(tmp_path, *log), "openai"))
+    assert [event.time for event in events(episode)] == [None, 100, 100, 105, None, 110]
+    assert episode.extra["usage"] == {"requests": 3, "input_tokens": 9, "output_tokens": 3}
+    assert (episode.agent, episode.extra["models"], episode.extra["seconds"]) == ("gpt-x", ["gpt-x", "gpt-y"], 10)
+    alone = good(import_trace(write(tmp_path, *log[:1], *log[:1]), "openai"))
+    assert [one.extra["usage"]["requests"] for one in alone] == [1, 1]
+    unanswered = good(import_trace(write(tmp_path, *log[:3]), "openai"))
+    assert [(one.extra["usage"]["requests"], one.extra["models"]) for one in unanswered] == [(2, ["gpt-x", "gpt-y"])]

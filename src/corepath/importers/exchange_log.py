@@ -1,7 +1,8 @@
 """Read files of API exchanges that repeat or continue each other.
 
 An exchange is a request, its response, or both. Each request repeats the conversation so far, or names the response
-that it continues. An exchange that a later exchange repeats is skipped, since the later exchange contains all of it.
+that it continues. An exchange that a later exchange repeats is skipped, since the later exchange contains all of it but
+the time and the tokens of the earlier response, which are added to the later exchange's episode.
 Exchanges linked by ids are joined into one conversation. Only a digest of each record is kept in memory, and linked
 records are kept on disk, so a file may be larger than memory.
 """
@@ -17,10 +18,11 @@ from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
 from corepath.episode import Episode
-from corepath.errors import Problem
+from corepath.errors import Problem, RecordError
 from corepath.importers.exchanges import INPUT_FIELDS
 from corepath.importers.format import Format, Mismatch, ReadRecord, recognise_records
 from corepath.importers.reading import Place, read_records, try_record
+from corepath.importers.repeated_exchanges import complete
 from corepath.importers.streams import NewStreams, is_stream, join_records
 from corepath.values import canonical
 
@@ -68,15 +70,21 @@ def _read(
     file: Path, numbered: Callable[[], _Numbered], read_record: ReadRecord, history: History, link: Link | None
 ) -> Iterator[Episode | Problem]:
     previous = {} if link is None else _find_previous(numbered(), link)
-    skipped = _find_repeated(numbered(), history) | _find_continued(previous)
+    repeated = _find_repeated(numbered(), history)
+    continued = _find_continued(previous)
+    told: dict[int, list[Episode]] = {}
+    """The episodes of the skipped exchanges that each later exchange repeats."""
     empty = True
     with TemporaryFile() as kept:
         offsets = _keep(kept, numbered(), set(previous.values())) if previous else {}
         for number, (place, value) in numbered():
             empty = False
-            if number not in skipped:
+            if number in repeated:
+                told.setdefault(repeated[number], []).extend(_read_skipped(value, read_record, told.pop(number, [])))
+            elif number not in continued:
                 earlier = [_load(kept, offsets[one]) for one in _chain_before(number, previous)]
-                yield from try_record(place, [*earlier, value] if earlier else value, read_record)
+                for found in try_record(place, [*earlier, value] if earlier else value, read_record):
+                    yield found if isinstance(found, Problem) else complete(found, told.pop(number, []))
     if empty:
         yield Problem(str(file), 1, 1, "no records in this file")
 
@@ -84,10 +92,19 @@ def _read(
 # Records that repeat earlier ones
 
 
-def _find_repeated(records: _Numbered, history: History) -> set[int]:
-    """Return the numbers of the records whose messages are all repeated at the start of a later record."""
+def _read_skipped(value: Any, read_record: ReadRecord, told: list[Episode]) -> list[Episode]:
+    """Return the episode of a skipped exchange, with what the exchanges before it told, or `told` if it has none."""
+    try:
+        found = next(iter(read_record(value)), None)
+    except RecordError:
+        found = None
+    return told if found is None else [complete(found, told)]
+
+
+def _find_repeated(records: _Numbered, history: History) -> dict[int, int]:
+    """Map the number of each record whose messages are all repeated at the start of a later record to that record's."""
     waiting: dict[bytes, list[int]] = {}
-    repeated: set[int] = set()
+    repeated: dict[int, int] = {}
     for number, (_, value) in records:
         messages = None if isinstance(value, Problem) else _messages_to_compare(value, history)
         if not messages:
@@ -96,7 +113,7 @@ def _find_repeated(records: _Numbered, history: History) -> set[int]:
         for last, message in enumerate(messages, start=1 - len(messages)):
             digest.update(canonical(message).encode())
             if last and (earlier := waiting.get(digest.digest())):
-                repeated.add(earlier.pop())
+                repeated[earlier.pop()] = number
         waiting.setdefault(digest.digest(), []).append(number)
     return repeated
 
