@@ -1,8 +1,8 @@
 """Read BFCL multi-turn results: records with an `id` and a `result`.
 
 The `result` is a list of turns, and each turn is a list of the model's steps. The executed calls and their results are
-in the `inference_log`. Without a log, calls are read from `result` and have no results. If the benchmark could not
-decode a response, all calls in that response failed.
+in the `inference_log`, with what the user said. Without a log, calls are read from `result` and have no results. If the
+benchmark could not decode a response, all calls in that response failed.
 
 Calls are written as objects (`{"cd": "{...}"}`) or as Python (`[cd(folder='x')]`), which is parsed and never run.
 Without a log, calls may also have the forms that other models write: `<tool_call>{"name": ..., "arguments":
@@ -19,6 +19,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ from corepath.authoring.derive import Expected, ExpectedCall
 from corepath.episode import FAILED_OUTSIDE, Episode
 from corepath.errors import Problem, RecordError, count
 from corepath.importers.bfcl_folders import add_verdicts, score_files
-from corepath.importers.content import metadata_of, objects, parse_result
+from corepath.importers.content import message_text, metadata_of, objects, parse_result
 from corepath.importers.format import Source, record_format
 from corepath.importers.reading import Sample, read_records, try_record
 from corepath.importers.transcript import Transcript
@@ -68,8 +69,8 @@ def read_record(value: Any) -> Iterator[Episode]:
     if isinstance(value["result"], str):
         failed = {"ended": FAILED_OUTSIDE, "failure": {"kind": "error", "message": value["result"]}}
     else:
-        for step in _steps(value):
-            _read_step(transcript, step)
+        _read_turns(transcript, value)
+        _add_usage(transcript, value)
     metadata = metadata_of(value, "result", "inference_log")
     episode = transcript.to_episode(benchmark="bfcl", metadata=metadata, **failed)
     yield replace(episode, task=f"bfcl/{value['id']}")
@@ -127,18 +128,38 @@ class _Step:
     answers: tuple[Any, ...] | None = None
 
 
-def _steps(value: Mapping[str, Any]) -> Iterator[_Step]:
+def _read_turns(transcript: Transcript, value: Mapping[str, Any]) -> None:
+    """Add a record's turns: what the user said, and the model's steps. Without a log, there are only the steps."""
     if "inference_log" not in value:
-        yield from (_Step(content) for turn in value["result"] for content in turn)
+        for content in (one for turn in value["result"] for one in turn):
+            _read_step(transcript, _Step(content))
         return
     log = value["inference_log"]
     if not isinstance(log, list):
         raise RecordError("the 'inference_log' must be a list of turns")
     for turn in log:
         if isinstance(turn, Mapping):  # the lists between turns hold states
-            numbered = {int(found[1]): turn[name] for name in turn if (found := _STEP.fullmatch(name))}
-            for number in sorted(numbered):
-                yield _logged_step(list(objects(numbered[number], "the entries of a step")))
+            _read_logged_turn(transcript, turn)
+
+
+def _read_logged_turn(transcript: Transcript, turn: Mapping[str, Any]) -> None:
+    for message in objects(turn.get("begin_of_turn_query"), "the messages of 'begin_of_turn_query'"):
+        transcript.add_message(str(message.get("role") or "user"), message_text(message.get("content")))
+    numbered = {int(found[1]): turn[name] for name in turn if (found := _STEP.fullmatch(name))}
+    for number in sorted(numbered):
+        _read_step(transcript, _logged_step(list(objects(numbered[number], "the entries of a step"))))
+
+
+def _add_usage(transcript: Transcript, value: Mapping[str, Any]) -> None:
+    """Add the tokens of each step, which are counted in lists of turns."""
+    sent, received = (_flatten(value.get(f"{name}_token_count")) for name in ("input", "output"))
+    for used in zip_longest(sent, received):
+        transcript.add_usage(dict(zip(("input_tokens", "output_tokens"), used, strict=True)))
+
+
+def _flatten(turns: Any) -> list[Any]:
+    steps = [turn if isinstance(turn, list) else [turn] for turn in turns] if isinstance(turns, list) else [[turns]]
+    return [step for turn in steps for step in turn]
 
 
 def _logged_step(entries: list[Mapping[str, Any]]) -> _Step:
@@ -173,6 +194,7 @@ def _read_step(transcript: Transcript, step: _Step) -> None:
         if step.answers and len(step.answers) != len(written):
             raise RecordError(f"{count(len(step.answers), 'answer')} to a step of the model without calls")
         return
+    transcript.add_text(_prose_beside_calls(step.content))
     for name, arguments in calls:
         transcript.add_call(name, arguments)
     if step.decoding_error is not None:
@@ -198,6 +220,15 @@ def _prose(content: Any) -> str | None:
     if isinstance(content, list):
         return "\n".join(one for one in content if isinstance(one, str)) or None
     return content if isinstance(content, str) else None
+
+
+def _prose_beside_calls(content: Any) -> str | None:
+    """Return the text of a response beside its calls, or None if there is none."""
+    if isinstance(content, str):
+        text = _THOUGHT.sub("", content, count=1)
+        return _TAGGED_CALL.sub("", text).strip() if _TAGGED_CALL.search(text) else None
+    texts = [one for one in content if isinstance(one, str)] if isinstance(content, list) else []
+    return "\n".join(one for one in texts if _python_call(one) is None) or None
 
 
 def _error(value: Any) -> Any:

@@ -49,7 +49,7 @@ from typing import Any, Final
 from corepath.episode import Episode, typed_fields
 from corepath.errors import InputError, Problem, RecordError, nearest
 from corepath.files.document import Document, read_mapping
-from corepath.importers.content import describe_type, time_of
+from corepath.importers.content import describe_type, message_text, time_of
 from corepath.importers.format import Format, record_format
 from corepath.importers.json_paths import (
     MISSING,
@@ -69,6 +69,8 @@ from corepath.values import arguments_of, canonical
 Filter = Mapping[Keys, tuple[str, ...]]
 """The values that are allowed at some paths. They may contain `*`."""
 
+_AGENT: Final = "assistant"
+_ROLES: Final = {"human": "user", "ai": _AGENT, "agent": _AGENT, "model": _AGENT, "developer": "system"}
 _FILTERS: Final = ("only", "skip", "message_only", "message_skip")
 
 
@@ -269,10 +271,11 @@ def _read_messages(one: Any, paths: Paths, places: list[Position]) -> Iterator[M
             continue
         text = message if isinstance(message, str) else value_or_none(message, paths.message_text)
         role = value_or_none(message, paths.message_role)
+        role = _ROLES.get(role.lower(), role) if isinstance(role, str) else None
         if text not in (None, "", []):
             before = sum(place < position for place in places)
             time = time_of(value_or_none(message, paths.message_time))
-            yield Message(role if isinstance(role, str) and role else "assistant", text, before, time)
+            yield Message(role or _AGENT, message_text(text), before, time)
 
 
 def _read_epoch(one: Any, paths: Paths) -> int:

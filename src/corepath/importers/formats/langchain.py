@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
-from corepath.importers.content import is_text_part, metadata_of, objects, parse_result
+from corepath.importers.content import first_of, is_text_part, message_text, metadata_of, objects, parse_result
+from corepath.importers.exchanges import message_time
 from corepath.importers.format import record_format
 from corepath.importers.formats.anthropic import read_blocks
 from corepath.importers.formats.openai_responses import ANSWERED_WITHIN, read_item
@@ -48,6 +49,8 @@ def read_record(value: Any) -> Iterator[Episode]:
         if kind not in KINDS:
             raise RecordError(f"the 'type' of a message must be one of {', '.join(KINDS)}, not {kind[:60]!r}")
         _read_message(transcript, kind, data)
+        if _is_by_agent(kind, data):
+            transcript.add_usage(_usage(data), model=_model(data))
         models.append(_model(data) if _is_by_agent(kind, data) else None)
     agent = next((model for model in models if model is not None), None)
     yield transcript.to_episode(agent=agent, metadata=_metadata(value))
@@ -56,13 +59,17 @@ def read_record(value: Any) -> Iterator[Episode]:
 def _read_message(transcript: Transcript, kind: str, data: Mapping[str, Any]) -> None:
     if _is_by_agent(kind, data):
         transcript.start_turn()
-        _read_content(transcript, data.get("content"))
+        time = _time(data)
+        _read_content(transcript, data.get("content"), time)
         for name, arguments, id_, extra in _calls(data):
-            transcript.add_call(name, arguments, id_, **extra)
+            transcript.add_call(name, arguments, id_, time=time, **extra)
     elif kind == "tool":
         _read_answer(transcript, data)
     elif kind == "function":
         transcript.add_result(None, parse_result(_text(data.get("content"))), tool=data.get("name"))
+    elif kind != "remove":
+        role = {"human": "user", "chat": str(data.get("role") or "user")}.get(kind, kind)
+        transcript.add_message(role, message_text(data.get("content")), time=_time(data))
 
 
 def _is_by_agent(kind: str, data: Mapping[str, Any]) -> bool:
@@ -108,12 +115,12 @@ def _is_message(message: Any) -> bool:
     return kind in KINDS and "content" in data
 
 
-def _read_content(transcript: Transcript, content: Any) -> None:
+def _read_content(transcript: Transcript, content: Any, time: Any) -> None:
     """Add a message's text, and the calls and results from tools that the provider ran."""
     if not isinstance(content, list):
-        transcript.add_text(content)
+        transcript.add_text(content, time=time)
         return
-    transcript.add_text(_text([part for part in content if isinstance(part, str) or is_text_part(part)]))
+    transcript.add_text(_text([part for part in content if isinstance(part, str) or is_text_part(part)]), time=time)
     for block in objects([part for part in content if not isinstance(part, str)], "blocks of content"):
         kind = str(block.get("type"))
         if kind == "server_tool_call":
@@ -124,7 +131,7 @@ def _read_content(transcript: Transcript, content: Any) -> None:
         elif kind in ANSWERED_WITHIN:
             read_item(transcript, block)
         elif kind != "tool_use":
-            read_blocks(transcript, [block], with_text=False)
+            read_blocks(transcript, [block])
 
 
 def _read_answer(transcript: Transcript, data: Mapping[str, Any]) -> None:
@@ -148,6 +155,21 @@ def _model(data: Mapping[str, Any]) -> Any:
     if not isinstance(about, Mapping):
         return None
     return about.get("model_name") or about.get("model") or about.get("model_id")
+
+
+def _usage(data: Mapping[str, Any]) -> Any:
+    """Return the tokens that a response used, as LangChain counted them, or else as the provider did."""
+    about = data.get("response_metadata")
+    return data.get("usage_metadata") or (
+        first_of(about, "token_usage", "usage") if isinstance(about, Mapping) else None
+    )
+
+
+def _time(data: Mapping[str, Any]) -> Any:
+    """Return when a message was written, if the provider or the program around it says so."""
+    about = data.get("response_metadata")
+    told = first_of(about, "created_at", "created") if isinstance(about, Mapping) else None
+    return message_time(data) if told is None else told
 
 
 # Calls
