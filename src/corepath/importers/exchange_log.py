@@ -49,20 +49,22 @@ def exchange_format(
     history: History,
     link: Link | None = None,
     *,
-    streams: NewStreams,
+    streams: NewStreams | None = None,
 ) -> Format:
     """Define a format whose records may be exchanges that repeat or continue each other, or pieces of streams.
 
     `errors` says when a call counts as failed. `history` returns the messages by which repeated records are found, and
-    `link` returns the ids by which records continue each other. `streams` joins the pieces of streams.
+    `link` returns the ids by which records continue each other. `streams` joins the pieces of streams, if a record may
+    be a piece.
     """
 
     def is_record(value: Any) -> bool:
-        return mismatch(value) is None and not is_stream(value, streams)
+        return mismatch(value) is None and (streams is None or not is_stream(value, streams))
 
     def read(file: Path) -> Iterator[Episode | Problem]:
         def numbered() -> _Numbered:
-            return enumerate(join_records(read_records(file, is_record), streams))
+            records = read_records(file, is_record)
+            return enumerate(records if streams is None else join_records(records, streams))
 
         return _read(file, numbered, read_record, history, link)
 

@@ -207,7 +207,7 @@ def can_keep(task: Task, rule: Rule) -> bool:
     if _is_beyond_task(rule):
         return True
     automaton, monitor = task.automaton, Monitor([rule])
-    loops = [call for pattern in rule.patterns for call in pattern.examples()[:2] if _is_loop(task, call)]
+    loops = _loops(task, rule)
     waiting = [(automaton.start, monitor.begin())]
     seen = set(waiting)
     while waiting and len(seen) < _MOST_NODES:
@@ -232,6 +232,11 @@ def _steps(automaton: Automaton, state: int) -> list[tuple[Call, int]]:
     """Return an example of each step that is legal in a state, and the state after it."""
     actions = automaton.alphabet.actions
     return [(actions[symbol].examples()[0], after) for symbol, after in automaton.delta[state].items()]
+
+
+def _loops(task: Task, rule: Rule) -> list[Call]:
+    """Return examples of the calls that a rule names and that are allowed in every state."""
+    return [call for pattern in rule.patterns for call in pattern.examples()[:2] if _is_loop(task, call)]
 
 
 def _is_loop(task: Task, call: Call) -> bool:
