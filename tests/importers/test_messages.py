@@ -207,18 +207,11 @@ def test_what_is_no_conversation_is_an_error_that_says_what_would_be_one(name: s
         list(module.read_record(value))
 
 
-def test_a_file_of_no_format_says_what_was_tried(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        recognise_format(write(tmp_path, {"a": 1}))
-    for name in ALL:
-        assert f"{name}: " in str(caught.value)
-
-
 @names
 def test_a_file_that_is_cut_short_says_where_it_cannot_be_read(name: str, tmp_path: Path) -> None:
     file = write(tmp_path, ALL[name][1], name="cut.json")
     file.write_text(file.read_text()[:300])
-    with pytest.raises(InputError, match=f"{name}: (not JSON|no JSON in it)"):
+    with pytest.raises(InputError, match="not a known format: not JSON"):
         recognise_format(file)
     problem, *_ = outcomes(import_trace(file, name))
     assert "cut.json:1:" in str(problem)

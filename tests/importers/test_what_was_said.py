@@ -316,7 +316,7 @@ def test_a_map_says_where_messages_are(paths: dict[str, str], tmp_path: Path) ->
 
 
 def test_a_map_may_name_something_that_is_no_message() -> None:
-    paths = generic.Paths(("calls",), ("tool",), messages=("odd",), message_role=("role",))
+    paths = generic.Paths(("tool",), ("calls",), messages=("odd",), message_role=("role",))
     (episode,) = generic.read_record(paths, {"calls": [], "odd": [5, None, {"role": []}, {"content": "x"}]})
     assert said(episode) == [("", 5, None), ("", "x", None)]
 
