@@ -1,4 +1,4 @@
-"""Read OpenInference spans in OTLP JSON, with `openinference.span.kind`, `llm.*` and `tool.*` attributes.
+"""Read OpenInference spans, with `openinference.span.kind`, `llm.*` and `tool.*` attributes.
 
 Messages to the model do not mark errors. A result that is only in a later LLM span's input is therefore never an error.
 Redacted values ("__REDACTED__") count as not recorded. A call with a redacted result has no result, and a call without
@@ -8,15 +8,16 @@ recorded arguments makes the trace invalid.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from corepath.errors import RecordError
+from corepath.importers.adk_spans import mark_quotes
 from corepath.importers.content import parse_result
 from corepath.importers.flat_attributes import nest
 from corepath.importers.otlp import Span
 from corepath.importers.span_content import Chat, ChatAnswer, ChatCall, ChatMessage, ToolRun
 from corepath.importers.spans import Convention, span_format
+from corepath.importers.tool_values import unwrap_run
 from corepath.notation.call import UNANSWERED
 
 _KINDS: Final = {"LLM": "chat", "TOOL": "tool", "AGENT": "agent"}
@@ -26,6 +27,8 @@ _MODELS: Final = ("llm.request.model_name", "llm.model_name", "llm.response.mode
 
 def _kind(span: Span) -> str | None:
     kind = span.attributes.get("openinference.span.kind")
+    if span.name.startswith("handoff to ") and "tool.name" not in span.attributes:
+        return None  # the span reports a hand-over, for which the model called a tool such as `transfer_to_x`
     return _KINDS.get(kind.upper()) if isinstance(kind, str) else None
 
 
@@ -39,7 +42,8 @@ def _chat(span: Span) -> Chat:
     counted = {name: attributes.get(f"llm.token_count.{name}") for name in ("prompt", "completion", "total")}
     used = {"input": counted["prompt"], "output": counted["completion"], "total": counted["total"]}
     used["cost"] = attributes.get("llm.cost.total")
-    return Chat(tuple(_messages(attributes, "llm.input_messages.")), tuple(said), model, usage=used)
+    sent = mark_quotes(span, _messages(attributes, "llm.input_messages."))
+    return Chat(tuple(sent), tuple(said), model, usage=used)
 
 
 def _messages(attributes: Mapping[str, Any], prefix: str) -> list[ChatMessage]:
@@ -90,24 +94,8 @@ def _tool_run(span: Span) -> ToolRun:
         UNANSWERED if output is None else parse_result(output),
         span.error,
     )
-    return _unwrap_tool_message(run)
-
-
-def _unwrap_tool_message(run: ToolRun) -> ToolRun:
-    """If a result is a whole tool message, replace the result with the message's content.
-
-    The call's id and error are taken from the message if the span does not record them.
-    """
-    message = run.result
-    if not isinstance(message, dict) or "tool_call_id" not in message or "content" not in message:
-        return run
-    error = str(message["content"]) or "error" if message.get("status") == "error" else None
-    return replace(
-        run,
-        id=run.id or message["tool_call_id"] or None,
-        result=parse_result(message["content"]),
-        error=run.error or error,
-    )
+    parameters = parse_result(attributes.get("tool.parameters"))
+    return unwrap_run(run, parameters if isinstance(parameters, dict) else ())
 
 
 def _unless_redacted(value: Any) -> Any:
