@@ -27,7 +27,8 @@ def kind(span: Span) -> str | None:
     """
     if span.name.startswith("agent_run ["):
         return "agent"
-    return "tool" if span.name.startswith("execute_tool ") and span.failed and not span.attributes else None
+    is_bare = not any(name.startswith("gen_ai.") for name in span.attributes)
+    return "tool" if is_bare and span.failed and span.name.startswith("execute_tool ") else None
 
 
 def sent(span: Span) -> list[ChatMessage]:

@@ -115,9 +115,13 @@ def attributes_of(given: Any) -> dict[str, Any]:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return the plain value in an OTLP object such as `{"stringValue": …}`, or None if the object is empty."""
+    """Return the plain value in an OTLP object such as `{"stringValue": …}`, or None if the object is empty.
+
+    Phoenix writes all types of values into the object, with null for those that the value does not have.
+    """
     if not isinstance(value, dict):
         return value
+    value = {name: one for name, one in value.items() if one is not None}
     for name, one in value.items():
         if name in ("intValue", "int_value") and isinstance(one, str):
             return int(one) if re.fullmatch(r"-?\d{1,20}", one) else one

@@ -29,7 +29,8 @@ _TRACE_IDS: Final = ("traceId", "trace_id", "traceID", "context", "context.trace
 def find_spans(value: Any, group: str = "1") -> Iterator[tuple[str, Mapping[str, Any]] | Resource]:
     """Yield the raw spans in `value`, each as a pair of group id and span, and the resource that sent each group.
 
-    Group ids begin with `group`. Raises `RecordError` if `value` is malformed or contains no spans.
+    Group ids begin with `group`, and `group_of` completes the id of a span. Raises `RecordError` if `value` is
+    malformed or contains no spans.
     """
     if isinstance(value, list):
         for number, one in enumerate(value):
@@ -46,7 +47,7 @@ def find_spans(value: Any, group: str = "1") -> Iterator[tuple[str, Mapping[str,
     elif "spans" in value:
         yield from resources_in(value, group)
         for span in objects(value["spans"], "'spans'"):
-            yield group_of(span, group), span
+            yield group, span
     elif first_of(value, *_TRACE_IDS) is not None:
         yield from resources_in(value, group)
         yield group, value

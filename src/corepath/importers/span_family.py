@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 Family = Mapping[str, tuple[str | None, str | None]]
 """The parent id and kind of each span, keyed by span id. Both may be None."""
@@ -17,6 +17,25 @@ def ancestors(family: Family, parent: str | None, span: str | None = None) -> It
         above, kind = family[parent]
         yield parent, kind
         parent = above
+
+
+def put_parents_first(spans: Sequence[tuple[int, str | None, int]], family: Family) -> Iterator[int]:
+    """Yield the numbers of spans in their order, but a span before those inside it that start at the same time.
+
+    Each span has a number, an id and a start.
+    """
+    starts = {id_: (number, start) for number, id_, start in reversed(spans) if id_ is not None}
+    done: set[int] = set()
+    for number, id_, start in spans:
+        chain = [number]
+        for above, _ in ancestors(family, family[id_][0], id_) if id_ is not None else ():
+            if starts[above][1] != start:
+                break
+            chain.append(starts[above][0])
+        for one in reversed(chain):
+            if one not in done:
+                done.add(one)
+                yield one
 
 
 def find_outer_chats(family: Family) -> list[str]:

@@ -67,8 +67,8 @@ def _times(start: Any, duration: Any) -> dict[str, int]:
 
 
 def _from_zipkin(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a span of Zipkin, whose tags are a plain object."""
-    tags = dict(raw.get("tags") or {})
+    """Convert a span of Zipkin, whose tags are a plain object of strings."""
+    tags = {name: _count(name, value) for name, value in (raw.get("tags") or {}).items()}
     code = str(tags.pop("otel.status_code", "")).upper()
     failed = code == "ERROR" or "error" in tags
     return {
@@ -80,6 +80,11 @@ def _from_zipkin(raw: Mapping[str, Any]) -> dict[str, Any]:
         "attributes": tags,
         "status": {"code": 2 if failed else 0, "message": tags.get("error")},
     }
+
+
+def _count(name: str, value: Any) -> Any:
+    is_count = "token" in name and isinstance(value, str) and value.isdecimal() and len(value) < 16
+    return int(value) if is_count else value
 
 
 def _from_phoenix(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -269,7 +269,7 @@ class SpanTranscript:
                 turn = 0
                 if role is not None and (outer is None or message.role not in outer.roles):
                     new.append((role, message.text))
-                if message.role == "user":
+                if role is not None and message.role == "user":
                     self._add_messages(new, span.begun, outer)
                     new = []
         self._add_messages(new, span.begun, outer)

@@ -27,7 +27,7 @@ from corepath.errors import Problem, RecordError
 from corepath.importers.format import Format
 from corepath.importers.otlp import Resource, Span
 from corepath.importers.span_content import Chat, ToolRun
-from corepath.importers.span_family import Family, find_outer_chats
+from corepath.importers.span_family import Family, find_outer_chats, put_parents_first
 from corepath.importers.span_files import Found, read_spans
 from corepath.importers.span_transcript import SpanTranscript
 from corepath.values import equal
@@ -177,7 +177,7 @@ class Traces:
     def _join(self, trace: str, family: Family, chat_kind: str) -> tuple[SpanTranscript, dict[str, Any]]:
         """Return a trace's transcript and metadata. Spans of the kind `chat_kind` are read as chat spans."""
         transcript, metadata = SpanTranscript(family, chat_kind), _Metadata(self.convention.content)
-        for span in self._spans(trace):
+        for span in self._spans(trace, family):
             kind = family[span.id][1] if span.id is not None else self.convention.kind(span)
             metadata.add(span, kind, is_root=span.parent not in family)
             try:
@@ -205,18 +205,17 @@ class Traces:
         }
         return family | {id_: (family[id_][0], "agent") for id_ in find_outer_chats(family)}
 
-    def _spans(self, trace: str) -> Iterator[Span]:
+    def _spans(self, trace: str, family: Family) -> Iterator[Span]:
         """Yield a trace's spans in order of their start times. A span that was sent twice is yielded once.
-
-        If several spans start at the same time, the one that ends last comes first, since it is around the others.
 
         Raises `RecordError` if two different spans have the same id.
         """
         rows = self._database.execute(
-            "SELECT number FROM spans WHERE trace = ? ORDER BY start, finish DESC, number", (_blob(trace),)
+            "SELECT number, id, start FROM spans WHERE trace = ? ORDER BY start, finish DESC, number", (_blob(trace),)
         )
         seen: dict[str, int] = {}
-        for (number,) in rows:
+        numbered = [(number, None if id_ is None else _text(id_), start) for number, id_, start in rows]
+        for number in put_parents_first(numbered, family):
             (content,) = self._database.execute("SELECT content FROM spans WHERE number = ?", (number,)).fetchone()
             read = json.loads(content)
             span = Span(**{**read, "events": tuple((name, attributes) for name, attributes in read["events"])})

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from corepath.errors import RecordError
+from corepath.importers import vercel_spans
 from corepath.importers.adk_spans import mark_quotes
-from corepath.importers.content import parse_result
+from corepath.importers.content import first_of, parse_result
 from corepath.importers.flat_attributes import nest
 from corepath.importers.otlp import Span
 from corepath.importers.span_content import Chat, ChatAnswer, ChatCall, ChatMessage, ToolRun
@@ -21,15 +22,27 @@ from corepath.importers.tool_values import unwrap_run
 from corepath.notation.call import UNANSWERED
 
 _KINDS: Final = {"LLM": "chat", "TOOL": "tool", "AGENT": "agent"}
+_ADK: Final = ("gcp.vertex.agent.llm_", "gcp.vertex.agent.tool_")
 _REDACTED: Final = "__REDACTED__"
+_ARGUMENTS: Final = ("input.value", "gen_ai.tool.call.arguments")
+_RESULTS: Final = ("output.value", "gen_ai.tool.call.result")
 _MODELS: Final = ("llm.request.model_name", "llm.model_name", "llm.response.model_name")
 
 
 def _kind(span: Span) -> str | None:
     kind = span.attributes.get("openinference.span.kind")
+    if not isinstance(kind, str) or _is_other(span):
+        return None
     if span.name.startswith("handoff to ") and "tool.name" not in span.attributes:
         return None  # the span reports a hand-over, for which the model called a tool such as `transfer_to_x`
-    return _KINDS.get(kind.upper()) if isinstance(kind, str) else None
+    return _KINDS.get(kind.upper())
+
+
+def _is_other(span: Span) -> bool:
+    """Return True if Phoenix gave a kind to a span of another convention, which still has its own content."""
+    if vercel_spans.operation(span) is None and not any(name.startswith(_ADK) for name in span.attributes):
+        return False
+    return not any(name.startswith(("llm.input_messages", "llm.output_messages", "input.")) for name in span.attributes)
 
 
 def _chat(span: Span) -> Chat:
@@ -85,16 +98,17 @@ def _tool_run(span: Span) -> ToolRun:
     attributes = span.attributes
     call = nest(attributes, "tool_call.")
     function = call["function"] if isinstance(call.get("function"), dict) else {}
-    arguments = function.get("arguments", _unless_redacted(attributes.get("input.value")))
-    output = _unless_redacted(attributes.get("output.value"))
+    values = {name: _unless_redacted(attributes.get(name)) for name in (*_ARGUMENTS, *_RESULTS)}
+    arguments = function.get("arguments", first_of(values, *_ARGUMENTS))
+    output = first_of(values, *_RESULTS)
     run = ToolRun(
         str(attributes.get("tool.name") or function.get("name") or span.name),
         UNANSWERED if arguments is None else arguments,
-        call.get("id", attributes.get("tool.id")) or None,
+        call.get("id", first_of(attributes, "tool.id", "gen_ai.tool.call.id")) or None,
         UNANSWERED if output is None else parse_result(output),
         span.error,
     )
-    parameters = parse_result(attributes.get("tool.parameters"))
+    parameters = parse_result(attributes.get("tool.parameters")) or nest(attributes, "tool.parameters.")
     return unwrap_run(run, parameters if isinstance(parameters, dict) else ())
 
 
@@ -118,7 +132,8 @@ def _values(given: Any) -> list[Mapping[str, Any]]:
 _CONVENTION: Final = Convention(
     "openinference.span.kind", _kind, _chat, _tool_run,
     ("llm.input_messages", "llm.output_messages", "llm.prompts", "llm.tools", "llm.token_count", "llm.cost", "input.",
-     "output.", "tool.", "tool_call.", "llm.finish_reason", "llm.invocation_parameters", "openinference."),
+     "output.", "tool.", "tool_call.", "llm.finish_reason", "llm.invocation_parameters", "openinference.",
+     "gen_ai.tool.call.", "gen_ai.input.", "gen_ai.output.", "gen_ai.usage."),
     "turn off what hides content (OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS), so that spans have "
     "llm.output_messages or input.value",
 )  # fmt: skip
