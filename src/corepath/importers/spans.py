@@ -1,12 +1,15 @@
 """Read traces made of spans, with one episode for each trace id. Formats differ in their `Convention`.
 
 Calls and their order come from the chat spans' output. Results come from the tool spans, which are matched by call id,
-or else from a later chat span's input. That input is otherwise ignored, since it repeats the conversation. The only
-calls read from it are calls since the user's last message that have no span of their own.
+or else from a later chat span's input. That input repeats the conversation, so only what is new in it is added: the
+messages of the user and the system, and calls since the user's last message that have no span of their own.
 
-Tool spans without a chat span are calls too, ordered by start time. A chat span inside another chat span repeats the
-outer span's messages. A tool span inside another span for the same tool is the same call. Traces without a span that
-follows the convention are left out.
+Tool spans without a chat span are calls too, ordered by start time. If several instrumentations record one request to
+a model, it counts once: a chat span inside another one, or at the same time and with the same content, repeats the
+other span's messages, even if the ids of its calls are of another kind. A chat span around several others is an
+agent's, and is read only if the others have no content. A tool span inside another span for the same tool is the same
+call. Sub-agents are part of the episode. What they are asked counts as a message of the system. Traces without a span
+that follows the convention are left out.
 """
 
 from __future__ import annotations
@@ -24,8 +27,9 @@ from corepath.errors import Problem, RecordError
 from corepath.importers.format import Format
 from corepath.importers.otlp import Resource, Span
 from corepath.importers.span_content import Chat, ToolRun
+from corepath.importers.span_family import Family, find_outer_chats, put_parents_first
 from corepath.importers.span_files import Found, read_spans
-from corepath.importers.span_transcript import Family, SpanTranscript
+from corepath.importers.span_transcript import SpanTranscript
 from corepath.values import equal
 
 SAMPLE: Final = 3_000
@@ -108,8 +112,8 @@ PRAGMA synchronous = OFF;
 PRAGMA cache_size = -16000;
 PRAGMA temp_store = FILE;
 CREATE TABLE spans (
-    number INTEGER PRIMARY KEY, trace BLOB, start INTEGER, id BLOB, parent BLOB, kind TEXT, file INTEGER, line INTEGER,
-    resource TEXT, content BLOB
+    number INTEGER PRIMARY KEY, trace BLOB, start INTEGER, finish INTEGER, id BLOB, parent BLOB, kind TEXT,
+    file INTEGER, line INTEGER, resource TEXT, content BLOB
 );
 CREATE TABLE resources (resource TEXT PRIMARY KEY, attributes BLOB);
 """
@@ -138,17 +142,18 @@ class Traces:
             return
         span = one.span
         columns = (
-            _blob(span.trace), span.start, _blob(span.id), _blob(span.parent), self.convention.kind(span), file,
-            one.line, group, _pack(vars(span)),
+            _blob(span.trace), span.start, span.end, _blob(span.id), _blob(span.parent), self.convention.kind(span),
+            file, one.line, group, _pack(vars(span)),
         )  # fmt: skip
-        self._database.execute("INSERT INTO spans VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", columns)
+        self._database.execute("INSERT INTO spans VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", columns)
 
     def list_traces(self) -> Iterator[tuple[str, int, int]]:
         """Yield the id of each trace with at least one span that follows the convention, and where the trace begins.
 
         A trace begins at a line in a file. Files are numbered from 0.
         """
-        self._database.execute("CREATE INDEX IF NOT EXISTS by_trace ON spans (trace, start, number, kind, file, line)")
+        columns = "trace, start, finish DESC, number, kind, file, line"
+        self._database.execute(f"CREATE INDEX IF NOT EXISTS by_trace ON spans ({columns})")
         rows = self._database.execute(
             "SELECT trace, file, line, MIN(number) AS first FROM spans GROUP BY trace HAVING COUNT(kind) ORDER BY first"
         )
@@ -171,9 +176,9 @@ class Traces:
 
     def _join(self, trace: str, family: Family, chat_kind: str) -> tuple[SpanTranscript, dict[str, Any]]:
         """Return a trace's transcript and metadata. Spans of the kind `chat_kind` are read as chat spans."""
-        transcript, metadata = SpanTranscript(family), _Metadata(self.convention.content)
-        for span in self._spans(trace):
-            kind = self.convention.kind(span)
+        transcript, metadata = SpanTranscript(family, chat_kind), _Metadata(self.convention.content)
+        for span in self._spans(trace, family):
+            kind = family[span.id][1] if span.id is not None else self.convention.kind(span)
             metadata.add(span, kind, is_root=span.parent not in family)
             try:
                 if kind == chat_kind:
@@ -188,24 +193,29 @@ class Traces:
         return transcript, metadata.merge(trace, [json.loads(attributes) for (attributes,) in rows])
 
     def _family(self, trace: str) -> Family:
-        """Map the id of each span in a trace to the span's parent id and kind."""
+        """Map the id of each span in a trace to the span's parent id and kind.
+
+        A chat span around several others that are not around each other is an agent's.
+        """
         rows = self._database.execute("SELECT id, parent, kind FROM spans WHERE trace = ?", (_blob(trace),))
-        return {
+        family = {
             _text(id_): (_text(parent) if parent is not None else None, kind)
             for id_, parent, kind in rows
             if id_ is not None
         }
+        return family | {id_: (family[id_][0], "agent") for id_ in find_outer_chats(family)}
 
-    def _spans(self, trace: str) -> Iterator[Span]:
+    def _spans(self, trace: str, family: Family) -> Iterator[Span]:
         """Yield a trace's spans in order of their start times. A span that was sent twice is yielded once.
 
         Raises `RecordError` if two different spans have the same id.
         """
         rows = self._database.execute(
-            "SELECT number FROM spans WHERE trace = ? ORDER BY start, number", (_blob(trace),)
+            "SELECT number, id, start FROM spans WHERE trace = ? ORDER BY start, finish DESC, number", (_blob(trace),)
         )
         seen: dict[str, int] = {}
-        for (number,) in rows:
+        numbered = [(number, None if id_ is None else _text(id_), start) for number, id_, start in rows]
+        for number in put_parents_first(numbered, family):
             (content,) = self._database.execute("SELECT content FROM spans WHERE number = ?", (number,)).fetchone()
             read = json.loads(content)
             span = Span(**{**read, "events": tuple((name, attributes) for name, attributes in read["events"])})
