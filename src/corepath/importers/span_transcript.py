@@ -106,8 +106,8 @@ class SpanTranscript:
         else:
             self._answer(place, run.result)
 
-    def to_episode(self, **metadata: Any) -> Episode:
-        """Build the episode, with calls and text in the order of the chat spans."""
+    def to_episode(self, **fields: Any) -> Episode:
+        """Build the episode, with calls and text in the order of the chat spans. `fields` are its other fields."""
         ordered = Transcript(models=self._transcript.models, usage=self._transcript.usage)
         for place, message in self._order.items():
             if place >= 0:
@@ -116,7 +116,7 @@ class SpanTranscript:
                 ordered.add_text(message.content, time=message.time)
             else:
                 ordered.add_message(message.role, message.content, time=message.time)
-        return ordered.to_episode(metadata=metadata, unread=self._unread or None)
+        return ordered.to_episode(unread=self._unread or None, **fields)
 
     # Text and calls from chat spans
 
