@@ -394,6 +394,16 @@ def test_a_large_file_is_recognised_and_read_in_parts(tmp_path: Path, monkeypatc
     check(episode)
 
 
+def test_only_the_start_of_a_file_is_read_to_recognise_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corepath.importers.json_lines.LONGEST_LINE", 2000)
+    monkeypatch.setattr("corepath.importers.row_files._START", 4000)
+    page = json.dumps({"data": observations() * 20})
+    for text in (page, page[:8000]):
+        file = tmp_path / "page.json"
+        file.write_text(text)
+        assert recognise_format(file).name == "langfuse"
+
+
 def test_without_pyarrow_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write_parquet(tmp_path / "0.parquet", observations())
     monkeypatch.setitem(sys.modules, "pyarrow", None)

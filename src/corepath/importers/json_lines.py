@@ -20,7 +20,7 @@ _Read = TypeVar("_Read")
 
 def read_lines(
     name: str,
-    read: io.BufferedReader,
+    read: io.BufferedReader[Any],
     read_value: Callable[[str, int, Any], Iterator[_Read]],
     read_in_parts: Callable[[str, Text, int], Iterator[_Read]],
 ) -> Iterator[_Read | Problem]:
@@ -52,7 +52,7 @@ def read_lines(
 class _LineReader:
     """A reader for one line whose beginning has already been read from the file."""
 
-    def __init__(self, read: io.BufferedReader, begin: bytes) -> None:
+    def __init__(self, read: io.BufferedReader[Any], begin: bytes) -> None:
         self._read, self._begin, self._ended = read, begin, False
 
     def read(self, size: int, /) -> bytes:

@@ -5,6 +5,7 @@ A file, or even a single line, may be larger than memory.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -13,15 +14,15 @@ from typing import Any, Final
 
 from corepath.errors import Problem, RecordError
 from corepath.importers.content import describe_type
-from corepath.importers.json_lines import read_lines
+from corepath.importers.json_lines import LONGEST_LINE, read_lines
 from corepath.importers.json_parts import PartError, Text, read_parts
 from corepath.importers.json_parts import Path as PartPath
 from corepath.importers.otlp import Span
 from corepath.importers.parquet import is_parquet, read_parquet
 from corepath.importers.span_files import Found
 
-_START: Final = 4 * 2**20
-"""How many bytes at the start of a text file are searched to recognise the file's format."""
+_START: Final = 2 * LONGEST_LINE
+"""How many bytes at the start of a text file are read to recognise the file's format."""
 _SAMPLE: Final = 200
 """How many rows at the start of a file are checked to recognise the file's format."""
 
@@ -49,19 +50,22 @@ class RowFormat:
     def recognise(self, file: Path) -> str | None:
         """Explain why a file has no rows of this platform, or return None if one of its first rows is."""
         try:
-            if not is_parquet(file) and not self._has_key(file):
-                return f"none of the fields {', '.join(self.keys)}"
+            rows = self.read(file) if is_parquet(file) else self._read_start(file)
         except OSError as error:
             return f"cannot be read: {error.strerror}"
-        for one in islice(self.read(file), _SAMPLE):
-            if isinstance(one, Found):
-                return None
-        return f"no {self.name} among the first rows"
+        if rows is None:
+            return f"none of the fields {', '.join(self.keys)}"
+        found = any(isinstance(one, Found) for one in islice(rows, _SAMPLE))
+        return None if found else f"no {self.name} among the first rows"
 
-    def _has_key(self, file: Path) -> bool:
+    def _read_start(self, file: Path) -> Iterator[Found | Problem] | None:
+        """Return the rows at the start of a text file, or None if none of the platform's fields is there."""
         with file.open("rb") as read:
             start = read.read(_START)
-        return any(f'"{key}"'.encode() in start for key in self.keys)
+        if not any(f'"{key}"'.encode() in start for key in self.keys):
+            return None
+        text = io.BufferedReader(io.BytesIO(start))
+        return read_lines(str(file), text, self._read_value, self._read_in_parts)
 
     def read(self, file: Path) -> Iterator[Found | Problem]:
         """Yield a file's rows as spans, and a `Problem` for each row that is malformed."""

@@ -189,7 +189,7 @@ def _named_arguments(arguments: Any) -> Any:
 _ROWS: Final = RowFormat(
     "observations of Langfuse",
     ("data", "observations", "traces", "trace", "scores"),
-    ("traceId", "trace_id", "htmlPath", "timestamp"),
+    ("traceId", "trace_id", "htmlPath", "bookmarked"),
     read_row,
 )
 
