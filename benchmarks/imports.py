@@ -125,10 +125,10 @@ def write_observations(file: Path, *, size: int | None = None, count: int | None
 def _observations(written: Written, is_open: Callable[[], bool]) -> Iterator[dict[str, Any]]:
     """Yield the observations of many traces, with 40 traces interleaved at a time. No trace begins after the end."""
     chance = random.Random(7)
-    words = " ".join(f"{chance.getrandbits(40):x}" for _ in range(160))
     running: list[Iterator[dict[str, Any]]] = []
     while is_open() or running:
         while is_open() and len(running) < AT_ONCE:
+            words = " ".join(f"{chance.getrandbits(40):x}" for _ in range(160))
             running.append(_observed_trace(written.traces, words))
             written.traces += 1
         row = _next(running, chance)
