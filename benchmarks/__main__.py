@@ -19,6 +19,7 @@ BENCHMARKS = {
     "explanations": report.explanations,
     "pages": report.pages,
     "imports": imports.large_files,
+    "exports": imports.exported_observations,
     "proofs": proofs.proofs,
     "rules": rules.rules_over_long_traces,
 }

@@ -523,7 +523,7 @@ def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
 
 
 def test_one_long_line_is_read_part_by_part(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("corepath.importers.span_files.LONGEST_LINE", 1000)
+    monkeypatch.setattr("corepath.importers.json_lines.LONGEST_LINE", 1000)
     file = write(tmp_path, sent(*trace()), sent(chat(1, [LOOK], trace="ab" * 16)), sent(*trace()))
     text = file.read_text(encoding="utf-8").splitlines()
     assert [one.calls[:1] for one in good(import_trace(file))] == [

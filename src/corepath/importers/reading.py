@@ -20,6 +20,7 @@ from corepath.errors import InputError, Problem, RecordError
 from corepath.files.document import describe_json_error
 from corepath.importers.event_text import is_event_text, read_events
 from corepath.importers.json_parts import PartError, read_parts
+from corepath.importers.parquet import is_parquet
 from corepath.values import parse_json
 
 _SAMPLE: Final = 4096
@@ -124,6 +125,8 @@ class Sample:
 
     @cached_property
     def _values(self) -> list[Any]:
+        if is_parquet(self.file):
+            return [Place(str(self.file)).problem("a Parquet file of another kind than those that can be read")]
         found = [value for _, value in islice(read_records(self.file, lambda _: True), _SAMPLE_RECORDS)]
         if len(found) == 1 and isinstance(found[0], Problem):  # perhaps a list that was cut
             found = [value for _, value in islice(read_records(self.file, lambda _: False), _SAMPLE_RECORDS)]

@@ -19,6 +19,8 @@ from corepath.importers.reading import Sample
 FORMATS: Final = (
     "openinference",
     "otel",
+    "langfuse",
+    "langsmith",
     "corepath",
     "inspect",
     "mcp",

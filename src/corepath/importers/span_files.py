@@ -5,26 +5,20 @@ A file, or even a single line, may be larger than memory.
 
 from __future__ import annotations
 
-import codecs
-import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from corepath.errors import Problem, RecordError
-from corepath.files.document import describe_json_error
 from corepath.importers.content import describe_type
+from corepath.importers.json_lines import read_lines
 from corepath.importers.json_parts import PartError, Text, read_parts
 from corepath.importers.json_parts import Path as PartPath
 from corepath.importers.otlp import Resource, Span, parse_span
 from corepath.importers.span_envelopes import GROUPS, SCOPES, WRAPPERS, find_spans, group_of, resources_in
 from corepath.importers.span_forms import to_otlp
 from corepath.importers.span_tables import is_table_start, read_table
-from corepath.values import parse_json
-
-LONGEST_LINE: Final = 8 * 2**20
-"""The maximum number of bytes in a line that is parsed at once. Longer lines are parsed part by part."""
 
 _OBJECTS: Final = ((), *((group,) for group in GROUPS), *((group, scope) for group in GROUPS for scope in SCOPES))
 """The names on the paths of objects that contain spans. Other objects on these paths are spans themselves."""
@@ -45,82 +39,9 @@ def read_spans(file: Path) -> Iterator[Found | Resource | Problem]:
     name = str(file)
     try:
         with file.open("rb") as read:
-            yield from _lines(name, read)
+            yield from read_lines(name, read, _read_value, _read_in_parts, (is_table_start, _read_in_table))
     except OSError as error:
         yield Problem(name, 1, 1, f"cannot be read: {error.strerror}")
-
-
-def _lines(name: str, read: io.BufferedReader) -> Iterator[Found | Resource | Problem]:
-    """Yield a file's spans and resources line by line.
-
-    A very long line is read in parts, and so is the whole file if its first line is not JSON.
-    """
-    number, started = 0, False
-    while line := read.readline(LONGEST_LINE):
-        number += 1
-        if len(line) >= LONGEST_LINE and not line.endswith(b"\n"):
-            rest = _LineReader(read, line)
-            in_parts = _read_in_table if is_table_start(line) else _read_in_parts
-            yield from in_parts(name, _Decoder(rest.read), number)
-            rest.skip()
-        elif line.strip():
-            value = _parse(line)
-            if isinstance(value, ValueError) and not started and read.peek(1):
-                read.seek(-len(line), io.SEEK_CUR)
-                yield from _read_in_parts(name, _Decoder(read.read), number)
-                return
-            yield from _read_line(name, number, value)
-        started = started or bool(line.strip())
-
-
-def _read_line(name: str, number: int, value: Any) -> Iterator[Found | Resource | Problem]:
-    if isinstance(value, ValueError):
-        yield Problem(name, number, 1, f"not JSON: {describe_json_error(value)}")
-    else:
-        yield from _read_value(name, number, value)
-
-
-class _LineReader:
-    """A reader for one line whose beginning has already been read from the file."""
-
-    def __init__(self, read: io.BufferedReader, begin: bytes) -> None:
-        self._read, self._begin, self._ended = read, begin, False
-
-    def read(self, size: int, /) -> bytes:
-        raw, self._begin = self._begin, b""
-        if not raw and not self._ended:
-            raw = self._read.readline(size)
-            self._ended = raw.endswith(b"\n") or len(raw) < size
-        return raw
-
-    def skip(self) -> None:
-        """Skip to the end of the line."""
-        while not self._ended:
-            self.read(LONGEST_LINE)
-
-
-class _Decoder:
-    """A reader that decodes bytes as UTF-8."""
-
-    def __init__(self, read: Callable[[int], bytes]) -> None:
-        self._read = read
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
-
-    def read(self, size: int, /) -> str:
-        while raw := self._read(size):
-            if text := self._decoder.decode(raw):
-                return text
-        return self._decoder.decode(b"", final=True)
-
-
-def _parse(line: bytes) -> Any:
-    """Parse a line as JSON, or return a `ValueError` if the line is invalid."""
-    try:
-        return parse_json(line.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        return ValueError(f"not UTF-8: the byte 0x{line[error.start]:02x}")
-    except ValueError as error:
-        return error
 
 
 def _read_value(name: str, line: int, value: Any) -> Iterator[Found | Resource | Problem]:

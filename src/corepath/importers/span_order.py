@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from corepath.episode import Message
 from corepath.notation.call import Call
+from corepath.notation.message import Message
 
 
 @dataclass

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from corepath.episode import Episode, Message
+from corepath.episode import Episode
 from corepath.importers.otlp import Span
 from corepath.importers.span_content import Chat, ChatCall, ChatMessage, ToolRun, id_of, last_without_id
 from corepath.importers.span_family import Family, ancestors
@@ -16,6 +16,7 @@ from corepath.importers.span_requests import Request, Requests, id_kind
 from corepath.importers.transcript import Transcript
 from corepath.importers.usage import read_usage
 from corepath.notation.call import UNANSWERED, Call
+from corepath.notation.message import Message
 from corepath.values import arguments_of, equal
 
 
@@ -117,17 +118,18 @@ class SpanTranscript:
         else:
             self._answer(place, run.result)
 
-    def to_episode(self, **metadata: Any) -> Episode:
-        """Build the episode, with calls and text in the order of the chat spans."""
+    def to_episode(self, **fields: Any) -> Episode:
+        """Build the episode, with calls and text in the order of the chat spans. `fields` are its other fields."""
         ordered = Transcript(models=self._transcript.models, usage=self._transcript.usage)
         for one in self._order.entries(self.calls):
             if isinstance(one, Call):
                 ordered.calls.append(one)
             elif one.role == "assistant":
+                ordered.turn = one.turn or 0
                 ordered.add_text(one.content, time=one.time)
             else:
                 ordered.add_message(one.role, one.content, time=one.time)
-        return ordered.to_episode(metadata=metadata, unread=self._unread or None)
+        return ordered.to_episode(unread=self._unread or None, **fields)
 
     # Chat spans
 
