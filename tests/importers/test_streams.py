@@ -6,7 +6,6 @@ import copy
 import json
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,9 +32,7 @@ from .streaming import (
     RESPONSE,
     Events,
     StreamServer,
-    chat_chunks,
     event_text,
-    message_events,
     response_events,
 )
 
@@ -577,10 +574,3 @@ def test_damaged_streams_give_episodes_or_problems(name: str, data: st.DataObjec
         text = event_text(name, [one for one in events if isinstance(one, dict)])
         file.write_text(text or "{}", encoding="utf-8")
         assert outcomes(load_format(name).read(file))
-
-
-def test_messages_are_joined_by_their_own_rules() -> None:
-    events = message_events({**MESSAGE, "content": [{"type": "text", "text": "Hi."}]})
-    (episode,) = load_episodes("anthropic", [{"type": "ping"}, *events])
-    assert replace(episode, extra={}).answer == "Hi."
-    assert chat_chunks(CHAT)[0]["object"] == "chat.completion.chunk"
