@@ -6,7 +6,6 @@ import copy
 import json
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,9 +32,7 @@ from .streaming import (
     RESPONSE,
     Events,
     StreamServer,
-    chat_chunks,
     event_text,
-    message_events,
     response_events,
 )
 
@@ -441,6 +438,24 @@ def test_chunks_in_one_exchange_belong_together_whatever_their_ids() -> None:
         load_episodes("anthropic", {"request": {"messages": ASKED}, "response": 2 * pieces("anthropic")})  # type: ignore[arg-type]
 
 
+def test_chunks_with_an_id_each_are_one_stream() -> None:
+    texts = ["I ", "look", "."]
+    chunks = [chunk({"content": text}, id_=f"x{n}") for n, text in enumerate(texts)]
+    ends = [*chunks, chunk({}, "stop", "stub")]
+    assert [one.answer for one in load_episodes("openai", ends)] == ["I look."]
+    whole_ones = [chunk({"content": text}, "stop", text) for text in texts]
+    assert [one.answer for one in load_episodes("openai", whole_ones)] == texts
+
+
+def test_a_stream_may_end_with_its_usage_alone_and_begin_later_than_its_last_chunk() -> None:
+    usage = {"prompt_tokens": 7, "completion_tokens": 2}
+    last = {**chunk({}, created=9), "choices": [], "usage": usage}
+    episode = one_of(chunk({"content": "Hi"}, created=5), last)
+    assert ("cut_off" in episode.extra["metadata"], episode.messages[0].time) == (False, 5)
+    of_groq = one_of(chunk({"content": "Hi"}), chunk({}, "stop", x_groq={"id": "r", "usage": usage}))
+    assert of_groq.extra["usage"] == episode.extra["usage"] == {"requests": 1, "input_tokens": 7, "output_tokens": 2}
+
+
 def test_what_azure_says_of_the_prompt_is_no_stream() -> None:
     preface = {"id": "", "object": "", "choices": [], "prompt_filter_results": [{"prompt_index": 0}]}
     assert episodes("openai", preface, *pieces("openai")) == [expected("openai")]
@@ -462,6 +477,16 @@ def test_a_completed_response_without_its_output_has_the_items_that_arrived() ->
         [call.arguments for call in expected("openai-responses").calls]
     ] * 2
     assert found[0] == expected("openai-responses")
+
+
+@given(st.data())
+def test_a_whole_response_may_give_other_ids_to_its_items(data: st.DataObject) -> None:
+    events = response_events(RESPONSE, 8)
+    other = [{**item, "id": f"{item['id']}_new"} for item in RESPONSE["output"]]
+    changed = [*events[:-1], {**events[-1], "response": {**RESPONSE, "output": other}}]
+    assert load_episodes("openai-responses", changed) == [expected("openai-responses")]
+    mixed = data.draw(shuffled(changed, renamed(events)))
+    assert [len(one.calls) for one in load_episodes("openai-responses", mixed)] == [3, 3]
 
 
 def test_events_without_the_ids_of_items_are_joined_by_their_place() -> None:
@@ -490,6 +515,12 @@ def test_the_start_of_a_stream_may_be_missing() -> None:
     for name in EVENTS:
         found = load_episodes(name, pieces(name)[4:-3])
         assert [len(one.calls) for one in found] == [3], name
+
+
+def test_many_comments_may_come_before_the_first_event(tmp_path: Path) -> None:
+    file = tmp_path / "stream.log"
+    file.write_text(": PROCESSING\n\n" * 500 + event_text("openai", pieces("openai")), encoding="utf-8")
+    assert read(file, "openai") == [expected("openai")]
 
 
 def test_text_that_only_looks_like_events_is_no_stream(tmp_path: Path) -> None:
@@ -543,10 +574,3 @@ def test_damaged_streams_give_episodes_or_problems(name: str, data: st.DataObjec
         text = event_text(name, [one for one in events if isinstance(one, dict)])
         file.write_text(text or "{}", encoding="utf-8")
         assert outcomes(load_format(name).read(file))
-
-
-def test_messages_are_joined_by_their_own_rules() -> None:
-    events = message_events({**MESSAGE, "content": [{"type": "text", "text": "Hi."}]})
-    (episode,) = load_episodes("anthropic", [{"type": "ping"}, *events])
-    assert replace(episode, extra={}).answer == "Hi."
-    assert chat_chunks(CHAT)[0]["object"] == "chat.completion.chunk"

@@ -9,22 +9,34 @@ from corepath.importers.streams import CUT_OFF, Joined
 
 _HELPERS: Final = ("content.", "refusal.", "tool_calls.", "logprobs.")
 """How the types of events begin that OpenAI's SDK adds to the chunks."""
+_NOT_KEPT: Final = ("choices", "object", "obfuscation")
 
 
 class ChatStreams:
-    """Streams of chat completions. All chunks of a stream have its id, and each choice and call has its index."""
+    """Streams of chat completions. All chunks of a stream have its id, and each choice and call has its index.
 
-    def __init__(self) -> None:
+    Some providers give each chunk an id of its own. If no two chunks have the same id, a stream ends where a chunk says
+    so, or the next one names a role.
+    """
+
+    def __init__(self, *, by_id: bool = True) -> None:
         self._all: list[_Chat] = []
         self._current: dict[str, _Chat] = {}
+        self._in_order = ChatStreams(by_id=False) if by_id else None
+        """The same chunks as if they had no ids, as long as no two of them have the same id."""
+        self._by_id = by_id
 
     def add(self, piece: Mapping[str, Any], place: Any = None) -> bool:
         """Add a chunk, or the error that ended a stream."""
         if not _is_chunk(piece):
             return self._add_other(piece)
-        id_ = str(piece.get("id") or "")
+        id_ = str(piece.get("id") or "") if self._by_id else ""
+        self._in_order = None if id_ in self._current else self._in_order
+        if self._in_order is not None:
+            self._in_order.add(piece, place)
         stream = self._current.get(id_)
-        if stream is None or (stream.is_finished and _says_something(piece)):
+        begins = not self._by_id and _has_role(piece)
+        if stream is None or begins or (stream.is_finished and _says_something(piece)):
             stream = self._current[id_] = _Chat(place)
             self._all.append(stream)
         stream.add(piece)
@@ -41,6 +53,9 @@ class ChatStreams:
 
     def joined(self) -> Iterator[Joined]:
         """Yield the response of each stream."""
+        if self._in_order is not None:
+            yield from self._in_order.joined()
+            return
         for stream in self._all:
             yield Joined(stream.to_response(), stream.place)
 
@@ -56,6 +71,11 @@ def _choices(piece: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [one for one in choices if isinstance(one, Mapping)] if isinstance(choices, list) else []
 
 
+def _has_role(piece: Mapping[str, Any]) -> bool:
+    deltas = [one.get("delta") for one in _choices(piece)]
+    return any(isinstance(delta, Mapping) and bool(delta.get("role")) for delta in deltas)
+
+
 def _says_something(piece: Mapping[str, Any]) -> bool:
     """Return True if a chunk adds to the first choice. Some providers send empty chunks after the end of a stream."""
     deltas = [one.get("delta") for one in _choices(piece) if one.get("index", 0) == 0]
@@ -69,21 +89,27 @@ class _Chat:
         self.place = place
         self.fields: dict[str, Any] = {}
         self._choices: dict[int, _Choice] = {0: _Choice()}
+        self._has_usage = False
 
     @property
     def is_finished(self) -> bool:
-        return self._choices[0].fields.get("finish_reason") is not None
+        """Whether a chunk says why the stream ended, or a chunk with only the usage came, which is the last one."""
+        return self._has_usage or self._choices[0].fields.get("finish_reason") is not None
 
     def add(self, piece: Mapping[str, Any]) -> None:
-        self.fields |= {name: one for name, one in piece.items() if name != "choices" and one not in (None, "")}
+        found = {name: one for name, one in piece.items() if name not in _NOT_KEPT and one not in (None, "")}
+        self.fields |= found if "created" not in self.fields else {**found, "created": self.fields["created"]}
+        self._has_usage = self._has_usage or (piece.get("choices") == [] and bool(piece.get("usage")))
         for choice in _choices(piece):
             index = choice.get("index", 0)
             self._choices.setdefault(index if type(index) is int else 0, _Choice()).add(choice)
 
     def to_response(self) -> dict[str, Any]:
         choices = [{"index": index, **self._choices[index].to_json()} for index in sorted(self._choices)]
-        cut = {} if self.is_finished else {CUT_OFF: True}
-        return {**self.fields, "object": "chat.completion", "choices": choices, **cut}
+        of_groq = self.fields.get("x_groq")
+        usage = of_groq.get("usage") if isinstance(of_groq, Mapping) else None
+        more = ({} if usage is None else {"usage": usage}) | ({} if self.is_finished else {CUT_OFF: True})
+        return {"object": "chat.completion", **more, **self.fields, "choices": choices}
 
 
 class _Choice:

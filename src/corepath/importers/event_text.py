@@ -19,7 +19,9 @@ _SAMPLE: Final = 20
 def is_event_text(lines: Iterable[str]) -> bool:
     """Return True if `lines` are server-sent events, judging by the first lines."""
     first = list(islice((line for line in lines if line.strip()), _SAMPLE))
-    return bool(first) and _FIELD.match(first[0]) is not None and any(map(_JSON.match, first))
+    if not first or _FIELD.match(first[0]) is None:
+        return False
+    return any(map(_JSON.match, first)) or all(line.startswith(":") for line in first)
 
 
 def read_events(lines: Iterable[str]) -> Iterator[tuple[int, str]]:

@@ -56,24 +56,22 @@ class ResponseStreams:
         response.numbers |= _numbers(piece)
         response.last = self._count
         if kind in _ENDS:
-            response.ended = True
-            for item in _output(given):
-                self._items.pop(str(item.get("id")), None)
+            claimed = [self._items.pop(str(item.get("id")), None) for item in _output(given)]
+            response.end([item for item in claimed if item is not None])
 
     def joined(self) -> Iterator[Joined]:
         """Yield the response of each stream."""
-        open_ones = [one for one in self._responses.values() if not _output(one.fields)]
+        found = list(self._responses.values())
         for item in self._items.values():
-            fitting = _fitting(item, open_ones)
+            fitting = _fitting(item, [one for one in found if not one.is_full])
             if not fitting:
                 fitting = [_Response(item.place, item.first)]
-                open_ones += fitting
+                found += fitting
             if len(fitting) > 1:
                 for one in fitting:
                     one.error = _MIXED
             fitting[0].add(item)
-        whole = [one for one in self._responses.values() if _output(one.fields)]
-        for response in sorted([*whole, *open_ones], key=lambda one: one.first):
+        for response in sorted(found, key=lambda one: one.first):
             yield Joined(response.to_json(), response.place, response.error)
 
 
@@ -99,25 +97,38 @@ class _Response:
         """How many events came before the first and the last event of this response."""
         self.fields: dict[str, Any] = {}
         self.numbers: set[int] = set()
-        self.items: list[_Item] = []
         self.ended = False
+        self.is_full = False
+        """Whether all events from the first to the last are known to belong to items of the whole response."""
         self.error: str | None = None
+        self._indexes: set[int] = set()
+        self._items: list[_Item] = []
 
     def may_have(self, item: _Item) -> bool:
         """Return True if an item came in time, and has neither another event's number nor another item's place."""
         if item.response is not None:
             return bool(self.fields.get("id") == item.response)
-        in_time = self.first < item.first and not (self.ended and self.last < item.first)
-        return in_time and not self.numbers & item.numbers and item.index not in [one.index for one in self.items]
+        in_time = self.first < item.first and not (self.ended and self.last < item.last)
+        return in_time and not self.numbers & item.numbers and item.index not in self._indexes
 
     def add(self, item: _Item) -> None:
-        self.items.append(item)
         self.numbers |= item.numbers
+        self._indexes.add(item.index)
         self.last = max(self.last, item.last)
+        if not _output(self.fields):
+            self._items.append(item)
+
+    def end(self, items: list[_Item]) -> None:
+        """Note that the last event came, which contains these items."""
+        self.ended = True
+        for item in items:
+            self.add(item)
+        if self.numbers == set(range(len(self.numbers))) or not self.numbers:
+            self.is_full, self.numbers = bool(_output(self.fields)), set()
 
     def to_json(self) -> dict[str, Any]:
-        items = [item.to_json() for item in sorted(self.items, key=lambda one: one.index)]
-        output = [*_output(self.fields), *items]
+        items = [item.to_json() for item in sorted(self._items, key=lambda one: one.index)]
+        output = _output(self.fields) or items
         return {"object": "response", **self.fields, "output": output, **({} if self.ended else {CUT_OFF: True})}
 
 
