@@ -440,7 +440,7 @@ def test_other_traces_are_left_out_and_a_file_of_them_alone_is_none_of_this_form
     web = span(1, {"http.method": "GET"}, trace="ff" * 16)
     assert len(read(write(tmp_path, sent(web), sent(*trace())), "otel")) == 1
     file = write(tmp_path, sent(web))
-    with pytest.raises(InputError, match="otel: no span with gen_ai attributes among the first 1"):
+    with pytest.raises(InputError, match="nearest to otel, but: no span with gen_ai attributes among the first 1"):
         recognise_format(file)
     assert outcomes(import_trace(file, "otel")) == [f"{file}:1:1: no trace has a span with gen_ai attributes"]
     assert mismatch_of(otel.FORMAT, []) == "no spans in it"

@@ -146,7 +146,7 @@ BACKENDS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
 @pytest.mark.parametrize("form", ["one line", "many lines", "in parts", "list"])
 def test_a_backend_returns_the_same_episode(backend: str, form: str, tmp_path: Path, monkeypatch: Any) -> None:
     if form == "in parts":
-        monkeypatch.setattr("corepath.importers.span_files.LONGEST_LINE", 500)
+        monkeypatch.setattr("corepath.importers.json_lines.LONGEST_LINE", 500)
     value = BACKENDS[backend](spans())
     file = tmp_path / "trace.json"
     text = json.dumps([value] if form == "list" else value, indent=1 if form == "many lines" else None)
@@ -241,7 +241,7 @@ PHOENIX: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("form", ["one line", "many lines", "in parts"])
 def test_phoenix_returns_the_same_episode(source: str, form: str, tmp_path: Path, monkeypatch: Any) -> None:
     if form == "in parts":
-        monkeypatch.setattr("corepath.importers.span_files.LONGEST_LINE", 500)
+        monkeypatch.setattr("corepath.importers.json_lines.LONGEST_LINE", 500)
     file = tmp_path / "trace.json"
     indent = 1 if form == "many lines" and source != "columns" else None
     file.write_text(json.dumps(PHOENIX[source](), indent=indent), encoding="utf-8")
@@ -265,7 +265,7 @@ def test_phoenix_also_returns_other_conventions() -> None:
 
 
 def test_a_table_that_is_cut_is_reported(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("corepath.importers.span_files.LONGEST_LINE", 500)
+    monkeypatch.setattr("corepath.importers.json_lines.LONGEST_LINE", 500)
     file = tmp_path / "trace.json"
     file.write_text(json.dumps(by_columns())[:-30], encoding="utf-8")
     cut, nothing = outcomes(import_trace(file, "openinference"))
