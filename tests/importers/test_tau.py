@@ -67,7 +67,10 @@ def test_calls_that_are_written_as_text_are_read(tmp_path: Path) -> None:
     ]
     assert episode.task == "tau-bench/retail/7"
     assert episode.answer == "It is sent."
-    assert [one.content for one in episode.messages] == ["I look.", "It is sent."]
+    assert [one.content for one in episode.messages if one.role == "assistant"] == ["I look.", "It is sent."]
+    assert [(one.role, one.content[:8]) for one in episode.messages if one.role != "assistant"] == [
+        ("system", "# Retail"), ("user", "Where is"), ("user", "###STOP#")
+    ]  # fmt: skip
 
 
 def test_a_run_that_broke_off_failed_outside_and_is_of_the_domain_of_the_others(tmp_path: Path) -> None:

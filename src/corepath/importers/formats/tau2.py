@@ -23,7 +23,7 @@ from typing import Any, Final
 from corepath.authoring.derive import Expected, ExpectedCall
 from corepath.episode import FAILED_OUTSIDE, NO_AGENT_ACTIONS, Episode
 from corepath.errors import InputError, Problem, RecordError
-from corepath.importers.content import objects, parse_result, text_of
+from corepath.importers.content import message_text, objects, parse_result, text_of
 from corepath.importers.format import Format, Source, recognise_records
 from corepath.importers.formats.tau_bench import TOOL_FILE
 from corepath.importers.reading import Place, Sample, read_records, recover_json
@@ -237,15 +237,30 @@ def _read_message(agent: Transcript, user: Transcript, message: Mapping[str, Any
     match message.get("role"):
         case "assistant" | "user" as role:
             speaker = agent if role == _AGENT else user
+            time = message.get("timestamp")
             speaker.start_turn()
-            speaker.add_text(text_of(message.get("content")))
+            if role == _AGENT:
+                agent.add_text(text_of(message.get("content")), time=time)
+                _add_usage(agent, message)
+            else:
+                agent.add_message(role, message_text(message.get("content")), time=time)
             for call in objects(message.get("tool_calls"), "tool calls"):
-                speaker.add_call(call.get("name"), call.get("arguments"), call.get("id"))
+                speaker.add_call(call.get("name"), call.get("arguments"), call.get("id"), time=time)
+        case "system":
+            agent.add_message("system", message_text(message.get("content")), time=message.get("timestamp"))
         case "tool":
             for answer in [message] if "tool_messages" not in message else objects(message["tool_messages"], "answers"):
                 asked = agent if answer.get("requestor", _AGENT) == _AGENT else user
                 content, failed = answer.get("content"), answer.get("error") is True
-                asked.add_result(answer.get("id"), content if failed else parse_result(content), error=failed)
+                result, time = content if failed else parse_result(content), answer.get("timestamp")
+                asked.add_result(answer.get("id"), result, error=failed, time=time)
+
+
+def _add_usage(agent: Transcript, message: Mapping[str, Any]) -> None:
+    """Add what a message by the agent used. The greeting, which no model wrote, used nothing."""
+    usage, cost = message.get("usage"), message.get("cost")
+    if usage or cost:
+        agent.add_usage(usage, cost=cost)
 
 
 def _metadata(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
