@@ -209,6 +209,7 @@ class NeverWatch(Watch):
         if bound is not None:
             yield from self._judge(bound, event)
         if rule.after is not None and self._before is not None and (first := self._bind(rule.after, event)) is not None:
+            self.applied += 1
             self._before.add(first, event)
         if rule.beside is not None and self._beside is not None and self._here is not None:
             yield from self._see_beside(bound, event)
@@ -223,13 +224,12 @@ class NeverWatch(Watch):
         rule: Never = self.rule
         if rule.beside is not None:
             return
-        self.applied += 1
         if self._before is None:
+            self.applied += 1
             if is_forbidden(rule, event.state, event.after):
                 yield Offence(event.mark.index)
             return
-        marks = [mark for key in self._before.find(bound) for mark in self._before.marks(key)]
-        near = [mark for mark in marks if self._near(rule.within, mark, event.mark)]
+        near = [mark for mark in self._before.marks_of(bound) if self._near(rule.within, mark, event.mark)]
         if near:
             yield Offence(event.mark.index, near[-1].index)
 
@@ -238,11 +238,10 @@ class NeverWatch(Watch):
         assert self._beside is not None
         assert self._here is not None
         beside = self._bind(self.rule.beside, event)
-        others = [] if bound is None else [mark for key in self._beside.find(bound) for mark in self._beside.marks(key)]
-        if beside is not None:
-            others += [mark for key in self._here.find(beside) for mark in self._here.marks(key)]
-        if bound is not None or beside is not None:
-            self.applied += 1
+        if bound is None and beside is None:
+            return
+        self.applied += 1
+        others = [*self._beside.marks_of(bound), *self._here.marks_of(beside)]
         if others:
             yield Offence(event.mark.index, max(mark.index for mark in others))
         if bound is not None and not event.failed:

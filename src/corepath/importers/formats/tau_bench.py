@@ -28,7 +28,7 @@ from corepath.values import parse_json
 
 _FIELDS: Final = ("task_id", "reward", "info", "traj")
 _POLICY: Final = re.compile(r"^#\s*(\w+) agent policy\b", re.IGNORECASE)
-_ERRORS: Final = ("Error:", "Unknown action ")
+_ERRORS: Final = ("Error", "Unknown action ")
 _API_OUTPUT: Final = "API output: "
 _RESPOND: Final = "respond"
 _Read = TypeVar("_Read")
@@ -209,7 +209,7 @@ def _text_to_user(content: Any) -> Any:
 
 FORMAT: Final = Format(
     "tau-bench",
-    "an answer that begins with `Error:` or `Unknown action`",
+    "an answer that begins with `Error` or `Unknown action`",
     _recognise,
     lambda path: _read_runs(path, read_record),
 )
