@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -131,8 +131,12 @@ def tables(files: Mapping[str, Path] | None = None) -> str:
     """All tables as Markdown."""
     tools = load_tools(load_source("tau2").tool_file or "")
     runs = [Runs.read(name, file) for name, file in (files or published()).items()]
-    parts = [_table(_overview(runs, tools)), _table(_kinds(runs, tools)), _table(_agreements(runs, tools))]
-    parts += [f"**{one.name}**\n\n{_table(_by_derivation(one, tools))}" for one in runs]
+    parts = [
+        markdown_table(_overview(runs, tools)),
+        markdown_table(_kinds(runs, tools)),
+        markdown_table(_agreements(runs, tools)),
+    ]
+    parts += [f"**{one.name}**\n\n{markdown_table(_by_derivation(one, tools))}" for one in runs]
     return "\n".join(parts)
 
 
@@ -213,20 +217,22 @@ def _mean(found: list[Scored]) -> str:
     return f"{fmean(s.score.pc for s in found):.2f}" if found else "–"
 
 
-def _table(rows: Iterator[str]) -> str:
+def markdown_table(rows: Iterator[str]) -> str:
+    """A table as Markdown. The first row is its head."""
     head, *body = rows
     columns = head.count("|") + 1
     return "".join(f"| {row} |\n" for row in (head, " | ".join(["---"] * columns), *body))
 
 
-def main() -> int:
+def main(show: Callable[[Mapping[str, Path]], str] = tables) -> int:
+    """Print the tables for the files or the folder named on the command line."""
     given = [Path(one) for one in sys.argv[1:]] or [DATA]
     files = published(given[0]) if given[0].is_dir() else {one.stem: one for one in given}
     missing = [file for file in files.values() if not file.is_file()]
     if missing:
         print(f"no such file: {missing[0]}; name the folder that has it, or other result files", file=sys.stderr)
         return 1
-    print(tables(files), end="")
+    print(show(files), end="")
     return 0
 
 
