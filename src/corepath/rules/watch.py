@@ -19,7 +19,7 @@ from corepath.notation.call import Call
 from corepath.rules.event import Event, Mark, bind, distance
 from corepath.rules.pool import Pool
 from corepath.rules.private_fields import fields_of
-from corepath.rules.rule import Eventually, Never, Requires, Window, variables_of
+from corepath.rules.rule import CallPattern, Eventually, Never, Requires, Window, variables_of
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,11 @@ class Watch(ABC):
         return made
 
     def _bind(self, pattern: Any, event: Event, *, failed: bool = False) -> dict[str, Any] | None:
-        """Match an event with a pattern. A call that failed matches only if `failed` is True."""
-        if event.failed and not failed:
+        """Match an event with a pattern.
+
+        A call that failed matches only if `failed` is True, or if the pattern asks for failed calls.
+        """
+        if event.failed and not failed and not (isinstance(pattern, CallPattern) and pattern.failed):
             return None
         return bind(pattern, event.item, self.variables)
 
