@@ -5,7 +5,7 @@ ready := .venv/.ready
 BEGAN := $(shell date +%s)
 LOWEST := .venv-lowest
 LOWEST_CORE := --ignore tests/files/test_damage.py tests/cli tests/files tests/notation tests/scoring/test_paper.py tests/scoring/test_acceptance.py tests/scoring/test_against_brute_force.py
-LOWEST_EXTRAS := tests/runs/test_models.py tests/runs/test_inspect.py tests/runs/test_serve.py tests/report/test_report.py
+LOWEST_EXTRAS := tests/runs/test_models.py tests/runs/test_inspect.py tests/runs/test_serve.py tests/report/test_report.py tests/testing/test_scout.py
 
 .PHONY: run about-run test about-test static tests browser bench lowest clean
 

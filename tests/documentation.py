@@ -12,20 +12,23 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 _BLOCK = re.compile(
-    r"^```(?P<kind>\w+)(?: file=(?P<file>\S+))?(?: exit=(?P<exit>\d+))?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^```(?P<kind>\w+)(?: file=(?P<file>\S+))?(?: exit=(?P<exit>\d+))?(?: needs=(?P<needs>\w+))?\n(?P<body>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
 
 
 class Block(NamedTuple):
     """A fenced block: language, file to save it as, expected exit code, text, and position of the text in the page.
 
-    A console block with a failing command declares the exit code: ```console exit=1.
+    A console block with a failing command declares the exit code: ```console exit=1. A block that is run only where a
+    package is installed names it: ```console needs=inspect_scout.
     """
 
     kind: str
@@ -33,6 +36,7 @@ class Block(NamedTuple):
     exit: int
     body: str
     start: int
+    needs: str | None = None
 
 
 class Checked(NamedTuple):
@@ -45,7 +49,8 @@ class Checked(NamedTuple):
 
 def blocks(text: str) -> Iterator[Block]:
     for found in _BLOCK.finditer(text):
-        yield Block(found["kind"], found["file"], int(found["exit"] or 0), found["body"], found.start("body"))
+        exit_code, start = int(found["exit"] or 0), found.start("body")
+        yield Block(found["kind"], found["file"], exit_code, found["body"], start, found["needs"])
 
 
 def checked(page: Path) -> Iterator[Checked]:
@@ -56,6 +61,8 @@ def checked(page: Path) -> Iterator[Checked]:
         python = ""
         printed = 0
         for block in blocks(page.read_text(encoding="utf-8")):
+            if block.needs is not None and find_spec(block.needs) is None:
+                continue
             if block.file is not None:
                 (folder / block.file).write_text(block.body, encoding="utf-8")
             elif block.kind == "python":

@@ -23,6 +23,13 @@ def test_a_command_that_fails_is_announced(tmp_path: Path) -> None:
     assert [(block.exit, exits) for block, _, exits in checked(page)] == [(3, (0, 3)), (0, (4,))]
 
 
+def test_a_block_is_run_only_where_the_package_that_it_needs_is_installed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    text = "```console needs=not_installed\n$ exit 3\n```\n```console needs=json\n$ true\n```\n"
+    page.write_text(text, encoding="utf-8")
+    assert [(block.needs, exits) for block, _, exits in checked(page)] == [("json", (0,))]
+
+
 def test_every_python_block_is_followed_by_its_output() -> None:
     for page in PAGES:
         kinds = [one.kind for one in blocks(page.read_text(encoding="utf-8")) if one.file is None]

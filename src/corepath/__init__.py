@@ -41,6 +41,7 @@ from corepath.notation.procedure import Procedure, any_order, choice, one_by_one
 from corepath.play.play import play
 from corepath.play.recorder import Recorder, episode
 from corepath.play.session import Agent, Session
+from corepath.rules.parser import parse_rule
 from corepath.rules.policy import after, before, needed, never
 from corepath.rules.rule import Rule
 from corepath.scoring.evidence import Harm, Reference
@@ -59,11 +60,13 @@ if TYPE_CHECKING:
     from corepath.files.tasks import load_task, load_tasks, parse_tasks
     from corepath.report.results import Results, load_results
     from corepath.testing.assertion import assert_path
+    from corepath.testing.rules import assert_rules
 
 __version__ = "0.1.0"
 
 _LAZY = {
     "assert_path": "corepath.testing.assertion",
+    "assert_rules": "corepath.testing.rules",
     "run": "corepath.evaluation",
     **dict.fromkeys(("Explanation", "Finding", "FindingKind", "Note", "explain"), "corepath.explanation"),
     **dict.fromkeys(("episode_json", "load_episodes"), "corepath.files.episodes"),
@@ -136,6 +139,7 @@ __all__ = [
     "any_order",
     "approx",
     "assert_path",
+    "assert_rules",
     "before",
     "begin",
     "between",
@@ -157,6 +161,7 @@ __all__ = [
     "one_by_one",
     "one_of",
     "optional",
+    "parse_rule",
     "parse_tasks",
     "play",
     "regex",

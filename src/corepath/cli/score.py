@@ -10,9 +10,10 @@ import typer
 
 from corepath.cli.gate import Gate, Judge, parse_minimums
 from corepath.cli.junit import write_junit
-from corepath.cli.options import EpisodesArgument, JsonOption, TasksOption, WorstOption, find_tasks
+from corepath.cli.options import JsonOption, TasksOption, WorstOption, find_tasks, require_episodes, require_paths
 from corepath.cli.printing import say, usage_error
 from corepath.cli.profile import Profile
+from corepath.cli.rule_scores import score_by_rules
 from corepath.cli.score_table import print_score_table
 from corepath.cli.scored_episodes import pick_worst, score_episodes
 from corepath.errors import TaskError, count
@@ -45,6 +46,19 @@ FailUnderOption = Annotated[
 MaxHarmOption = Annotated[
     int | None, typer.Option(min=0, help="Exit 1 if an episode has more harmful calls than this.")
 ]
+MaxBrokenOption = Annotated[
+    int | None, typer.Option(min=0, help="With --rules: exit 1 if an episode breaks more rules than this.")
+]
+RulesOption = Annotated[
+    list[Path] | None,
+    typer.Option("--rules", metavar="FILE", help="Rule file; without --tasks, traces of any kind are judged by it.",
+                 callback=lambda paths: require_paths(paths) if paths else paths),
+]  # fmt: skip
+TracesArgument = Annotated[
+    list[Path],
+    typer.Argument(metavar="EPISODES", help="Episode files (JSON lines) or run folders; with --rules also any traces.",
+                   callback=require_paths),
+]  # fmt: skip
 JunitOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Also write the result of the gate as JUnit XML, for CI.")
 ]
@@ -56,8 +70,9 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def score_command(
-    episodes: EpisodesArgument,
+    episodes: TracesArgument,
     tasks: TasksOption = None,
+    rules: RulesOption = None,
     as_json: JsonOption = False,
     worst: WorstOption = None,
     profile: ScoringOption = None,
@@ -70,14 +85,24 @@ def score_command(
     ktc_budget: KtcBudgetOption = None,
     fail_under: FailUnderOption = None,
     max_harm: MaxHarmOption = None,
+    max_broken: MaxBrokenOption = None,
     junit: JunitOption = None,
 ) -> None:
-    """Score episodes against their tasks."""
+    """Score episodes against their tasks, or traces against rules."""
     options = {
         "lam": lam, "beta": beta, "order_fallback": _number_or_text(order_fallback), "hlr_references": hlr_references,
         "errors": errors, "undefined_efficiency": undefined_efficiency, "ktc_budget": ktc_budget,
     }  # fmt: skip
     scoring = _choose_scoring(profile, options)
+    if rules and not tasks:
+        score_by_rules(
+            episodes, rules, scoring, as_json=as_json, worst=worst, max_broken=max_broken,
+            minimums=parse_minimums(fail_under or []),
+        )  # fmt: skip
+        return
+    if max_broken is not None:
+        usage_error("--max-broken belongs to --rules")
+    require_episodes(episodes)
     judge = Judge(Gate(parse_minimums(fail_under or []), max_harm), keep_cases=junit is not None)
     if junit is not None:
         _check_junit(junit, judge.gate)

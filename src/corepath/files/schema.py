@@ -38,7 +38,7 @@ class DecoyEntry(_Model):
 
 
 class PolicyEntry(_Model):
-    """A policy. Set exactly one of before, after, needed and never."""
+    """A policy. Set exactly one of before, after, needed, never and rule."""
 
     before: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
         None, description="the first call must come before every one of the second"
@@ -48,6 +48,7 @@ class PolicyEntry(_Model):
     )
     needed: str | None = Field(None, description="the call must be made")
     never: str | None = Field(None, description="the call is forbidden in every state")
+    rule: str | None = Field(None, description="any rule, as in at most 1 send(to=$x, ...)")
     because: str = Field(description="a quotation from the prompt, the world's rules or a tool's docstring")
 
 

@@ -17,6 +17,7 @@ from corepath.notation import parser
 from corepath.notation.action import Action, Tool
 from corepath.notation.matchers import Fields, Matcher
 from corepath.notation.procedure import Procedure
+from corepath.rules.parser import parse_rule
 from corepath.rules.policy import after, before, needed, never
 from corepath.rules.rule import Rule
 from corepath.task import Task
@@ -123,12 +124,15 @@ class TaskBuilder:
         return world.start_state(setup)
 
     def _policy(self, place: int, entry: PolicyEntry) -> Rule | None:
-        kinds: dict[str, Any] = {"before": before, "after": after, "needed": needed, "never": never}
+        kinds: dict[str, Any] = {"before": before, "after": after, "needed": needed, "never": never, "rule": None}
         given = [kind for kind in kinds if getattr(entry, kind) is not None]
         if len(given) != 1:
-            self.faults.append(Fault("a policy is one of before, after, needed and never", ("policies", place)))
+            self.faults.append(Fault("a policy is one of before, after, needed, never and rule", ("policies", place)))
             return None
         where = ("policies", place, given[0])
+        if given == ["rule"]:
+            rule: Rule | None = self._parse(where, entry.rule or "", parse_rule)
+            return None if rule is None else replace(rule, because=entry.because, attempted=False)
         texts = getattr(entry, given[0])
         calls = [self._pattern(where, text) for text in ([texts] if isinstance(texts, str) else texts)]
         return None if None in calls else cast("Rule", kinds[given[0]](*calls, because=entry.because))

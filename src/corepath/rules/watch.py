@@ -232,6 +232,7 @@ class NeverWatch(Watch):
         if bound is not None:
             yield from self._judge(bound, event)
         if rule.after is not None and self._before is not None and (first := self._bind(rule.after, event)) is not None:
+            self.applied += 1
             self._before.add(first, event)
         if rule.beside is not None and self._beside is not None and self._here is not None:
             yield from self._see_beside(bound, event)
@@ -246,8 +247,8 @@ class NeverWatch(Watch):
         rule: Never = self.rule
         if rule.beside is not None:
             return
-        self.applied += 1
         if self._before is None:
+            self.applied += 1
             if is_forbidden(rule, event.state, event.after):
                 yield Offence(event.mark.index)
             return

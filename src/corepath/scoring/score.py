@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from corepath.automaton.condensation import Trace
-from corepath.episode import Episode
+from corepath.episode import Episode, events
 from corepath.files.fingerprint import check_played
 from corepath.notation import parser
 from corepath.notation.call import Call
 from corepath.notation.matchers import Scope
+from corepath.notation.message import Message
+from corepath.rules.rule import Rule
+from corepath.rules.verdict import Verdict
 from corepath.scoring.baselines import baselines
 from corepath.scoring.causes import find_roots
 from corepath.scoring.evidence import Harm, Reference, list_harms, name_reference
 from corepath.scoring.metrics import Metrics
 from corepath.scoring.options import PAPER, Scoring
+from corepath.scoring.rules import breaches_of, describe_verdict, judge_on_task
 from corepath.scoring.tracing import trace_task
 from corepath.task import Task
 from corepath.world.exploring import Replay, replay
@@ -50,6 +54,13 @@ class Score:
     scoring: Scoring
     trace: Trace
     metrics: Metrics
+    verdicts: tuple[Verdict, ...] = ()
+    """What rules apart from the task say."""
+
+    @property
+    def obligations_open(self) -> int:
+        """How often something that a rule requires was still missing at the end."""
+        return sum(len(one.owed) for one in self.verdicts)
 
     @property
     def harm_free(self) -> float:
@@ -104,6 +115,9 @@ class Score:
         shown = {name: getattr(self, name) for name in _SHOWN}
         shown["harms"] = [harm.to_dict() for harm in self.harms]
         shown["profile"] = self.profile
+        if self.verdicts:
+            shown["obligations_open"] = self.obligations_open
+            shown["rules"] = [describe_verdict(one) for one in self.verdicts]
         if self.profile == "custom":
             shown["options"] = self.scoring.options
         return shown
@@ -124,22 +138,27 @@ def score(
     params: Mapping[str, Any] | None = None,
     answer: Any = None,
     replayed: Replay | None = None,
+    rules: Sequence[Rule] = (),
 ) -> Score:
     """Score an episode, or a sequence of calls, on a task.
 
     Calls may be `Call` objects or strings in the call notation. If the task's world has already executed the calls,
     pass the outcome as `replayed`. Otherwise the calls are executed again to compute `state_match` and
-    `response_match`.
+    `response_match`. A call that breaks one of the `rules` is harmful too.
 
-    Raises `TaskError` if the episode was played on another version of the task.
+    Raises `TaskError` if the episode was played on another version of the task, or if a rule forbids all that the task
+    asks for.
     """
+    items: tuple[Call | Message, ...] | None = None
     if isinstance(calls, Episode):
         check_played(task, calls)
+        items = tuple(events(calls))
         params, answer, calls = calls.params, calls.answer, calls.calls
     parsed = [parser.call(call) if isinstance(call, str) else call for call in calls]
+    verdicts = judge_on_task(task, rules, parsed if items is None else items) if rules else ()
     if replayed is None and task.simulator is not None:
         replayed = replay(task, parsed)
-    trace = trace_task(task, parsed, params, scoring.errors, replayed)
+    trace = trace_task(task, parsed, params, scoring.errors, replayed, breaches_of(verdicts, items or parsed))
     metrics = Metrics(trace.path, task.automaton)
     ktc = metrics.pc_ktc(scoring)
     state_match, response_match = (None, None) if task.simulator is None else baselines(task, parsed, params, replayed)
@@ -163,6 +182,7 @@ def score(
         scoring=scoring,
         trace=trace,
         metrics=metrics,
+        verdicts=verdicts,
     )
 
 

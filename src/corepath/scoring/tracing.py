@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -25,17 +26,19 @@ def trace_task(
     params: Mapping[str, Any] | None = None,
     errors: Errors = "no_effect",
     replayed: Replay | None = None,
+    by_rules: Mapping[int, Breach] = MappingProxyType({}),
 ) -> Trace:
     """Run the task's automaton on all calls. A call that breaks one of the task's policies is harmful.
 
     `params` holds initial values for variables. `errors` says how failed calls count. If the task's world has already
     executed the calls, pass the outcome as `replayed`. Otherwise the calls are executed again if the task has policies.
+    `by_rules` holds the calls that break rules apart from the task, keyed by the call's index.
     """
     if not task.policies or task.simulator is None:
-        return trace_calls(task.automaton, calls, params, errors)
+        return trace_calls(task.automaton, calls, params, errors, by_rules)
     run = replay(task, calls) if replayed is None else replayed
     broken = find_breaches(monitor_of(task), run.calls, run.states)
-    breaches = {index: as_breach(policy) for index, policy in broken.items()}
+    breaches = {**by_rules, **{index: as_breach(policy) for index, policy in broken.items()}}
     trace = trace_calls(task.automaton, calls, params, errors, breaches)
     late = [index for index in breaches if trace.steps[index].only_breaks and _is_consequence(task, trace, index)]
     if not late:

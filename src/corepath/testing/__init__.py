@@ -1,1 +1,1 @@
-"""Path assertions for tests, and the pytest plugin."""
+"""Path assertions for tests, the pytest plugin, and the plugin for Inspect and Inspect Scout."""

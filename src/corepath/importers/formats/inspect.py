@@ -78,7 +78,7 @@ def _read_archive(file: str, read: IO[bytes]) -> Iterator[Episode | Problem]:
         yield Problem(file, 1, 1, "no samples in this log")
     for info in samples:
         try:
-            yield _read_sample(_parse_member(read, info), log)
+            yield read_sample(_parse_member(read, info), log)
         except RecordError as error:
             yield Problem(file, 1, 1, f"{info.filename[:200]}: {error}")
 
@@ -111,7 +111,7 @@ def _read_json(file: Path) -> Iterator[Episode | Problem]:
             if path[1:2] == ("samples",) and len(path) == 3:
                 empty = False
                 try:
-                    yield _read_sample(sample, log)
+                    yield read_sample(sample, log)
                 except RecordError as error:
                     yield Problem(str(file), line, 1, f"sample {int(path[2]) + 1}: {error}")
     if empty:
@@ -152,7 +152,8 @@ def _header_mismatch(log: Any) -> str | None:
     return None
 
 
-def _read_sample(sample: Any, log: Mapping[str, Any]) -> Episode:
+def read_sample(sample: Any, log: Mapping[str, Any]) -> Episode:
+    """Read an episode from a sample of a log and the log's header. Raises `RecordError` if the sample is malformed."""
     if not isinstance(sample, Mapping) or "id" not in sample:
         raise RecordError("a sample must be an object with 'id', 'messages' and 'events'")
     sample = _insert_attachments(sample)

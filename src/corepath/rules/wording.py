@@ -1,0 +1,74 @@
+"""Say in words what broke a rule, and what would have helped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from corepath.notation.call import Call
+from corepath.notation.message import Message
+from corepath.rules.rule import AtLeast, AtMost, Eventually, Never, Requires, Rule, SumAtMost, text_of
+from corepath.rules.verdict import Verdict
+
+LONGEST = 80
+
+
+def describe_verdict(verdict: Verdict, items: Sequence[Call | Message], most: int = 5) -> Iterator[str]:
+    """Yield a sentence for each event that broke a rule, and for what is still required at the end.
+
+    `items` are the calls and messages that were judged. At most `most` sentences of each kind are yielded.
+    """
+    for offence in verdict.offences[:most]:
+        cause = "" if offence.cause is None else f" (after {describe_item(items[offence.cause])})"
+        yield f"{describe_item(items[offence.event])}{cause}: {advise(verdict.rule)}"
+    if len(verdict.offences) > most:
+        yield f"and {len(verdict.offences) - most:,} more"
+    for place in verdict.owed[:most]:
+        since = "" if place < 0 else f"after {describe_item(items[place])}: "
+        yield f"{since}{advise(verdict.rule)}, and did not"
+
+
+def describe_item(item: Call | Message) -> str:
+    """Describe a call or a message in a few words."""
+    if isinstance(item, Call):
+        return item.label if len(item.label) <= LONGEST else item.label[: LONGEST - 1] + "…"
+    text = str(item.content).replace("\n", " ")
+    who = "agent" if item.role == "assistant" else item.role
+    return f'{who} "{text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"}"'
+
+
+def advise(rule: Rule) -> str:
+    """Say what a rule asks for."""
+    why = f" ({rule.because})" if rule.because else ""
+    return f"{_advise(rule)}{_between(rule)}{why}"
+
+
+def _between(rule: Rule) -> str:
+    if rule.between is None:
+        return ""
+    first, last = rule.between
+    return f" between {text_of(first)} and {text_of(last)}"
+
+
+def _advise(rule: Rule) -> str:
+    within = getattr(rule, "within", None)
+    near = "" if within is None else f" {within}"
+    match rule:
+        case Requires(first, then, own, since):
+            after = "" if since is None else f" since the last {text_of(since)}"
+            each = " for each time" if own else ""
+            return f"{text_of(first)} must come before {text_of(then)}{after}{near}{each}"
+        case Eventually(_, then, own):
+            return f"{text_of(then)} must follow{near}{', once for each' if own else ''}"
+        case Never(None):
+            return "this must not be done"
+        case Never(call, after, beside) if call is not None:
+            later = "" if after is None else f" after {text_of(after)}{near}"
+            together = "" if beside is None else f" in one turn with {text_of(beside)}"
+            return f"{text_of(call)} must not be done{later}{together}"
+        case AtMost(most, call):
+            return f"{text_of(call)} may be done at most {most} times{near}"
+        case AtLeast(least, call):
+            return f"{text_of(call)} must be done at least {least} times"
+        case SumAtMost(most, call, field):
+            return f"the sum of {field} in {text_of(call)} may be at most {most:g}{near}"
+    return str(rule)
