@@ -1,4 +1,4 @@
-"""Edits of a path: leave out, swap, insert or exchange steps. They need no world, so they work on any recorded calls."""
+"""Edits of a path: leave out, swap, insert or exchange steps. They need no world, so any recorded calls will do."""
 
 from __future__ import annotations
 

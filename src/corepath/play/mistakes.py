@@ -1,8 +1,8 @@
 """Mistakes that turn a golden path into a faulty path, and valid variants that must not be punished.
 
 A mistake is defined by what the path does, never by its score. For example, an argument is wrong if the call matches no
-step. Two steps depend on each other if no golden path has them in the opposite order. `play.edits` changes the path, and
-this module decides in the task's world which changes are mistakes.
+step. Two steps depend on each other if no golden path has them in the opposite order. `play.edits` changes paths, and
+this module finds the changes that are mistakes in the task's world.
 """
 
 from __future__ import annotations

@@ -57,18 +57,29 @@ class Samples:
 def make_samples(rules: Sequence[Rule]) -> Samples:
     """Make the events to try for rules."""
     patterns = [pattern for rule in rules for pattern in rule.patterns]
+    said = [pattern for pattern in patterns if isinstance(pattern, Said)]
     calls = [pattern for pattern in patterns if not isinstance(pattern, Said)]
-    items: list[Item] = [call for tool in _tools(calls) for call in _calls(tool, calls, rules)]
-    items += _failed(items, calls)
-    items += _messages([pattern for pattern in patterns if isinstance(pattern, Said)])
-    windows = [window for rule in rules if (window := window_of(rule)) is not None]
-    sizes = sorted({window.seconds for window in windows if window.seconds is not None})
-    steps = [step for size in sizes for step in (size * _PART_OF_WINDOW, size + min(1.0, size) if size else 1.0)]
-    turns = any(window.turn for window in windows) or any(isinstance(one, Never) and one.beside for one in rules)
-    return Samples(tuple(items), tuple(sorted({0.0, *steps})), bool(turns), bool(sizes))
+    made = [call for tool in _tools(calls) for call in _calls(tool, calls, rules)]
+    items = (*made, *_failed(made, calls), *_messages(said))
+    windows = [window for rule in rules if (window := _window_of(rule)) is not None]
+    steps = _steps(windows)
+    return Samples(items, steps, _looks_at_turns(rules), timed=len(steps) > 1)
 
 
-def window_of(rule: Rule) -> Window | None:
+def _looks_at_turns(rules: Iterable[Rule]) -> bool:
+    return any(
+        (isinstance(one, Never) and one.beside is not None) or (_window_of(one) or Window()).turn for one in rules
+    )
+
+
+def _steps(windows: Iterable[Window]) -> tuple[float, ...]:
+    """Return the times to let pass: none, most of each window, and just more than each."""
+    sizes = {window.seconds for window in windows if window.seconds is not None}
+    longer = (size + min(1.0, size) if size else 1.0 for size in sizes)
+    return tuple(sorted({0.0, *longer, *(size * _PART_OF_WINDOW for size in sizes)}))
+
+
+def _window_of(rule: Rule) -> Window | None:
     """Return the window of a rule, if it has one."""
     found: Window | None = getattr(rule, "within", None)
     return found
@@ -116,15 +127,12 @@ def _columns(tool: str, patterns: Sequence[Action], rules: Sequence[Rule]) -> Ma
     for pattern in patterns:
         for name, matcher in pattern.arguments.fields:
             columns.setdefault(name, []).extend(_values(matcher))
-    for rule in rules:
-        if isinstance(rule, SumAtMost) and rule.call.fits_tool(tool):
-            columns.setdefault(rule.field, []).extend(map(_whole, (rule.most, rule.most / 2, rule.most + 1)))
-    for name in columns:
-        if any(isinstance(one, SumAtMost) and one.field == name and one.call.fits_tool(tool) for one in rules):
-            continue
+    summed = {one.field: one.most for one in rules if isinstance(one, SumAtMost) and one.call.fits_tool(tool)}
+    for name, most in summed.items():
+        columns.setdefault(name, []).extend(map(_whole, (most, most / 2, most + 1)))
+    for name in [name for name in columns if name not in summed]:
         matchers = [dict(pattern.arguments.fields).get(name) for pattern in patterns]
-        columns[name] += _other_values([one for one in matchers if one is not None])
-        columns[name] += [_ABSENT] if None in matchers else []
+        columns[name] += _other_values(matchers)
     return {name: _distinct(column) for name, column in columns.items()}
 
 
@@ -132,11 +140,15 @@ def _whole(number: float) -> float:
     return int(number) if number == int(number) else number
 
 
-def _other_values(matchers: Sequence[Matcher]) -> list[Any]:
-    """Return a value that none of the matchers accepts, if there is one. A variable accepts every value."""
-    if any(variables(one) for one in matchers):
-        return []
-    return [value for value in PROBES if not any(one.matches(value, Scope()) for one in matchers)][:1]
+def _other_values(matchers: Sequence[Matcher | None]) -> list[Any]:
+    """Return a value that none of the matchers accepts, and no value if a pattern does without.
+
+    A variable accepts every value.
+    """
+    named = [one for one in matchers if one is not None]
+    missed = [value for value in PROBES if not any(one.matches(value, Scope()) for one in named)]
+    others = [] if any(map(variables, named)) else missed[:1]
+    return [*others, _ABSENT] if None in matchers else others
 
 
 def _values(matcher: Matcher | None) -> list[Any]:
