@@ -80,7 +80,8 @@ def test_a_good_run_that_breaks_a_rule_is_an_error(folder: Path, corepath: Any) 
     ("rules", "code", "says"),
     [
         ("a(...) requires b(...)\nnever b(...)", 1,
-         "applies all without breaking one; b() → a() keeps rule 1 and breaks rule 2"),
+         "rule 1 applies and all are kept; b() → a() keeps rule 1 and breaks rule 2"),
+        ("never call after a(...)\nnever call after b(...)", 0, "note: rules 1 and 2 never both apply in one trace"),
         ("after a(...) eventually a(...)", 1, "error: rule 1, 'after a(...) eventually a(...)', cannot be kept"),
         ("at least 1 a(x=$v)", 1, "error: rule 1, 'at least 1 a(x=$v)', cannot be broken: no trace of sample events"),
         ("never a(...)\nnever a(x=1)", 0, "note: rule 2 is implied by rule 1: no trace of sample events breaks it"),

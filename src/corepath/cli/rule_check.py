@@ -99,6 +99,9 @@ def _rule_findings(rules: Sequence[Rule], relations: Relations) -> Iterator[Find
                 text = f"{name} may or may not be {what} by some trace: none found within {answer.tried:,} traces"
                 yield Finding("undecided", text, (number + 1,))
     yield from (_contradiction(rules, one) for one in relations.contradictions)
+    for one, other in relations.exclusive:
+        text = f"{_name((one + 1, other + 1))} never both apply in one trace of sample events without breaking one"
+        yield Finding("exclusive", text, (one + 1, other + 1))
     yield from _implications(rules, relations.implications)
     for group, implied in relations.undecided:
         numbers = tuple(number + 1 for number in group)
@@ -113,8 +116,9 @@ def _tried(answer: Answer) -> str:
 
 def _contradiction(rules: Sequence[Rule], one: Contradiction) -> Finding:
     numbers = tuple(number + 1 for number in one.rules)
-    text = f"{_name(numbers)} contradict each other: no trace of sample events applies all without breaking one"
-    if one.kept is not None and one.broken is not None:
+    text = f"{_name(numbers)} contradict each other: "
+    text += f"in no trace of sample events rule {one.kept + 1} applies and all are kept"
+    if one.broken is not None:
         shown = write_trace(one.witness, [rules[number] for number in one.rules])
         text += f"; {shown} keeps rule {one.kept + 1} and breaks rule {one.broken + 1}"
     return Finding("contradiction", text, numbers, True, (("witness", trace_to_dicts(one.witness)),))

@@ -157,7 +157,8 @@ def _other_value(value: Any, known: Sequence[Any]) -> Any:
 
 
 def _count_breaches(rules: Sequence[Rule], items: Sequence[Item]) -> list[int]:
-    return [len(one.offences) + len(one.owed) for one in judge(rules, items)]
+    """Count how often each rule is broken. A rule that would need times to decide counts as broken once."""
+    return [len(one.offences) + len(one.owed) + one.unclear for one in judge(rules, items)]
 
 
 def _spread(variants: list[Variant], most: int) -> list[Variant]:

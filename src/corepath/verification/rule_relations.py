@@ -13,7 +13,6 @@ from corepath.rules.witness import (
     MOST_TRACES,
     Answer,
     Question,
-    applies,
     concerns,
     find_broken,
     find_kept,
@@ -26,14 +25,15 @@ Trace = tuple[Item, ...]
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Rules of which no trace applies all without breaking one, although each alone can be kept.
+    """Rules of which one can never apply while all are kept, although it can be kept alone.
 
-    `witness` keeps the rule `kept`, which applies, and breaks the rule `broken`. All rules are indexes.
+    `rules` are indexes, and `kept` is the rule that can never apply. `witness` keeps that rule, and breaks the rule
+    `broken`.
     """
 
     rules: tuple[int, ...]
+    kept: int
     witness: Trace = ()
-    kept: int | None = None
     broken: int | None = None
 
 
@@ -50,13 +50,15 @@ class Implication:
 class Relations:
     """What searches have shown about rules. Rules are named by their indexes.
 
-    `kept` and `broken` have an answer for each rule. `undecided` are rules for which a search was not complete: whether
-    they contradict each other, or, if the flag is True, whether the first is implied by the others.
+    `kept` and `broken` have an answer for each rule. `exclusive` are pairs that do not contradict each other, but never
+    apply in one trace. `undecided` are rules for which a search was not complete: whether they contradict each other,
+    or, if the flag is True, whether the first is implied by the others.
     """
 
     kept: tuple[Answer, ...]
     broken: tuple[Answer, ...]
     contradictions: tuple[Contradiction, ...] = ()
+    exclusive: tuple[tuple[int, int], ...] = ()
     implications: tuple[Implication, ...] = ()
     undecided: tuple[tuple[tuple[int, ...], bool], ...] = ()
     most: int = MOST_TRACES
@@ -69,8 +71,12 @@ def relate(rules: Sequence[Rule], most: int = MOST_TRACES) -> Relations:
     found = _Relating(tuple(rules), kept, broken, most)
     for group in found.groups():
         found.find_contradictions(group)
+        found.find_exclusive(group)
         found.find_implications(group)
-    return Relations(kept, broken, tuple(found.contradictions), tuple(found.implications), tuple(found.undecided), most)
+    return Relations(
+        kept, broken, tuple(found.contradictions), tuple(found.exclusive), tuple(found.implications),
+        tuple(found.undecided), most,
+    )  # fmt: skip
 
 
 @dataclass
@@ -80,10 +86,9 @@ class _Relating:
     broken: tuple[Answer, ...]
     most: int
     contradictions: list[Contradiction] = field(default_factory=list)
+    exclusive: list[tuple[int, int]] = field(default_factory=list)
     implications: list[Implication] = field(default_factory=list)
     undecided: list[tuple[tuple[int, ...], bool]] = field(default_factory=list)
-    _known: list[Trace] = field(default_factory=list)
-    """Traces in which two rules apply and are kept."""
 
     def groups(self) -> Iterator[list[int]]:
         """Yield groups of rules that concern the same events. Rules that cannot be kept are left out.
@@ -103,64 +108,36 @@ class _Relating:
             yield sorted(group)
 
     def find_contradictions(self, group: Sequence[int]) -> None:
-        """Find pairs of rules in a group that contradict each other. If there are none, look at all of them at once."""
-        before = len(self.contradictions)
-        for pair in combinations(group, 2):
-            self._note_contradiction(pair, self._ask_all(pair))
-        if len(group) > 2 and len(self.contradictions) == before:
-            answer = self._ask_all(group)
-            smallest = self._shrink_contradiction(group) if answer.is_impossible else group
-            self._note_contradiction(smallest, answer)
-
-    def _ask_all(self, group: Sequence[int]) -> Answer:
-        """Search for a trace in which all rules of a group apply and are kept."""
-        question = self._question(group, applies=group)
-        trace = self._compose(group)
-        if trace is not None and question.is_answered_by(trace):
-            return Answer(trace)
-        answer = search(question, self.most)
-        if answer.trace is not None:
-            self._known.append(answer.trace)
-        return answer
-
-    def _compose(self, group: Sequence[int]) -> Trace | None:
-        """Put known traces behind each other until all rules of a group apply. Return None if that does not work."""
-        rules = [self.rules[number] for number in group]
-        parts = [*(self.kept[number].trace or () for number in group), *self._known]
-        made: Trace = ()
-        missing = len(rules) + 1
-        while missing:
-            longer = [join(made, part) for part in parts]
-            found = [(len(left), trace) for trace in longer if (left := _missing(rules, trace)) is not None]
-            fewest, trace = min(found, key=lambda one: one[0], default=(missing, made))
-            if fewest >= missing:
-                return None
-            made, missing = trace, fewest
-        return made
-
-    def _note_contradiction(self, group: Sequence[int], answer: Answer) -> None:
-        if answer.is_impossible:
-            self.contradictions.append(self._explain(tuple(group)))
-        elif answer.trace is None:
-            self.undecided.append((tuple(group), False))
-
-    def _explain(self, group: tuple[int, ...]) -> Contradiction:
-        """Find a trace in which one rule of a contradiction is kept, and another broken."""
-        for kept, broken in [pair for one in combinations(group, 2) for pair in (one, one[::-1])]:
-            found = search(
-                Question((self.rules[kept], self.rules[broken]), frozenset({0}), 1), self.most, shortest=True
-            )
-            if found.trace is not None:
-                return Contradiction(group, found.trace, kept, broken)
-        return Contradiction(group)
-
-    def _shrink_contradiction(self, group: Sequence[int]) -> Sequence[int]:
-        """Leave out rules as long as the others still contradict each other."""
+        """Find rules in a group that can never apply while others are kept."""
         for number in group:
-            fewer = [one for one in group if one != number]
-            if len(fewer) > 1 and self._ask_all(fewer).is_impossible:
-                return self._shrink_contradiction(fewer)
-        return group
+            others = [one for one in group if one != number]
+            by, answer = self._challenge(number, others, breaks=False)
+            if answer.is_impossible:
+                rules = tuple(sorted([number, *self._shrink(number, by, breaks=False)]))
+                if rules not in [one.rules for one in self.contradictions]:
+                    self.contradictions.append(self._explain(rules, number))
+            elif answer.trace is None:
+                self.undecided.append(((number, *by), False))
+
+    def _explain(self, rules: tuple[int, ...], kept: int) -> Contradiction:
+        """Find a trace in which one rule of a contradiction applies and is kept, and another is broken."""
+        for broken in rules:
+            question = Question((self.rules[kept], self.rules[broken]), frozenset({0}), 1)
+            found = search(question, self.most, shortest=True) if broken != kept else Answer(None)
+            if found.trace is not None:
+                return Contradiction(rules, kept, found.trace, broken)
+        return Contradiction(rules, kept)
+
+    def find_exclusive(self, group: Sequence[int]) -> None:
+        """Find pairs of rules in a group that never apply in one trace, and do not contradict each other."""
+        for one, other in combinations(group, 2):
+            if any({one, other} <= {*found.rules} for found in self.contradictions):
+                continue
+            question = self._question([one, other], applies=[one, other])
+            first, second = (self.kept[number].trace or () for number in (one, other))
+            known = any(question.is_answered_by(trace) for trace in (join(first, second), join(second, first)))
+            if not known and search(question, self.most).is_impossible:
+                self.exclusive.append((one, other))
 
     def find_implications(self, group: Sequence[int]) -> None:
         """Find rules in a group that are implied by others, if possible by a single one.
@@ -175,31 +152,34 @@ class _Relating:
                 self._find_implication(number, others)
 
     def _find_implication(self, number: int, others: Sequence[int]) -> None:
-        """Search for a trace that breaks a rule and keeps the others.
-
-        Only those others are looked at that the traces found so far break, so that most searches are small.
-        """
-        by: list[int] = []
-        while True:
-            answer = self._ask_alone(number, by)
-            if answer.trace is None:
-                break
-            if self._question([number, *others], breaks=number).is_answered_by(self._settle(answer.trace, others)):
-                return
-            broken = [one for one in others if one not in by and not self._keeps(one, answer.trace)]
-            if not broken:
-                return
-            by.append(broken[0])
+        by, answer = self._challenge(number, others, breaks=True)
         if answer.is_impossible:
-            smallest = self._shrink_implication(number, by)
+            smallest = self._shrink(number, by, breaks=True)
             if not any({*found.rules} <= {*smallest} for found in self.contradictions):
                 self.implications.append(Implication(number, tuple(smallest), self.broken[number].trace or ()))
-        else:
+        elif answer.trace is None:
             self.undecided.append(((number, *by), True))
 
-    def _ask_alone(self, number: int, others: Sequence[int]) -> Answer:
-        """Search for a trace that breaks a rule and keeps the others."""
-        return search(self._question([number, *others], breaks=number), self.most, shortest=True)
+    def _challenge(self, number: int, others: Sequence[int], *, breaks: bool) -> tuple[list[int], Answer]:
+        """Search for a trace in which a rule applies, or is broken, and the others are kept.
+
+        Return the others that were looked at, and the answer for them. Only those are looked at that the traces found
+        before break, so that most searches are small.
+        """
+        by: list[int] = []
+        whole = self._ask(number, others, breaks=breaks)
+        while True:
+            answer = search(self._ask(number, by, breaks=breaks), self.most, shortest=True)
+            if answer.trace is None or whole.is_answered_by(self._settle(answer.trace, others)):
+                return by, answer
+            broken = [one for one in others if one not in by and not self._keeps(one, answer.trace)]
+            if not broken:
+                return by, answer
+            by.append(broken[0])
+
+    def _ask(self, number: int, others: Sequence[int], *, breaks: bool) -> Question:
+        """Ask for a trace in which a rule applies and is kept, or is broken, and the others are kept."""
+        return self._question([number, *others], () if breaks else [number], number if breaks else None)
 
     def _settle(self, trace: Trace, others: Sequence[int]) -> Trace:
         """Put traces behind a trace that settle what other rules still require."""
@@ -211,12 +191,12 @@ class _Relating:
     def _keeps(self, number: int, trace: Trace) -> bool:
         return judge([self.rules[number]], trace)[0].is_kept
 
-    def _shrink_implication(self, number: int, by: Sequence[int]) -> Sequence[int]:
-        """Leave out rules as long as the others still imply the rule."""
+    def _shrink(self, number: int, by: Sequence[int], *, breaks: bool) -> Sequence[int]:
+        """Leave out rules as long as the others still rule out the trace."""
         for one in by:
             fewer = [other for other in by if other != one]
-            if fewer and self._ask_alone(number, fewer).is_impossible:
-                return self._shrink_implication(number, fewer)
+            if fewer and search(self._ask(number, fewer, breaks=breaks), self.most).is_impossible:
+                return self._shrink(number, fewer, breaks=breaks)
         return by
 
     def _question(
@@ -229,11 +209,3 @@ class _Relating:
             frozenset(places[number] for number in applies),
             None if breaks is None else places[breaks],
         )
-
-
-def _missing(rules: Sequence[Rule], trace: Trace) -> set[int] | None:
-    """Return the rules that do not apply in a trace, or None if the trace breaks a rule."""
-    verdicts = judge(rules, trace)
-    if not all(verdict.is_kept for verdict in verdicts):
-        return None
-    return {number for number, verdict in enumerate(verdicts) if not applies(verdict, trace)}
