@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import imports, kernel, proofs, report, runs
+from benchmarks import imports, kernel, proofs, report, rules, runs
 from benchmarks.claims import Claim
 
 BENCHMARKS = {
@@ -19,7 +19,9 @@ BENCHMARKS = {
     "explanations": report.explanations,
     "pages": report.pages,
     "imports": imports.large_files,
+    "exports": imports.exported_observations,
     "proofs": proofs.proofs,
+    "rules": rules.rules_over_long_traces,
 }
 
 

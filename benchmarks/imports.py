@@ -1,4 +1,4 @@
-"""Memory needed to import very large files with interleaved spans of many traces."""
+"""Memory needed to import very large files with interleaved spans or observations of many traces."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
 
 from benchmarks.claims import Claim
 
 AT_ONCE = 40
 TURNS = 6
 MOST = 300
+
+_TIMES = ("start_time", "end_time", "updated_at")
 
 _IMPORT = """
 import re, sys, time
@@ -48,6 +56,20 @@ def large_files() -> Iterator[Claim]:
         yield Claim(f"1 GB of spans in {kind}: all read, in under {MOST} MB", shown, right and made[4] < MOST)
 
 
+def exported_observations() -> Iterator[Claim]:
+    """Memory needed to import observations of Langfuse: 1 GB of JSON lines, and a million of them as Parquet."""
+    with TemporaryDirectory() as folder:
+        for name, limit in (("observations.jsonl", {"size": 10**9}), ("observations.parquet", {"count": 10**6})):
+            file = Path(folder) / name
+            written = write_observations(file, **limit)
+            made = import_in_a_process(file)
+            right = made[:4] == (written.traces, written.traces * (TURNS - 1), written.traces * (TURNS - 1), 0)
+            shown = f"{made[4]} MB, {made[5]} s, {written.traces:,} episodes, {file.stat().st_size / 10**9:.1f} GB file"
+            what = f"{written.rows:,} observations as {'Parquet' if name.endswith('parquet') else 'JSON lines'}"
+            yield Claim(f"{what}: all read, in under {MOST} MB", shown, right and made[4] < MOST)
+            file.unlink()
+
+
 def import_in_a_process(file: Path) -> tuple[int, ...]:
     """Import a file in a new process.
 
@@ -76,6 +98,87 @@ def write_spans(file: Path, size: int, *, as_lines: bool = True) -> int:
             written += to.write(comma + json.dumps({"resourceSpans": [one]} if as_lines else one) + "\n" * as_lines)
         to.write("" if as_lines else "]}")
     return traces
+
+
+@dataclass
+class Written:
+    """How many traces, rows and bytes were written so far."""
+
+    traces: int = 0
+    rows: int = 0
+    size: int = 0
+
+
+def write_observations(file: Path, *, size: int | None = None, count: int | None = None) -> Written:
+    """Write at least `size` bytes of JSON lines, or about `count` rows of Parquet, as Langfuse exports observations."""
+    written = Written()
+    rows = _observations(written, lambda: written.size < size if size is not None else written.rows < (count or 0))
+    if size is None:
+        _write_parquet(file, rows)
+        return written
+    with file.open("w", encoding="ascii") as to:
+        for row in rows:
+            written.size += to.write(json.dumps(row) + "\n")
+    return written
+
+
+def _observations(written: Written, is_open: Callable[[], bool]) -> Iterator[dict[str, Any]]:
+    """Yield the observations of many traces, with 40 traces interleaved at a time. No trace begins after the end."""
+    chance = random.Random(7)
+    running: list[Iterator[dict[str, Any]]] = []
+    while is_open() or running:
+        while is_open() and len(running) < AT_ONCE:
+            words = " ".join(f"{chance.getrandbits(40):x}" for _ in range(160))
+            running.append(_observed_trace(written.traces, words))
+            written.traces += 1
+        row = _next(running, chance)
+        if row is not None:
+            written.rows += 1
+            yield row
+
+
+def _write_parquet(file: Path, rows: Iterator[dict[str, Any]]) -> None:
+    """Write rows with the column types that Langfuse exports, in row groups of 50,000 rows."""
+    texts = (
+        "id",
+        "trace_id",
+        "type",
+        "name",
+        "parent_observation_id",
+        "level",
+        "provided_model_name",
+        "input",
+        "output",
+    )
+    schema = pa.schema(
+        [(name, pa.string()) for name in texts]
+        + [(name, pa.timestamp("us", "UTC")) for name in ("start_time", "end_time", "updated_at")]
+        + [("usage_details", pa.map_(pa.string(), pa.uint64()))]
+    )
+    with parquet.ParquetWriter(file, schema, compression="zstd") as to:
+        while group := list(islice(rows, 50_000)):
+            times = {name: [datetime.fromisoformat(row[name]) for row in group] for name in _TIMES}
+            columns = {name: [row[name] for row in group] for name in texts}
+            usage = {"usage_details": [list(row["usage_details"].items()) for row in group]}
+            to.write_table(pa.table({**columns, **times, **usage}, schema=schema), row_group_size=50_000)
+
+
+def _observed_trace(number: int, words: str) -> Iterator[dict[str, Any]]:
+    """Observations of the agent in `_trace`, whose chat spans are generations."""
+    for place, span in enumerate(_trace(number, words)):
+        given = {one["key"]: one["value"]["stringValue"] for one in span["attributes"]}
+        is_chat = span["name"] == "chat"
+        said = json.loads(given["gen_ai.output.messages"])[0] if is_chat else None
+        names = ("gen_ai.input.messages", "gen_ai.output.messages") if is_chat else ("", "gen_ai.tool.call.result")
+        time = f"2026-08-01 10:{number // 60 % 60:02}:{number % 60:02}.{place:06}"
+        yield {
+            "id": span["traceId"][16:] + span["spanId"], "trace_id": span["traceId"],
+            "type": "GENERATION" if is_chat else "TOOL", "name": "chat" if is_chat else given["gen_ai.tool.name"],
+            "parent_observation_id": "", "level": "DEFAULT", "provided_model_name": "bench" if is_chat else "",
+            "input": given.get(names[0], ""), "output": json.dumps(said) if is_chat else given[names[1]],
+            "start_time": time, "end_time": time, "updated_at": time,
+            "usage_details": {"input": 900, "output": 30, "total": 930} if is_chat else {},
+        }  # fmt: skip
 
 
 def _next(running: list[Iterator[dict[str, Any]]], chance: random.Random) -> dict[str, Any] | None:

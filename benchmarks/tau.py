@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -22,6 +22,7 @@ from corepath.files.tool_file import Tools, load_tools
 from corepath.importers import import_trace
 from corepath.importers.expected_calls import read_expected_calls
 from corepath.importers.registry import load_source
+from corepath.scoring.agreement import agreement
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT.parent / "shared" / "data"
@@ -30,6 +31,14 @@ RUNS = {
     "τ²-bench airline, GPT-4.1": "tau2-bench/gpt-4.1-airline.json",
     "τ²-bench retail, GPT-4.1": "tau2-bench/gpt-4.1-retail.json",
     "τ²-bench telecom, GPT-4.1": "tau2-bench/gpt-4.1-telecom.json",
+}
+ORDER: dict[Writes, str] = {"any_order": "in any order", "sequence": "in sequence"}
+SHOWN = {
+    "pc": "PC",
+    "pc_ktc": "PC-KTC",
+    "prefix_criticality": "PrefixCrit",
+    "harm_free": "harm-free",
+    "solved": "solved",
 }
 HAND_OVER = "transfer_to_human_agents"
 NEARLY = 0.8
@@ -54,8 +63,7 @@ class Choices:
         return {one.task.id: one for one in made}
 
     def __str__(self) -> str:
-        order = "in any order" if self.writes == "any_order" else "in sequence"
-        return f"{order} | {self.golden_reads} | {self.hand_over} | {self.arguments}"
+        return f"{ORDER[self.writes]} | {self.golden_reads} | {self.hand_over} | {self.arguments}"
 
 
 BASE = Choices()
@@ -82,7 +90,12 @@ class Scored:
     @property
     def took_effect(self) -> bool:
         """Whether any harmful call took effect."""
-        return any(harm.effected for harm in self.score.harms)
+        return any(harm.effected and harm.again is None for harm in self.score.harms)
+
+    @property
+    def with_scores(self) -> Episode:
+        """The episode with its scores in it."""
+        return replace(self.episode, scores=self.score.to_dict())
 
 
 @dataclass(frozen=True)
@@ -118,8 +131,12 @@ def tables(files: Mapping[str, Path] | None = None) -> str:
     """All tables as Markdown."""
     tools = load_tools(load_source("tau2").tool_file or "")
     runs = [Runs.read(name, file) for name, file in (files or published()).items()]
-    parts = [_table(_overview(runs, tools)), _table(_kinds(runs, tools))]
-    parts += [f"**{one.name}**\n\n{_table(_by_derivation(one, tools))}" for one in runs]
+    parts = [
+        markdown_table(_overview(runs, tools)),
+        markdown_table(_kinds(runs, tools)),
+        markdown_table(_agreements(runs, tools)),
+    ]
+    parts += [f"**{one.name}**\n\n{markdown_table(_by_derivation(one, tools))}" for one in runs]
     return "\n".join(parts)
 
 
@@ -165,6 +182,28 @@ def _kinds(runs: list[Runs], tools: Tools) -> Iterator[str]:
             yield f"{one.name} | {kind} | {' | '.join(map(str, columns))}"
 
 
+def _agreements(runs: list[Runs], tools: Tools) -> Iterator[str]:
+    """Rank correlation of scores with the reward over episodes, for writes in both orders."""
+    yield f"runs | writes | episodes | {' | '.join(SHOWN.values())} | rewarded, harm took effect | nearly right"
+    pooled: dict[Writes, list[Scored]] = {writes: [] for writes in WRITES}
+    for one in runs:
+        for writes in WRITES:
+            found = one.scored(Choices(writes), tools)
+            pooled[writes] += found
+            yield _agreement(one.name, writes, found)
+    for writes, found in pooled.items():
+        yield _agreement("all", writes, found)
+
+
+def _agreement(name: str, writes: Writes, found: list[Scored]) -> str:
+    agreed = agreement(name, [s.with_scores for s in found])
+    if agreed is None:
+        return f"{name} | {ORDER[writes]} | 0 | {' | '.join('–' for _ in SHOWN)} | 0 | 0"
+    values = (agreed.correlations[score] for score in SHOWN)
+    shown = " | ".join("–" if value is None else f"{value:.2f}" for value in values)
+    return f"{name} | {ORDER[writes]} | {agreed.episodes} | {shown} | {agreed.rewarded_harmful} | {agreed.nearly_right}"
+
+
 def _by_derivation(one: Runs, tools: Tools) -> Iterator[str]:
     yield f"writes | expected reads | hand-over | arguments | {COLUMNS}"
     for choices in ALL:
@@ -178,20 +217,22 @@ def _mean(found: list[Scored]) -> str:
     return f"{fmean(s.score.pc for s in found):.2f}" if found else "–"
 
 
-def _table(rows: Iterator[str]) -> str:
+def markdown_table(rows: Iterator[str]) -> str:
+    """A table as Markdown. The first row is its head."""
     head, *body = rows
     columns = head.count("|") + 1
     return "".join(f"| {row} |\n" for row in (head, " | ".join(["---"] * columns), *body))
 
 
-def main() -> int:
+def main(show: Callable[[Mapping[str, Path]], str] = tables) -> int:
+    """Print the tables for the files or the folder named on the command line."""
     given = [Path(one) for one in sys.argv[1:]] or [DATA]
     files = published(given[0]) if given[0].is_dir() else {one.stem: one for one in given}
     missing = [file for file in files.values() if not file.is_file()]
     if missing:
         print(f"no such file: {missing[0]}; name the folder that has it, or other result files", file=sys.stderr)
         return 1
-    print(tables(files), end="")
+    print(show(files), end="")
     return 0
 
 

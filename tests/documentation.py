@@ -64,6 +64,7 @@ def checked(page: Path) -> Iterator[Checked]:
             if block.needs is not None and find_spec(block.needs) is None:
                 continue
             if block.file is not None:
+                (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
                 (folder / block.file).write_text(block.body, encoding="utf-8")
             elif block.kind == "python":
                 before, python = python, python + block.body

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, Final
 
 from corepath.notation.call import Call
@@ -27,6 +29,8 @@ FAILED_OUTSIDE: Final = "failed outside"
 IMPOSSIBLE: Final = "impossible"
 """Value of `Episode.mistake` if the mistake could not be planted. The episode is left out of all means."""
 
+
+_BFCL: Final = re.compile(r"(bfcl/.+)_\d+", re.DOTALL)
 
 Variant = tuple[str, int]
 """A task id and the seed of the task's variant."""
@@ -145,6 +149,17 @@ def agent_of(episode: Episode) -> str:
     return episode.agent or "?"
 
 
+def reward_of(episode: Episode) -> float | None:
+    """Return the reward that the source of an episode gave it, or None if it gave none or one that is not a number."""
+    if not isinstance(episode.reward, (bool, int, float)):
+        return None
+    try:
+        reward = float(episode.reward)
+    except OverflowError:
+        return None
+    return reward if isfinite(reward) else None
+
+
 def variant_of(episode: Episode) -> Variant:
     """Return the episode's task id and seed. The seed is 0 if none was recorded."""
     return episode.task, episode.seed or 0
@@ -156,5 +171,17 @@ def variant_name(task: str, seed: int) -> str:
 
 
 def world_of(episode: Episode) -> str:
-    """Return the world's name, which is the first part of the task id."""
-    return episode.task.partition("/")[0]
+    """Return the name of the episode's world."""
+    return world_name(episode.task)
+
+
+def world_name(task: str) -> str:
+    """Return the world in a task id, which is all parts but the last: `farm` in `farm/water_plant`.
+
+    The domains of a benchmark are worlds of their own, e.g. `tau2/airline` in `tau2/airline/12`. In BFCL the last part
+    has both the category and the number, so that `bfcl/multi_turn_base` is the world of `bfcl/multi_turn_base_3`. An id
+    with only one part is its own world.
+    """
+    if found := _BFCL.fullmatch(task):
+        return found[1]
+    return task.rpartition("/")[0] or task

@@ -71,7 +71,7 @@ def test_the_order_of_writes_and_what_expected_reads_are(
 
 
 def test_every_choice_stands_in_the_file() -> None:
-    made = derive(expected("get_a()", 'pay(to="Ann")', "hand_over(why=3)"), TOOLS, writes="any_order")
+    made = derive(expected("get_a()", 'pay(to="Ann")', "hand_over(why=3)"), TOOLS)
     assert made.text == (
         "# Derived from 3 expected calls: writes in any order, expected reads are loops.\n"
         "# Expected, and no step (read): get_a()\n"
@@ -133,7 +133,7 @@ def test_a_tool_that_is_called_as_an_action_is_named_apart() -> None:
     [
         ({"writes": "anyorder"}, "no choice 'anyorder' of writes; did you mean 'any_order'?"),
         ({"golden_reads": "steps"}, "no choice 'steps' of golden_reads; there is loops, progress"),
-        ({"writes": None}, "no choice 'None' of writes; there is sequence, any_order"),
+        ({"writes": None}, "no choice 'None' of writes; there is any_order, sequence"),
     ],
 )
 def test_a_choice_that_there_is_not_is_reported(chosen: dict[str, Any], why: str) -> None:
@@ -157,6 +157,12 @@ def test_expected_calls_that_a_rule_makes_one_are_reported(writes: Writes) -> No
     assert derive(expected("pay(amount=5)", "pay(amount=6.5)"), tools, writes=writes)
     with pytest.raises(TaskError, match=r"call pay\(amount=5\) also takes pay\(amount=6\), by the rule"):
         derive(expected("pay(amount=5)", "pay(amount=6)", "pay(amount=5)"), tools, writes=writes)
+
+
+def test_expected_calls_that_an_open_rule_makes_one_are_reported() -> None:
+    tools = Tools(arguments={"fly": {"legs": "open"}})
+    with pytest.raises(TaskError, match=r"task 't': action 'fly_2' is shadowed"):
+        derive(expected("fly(legs=[{no: 1}])", "fly(legs=[{no: 1, to: 2}])"), tools)
 
 
 def test_an_expected_read_that_is_taken_for_another_is_reported() -> None:
@@ -251,6 +257,19 @@ def test_the_expected_calls_are_accepted_or_the_task_is_refused(
          ["ex(o=[{i: [5, 6], n: [7, 8]}, {i: [2, 1], n: [4, 3]}])",
           "ex(o=[{i: [1, 2], n: [3, 4]}, {i: [6, 5], n: [8, 7]}])"],
          ["ex(o=[{i: [5, 6], n: [7, 8]}, {i: [2, 1], n: [3, 4]}])"]),
+        ({"legs": "open"}, "fly(legs=[{no: 1, on: {day: 2}}, {no: 3, on: 4}])",
+         ["fly(legs=[{no: 1, on: {day: 2}, to: 9}, {price: 5, no: 3, on: 4}])"],
+         ["fly(legs=[{no: 3, on: 4}, {no: 1, on: {day: 2}}])", "fly(legs=[{no: 1}, {no: 3, on: 4}])",
+          "fly(legs=[{no: 1, on: {day: 2, hour: 3}}, {no: 3, on: 4}])", "fly(legs=[{no: 1, on: {day: 2}}])",
+          "fly(legs=[{no: 1, on: {day: 2}}, {no: 3, on: 4}, {no: 5}])", "fly(legs=[{no: 1, on: {day: 2}}, 3], to=1)"]),
+        ({"who": "unordered open", "who.age": "approx 1"}, "fly(who=[{name: 1, age: 30, ids: [1, 2]}, {name: 2}])",
+         ["fly(who=[{name: 2, seat: 7}, {name: 1, age: 31, ids: [1, 2], seat: 8}])"],
+         ["fly(who=[{name: 2}, {name: 1, age: 33, ids: [1, 2]}])",
+          "fly(who=[{name: 2}, {name: 1, age: 30, ids: [2, 1]}])"]),
+        ({"at": "open", "at.on": "open"}, "fly(at={on: {day: 1}, x: [{y: 1}]})",
+         ["fly(at={on: {day: 1, hour: 2}, x: [{y: 1}], z: 3})"],
+         ["fly(at={on: {day: 1}, x: [{y: 1, z: 2}]})", "fly(at={on: {hour: 1}, x: [{y: 1}]})"]),
+        ({"legs": "open"}, "fly(legs=[[{no: 1}], 2])", ["fly(legs=[[{no: 1, to: 2}], 2])"], ["fly(legs=[{no: 1}, 2])"]),
     ],
 )  # fmt: skip
 def test_rules_for_arguments(
@@ -395,8 +414,7 @@ def test_the_command_writes_a_file_that_check_accepts(corepath: Run, tmp_path: P
         "- {id: bank/pay, calls: ['get_a()', 'pay(n=5)', 'send()']}\n- {id: bank/look, calls: ['get_a()']}\n"
     )
     (tmp_path / "tools.yaml").write_text("reads: []\nreads: [get_*]\narguments: {pay: {n: approx, to: any}}\n")
-    done = corepath("derive", "calls.yaml", "--tools", "tools.yaml", "--writes", "any_order", "--out", "t.yaml",
-                    cwd=tmp_path)  # fmt: skip
+    done = corepath("derive", "calls.yaml", "--tools", "tools.yaml", "--out", "t.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == [
         "warning: tools.yaml:2:1: 'reads' is given twice; the last one counts",
@@ -405,6 +423,25 @@ def test_the_command_writes_a_file_that_check_accepts(corepath: Run, tmp_path: P
     ]
     checked = corepath("check", "t.yaml", "--json", cwd=tmp_path)
     assert [json.loads(line)["golden_paths"] for line in checked.stdout.splitlines()] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "procedure"),
+    [
+        ([], "pay & send"),
+        (["--writes", "sequence"], "pay >> send"),
+        (["--reads", "progress"], "(get_a >> pay) & send"),
+        (["--golden-reads", "progress", "--writes", "sequence"], "get_a >> pay >> send"),
+    ],
+)
+def test_the_command_takes_writes_in_any_order_and_reads_as_loops_unless_told(
+    corepath: Run, tmp_path: Path, options: list[str], procedure: str
+) -> None:
+    (tmp_path / "calls.yaml").write_text("- {id: bank/pay, calls: ['get_a()', 'pay(n=5)', 'send()']}\n")
+    (tmp_path / "tools.yaml").write_text("reads: [get_*]\n")
+    done = corepath("derive", "calls.yaml", "--tools", "tools.yaml", "--out", "t.yaml", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert str(load_tasks(tmp_path / "t.yaml")["bank/pay"].procedure) == procedure
 
 
 def test_the_command_keeps_what_is_good_and_fails_where_something_is_wrong(corepath: Run, tmp_path: Path) -> None:

@@ -168,6 +168,45 @@ def test_a_harm_says_whether_it_took_effect() -> None:
     assert [harm.effected for harm in unknown.harms] == [False], "a tool that is not there never ran"
 
 
+STATE = {"id": "X", "seat": 3}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "again"),
+    [
+        ({"result": STATE}, {"result": {"seat": 3.0, "id": "X"}}, True),
+        ({"result": [1]}, {"result": [1]}, True),
+        ({"result": STATE}, {"error": "nothing to do"}, True),
+        ({"result": "ok"}, {"error": "no"}, True),
+        ({"result": STATE}, {"result": {"id": "Y", "seat": 3}}, False),
+        ({"result": "ok"}, {"result": "ok"}, False),
+        ({"result": {}}, {"result": {}}, False),
+        ({}, {}, False),
+        ({"error": "no"}, {"result": STATE}, False),
+    ],
+)
+def test_a_harm_says_whether_it_repeats_the_call_before_and_changed_nothing(
+    first: dict[str, Any], second: dict[str, Any], again: object
+) -> None:
+    task = task_of(a)
+    found = score(task, [Call("a", **first), Call("a", **second)])
+    (last,) = found.harms[-1:] or [None]
+    assert (last is not None and last.again is not None) is again
+    wrong = score(task, [Call("x", {"n": 1}, **first), Call("x", {"n": 1.0}, **second)])
+    assert (wrong.harms[-1].again == 0) is again, "so does a repeat of a call that was harmful itself"
+    assert ("again" in wrong.harms[-1].to_dict()) is again
+
+
+def test_only_a_repeat_right_after_the_call_is_told_apart() -> None:
+    task = task_of(any_order(a, b), reads=[tool("get").any()])
+    calls = [Call(name, result=STATE) for name in ("a", "get", "a", "x", "a", "a", "b", "a")]
+    calls[3] = Call("x", error="refused")
+    assert [(harm.index, harm.again) for harm in score(task, calls).harms] == [
+        (2, 0), (3, None), (4, 2), (5, 4), (7, None),
+    ]  # fmt: skip
+    assert [harm.again for harm in score(task, [Call("a", {"n": 1}), Call("a", {"n": 2})]).harms] == [None, None]
+
+
 # Results
 
 

@@ -206,6 +206,9 @@ import e.jsonl --task x --task-by y
 import e.jsonl --map gone.yaml
 import e.jsonl --map gone.yaml --task-by x
 import e.jsonl --tools gone.yaml
+import e.jsonl --writes sequence
+import e.jsonl --reads progress
+import e.jsonl --tasks-out t.out --writes sometimes
 import e.jsonl --from generic:gone.yaml
 import e.jsonl --from openai --out folder
 import e.jsonl --task t.yaml::gone
@@ -222,7 +225,7 @@ derive gone.json
 derive e.jsonl --from nonsense
 derive e.jsonl --tools gone.yaml
 derive e.jsonl --writes sometimes
-derive e.jsonl --golden-reads no
+derive e.jsonl --reads no
 serve
 serve fram
 serve farm

@@ -162,6 +162,14 @@ def test_a_refused_call_is_told_apart_from_one_that_ran():
     assert refused.notes[2].text == "is no step of this task; it ran"
 
 
+def test_a_repeat_that_got_the_same_answer_is_told_apart():
+    found = explain(chain("a"), [Call("a", result={"seat": 3}), Call("a", result={"seat": 3}), Call("a", result="ok")])
+    assert [note.text for note in found.notes[1:]] == [
+        "repeats call 1, and that is not due again; it ran, but got the same answer as call 1",
+        "repeats call 1, and that is not due again; it ran",
+    ]
+
+
 def test_a_repeat_that_is_due_again_later_is_no_skipped_step():
     found = explain(chain(*"abca"), called(*"aabca"))
     assert found.headline == "Call 2, a(), repeats call 1, and that is due again only after b() and c()."

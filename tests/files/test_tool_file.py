@@ -37,6 +37,8 @@ def test_a_tool_file_is_read(tmp_path: Path) -> None:
         ("arguments: {pay: {n: approx inf}}", "1:22: the tolerance of approx is a number of 0 or more, not 'inf'"),
         ("arguments: {pay: {n: paired with}}", "1:22: no rule 'paired with' for an argument"),
         ("arguments: {pay: {n: any thing}}", "1:22: no rule 'any thing' for an argument"),
+        ("arguments: {pay: {n: open door}}", "1:22: no rule 'open door' for an argument"),
+        ("arguments: {pay: {n: unordered closed}}", "1:22: no rule 'unordered closed' for an argument"),
         ("arguments: {pay: any}", "1:18: expected a mapping here"),
         ("arguments: {pay: {x: paired with x}}", "1:22: 'x' is paired with itself; name the other list"),
         (

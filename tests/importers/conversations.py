@@ -1,14 +1,15 @@
 """The same conversation in the formats of several providers.
 
-The agent looks at two plants in one turn, gives too much water, sends arguments that are not JSON in a call that is
-never answered, and says what it did.
+The agent looks at two plants in one turn and gives too much water. The user asks for less of it, beside the result of
+that call where a format allows it. The agent sends arguments that are not JSON in a call that is never answered, and
+says what it did.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from corepath import Call, Episode
+from corepath import Call, Episode, Message
 from corepath.importers.formats import anthropic, gemini, langchain, openai, openai_responses, pydantic_ai
 
 CUT_OFF: Final = '{"litres": 2'
@@ -18,6 +19,13 @@ CALLS: Final = (
     Call("look", {"plant": "B"}, "wet", id="c2", turn=1),
     Call("water", {"plant": "A", "litres": 9}, error="too much", id="c3", turn=2),
     Call("water", CUT_OFF, id="c4", turn=3),
+)
+MESSAGES: Final = (
+    Message("system", "You care for plants.", 0),
+    Message("user", "Water A.", 0),
+    Message("assistant", "I look.", 0),
+    Message("user", "Use less.", 3),
+    Message("assistant", "I could not.", 4),
 )
 OPENAI: Final[dict[str, Any]] = {
     "model": "gpt-x",
@@ -33,6 +41,7 @@ OPENAI: Final[dict[str, Any]] = {
         {"role": "assistant", "content": None, "tool_calls": [
             {"id": "c3", "function": {"name": "water", "arguments": '{"plant": "A", "litres": 9}'}}]},
         {"role": "tool", "tool_call_id": "c3", "content": "too much", "is_error": True},
+        {"role": "user", "content": [{"type": "text", "text": "Use less."}]},
         {"role": "assistant", "content": "", "tool_calls": [
             {"id": "c4", "type": "function", "function": {"name": "water", "arguments": CUT_OFF}}]},
         {"role": "assistant", "content": "I could not."},
@@ -40,6 +49,7 @@ OPENAI: Final[dict[str, Any]] = {
 }  # fmt: skip
 RESPONSES: Final[dict[str, Any]] = {
     "id": "resp_1", "object": "response", "model": "gpt-x", "status": "completed", "metadata": {"flow": "water"},
+    "instructions": "You care for plants.",
     "input": [
         {"role": "user", "content": "Water A."},
         {"type": "reasoning", "id": "rs_1", "summary": []},
@@ -50,6 +60,7 @@ RESPONSES: Final[dict[str, Any]] = {
         {"type": "function_call_output", "call_id": "c1", "output": '{"dry": true}'},
         {"type": "function_call", "call_id": "c3", "name": "water", "arguments": '{"plant": "A", "litres": 9}'},
         {"type": "function_call_output", "call_id": "c3", "output": "too much", "is_error": True},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Use less."}]},
     ],
     "output": [
         {"type": "function_call", "call_id": "c4", "name": "water", "arguments": CUT_OFF, "status": "incomplete"},
@@ -73,7 +84,8 @@ ANTHROPIC: Final[dict[str, Any]] = {
         {"role": "assistant", "content": [
             {"type": "tool_use", "id": "c3", "name": "water", "input": {"plant": "A", "litres": 9}}]},
         {"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": "c3", "content": "too much", "is_error": True}]},
+            {"type": "tool_result", "tool_use_id": "c3", "content": "too much", "is_error": True},
+            {"type": "text", "text": "Use less."}]},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "c4", "name": "water", "input": CUT_OFF}]},
         {"role": "assistant", "content": "I could not."},
     ],
@@ -81,6 +93,7 @@ ANTHROPIC: Final[dict[str, Any]] = {
 GEMINI: Final[dict[str, Any]] = {
     "model": "gemini-x",
     "metadata": {"flow": "water"},
+    "systemInstruction": {"parts": [{"text": "You care for plants."}]},
     "contents": [
         {"role": "user", "parts": [{"text": "Water A."}]},
         {"role": "model", "parts": [
@@ -93,7 +106,8 @@ GEMINI: Final[dict[str, Any]] = {
         {"role": "model", "parts": [
             {"functionCall": {"id": "c3", "name": "water", "args": {"plant": "A", "litres": 9}}}]},
         {"role": "user", "parts": [
-            {"functionResponse": {"id": "c3", "name": "water", "response": {"error": "too much"}}}]},
+            {"functionResponse": {"id": "c3", "name": "water", "response": {"error": "too much"}}},
+            {"text": "Use less."}]},
         {"role": "model", "parts": [
             {"functionCall": {"id": "c4", "name": "water", "args": CUT_OFF}}, {"text": "I could "}]},
         {"role": "model", "parts": [{"text": "not."}]},
@@ -102,6 +116,7 @@ GEMINI: Final[dict[str, Any]] = {
 LANGCHAIN: Final[dict[str, Any]] = {
     "metadata": {"flow": "water"},
     "messages": [
+        {"type": "system", "content": "You care for plants."},
         {"type": "human", "content": "Water A."},
         {"type": "ai", "content": "I look.", "response_metadata": {"model_name": "gpt-x"}, "tool_calls": [
             {"name": "look", "args": {"plant": "A"}, "id": "c1", "type": "tool_call"},
@@ -111,6 +126,7 @@ LANGCHAIN: Final[dict[str, Any]] = {
         {"type": "ai", "content": "", "tool_calls": [
             {"name": "water", "args": {"plant": "A", "litres": 9}, "id": "c3", "type": "tool_call"}]},
         {"type": "tool", "tool_call_id": "c3", "content": "too much", "status": "error"},
+        {"type": "human", "content": [{"type": "text", "text": "Use less."}]},
         {"type": "ai", "content": [], "tool_calls": [], "invalid_tool_calls": [
             {"name": "water", "args": CUT_OFF, "id": "c4", "error": "no JSON", "type": "invalid_tool_call"}]},
         {"type": "ai", "content": [{"type": "text", "text": "I could "}, "not."], "tool_calls": []},
@@ -119,7 +135,9 @@ LANGCHAIN: Final[dict[str, Any]] = {
 PYDANTIC_AI: Final[dict[str, Any]] = {
     "metadata": {"flow": "water"},
     "messages": [
-        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Water A."}]},
+        {"kind": "request", "parts": [
+            {"part_kind": "system-prompt", "content": "You care for plants."},
+            {"part_kind": "user-prompt", "content": "Water A."}]},
         {"kind": "response", "model_name": "gpt-x", "parts": [
             {"part_kind": "thinking", "content": "Which one?"},
             {"part_kind": "text", "content": "I look."},
@@ -132,7 +150,8 @@ PYDANTIC_AI: Final[dict[str, Any]] = {
             {"part_kind": "tool-call", "tool_name": "water", "tool_call_id": "c3",
              "args": {"plant": "A", "litres": 9}}]},
         {"kind": "request", "parts": [
-            {"part_kind": "retry-prompt", "tool_name": "water", "content": "too much", "tool_call_id": "c3"}]},
+            {"part_kind": "retry-prompt", "tool_name": "water", "content": "too much", "tool_call_id": "c3"},
+            {"part_kind": "user-prompt", "content": ["Use less."]}]},
         {"kind": "response", "parts": [
             {"part_kind": "tool-call", "tool_name": "water", "args": CUT_OFF, "tool_call_id": "c4"}]},
         {"kind": "response", "parts": [

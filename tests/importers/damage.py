@@ -115,7 +115,8 @@ def write(folder: Path, *records: Any, name: str = "trace.jsonl") -> Path:
 
 def read(file: Path, name: str) -> list[Episode]:
     """The episodes of a file, which must be recognised as this format and have no problems."""
-    assert recognise_format(file).name == name
+    found = recognise_format(file).name
+    assert found == name, f"taken for {found}"
     return good(import_trace(file))
 
 

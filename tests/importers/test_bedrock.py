@@ -123,7 +123,7 @@ def test_what_a_log_tells(tmp_path: Path) -> None:
     assert (episode.agent, episode.messages[0].content) == ("anthropic.claude-x", "You help.")
     assert episode.messages[-1].time == 1735689605.0
     assert episode.extra["usage"] == {
-        "requests": 1, "input_tokens": 10, "output_tokens": 5, "total_tokens": 15, "input_tokens_cache_read": 2,
+        "requests": 3, "input_tokens": 30, "output_tokens": 15, "total_tokens": 45, "input_tokens_cache_read": 6,
     }  # fmt: skip
     assert episode.extra["metadata"]["requestMetadata"] == {"case": "c7"}
     assert "input" not in episode.extra["metadata"]

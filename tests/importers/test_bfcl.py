@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -15,14 +17,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from corepath import UNANSWERED, Call
-from corepath.authoring.derive import Expected, ExpectedCall, derive
+from corepath import UNANSWERED, Call, load_tasks, score
+from corepath.authoring.derive import Expected, ExpectedCall, derive, named_arguments
+from corepath.authoring.tool_file_warnings import unused_entries
 from corepath.episode import FAILED_OUTSIDE
 from corepath.errors import Problem, TaskError
-from corepath.files.tool_file import Tools
+from corepath.files.tool_file import Tools, load_tools
 from corepath.importers import import_trace
 from corepath.importers.expected_calls import read_expected_calls
 from corepath.importers.formats import bfcl
+from corepath.notation.call import REQUIRED
 from corepath.notation.parser import tool
 
 from .conversations import ALL
@@ -90,6 +94,26 @@ def test_an_entry_with_its_log(tmp_path: Path) -> None:
     ]
     assert (episode.task, episode.answer) == ("bfcl/multi_turn_base_0", "Done.")
     assert episode.extra["metadata"] == {"id": "multi_turn_base_0", "input_token_count": [[10, 20], [30], [40, 50]]}
+
+
+@pytest.mark.parametrize(
+    ("content", "failed"),
+    [
+        ("Error during execution: name 'rm' is not defined", True),
+        ("Error: not signed in", True),
+        ("['Error: User not authenticated. Please log in to view the watchlist.']", True),
+        ('{"error": "no such file"}', True),
+        ('{"error": null, "ok": true}', False),
+        ("['NVDA']", False),
+        ("No error", False),
+        ('{"file_content": "Error: this is text"}', False),
+    ],
+)
+def test_an_answer_that_begins_with_error_or_has_one_is_an_error(content: str, failed: bool, tmp_path: Path) -> None:
+    entry = copy.deepcopy(ENTRY)
+    entry["inference_log"][-1]["step_0"][2]["content"] = content
+    (episode,) = read(write(tmp_path, entry), "bfcl")
+    assert episode.calls[-1].failed is failed
 
 
 def test_without_a_log_the_calls_stay_unanswered(tmp_path: Path) -> None:
@@ -169,9 +193,9 @@ def test_what_bfcl_expects_is_taken_apart(tmp_path: Path) -> None:
     file = write(tmp_path, answers, {"id": "x", "ground_truth": [["ls(", "ls()"]]}, {"id": "y", "ground_truth": [1]})
     first, second, third = read_expected_calls(file)
     calls = (
-        ExpectedCall("cd", {"folder": "a"}, unnamed=[]),
-        ExpectedCall("sort", unnamed=["x"]),
-        ExpectedCall("mean", unnamed=[[1, 2]]),
+        ExpectedCall("cd", {"folder": "a"}, unnamed=[], turn=1),
+        ExpectedCall("sort", unnamed=["x"], turn=1),
+        ExpectedCall("mean", unnamed=[[1, 2]], turn=3),
     )
     assert first == Expected("bfcl/multi_turn_base_0", calls)
     assert isinstance(second, Problem)
@@ -186,7 +210,106 @@ def test_what_bfcl_expects_is_taken_apart(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_the_tool_file_of_bfcl_comes_along(tmp_path: Path, corepath: Any) -> None:
+    turns = [["cd(folder='a')", "touch('x')", "mkdir(dir_name='b')"], ["ls(a=True)", "echo('hi', 'x')"]]
+    file = write(tmp_path, {"id": "multi_turn_base_0", "ground_truth": turns}, name="answers.json")
+    done = corepath("derive", file, "--out", tmp_path / "t.yaml")
+    assert (done.returncode, done.stderr) == (0, f"1 task in {tmp_path / 't.yaml'}\n")
+    task = load_tasks(tmp_path / "t.yaml")["bfcl/multi_turn_base_0"]
+    assert str(task.procedure) == "(touch & mkdir) >> echo", "in any order within a turn"
+    assert "writes in any order within a turn" in (tmp_path / "t.yaml").read_text()
+    right = [
+        "ls()",
+        'mkdir(dir_name="b")',
+        'touch(file_name="x")',
+        'cd(folder="b")',
+        'echo(content="hi", file_name="x")',
+    ]
+    assert score(task, right).accepted
+    early = score(task, [right[-1], *right[:-1]])
+    assert [harm.kind.value for harm in early.harms] == ["out_of_order"]
+    assert [harm.kind.value for harm in score(task, ["sudo()"]).harms] == ["unknown_tool"]
+    in_sequence = corepath("derive", file, "--writes", "sequence").stdout
+    assert "procedure: 'touch >> mkdir >> echo'" in in_sequence
+
+
 # The benchmark's own package
+
+
+def package() -> Path:
+    spec = find_spec("bfcl_eval")
+    if spec is None or spec.origin is None:
+        pytest.skip("bfcl-eval is not installed")
+    return Path(spec.origin).parent
+
+
+CLASSES = (
+    "gorilla_file_system", "math_api", "message_api", "posting_api", "ticket_api", "trading_bot", "travel_booking",
+    "vehicle_control",
+)  # fmt: skip
+
+
+def test_the_tool_file_lists_the_documented_tools_with_their_parameters() -> None:
+    documented: dict[str, dict[str, Any]] = {}
+    for name in CLASSES:
+        for line in (package() / "data" / "multi_turn_func_doc" / f"{name}.json").read_text("utf-8").splitlines():
+            one = json.loads(line)
+            documented[one["name"]] = one["parameters"]
+    tools = load_tools(bfcl.TOOL_FILE).tools or ()
+    listed = {one.name: dict(one.parameters or {}) for one in tools}
+    assert listed.keys() == documented.keys()
+    for name, known in documented.items():
+        required = {one for one, default in listed[name].items() if default is REQUIRED}
+        assert (listed[name].keys(), required) == (known["properties"].keys(), set(known["required"])), name
+
+
+def test_the_tool_file_calls_a_tool_a_read_if_its_source_changes_no_public_state() -> None:
+    tools = load_tools(bfcl.TOOL_FILE)
+    for file in CLASSES:
+        source = package() / "eval_checker" / "multi_turn_eval" / "func_source_code" / f"{file}.py"
+        for method in ast.walk(ast.parse(source.read_text("utf-8"))):
+            if not isinstance(method, ast.FunctionDef) or method.name not in {one.name for one in tools.tools or ()}:
+                continue
+            if changes_state(method):
+                assert tools.kind(method.name) == "write", method.name
+            else:
+                assert tools.kind(method.name) != "write" or method.name in ONLY_BY_CALLS, method.name
+
+
+ONLY_BY_CALLS = {
+    "cp", "echo", "mkdir", "mv", "rm", "rmdir", "touch",  # through objects for files and folders
+    "close_ticket", "edit_ticket", "resolve_ticket", "mention",  # through a ticket or a post
+    "contact_customer_support",  # a person is called
+}  # fmt: skip
+
+
+def changes_state(method: ast.FunctionDef) -> bool:
+    """Whether a method assigns to a public field of its object, or adds to one or removes from one."""
+    targets = [
+        one
+        for node in ast.walk(method)
+        for one in (
+            node.targets if isinstance(node, (ast.Assign, ast.Delete))
+            else [node.target] if isinstance(node, ast.AugAssign)
+            else [node.func.value] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("append", "remove", "pop") else []
+        )
+    ]  # fmt: skip
+    return any(re.match(r"self\.[a-z]", ast.unparse(one)) for one in targets)
+
+
+@pytest.mark.parametrize("category", ["base", "miss_func", "miss_param"])
+def test_a_task_is_derived_from_every_possible_answer(category: str) -> None:
+    file = package() / "data" / "possible_answer" / f"BFCL_v4_multi_turn_{category}.json"
+    found = [one for one in read_expected_calls(file) if isinstance(one, Expected)]
+    assert len(found) == 200
+    tools = load_tools(bfcl.TOOL_FILE)
+    assert unused_entries(tools, found) == []
+    for one in found[::4]:
+        made = derive(one, tools)
+        golden = [Call(call.tool, named_arguments(call, tools)) for call in one.calls]
+        assert score(made.task, golden).accepted, one.id
+
 
 _MODEL = """
 import json, sys

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corepath import Call, Episode, Message, episode_json
+from corepath import Call, Episode, episode_json
 from corepath.errors import InputError, Problem, RecordError
 from corepath.importers import archive, import_trace
 from corepath.importers.formats import inspect
@@ -55,7 +55,12 @@ def test_the_logs_of_a_real_run_are_read(logs: dict[str, Path], suffix: str) -> 
         Call("add", "{x: 1", error=inspect_eval.UNREADABLE, id="a5", turn=3),
     )
     assert (adds.agent, adds.epoch, adds.answer) == ("mockllm/model", 1, "It is 3.")
-    assert adds.messages[0] == Message("assistant", "I add.", 0)
+    assert [(one.role, one.content, one.before_call) for one in adds.messages] == [
+        ("user", "adds", 0), ("assistant", "I add.", 0), ("assistant", "It is 3.", 5)
+    ]  # fmt: skip
+    assert None not in [one.time for one in adds.messages[1:]] + [one.time for one in adds.calls]
+    assert adds.extra["usage"]["requests"] == 4, "without the request of the scorer"
+    assert [one.role for one in found["submits"].messages[:2]] == ["system", "user"]
     told = adds.extra["metadata"]
     assert (told["ticket"], told["epoch"], told["eval"]["task"], told["scores"]) == (0, 1, "adding", {"graded": "C"})
     assert [call.tool for call in found["submits"].calls] == ["add"]
@@ -96,7 +101,7 @@ def test_archives_with_deflate_are_read_and_so_are_logs_that_did_not_end(logs: d
     unended = repacked(logs[".eval"], tmp_path / "unended.eval", without=("header.json", "summaries", "reductions"))
     assert [one.calls for one in read(unended, "inspect")] == expected
     other = repacked(logs[".eval"], tmp_path / "other.eval", without=("header.json", "start.json"))
-    with pytest.raises(InputError, match=r"inspect: an archive without 'header\.json'"):
+    with pytest.raises(InputError, match="not a known format: not UTF-8"):
         recognise_format(other)
     assert outcomes(import_trace(other, "inspect")) == [
         f"{other}:1:1: an archive without 'header.json' is not an Inspect log"

@@ -89,7 +89,11 @@ def test_a_session_gives_its_episode_in_every_form_of_log(tmp_path: Path) -> Non
             "protocol": "2025-11-25",
         }  # fmt: skip
     (episode,) = read(write(tmp_path, *wrapped), "mcp")
-    assert episode.calls[0].extra == {"timestamp": 5}
+    assert (episode.calls[0].time, episode.calls[0].extra) == (5, {"seconds": 3})
+    assert episode.extra["seconds"] == 8
+    unknown = [{**one, "timestamp": "noon"} for one in wrapped]
+    (episode,) = read(write(tmp_path, *unknown), "mcp")
+    assert (episode.calls[0].time, episode.calls[0].extra) == (None, {"timestamp": "noon"})
 
 
 @pytest.mark.parametrize("end", ["", " { metadata: undefined }"])

@@ -20,7 +20,7 @@ from corepath.notation.call import UNANSWERED
 from corepath.values import arguments_of
 from tests.strategies import json_objects, json_values, texts, tool_names
 
-from .conversations import CALLS, OPENAI
+from .conversations import CALLS, MESSAGES, OPENAI
 from .damage import read, write
 
 
@@ -252,9 +252,10 @@ def test_calls_of_one_turn_stand_in_one_message_and_keep_their_ids() -> None:
         1,
         0,
     ]
-    assert messages[0]["content"] == "I look."
+    assert [message["content"] for message in messages[:3]] == ["You care for plants.", "Water A.", "I look."]
     (again,) = read_record(messages)
     assert again.calls == episode.calls == CALLS
+    assert again.messages == episode.messages == MESSAGES
     assert again.answer == "I could not."
 
 

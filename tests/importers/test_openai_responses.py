@@ -217,9 +217,15 @@ def test_a_line_of_a_batch_is_an_episode(tmp_path: Path) -> None:
 def test_the_last_event_of_a_stream_has_the_whole_response(tmp_path: Path) -> None:
     events = [{"type": "response.created", "response": response()},
               {"type": "response.completed", "response": response(function("1"))}]  # fmt: skip
-    why, calls = outcomes(import_trace(write(tmp_path, *events)))
-    assert "a chunk of a stream" in str(why)
-    assert calls == 1
+    for log in (events, events[1:]):
+        (episode,) = read(write(tmp_path, *log), "openai-responses")
+        assert [call.id for call in episode.calls] == ["1"]
+    failed = {
+        "type": "response.failed",
+        "response": response(status="failed", error={"code": "server_error", "message": "no"}),
+    }
+    (why,) = outcomes(import_trace(write(tmp_path, events[0], failed)))
+    assert "the API answered with an error" in str(why)
 
 
 def test_a_response_without_the_one_that_it_goes_on_from_says_so(tmp_path: Path) -> None:

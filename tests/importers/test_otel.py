@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corepath import Call, Episode, Message
+from corepath import Call, Episode
 from corepath.errors import InputError, Problem, RecordError
 from corepath.importers import import_trace
 from corepath.importers.formats import openinference, otel
@@ -57,7 +57,9 @@ def test_a_trace_gives_its_episode() -> None:
     episode = only(*trace())
     assert episode.calls == CALLS
     assert (episode.agent, episode.answer, episode.task) == ("gpt-x", "I could not.", "")
-    assert episode.messages[0] == Message("assistant", "I look.", 0)
+    assert [(one.role, one.content, one.before_call) for one in episode.messages] == [
+        ("user", "Water A.", 0), ("assistant", "I look.", 0), ("assistant", "I could not.", 3),
+    ]  # fmt: skip
     told = episode.extra["metadata"]
     assert told["trace_id"] == TRACE
     assert (told["service.name"], told["flow"], told["gen_ai.agent.name"], told["name"]) == (
@@ -247,7 +249,7 @@ def test_a_chat_span_inside_another_tells_of_the_same_call() -> None:
     nested = [chat(1, [LOOK], [USER]), chat(2, [LOOK], [USER], parent=1), ran(3, "scan", "c1", told={"result": 1})]
     episode = only(*nested)
     assert [(call.id, call.turn) for call in episode.calls] == [("c1", 1), ("c2", 1)]
-    assert [one.content for one in episode.messages] == ["I look."]
+    assert [one.content for one in episode.messages] == ["Water A.", "I look."]
 
 
 def test_a_tool_span_inside_another_of_the_same_tool_is_the_same_call_and_one_of_another_tool_is_not() -> None:
@@ -271,7 +273,8 @@ def test_a_chat_span_that_starts_after_what_followed_it_by_another_clock_tells_o
     swapped = [chat(1, [water], [USER, look, answers("c1", "1")]), chat(2, [look], [USER])]
     episode = only(*swapped, chat(3, [says("Done.")], [USER, look, answers("c1", "1"), water, answers("c2", "2")]))
     assert [(call.id, call.result) for call in episode.calls] == [("c1", 1), ("c2", 2)]
-    assert ([one.content for one in episode.messages], episode.answer) == (["I look.", "Done."], "Done.")
+    assert [one.content for one in episode.messages] == ["Water A.", "I look.", "Done."]
+    assert episode.answer == "Done."
     again = only(chat(1, [says("Yes.")], [USER, look, answers("c1", "1")]), chat(2, [look], [USER, look]))
     assert [call.id for call in again.calls] == ["c1", "c1"], "the id is used again, as its own history shows"
 
@@ -286,7 +289,8 @@ def test_calls_stand_as_the_chat_span_told_them_though_their_tools_started_other
     assert [(call.tool, call.id, call.turn) for call in episode.calls] == [
         ("f", "c1", 1), ("g", "c2", 1), ("h", "c3", 1), ("f", "c4", 2), ("g", "c5", 2),
     ], "before their own chat span, or even before another one"  # fmt: skip
-    assert [(one.content, one.before_call) for one in episode.messages] == [(one, 0) for one in parts.values()]
+    said = [(one.content, one.before_call) for one in episode.messages]
+    assert said == [("Water A.", 0), *((one, 0) for one in parts.values())]
     assert episode.answer is None
     missing = only(*runs[:2], runs[3], chat(6, [water], history))
     assert [call.id for call in missing.calls] == ["c1", "c2", "c3", "c4", "c5"], "only a later span tells of them"
@@ -436,7 +440,7 @@ def test_other_traces_are_left_out_and_a_file_of_them_alone_is_none_of_this_form
     web = span(1, {"http.method": "GET"}, trace="ff" * 16)
     assert len(read(write(tmp_path, sent(web), sent(*trace())), "otel")) == 1
     file = write(tmp_path, sent(web))
-    with pytest.raises(InputError, match="otel: no span with gen_ai attributes among the first 1"):
+    with pytest.raises(InputError, match="nearest to otel, but: no span with gen_ai attributes among the first 1"):
         recognise_format(file)
     assert outcomes(import_trace(file, "otel")) == [f"{file}:1:1: no trace has a span with gen_ai attributes"]
     assert mismatch_of(otel.FORMAT, []) == "no spans in it"
@@ -519,7 +523,7 @@ def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
 
 
 def test_one_long_line_is_read_part_by_part(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("corepath.importers.span_files.LONGEST_LINE", 1000)
+    monkeypatch.setattr("corepath.importers.json_lines.LONGEST_LINE", 1000)
     file = write(tmp_path, sent(*trace()), sent(chat(1, [LOOK], trace="ab" * 16)), sent(*trace()))
     text = file.read_text(encoding="utf-8").splitlines()
     assert [one.calls[:1] for one in good(import_trace(file))] == [

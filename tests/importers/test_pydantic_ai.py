@@ -65,9 +65,14 @@ def test_a_run_of_pydantic_ai(tmp_path: Path) -> None:
         ("water", '{"litres": ', UNANSWERED, True, 2),
     ]
     assert episode.calls[1].error == "too much"
-    assert episode.calls[1].extra == {"outcome": "retried"}
+    assert episode.calls[1].extra["outcome"] == "retried"
+    assert all(call.time is not None and call.extra["seconds"] >= 0 for call in episode.calls)
     assert episode.answer == "Watered once."
-    assert episode.messages[0].content == "I water."
+    assert [(one.role, one.content, one.before_call) for one in episode.messages] == [
+        ("user", "Water it.", 0), ("assistant", "I water.", 0), ("assistant", "Watered once.", 4)
+    ]  # fmt: skip
+    assert all(one.time is not None for one in episode.messages)
+    assert episode.extra["usage"]["requests"] == 3
     assert episode.agent == "fake"
     assert episode.extra["metadata"].keys() >= {"run_id", "conversation_id"}
 

@@ -67,7 +67,10 @@ def test_calls_that_are_written_as_text_are_read(tmp_path: Path) -> None:
     ]
     assert episode.task == "tau-bench/retail/7"
     assert episode.answer == "It is sent."
-    assert [one.content for one in episode.messages] == ["I look.", "It is sent."]
+    assert [one.content for one in episode.messages if one.role == "assistant"] == ["I look.", "It is sent."]
+    assert [(one.role, one.content[:8]) for one in episode.messages if one.role != "assistant"] == [
+        ("system", "# Retail"), ("user", "Where is"), ("user", "###STOP#")
+    ]  # fmt: skip
 
 
 def test_a_run_that_broke_off_failed_outside_and_is_of_the_domain_of_the_others(tmp_path: Path) -> None:
@@ -99,6 +102,49 @@ def test_a_simulation_of_tau2(tmp_path: Path) -> None:
     assert other.unasked is True
     assert other.outcome == FAILED_OUTSIDE
     assert not other.reward
+
+
+def test_trajectories_of_tau2_without_error_and_requestor_are_read_by_their_text_and_order(tmp_path: Path) -> None:
+    trimmed = copy.deepcopy(TAU2)
+    messages = trimmed["simulations"][0]["messages"]
+    messages[3], messages[4] = messages[4], messages[3]  # answers without an id are in the order of the calls
+    trim(trimmed)
+    episode, _ = read(write(tmp_path, trimmed, name="results.json"), "tau2")
+    assert [(call.tool, call.result, call.error) for call in episode.calls] == [
+        ("get_customer", {"name": "John"}, None),
+        ("get_line", UNANSWERED, "Error: no such line"),
+        ("enable_roaming", "ok", None),
+    ]
+    assert [(call.tool, call.result) for call in episode.other_calls] == [("toggle_roaming", "Roaming is on")]
+    kept = copy.deepcopy(TAU2)
+    kept["simulations"][0]["messages"][3]["error"] = False
+    episode, _ = read(write(tmp_path, kept, name="kept.json"), "tau2")
+    assert episode.calls[1].result == "Error: no such line", "the field decides where there is one"
+
+
+def trim(results: dict[str, Any]) -> None:
+    """Remove what the benchmark's script for the leaderboard removes from answers."""
+    for message in (one for simulation in results["simulations"] for one in simulation["messages"]):
+        for answer in (message, *message.get("tool_messages", ())):
+            for name in ("id", "requestor", "error"):
+                answer.pop(name, None)
+
+
+@pytest.mark.parametrize("file", [file for file in REAL if file.startswith("tau2")])
+def test_real_runs_of_tau2_are_the_same_when_trimmed(file: str, tmp_path: Path) -> None:
+    results = read_json(real(file))
+    trim(results)
+    trimmed = good(import_trace(write(tmp_path, results, name="results.json")))
+    whole = good(import_trace(real(file)))
+    assert [(one.calls, one.other_calls) for one in trimmed] == [(one.calls, one.other_calls) for one in whole]
+
+
+@pytest.mark.parametrize("text", ["Error: user not found", "Error", "Error in the tool", "Unknown action fly"])
+def test_an_answer_of_tau_bench_that_begins_with_error_is_one(text: str, tmp_path: Path) -> None:
+    run = copy.deepcopy(REACT)
+    run["traj"][3]["content"] = f"API output: {text}"
+    (episode,) = read(write(tmp_path, [run], name="runs.json"), "tau-bench")
+    assert (episode.calls[0].error, episode.calls[0].result) == (text, UNANSWERED)
 
 
 def test_what_tau2_expects_of_the_user_is_left_out_and_flagged_where_nothing_remains(tmp_path: Path) -> None:
@@ -342,8 +388,17 @@ def test_episodes_and_tasks_come_from_one_command_and_the_reward_stands_beside(t
     given = [(one.get("reward_info") or {}).get("reward") for one in TAU2["simulations"]]
     assert ([row.get("reward") for row in rows], None in given) == (given, True)
     assert "reward" in corepath("score", "--tasks", tmp_path / "t.yaml", tmp_path / "e.jsonl").stdout
-    alone = corepath("import", file, "--tools", tmp_path / "t.yaml")
-    assert (alone.returncode, "--tools belongs to --tasks-out" in alone.stderr) == (2, True)
+    for option, value in (("--tools", tmp_path / "t.yaml"), ("--writes", "sequence"), ("--reads", "progress")):
+        alone = corepath("import", file, option, value)
+        assert (alone.returncode, f"{option} belongs to --tasks-out" in alone.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("options", [(), ("--writes", "sequence"), ("--reads", "progress")])
+def test_import_writes_the_tasks_that_derive_writes(tmp_path: Path, corepath: Any, options: tuple[str, ...]) -> None:
+    file = write(tmp_path, TAU2, name="results.json")
+    done = corepath("import", file, "--out", tmp_path / "e.jsonl", "--tasks-out", tmp_path / "t.yaml", *options)
+    assert done.returncode == 0, done.stderr
+    assert corepath("derive", file, *options).stdout == (tmp_path / "t.yaml").read_text(encoding="utf-8")
 
 
 def test_an_episode_that_asks_nothing_of_the_agent_is_in_no_mean_and_in_no_gate(tmp_path: Path, corepath: Any) -> None:

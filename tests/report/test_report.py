@@ -6,11 +6,13 @@ import csv
 import io
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from corepath.automaton.harm import HarmKind
 from corepath.files.lookup import all_sources
 from corepath.report.figures import core_versus_bfcl, heat_map, pareto_view
 from corepath.report.item_analysis import items
@@ -137,9 +139,23 @@ def test_harms_are_told_by_kind_and_add_up(results: Results) -> None:
     table = harms_table(results)
     assert table is not None
     for row in table.to_dicts():
-        cells = [str(value) for key, value in row.items() if key not in ("agent", "harmful", "effected") and value]
+        cells = [str(value) for key, value in row.items() if key in list(HarmKind) and value]
         assert sum(int(part) for cell in cells for part in cell.split(" + ")) == row["harmful"]
     assert harms_table(results.only(["oracle"])) is None
+
+
+def test_harms_that_only_repeat_the_call_before_have_a_column_where_there_are_any(tmp_path: Path) -> None:
+    (tmp_path / "t.yaml").write_text("id: shop/pay\nprocedure: pay()\n", encoding="utf-8")
+    paid = {"tool": "pay", "arguments": {}, "result": {"paid": True}}
+    lines = [{"task": "shop/pay", "agent": name, "calls": [paid] * calls} for name, calls in (("x", 3), ("y", 1))]
+    (tmp_path / "e.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    found = load_results(tmp_path / "e.jsonl", tasks=[tmp_path / "t.yaml"])
+    table = harms_table(found)
+    assert table is not None
+    assert [(row["effected"], row["again"]) for row in table.to_dicts()] == [(2, 2), (0, 0)]
+    assert "again" in table.notes[-1]
+    fresh = replace(found, results=tuple(one for one in found if len(one.episode.calls) == 1))
+    assert harms_table(fresh) is None
 
 
 def test_tables_reproduce_byte_for_byte(run: Path, tmp_path: Path) -> None:

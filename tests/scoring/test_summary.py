@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, product
 from math import sqrt
 from random import Random
@@ -138,6 +139,15 @@ def test_harms_are_counted_by_kind_and_by_whether_they_took_effect() -> None:
     assert made.to_dict()["harms"] == [
         {"kind": "unlisted", "effected": False, "count": 2}, {"kind": "unlisted", "effected": True, "count": 2},
     ]  # fmt: skip
+
+
+def test_harms_that_only_repeat_the_call_before_are_counted_apart() -> None:
+    harms = [
+        {"kind": "repeated", "effected": True, "again": 0}, {"kind": "repeated", "effected": False, "again": 0},
+        {"kind": "repeated", "effected": True, "again": None}, {"kind": "repeated", "effected": True},
+    ]  # fmt: skip
+    made = summary(replace(episode(), scores={**episode().scores, "harm_count": 4, "harms": harms}))
+    assert (made.again, made.to_dict()["again"]) == (1, 1)
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=6))

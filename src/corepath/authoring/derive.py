@@ -1,7 +1,7 @@
 """Deriving a task from the calls that a benchmark expects.
 
-Many benchmarks list the calls they expect for each task. In the derived task the writes are steps, in sequence or in
-any order. Expected reads are either steps or self-loops, and neutral calls are self-loops. If no write is expected, a
+Many benchmarks list the calls they expect for each task. In the derived task the writes are steps, in any order or in
+sequence. Expected reads are either steps or self-loops, and neutral calls are self-loops. If no write is expected, a
 correct path changes nothing. These choices are explained in comments at the top of the task file, which people are
 meant to edit.
 """
@@ -30,7 +30,7 @@ from corepath.notation.procedure import Procedure, any_order, choice, seq
 from corepath.task import SOURCE_PREFIX, Task
 from corepath.values import canonical, is_number
 
-Writes = Literal["sequence", "any_order"]
+Writes = Literal["any_order", "sequence"]
 GoldenReads = Literal["loops", "progress"]
 _WRITES: Final = get_args(Writes)
 _GOLDEN_READS: Final = get_args(GoldenReads)
@@ -41,12 +41,14 @@ class ExpectedCall:
     """A call that a benchmark expects.
 
     `compared` lists the arguments to compare, or is None if all are compared. `unnamed` holds positional arguments.
+    `turn` is the number of the user's message that asks for the call. It is 0 throughout if that is not known.
     """
 
     tool: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     compared: Sequence[str] | None = None
     unnamed: Sequence[Any] = ()
+    turn: int = 0
 
 
 @dataclass(frozen=True)
@@ -83,12 +85,13 @@ class Derived:
 
 
 def derive(
-    expected: Expected, tools: Tools, *, writes: Writes = "sequence", golden_reads: GoldenReads = "loops"
+    expected: Expected, tools: Tools, *, writes: Writes = "any_order", golden_reads: GoldenReads = "loops"
 ) -> Derived:
     """Derive a task from expected calls. Raises `TaskError` if the task would not accept those calls.
 
-    With `golden_reads="progress"` the expected reads are steps. With `writes="any_order"` the writes may come in any
-    order, but each write must come after the reads listed directly before it.
+    The writes of a turn may come in any order, or only as listed with `writes="sequence"`. With
+    `golden_reads="progress"` the expected reads are steps, and each write must come after the reads listed directly
+    before it.
     """
     for name, chosen, choices in (("writes", writes, _WRITES), ("golden_reads", golden_reads, _GOLDEN_READS)):
         if chosen not in choices:
@@ -132,7 +135,7 @@ class _Steps:
         self.actions: list[Action] = []
         self.dropped: list[tuple[str, str]] = []
         self.meant: list[tuple[Call, tuple[Action, ...]]] = []
-        self._chains: list[list[Procedure]] = [[]]
+        self._turns: dict[int, list[list[Procedure]]] = {}
 
     def add(self, expected: ExpectedCall) -> None:
         """Add a call as a step, or to `dropped` if the call is neutral or a read that should not be a step."""
@@ -145,14 +148,15 @@ class _Steps:
             return
         actions = self._actions_of(expected, arguments)
         self.meant.append((call, actions))
-        self._chains[-1].append(choice(*actions))
+        chains = self._turns.setdefault(expected.turn, [[]])
+        chains[-1].append(choice(*actions))
         if kind == "write":
-            self._chains.append([])
+            chains.append([])
 
     def procedure(self, writes: Writes) -> Procedure:
-        """Join all steps into a procedure. Each write comes after the reads listed directly before it."""
+        """Join all steps into a procedure, turn by turn. Each write comes after the reads listed directly before it."""
         join = seq if writes == "sequence" else any_order
-        return join(*(seq(*chain) for chain in self._chains if chain))
+        return seq(*(join(*(seq(*chain) for chain in chains if chain)) for chains in self._turns.values()))
 
     def _arguments(self, call: ExpectedCall) -> dict[str, Any]:
         if len(self.tools.parameters(call.tool) or ()) < len(call.unnamed):
@@ -192,7 +196,7 @@ def _pattern(value: Any, path: str, rules: Mapping[str, ArgumentRule]) -> Any:
     if kind == "any":
         return ANY
     if isinstance(value, Mapping):
-        return {name: _pattern(item, field_path(path, name), rules) for name, item in value.items()}
+        return _match_object(value, path, rules)
     if isinstance(value, list):
         return (
             _match_unordered(value, path, rules)
@@ -204,9 +208,18 @@ def _pattern(value: Any, path: str, rules: Mapping[str, ArgumentRule]) -> Any:
     return value
 
 
+def _match_object(value: Mapping[str, Any], path: str, rules: Mapping[str, ArgumentRule]) -> dict[Any, Any]:
+    """Match each field. The object may have further fields if the rule for its path says so."""
+    fields = {name: _pattern(item, field_path(path, name), rules) for name, item in value.items()}
+    return {**fields, ...: ...} if path in rules and rules[path].open else fields
+
+
 def _match_unordered(items: list[Any], path: str, rules: Mapping[str, ArgumentRule]) -> Any:
-    others = {name: rule for name, rule in rules.items() if name != path}
-    return unordered([_pattern(item, path, others) for item in items])
+    """Match the items in any order. Lists in them keep their order, and objects are open if the rule says so."""
+    inner = {name: rule for name, rule in rules.items() if name != path}
+    if rules[path].open:
+        inner[path] = ArgumentRule("open", open=True)
+    return unordered([_pattern(item, path, inner) for item in items])
 
 
 def _tool_patterns(globs: Iterable[str], tools: Tools) -> Iterator[Action]:
@@ -252,7 +265,8 @@ def _cause_of_overlap(first: Call, second: Call, tools: Tools) -> str:
 def _describe_choices(derived: Derived) -> Iterator[str]:
     """Yield the comments for the top of the task file."""
     calls = count(len(derived.expected.calls), "expected call")
-    order = "in sequence" if derived.writes == "sequence" else "in any order"
+    turns = len({call.turn for call in derived.expected.calls}) > 1
+    order = "in sequence" if derived.writes == "sequence" else f"in any order{' within a turn' if turns else ''}"
     reads = "loops" if derived.golden_reads == "loops" else "steps"
     yield f"Derived from {calls}: writes {order}, expected reads are {reads}."
     if NO_AGENT_ACTIONS in derived.expected.tags:

@@ -22,9 +22,14 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list)
 
 
+def _is_object(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
 _WANTED: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "approx": ("number", is_number),
     "unordered": ("list", _is_list),
+    "open": ("object", _is_object),
     "paired with": ("list", _is_list),
 }
 """The values that each kind of rule applies to: what a warning calls them, and a function that tests for them."""

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 import typer
 
-from corepath.cli.derive import Derivation, GoldenReads, ToolsOption, Writes, write_tasks
+from corepath.cli.derive import Derivation, ReadsOption, ToolsOption, WritesOption, write_tasks
 from corepath.cli.importing import FilesArgument, Log, OnlyOption, TasksFromOption, choose_format, trace_files
 from corepath.cli.options import JsonOption
 from corepath.cli.printing import fail, say, usage_error
@@ -47,8 +47,8 @@ def benchmark_command(
     ] = None,
     tasks_from: TasksFromOption = None,
     tools_file: ToolsOption = None,
-    writes: Annotated[Writes, typer.Option(help="Order of the expected writes.")] = Writes.ANY_ORDER,
-    reads: Annotated[GoldenReads, typer.Option(help="Whether expected reads are steps.")] = GoldenReads.LOOPS,
+    writes: WritesOption = None,
+    reads: ReadsOption = None,
     form: Annotated[As, typer.Option("--as", help="Format of the table.")] = As.TEXT,
     as_json: JsonOption = False,
 ) -> None:
@@ -67,8 +67,8 @@ def benchmark_command(
         write_tasks(Derivation("auto", tools_file, writes, reads), sources, folder / "tasks.yaml")
         _import(files, set(sources), _make_naming(agent_by), tasks_from, folder / "episodes.jsonl", log)
         results = load([folder / "episodes.jsonl"], [str(folder / "tasks.yaml")], None)
-        table = make_table(results, By.PAIR, Means(PAPER_COLUMNS))
-        print_tables([] if table is None else [table], As.JSON if as_json else form)
+        tables = [make_table(results, by, Means(PAPER_COLUMNS)) for by in (By.PAIR, By.REWARD)]
+        print_tables([table for table in tables if table is not None], As.JSON if as_json else form)
         finish(results)
         if out_folder is not None:
             say(f"tasks and episodes: {out_folder}")

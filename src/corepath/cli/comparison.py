@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -19,7 +20,8 @@ from corepath.report.comparison import NEITHER, Difference, compare, fewest_task
 from corepath.report.results import Results
 from corepath.report.sensitivity import Shift, sensitivity
 from corepath.report.table import Column, Table
-from corepath.scoring.summary import MEANS, VECTOR
+from corepath.report.tables import reward_table
+from corepath.scoring.summary import MEANS, REWARD, VECTOR
 
 MOST_TASKS: Final = 10
 """Maximum number of tasks that a comparison lists."""
@@ -39,7 +41,10 @@ def compare_command(
     b: Annotated[str, typer.Argument(metavar="B", help="Another one, or another agent of the same one.")],
     tasks: TasksOption = None,
     scores: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help=f"Scores to compare. Default: {','.join(VECTOR)}.")
+        str | None,
+        typer.Option(
+            metavar="NAME,...", help=f"Scores to compare. Default: {','.join(VECTOR)}, and reward if there is one."
+        ),
     ] = None,
     fail_if_worse: Annotated[
         bool, typer.Option("--fail-if-worse", help="Exit 1 if B is worse than A in any score, more than by chance.")
@@ -52,19 +57,20 @@ def compare_command(
     for text in (a, b):
         require_episodes([_split_agent(text)[0]])
     ours, theirs = (_load_agent(text, tasks, profile) for text in (a, b))
-    differences = _find_differences(ours, theirs, names)
-    judged = [one for one in differences if one.score not in NEITHER]
+    differences = _find_differences(ours, theirs, names or (*VECTOR, REWARD))
+    not_judged = NEITHER if names else (*NEITHER, REWARD)
+    judged = [one for one in differences if one.score not in not_judged]
     lost = regressions(judged)
     if as_json:
-        for one in differences:
-            typer.echo(json.dumps({**one.to_dict(), "worse": one in lost}))
+        _print_json(ours, theirs, differences, lost)
     else:
-        _print_comparison(ours, theirs, differences)
-        worse_in = ", ".join(one.score for one in lost) or "no score"
-        out.print(f"B is worse in {worse_in}, more than by chance (signs flipped at random, Holm's rule over the "
-                  "scores)", soft_wrap=True)  # fmt: skip
-    if not fail_if_worse:
-        return
+        _print_comparison(ours, theirs, differences, lost)
+    if fail_if_worse:
+        _check_regressions(differences, judged, lost)
+
+
+def _check_regressions(differences: list[Difference], judged: list[Difference], lost: list[Difference]) -> None:
+    """Exit with code 1 if B is worse, and with code 2 if there are too few tasks to tell."""
     tasks_in_common, needed = len(differences[0].by_task), fewest_tasks(len(judged))
     if tasks_in_common < needed:
         usage_error(f"--fail-if-worse cannot tell a difference in {count(len(judged), 'score')} from chance with "
@@ -73,13 +79,20 @@ def compare_command(
         raise typer.Exit(1)
 
 
+def _compare_with_reward(ours: Results, theirs: Results) -> Table | None:
+    """Build a table of how far the scores of A and B agree with the source's own reward, if it gave one."""
+    sides = (("A", ours), ("B", theirs))
+    return reward_table([replace(one, name=f"{side}: {one.name}") for side, own in sides for one in own.agreements])
+
+
 def _parse_scores(text: str | None) -> tuple[str, ...]:
+    """Return the scores that the user named. The tuple is empty if the option is not given."""
     if text is None:
-        return VECTOR
+        return ()
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     for name in names:
-        if name not in MEANS:
-            usage_error(f"--scores: no score '{name}'{nearest(name, MEANS)}")
+        if name not in (*MEANS, REWARD):
+            usage_error(f"--scores: no score '{name}'{nearest(name, (*MEANS, REWARD))}")
     if not names:
         usage_error("--scores names no score; write it as --scores pc,accepted")
     return names
@@ -135,7 +148,14 @@ def _explain_no_pairs(ours: Results, theirs: Results) -> str:
     return f"they have no task in common; a comparison pairs episodes by task{other}"
 
 
-def _print_comparison(ours: Results, theirs: Results, differences: list[Difference]) -> None:
+def _print_json(ours: Results, theirs: Results, differences: list[Difference], lost: list[Difference]) -> None:
+    beside = _compare_with_reward(ours, theirs)
+    rows = [{**one.to_dict(), "worse": one in lost} for one in differences]
+    for row in [*rows, *(beside.to_dicts() if beside else ())]:
+        typer.echo(json.dumps(row))
+
+
+def _print_comparison(ours: Results, theirs: Results, differences: list[Difference], lost: list[Difference]) -> None:
     a, b = (f"{next(iter(one.by_agent))} ({one.places[0]})" for one in (ours, theirs))
     number = ".3f"
     table = Table(
@@ -149,6 +169,13 @@ def _print_comparison(ours: Results, theirs: Results, differences: list[Differen
     typer.echo(f"over {count(tasks, 'task')} that both played; detectable: the smallest "
                "difference that would be seen four times in five")  # fmt: skip
     _print_changed_tasks(differences)
+    if (beside := _compare_with_reward(ours, theirs)) is not None:
+        typer.echo()
+        print_scores(beside)
+        typer.echo()
+    worse_in = ", ".join(one.score for one in lost) or "no score"
+    out.print(f"B is worse in {worse_in}, more than by chance (signs flipped at random, Holm's rule over the "
+              "scores)", soft_wrap=True)  # fmt: skip
 
 
 def _interval(one: Difference) -> str:

@@ -23,8 +23,8 @@ from corepath.importers.registry import SOURCES
 class Writes(StrEnum):
     """The order in which the expected writes must happen."""
 
-    SEQUENCE = "sequence"
     ANY_ORDER = "any_order"
+    SEQUENCE = "sequence"
 
 
 class GoldenReads(StrEnum):
@@ -39,8 +39,20 @@ ToolsOption = Annotated[
     typer.Option(
         "--tools",
         help="Tool file: which tools only read, which are neutral, and how to compare arguments. "
-        "Default for τ-bench and τ²-bench: the one that comes with corepath.",
+        "Default for τ-bench, τ²-bench and BFCL: the one that comes with corepath.",
         callback=require_path,
+    ),
+]
+WritesOption = Annotated[
+    Writes | None,
+    typer.Option("--writes", help="Whether the expected writes come in any order, which is the default, or as listed."),
+]
+ReadsOption = Annotated[
+    GoldenReads | None,
+    typer.Option(
+        "--reads",
+        "--golden-reads",
+        help="Whether expected reads are loops, which is the default, or progress: steps that must be done.",
     ),
 ]
 
@@ -59,12 +71,8 @@ def derive_command(
     source: Annotated[
         str, typer.Option("--from", metavar="SOURCE", help=f"Kind of file: auto, {', '.join(SOURCES)}.")
     ] = "auto",
-    writes: Annotated[
-        Writes, typer.Option(help="Whether the expected writes come in this sequence or in any order.")
-    ] = Writes.SEQUENCE,
-    golden_reads: Annotated[
-        GoldenReads, typer.Option(help="Whether expected reads are loops, or progress: steps that must be done.")
-    ] = GoldenReads.LOOPS,
+    writes: WritesOption = None,
+    golden_reads: ReadsOption = None,
     out_file: OutFileOption = None,
 ) -> None:
     """Make tasks from the calls that a benchmark expects, as a task file that you can edit."""
@@ -78,8 +86,8 @@ class Derivation:
 
     source: str = "auto"
     tools_file: Path | None = None
-    writes: Writes = Writes.SEQUENCE
-    golden_reads: GoldenReads = GoldenReads.LOOPS
+    writes: Writes | None = None
+    golden_reads: GoldenReads | None = None
     made: list[Derived] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     _expected: dict[str, Expected] = field(default_factory=dict)
@@ -120,9 +128,8 @@ class Derivation:
             if first is expected:
                 self._places[expected.id] = file
                 used_for.append(expected)
-                self.made.append(
-                    derive(expected, tools, writes=self.writes.value, golden_reads=self.golden_reads.value)
-                )
+                writes, reads = self.writes or Writes.ANY_ORDER, self.golden_reads or GoldenReads.LOOPS
+                self.made.append(derive(expected, tools, writes=writes.value, golden_reads=reads.value))
         except TaskError as error:
             self.problems.append(Problem(str(file), 1, 1, str(error)))
 

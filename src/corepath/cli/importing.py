@@ -13,7 +13,7 @@ from typing import IO, Annotated, Final
 
 import typer
 
-from corepath.cli.derive import Derivation, ToolsOption, write_tasks
+from corepath.cli.derive import Derivation, ReadsOption, ToolsOption, WritesOption, write_tasks
 from corepath.cli.options import OutFileOption, find_sources, require_episodes, require_path, require_paths
 from corepath.cli.printing import print_problems, print_table, safe, say, table, usage_error
 from corepath.cli.progress import Counter
@@ -116,10 +116,13 @@ def import_command(
     tasks_from: TasksFromOption = None,
     tasks_out: TasksOutOption = None,
     tools_file: ToolsOption = None,
+    writes: WritesOption = None,
+    reads: ReadsOption = None,
 ) -> None:
     """Convert stored traces to episodes; bad records are reported and left out."""
-    if tools_file is not None and tasks_out is None:
-        usage_error("--tools belongs to --tasks-out: it says how the calls that are expected become tasks")
+    for option, given in (("--tools", tools_file), ("--writes", writes), ("--reads", reads)):
+        if given is not None and tasks_out is None:
+            usage_error(f"{option} belongs to --tasks-out: it says how the calls that are expected become tasks")
     change = _Change(_make_routing(task, task_by, map_file, agent, agent_by), _make_renaming(rename))
     choose = choose_format(format_, tasks_from)
     log = Log()
@@ -133,7 +136,7 @@ def import_command(
     if tasks_out is not None:
         source = format_ if format_ in SOURCES else "auto"
         sources = [one for one in files if one in paths or is_source(one)]
-        complete = write_tasks(Derivation(source, tools_file), sources, tasks_out)
+        complete = write_tasks(Derivation(source, tools_file, writes, reads), sources, tasks_out)
     log.finish("episode", out_file)
     if not complete:
         raise typer.Exit(1)

@@ -7,7 +7,7 @@ import tempfile
 import webbrowser
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -19,7 +19,7 @@ from corepath.errors import TaskError, install
 from corepath.report.results import Results
 from corepath.report.summary_table import MORE_COLUMNS, PAPER_COLUMNS, Means
 from corepath.report.table import Table
-from corepath.report.tables import BY, faults_table, harms_table
+from corepath.report.tables import BY, faults_table, harms_table, reward_table
 from corepath.scoring.summary import check_weights
 
 
@@ -32,6 +32,7 @@ class By(StrEnum):
     TASK = "task"
     FAULT = "fault"
     HARM = "harm"
+    REWARD = "reward"
 
 
 class As(StrEnum):
@@ -99,7 +100,11 @@ def table_command(
     runs: RunsArgument,
     tasks: TasksOption = None,
     by: Annotated[
-        By | None, typer.Option(help="What each row is about. Default: the paper's two tables, by agent and by world.")
+        By | None,
+        typer.Option(
+            help="What each row is about. Default: the paper's two tables, by agent and by world, and the agreement "
+            "with the source's own reward if there is one."
+        ),
     ] = None,
     form: Annotated[As, typer.Option("--as", help="Format of the table.")] = As.TEXT,
     more: Annotated[bool, typer.Option("--more", help="Show all columns, not only the paper's.")] = False,
@@ -113,13 +118,20 @@ def table_command(
     """Print the paper's tables."""
     means = Means(MORE_COLUMNS if more else PAPER_COLUMNS, intervals, _parse_weights(weights))
     results = load(runs, tasks, profile)
-    found = [make_table(results, one, means) for one in ([by] if by else [By.AGENT, By.WORLD])]
+    found = [make_table(results, one, means) for one in ([by] if by else [By.AGENT, By.WORLD, By.REWARD])]
     tables = [table for table in found if table is not None]
     print_tables(tables, As.JSON if as_json else form)
-    if not tables:
-        say("there were no harmful calls" if by is By.HARM else
-            "a table of failure modes needs the agent 'oracle' and agents that fail on purpose")  # fmt: skip
+    if not tables and by is not None:
+        say(_NOTHING[by])
     finish(results)
+
+
+_NOTHING: Final = {
+    By.HARM: "there were no harmful calls",
+    By.FAULT: "a table of failure modes needs the agent 'oracle' and agents that fail on purpose",
+    By.REWARD: "no episode has a reward of its source",
+}
+"""What is said if there is nothing to put into a table."""
 
 
 def _parse_weights(text: str | None) -> dict[str, float] | None:
@@ -142,9 +154,14 @@ def _parse_weights(text: str | None) -> dict[str, float] | None:
 
 def make_table(results: Results, by: By, means: Means) -> Table | None:
     """Make the table whose rows are about `by`, or return None if there is nothing to show."""
-    if by is By.FAULT:
-        return faults_table(results)
-    return harms_table(results) if by is By.HARM else BY[by.value](results, means)
+    match by:
+        case By.FAULT:
+            return faults_table(results)
+        case By.HARM:
+            return harms_table(results)
+        case By.REWARD:
+            return reward_table(results.agreements)
+    return BY[by.value](results, means)
 
 
 def print_tables(tables: list[Table], form: As) -> None:

@@ -169,6 +169,18 @@ def _finish(tally: RuleTally, failed: list[str]) -> None:
 
 def print_tally(tally: RuleTally) -> None:
     """Print a table by rule, one by agent, and the worst episodes."""
+    _print_rules(tally)
+    typer.echo()
+    _print_agents(tally)
+    for one in tally.kept:
+        typer.echo(f"\n{one.number} {safe(one.name)}")
+        for verdict in one.score.broken[:MOST_WORST]:
+            typer.echo(f"  {verdict.state}: {safe(str(verdict.rule))}")
+            for line in describe_verdict(verdict, one.score.items, most=3):
+                typer.echo(f"    {visible(line)}")
+
+
+def _print_rules(tally: RuleTally) -> None:
     made = table("applied", "kept", "broken", "owed", "unclear", "rule")
     made.columns[-1].justify = "left"
     for rule, states in zip(tally.rules, tally.by_rule, strict=True):
@@ -179,17 +191,12 @@ def print_tally(tally: RuleTally) -> None:
     unused = sum(not any(states[state] for state in _STATES) for states in tally.by_rule)
     if unused:
         say(f"{count(unused, 'rule')} applied to no episode")
+
+
+def _print_agents(tally: RuleTally) -> None:
     agents = table("agent", "episodes", "calls", "clean", "broken", "harmful", "took effect", "owed")
     agents.columns[0].justify = "left"
     names = ("episodes", "calls", "clean", "broken", "harmful", "effected", "open")
     for agent, found in tally.by_agent.items():
         agents.add_row(safe(agent), *(f"{found[name]:,}" for name in names))
-    typer.echo()
     print_table(agents)
-    for one in tally.kept:
-        typer.echo()
-        typer.echo(f"{one.number} {safe(one.name)}")
-        for verdict in one.score.broken[:MOST_WORST]:
-            typer.echo(f"  {verdict.state}: {safe(str(verdict.rule))}")
-            for line in describe_verdict(verdict, one.score.items, most=3):
-                typer.echo(f"    {visible(line)}")

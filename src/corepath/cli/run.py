@@ -20,7 +20,7 @@ from corepath.cli.profile import Profile
 from corepath.cli.progress import RunProgress, show_status
 from corepath.cli.resume import resume_run
 from corepath.cli.run_summary import check_failures, print_runs
-from corepath.episode import Episode
+from corepath.episode import Episode, world_name
 from corepath.errors import CorepathError, InputError, OptionError, TaskError
 from corepath.files.lookup import Source, all_sources
 from corepath.play.built_in import BUILT_IN, FLOOR
@@ -162,7 +162,7 @@ def _limit_worlds(sources: list[Source], limit: int) -> list[Source]:
     """Keep the first `limit` tasks in each world."""
     worlds: dict[str, list[Source]] = {}
     for source in sources:
-        worlds.setdefault(source.id.partition("/")[0], []).append(source)
+        worlds.setdefault(world_name(source.id), []).append(source)
     return [source for own in worlds.values() for source in own[:limit]]
 
 

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from corepath.cli.printing import print_scores, say
 from corepath.cli.scored_episodes import ScoredEpisode, pick_worst
-from corepath.episode import exclusion
+from corepath.episode import exclusion, reward_of
 from corepath.report.summary_table import NUMBER, note_exclusions, note_undefined
 from corepath.report.table import Column, Table
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.score import Score
-from corepath.scoring.summary import MEANS, Summary
+from corepath.scoring.summary import MEANS, REWARD, Summary
 
 _COLUMNS: Final = (
     Column("length", "calls", ".1f"),
@@ -28,11 +28,11 @@ _COLUMNS: Final = (
     Column("state_match", "State", NUMBER),
     Column("response_match", "Resp.", NUMBER),
     Column("answer_match", "Ans.", NUMBER),
-    Column("reward", "reward", NUMBER),
+    Column(REWARD, "reward", NUMBER),
     Column("accepted", "accepted"),
 )
 _BASELINES: Final = ("state_match", "response_match")
-_OPTIONAL: Final = (*_BASELINES, "answer_match", "reward")
+_OPTIONAL: Final = (*_BASELINES, "answer_match", REWARD)
 """Columns that appear only if an episode has a value for them."""
 _SHARES: Final = (*_BASELINES, "answer_match", "accepted")
 """Yes-or-no columns, whose mean is a percentage."""
@@ -83,8 +83,8 @@ class Totals:
         episode, score = one.entry.episode, one.score
         way = score.scoring
         if way not in self.summaries:
-            self.summaries[way] = Summary("", way.undefined_efficiency, (*MEANS, "answer_match", "reward"))
-        values = {**score.to_dict(), "reward": _reward(one)}
+            self.summaries[way] = Summary("", way.undefined_efficiency, (*MEANS, "answer_match", REWARD))
+        values = {**score.to_dict(), REWARD: reward_of(episode)}
         self.summaries[way].add(replace(episode, scores=values))
         self.optional.update(key for key in _OPTIONAL if values[key] is not None)
         if self.optional.intersection(_BASELINES):
@@ -112,14 +112,14 @@ class Totals:
 
 def _row(one: ScoredEpisode) -> tuple[Any, ...]:
     """Return an episode's table row, with cells for all columns."""
-    score, reward = one.score, _reward(one)
+    score, reward = one.score, reward_of(one.entry.episode)
     cells = {column.key: getattr(score, column.key, None) for column in _COLUMNS}
     cells |= {
         "length": str(score.length),
         "harm_count": str(score.harm_count),
         "pc_ktc": _ktc(score),
         **{key: _yes_or_no(getattr(score, key)) for key in _SHARES},
-        "reward": None if reward is None else f"{reward:g}",
+        REWARD: None if reward is None else f"{reward:g}",
         "accepted": "yes" if score.accepted else f"no (−{score.missing_steps})",
     }
     return (f"{one.number} {one.name}", *cells.values())
@@ -133,12 +133,6 @@ def _mean_row(summary: Summary) -> tuple[Any, ...]:
 def _mean(summary: Summary, key: str) -> float | str | None:
     mean = summary.mean(key)
     return f"{100 * mean:.0f} %" if key in _SHARES and mean is not None else mean
-
-
-def _reward(one: ScoredEpisode) -> float | None:
-    """Return the reward recorded with an episode, or None if there is no numeric reward."""
-    reward = one.entry.episode.reward
-    return float(reward) if isinstance(reward, (bool, int, float)) else None
 
 
 def _yes_or_no(match: bool | None) -> str | None:  # noqa: FBT001

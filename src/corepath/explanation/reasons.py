@@ -167,5 +167,5 @@ def effect_text(facts: Facts, harm: Harm) -> str:
     if not harm.effected or call.result is UNANSWERED:
         return ""
     if facts.changed_state[harm.index] is None:
-        return "it ran"
+        return "it ran" if harm.again is None else f"it ran, but got the same answer as call {harm.again + 1}"
     return "it took effect" if facts.changed_state[harm.index] else "it changed nothing"

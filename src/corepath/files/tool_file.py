@@ -9,6 +9,7 @@ A tool file is YAML:
       send_message: {text: any}               # free text: any value will do
       pay: {amount: approx 0.01}              # within 0.01; `approx` alone means within a millionth of the value
       book: {guests: unordered, guests.age: approx}          # a list in any order; a field of its items
+      route: {legs: open, stops: unordered open}             # objects that may have further fields
       exchange: {items: paired with new_items}               # two lists that are permuted together
     tools: ['pay(to, amount, currency="EUR")']               # optional: all tools, with their defaults
 
@@ -33,20 +34,25 @@ from corepath.files.document import Document, read_mapping
 from corepath.notation import parser
 from corepath.notation.action import Tool
 
-_RULE: Final = re.compile(r"(?P<kind>any|approx|unordered|paired with)(?: +(?P<detail>\S.*))?", re.DOTALL)
-_RULES: Final = "any, approx, approx 0.01, unordered, or paired with another argument"
+_RULE: Final = re.compile(r"(?P<kind>any|approx|unordered|open|paired with)(?: +(?P<detail>\S.*))?", re.DOTALL)
+_RULES: Final = "any, approx, approx 0.01, unordered, open, unordered open, or paired with another argument"
 
 
 @dataclass(frozen=True)
 class ArgumentRule:
-    """How to compare an argument. `tol` is the tolerance for `approx`, and `other` the argument for `paired with`."""
+    """How to compare an argument. `tol` is the tolerance for `approx`, and `other` the argument for `paired with`.
 
-    kind: Literal["any", "approx", "unordered", "paired with"]
+    If `open` is True, the argument's objects, or the objects in its list, may have further fields.
+    """
+
+    kind: Literal["any", "approx", "unordered", "open", "paired with"]
     tol: float | None = None
     other: str | None = None
+    open: bool = False
 
     def __str__(self) -> str:
-        parts = (self.kind, None if self.tol is None else f"{self.tol:.15g}", self.other)
+        open_list = "open" if self.open and self.kind != "open" else None
+        parts = (self.kind, None if self.tol is None else f"{self.tol:.15g}", self.other, open_list)
         return " ".join(part for part in parts if part is not None)
 
 
@@ -202,8 +208,10 @@ def parse_rule(text: str) -> ArgumentRule:
             return ArgumentRule("approx", None if detail is None else _tolerance(detail))
         case "paired with" if detail is not None:
             return ArgumentRule("paired with", other=detail.strip())
-        case "any" | "unordered" if detail is None:
-            return ArgumentRule(kind)
+        case "any" | "unordered" | "open" if detail is None:
+            return ArgumentRule(kind, open=kind == "open")
+        case "unordered" if detail is not None and detail.strip() == "open":
+            return ArgumentRule("unordered", open=True)
     raise TaskError.of(f"no rule '{text[:60]}' for an argument; there is {_RULES}")
 
 

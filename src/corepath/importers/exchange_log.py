@@ -1,7 +1,8 @@
 """Read files of API exchanges that repeat or continue each other.
 
 An exchange is a request, its response, or both. Each request repeats the conversation so far, or names the response
-that it continues. An exchange that a later exchange repeats is skipped, since the later exchange contains all of it.
+that it continues. An exchange that a later exchange repeats is skipped, since the later exchange contains all of it but
+the time and the tokens of the earlier response, which are added to the later exchange's episode.
 Exchanges linked by ids are joined into one conversation. Only a digest of each record is kept in memory, and linked
 records are kept on disk, so a file may be larger than memory.
 """
@@ -17,10 +18,12 @@ from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
 from corepath.episode import Episode
-from corepath.errors import Problem
+from corepath.errors import Problem, RecordError
 from corepath.importers.exchanges import INPUT_FIELDS
 from corepath.importers.format import Format, Mismatch, ReadRecord, recognise_records
 from corepath.importers.reading import Place, read_records, try_record
+from corepath.importers.repeated_exchanges import complete
+from corepath.importers.streams import NewStreams, is_stream, join_records
 from corepath.values import canonical
 
 History = Callable[[Any], list[tuple[bool, Any]] | None]
@@ -39,36 +42,54 @@ _EXCHANGE_FIELDS: Final = {
 
 
 def exchange_format(
-    name: str, errors: str, mismatch: Mismatch, read_record: ReadRecord, history: History, link: Link | None = None
+    name: str,
+    errors: str,
+    mismatch: Mismatch,
+    read_record: ReadRecord,
+    history: History,
+    link: Link | None = None,
+    *,
+    streams: NewStreams | None = None,
 ) -> Format:
-    """Define a format whose records may be exchanges that repeat or continue each other.
+    """Define a format whose records may be exchanges that repeat or continue each other, or pieces of streams.
 
     `errors` says when a call counts as failed. `history` returns the messages by which repeated records are found, and
-    `link` returns the ids by which records continue each other.
+    `link` returns the ids by which records continue each other. `streams` joins the pieces of streams, if a record may
+    be a piece.
     """
 
+    def is_record(value: Any) -> bool:
+        return mismatch(value) is None and (streams is None or not is_stream(value, streams))
+
     def read(file: Path) -> Iterator[Episode | Problem]:
-        return _read(file, mismatch, read_record, history, link)
+        def numbered() -> _Numbered:
+            records = read_records(file, is_record)
+            return enumerate(records if streams is None else join_records(records, streams))
+
+        return _read(file, numbered, read_record, history, link)
 
     return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read)
 
 
 def _read(
-    file: Path, mismatch: Mismatch, read_record: ReadRecord, history: History, link: Link | None
+    file: Path, numbered: Callable[[], _Numbered], read_record: ReadRecord, history: History, link: Link | None
 ) -> Iterator[Episode | Problem]:
-    def numbered() -> _Numbered:
-        return enumerate(read_records(file, lambda one: mismatch(one) is None))
-
     previous = {} if link is None else _find_previous(numbered(), link)
-    skipped = _find_repeated(numbered(), history) | _find_continued(previous)
+    repeated = _find_repeated(numbered(), history)
+    continued = _find_continued(previous)
+    told: dict[int, list[Episode]] = {}
+    """The episodes of the skipped exchanges that each later exchange repeats."""
     empty = True
     with TemporaryFile() as kept:
         offsets = _keep(kept, numbered(), set(previous.values())) if previous else {}
         for number, (place, value) in numbered():
             empty = False
-            if number not in skipped:
+            if number in repeated:
+                told.setdefault(repeated[number], []).extend(_read_skipped(value, read_record, told.pop(number, [])))
+            elif number not in continued:
                 earlier = [_load(kept, offsets[one]) for one in _chain_before(number, previous)]
-                yield from try_record(place, [*earlier, value] if earlier else value, read_record)
+                for found in try_record(place, [*earlier, value] if earlier else value, read_record):
+                    yield found if isinstance(found, Problem) else complete(found, told.pop(number, []))
     if empty:
         yield Problem(str(file), 1, 1, "no records in this file")
 
@@ -76,10 +97,19 @@ def _read(
 # Records that repeat earlier ones
 
 
-def _find_repeated(records: _Numbered, history: History) -> set[int]:
-    """Return the numbers of the records whose messages are all repeated at the start of a later record."""
+def _read_skipped(value: Any, read_record: ReadRecord, told: list[Episode]) -> list[Episode]:
+    """Return the episode of a skipped exchange, with what the exchanges before it told, or `told` if it has none."""
+    try:
+        found = next(iter(read_record(value)), None)
+    except RecordError:
+        found = None
+    return told if found is None else [complete(found, told)]
+
+
+def _find_repeated(records: _Numbered, history: History) -> dict[int, int]:
+    """Map the number of each record whose messages are all repeated at the start of a later record to that record's."""
     waiting: dict[bytes, list[int]] = {}
-    repeated: set[int] = set()
+    repeated: dict[int, int] = {}
     for number, (_, value) in records:
         messages = None if isinstance(value, Problem) else _messages_to_compare(value, history)
         if not messages:
@@ -88,7 +118,7 @@ def _find_repeated(records: _Numbered, history: History) -> set[int]:
         for last, message in enumerate(messages, start=1 - len(messages)):
             digest.update(canonical(message).encode())
             if last and (earlier := waiting.get(digest.digest())):
-                repeated.add(earlier.pop())
+                repeated[earlier.pop()] = number
         waiting.setdefault(digest.digest(), []).append(number)
     return repeated
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from corepath.importers.content import metadata_of
+from corepath.importers.content import first_of, metadata_of
+from corepath.importers.streams import response_pieces
 from corepath.values import canonical
 
 INPUT_FIELDS: Final = ("messages", "contents", "input")
 """The request fields that hold the conversation so far, for all supported APIs."""
 
 _BATCH_FIELDS: Final = {"body": "request", "params": "request", "result": "response"}
-_COMPLETE_EVENTS: Final = ("response.completed", "response.incomplete", "response.failed")
 
 
 def as_exchange(record: Any) -> Any:
@@ -29,10 +29,17 @@ def as_exchange(record: Any) -> Any:
         bodies.append(("response", "message"))
     for side, inner in bodies:
         whole = record.get(side)
-        if isinstance(whole, Mapping) and isinstance(whole.get(inner), Mapping):
-            rest = {name: one for name, one in whole.items() if name != inner}
-            record = {**record, side: {**rest, **whole[inner]}}
+        if isinstance(whole, Mapping) and inner in whole:
+            record = {**record, side: _merge_body(whole, inner)}
     return record
+
+
+def _merge_body(whole: Mapping[str, Any], inner: str) -> Any:
+    """Return a request or response with the fields of its body. The body may also be a stream, which is returned."""
+    body = whole[inner]
+    if isinstance(body, Mapping):
+        return {**{name: one for name, one in whole.items() if name != inner}, **body}
+    return whole if response_pieces(body) is None else body
 
 
 def exchange_field(record: Any, *names: str) -> Any:
@@ -44,6 +51,16 @@ def exchange_field(record: Any, *names: str) -> Any:
         return None
     parts = [part for part in (record.get("response"), record, record.get("request")) if isinstance(part, Mapping)]
     return next((part[name] for part in parts for name in names if part.get(name) is not None), None)
+
+
+def exchange_time(record: Any) -> Any:
+    """Return when a response was made, in any form that `time_of` reads, or None if that is not known."""
+    return exchange_field(record, "created", "created_at", "createTime", "create_time", "timestamp")
+
+
+def message_time(message: Mapping[str, Any]) -> Any:
+    """Return when a message was written, in any form that `time_of` reads, or None if that is not known."""
+    return first_of(message, "timestamp", "created_at", "createdAt")
 
 
 def exchange_metadata(record: Any, *conversation: str) -> dict[str, Any] | None:
@@ -65,28 +82,11 @@ def normalise(value: Any) -> Any:
     return [normalise(one) for one in value] if isinstance(value, list) else value
 
 
-def is_streamed(record: Any) -> bool:
-    """Return True if `record` is a streamed chunk, a list of chunks, or an exchange with chunks as its response."""
-    response = record.get("response") if isinstance(record, Mapping) else record
-    return any(_is_chunk(one) for one in (record, *(response if isinstance(response, list) else ())))
-
-
 def explain_no_conversation(record: Any, expected: str) -> str:
     """Explain why a record has no conversation.
 
-    Returns `expected`, which says what a record should contain, unless the record is a stream or an API error.
+    Returns `expected`, which says what a record should contain, unless the record is an API error.
     """
-    if is_streamed(record):
-        return "a chunk of a stream; streams are not read: log the complete response"
     if error := exchange_field(record, "error"):
         return f"no conversation: the API answered with an error: {canonical(error)[:200]}"
     return expected
-
-
-def _is_chunk(value: Any) -> bool:
-    if not isinstance(value, Mapping):
-        return False
-    kind = str(value.get("type"))
-    return str(value.get("object")).endswith(".chunk") or (
-        kind.startswith(("response.", "message_", "content_block_")) and kind not in _COMPLETE_EVENTS
-    )

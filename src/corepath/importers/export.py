@@ -45,19 +45,34 @@ def openai_messages(episode: Episode, prompt: str | None = None) -> list[dict[st
     said = deque(one for one in events(episode) if isinstance(one, Message) and one.role in openai.ROLES)
     waiting: set[str] = set()
     for turn in _turns(episode):
-        last = turn[-1][0]
-        while said and said[0].before_call is not None and said[0].before_call <= last:
-            written.append(_message(said.popleft()))
-        calls = [(_unused_id(call, number, waiting), call) for number, call in turn]
-        begun = written.pop()["content"] if written and _is_text(written[-1]) else None
-        written.append({"role": "assistant", "content": begun, "tool_calls": [_call(id_, call) for id_, call in calls]})
-        answered = [(id_, call) for id_, call in calls if call.failed or call.result is not UNANSWERED]
-        written += [_answer(id_, call) for id_, call in answered]
-        waiting -= {id_ for id_, _ in answered}
+        written += map(_message, _take_until(said, turn[-1][0]))
+        written += _turn_messages(turn, written.pop() if written and _is_text(written[-1]) else {}, waiting)
     written += map(_message, said)
     if episode.answer is not None and not (said and said[-1].content == episode.answer):
         written.append({"role": "assistant", "content": _text(episode.answer)})
     return written
+
+
+def _take_until(said: deque[Message], last: int) -> Iterator[Message]:
+    """Remove and yield the messages before the call at index `last`."""
+    while said and said[0].before_call is not None and said[0].before_call <= last:
+        yield said.popleft()
+
+
+def _turn_messages(
+    turn: list[tuple[int, Call]], text: Mapping[str, Any], waiting: set[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the message with a turn's calls, and one message for each result.
+
+    `text` is the message just before the calls. `waiting` holds the ids of calls without a result so far.
+    """
+    calls = [(_unused_id(call, number, waiting), call) for number, call in turn]
+    tool_calls = [_call(id_, call) for id_, call in calls]
+    yield {"role": "assistant", "content": text.get("content"), "tool_calls": tool_calls}
+    for id_, call in calls:
+        if call.failed or call.result is not UNANSWERED:
+            waiting.remove(id_)
+            yield _answer(id_, call)
 
 
 def _is_text(written: Mapping[str, Any]) -> bool:

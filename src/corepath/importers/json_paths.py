@@ -97,8 +97,7 @@ def _listed(value: Any) -> list[Any] | None:
         return value
     if not isinstance(value, Mapping) or not value:
         return None
-    numbered = [_NUMBERED.fullmatch(name) if isinstance(name, str) else None for name in value]
-    found = [one for one in numbered if one is not None]
-    if len(found) < len(numbered) or len({one[1] for one in found}) > 1:
+    found = [one for name in value if (one := _NUMBERED.fullmatch(str(name)))]
+    if len(found) < len(value) or len({one[1] for one in found}) > 1:
         return None
     return [value[one[0]] for one in sorted(found, key=lambda one: int(one[2]))]

@@ -1,4 +1,4 @@
-"""Parse spans in OTLP JSON, either in `resourceSpans` or as the single spans that OpenTelemetry SDKs print.
+"""Parse single spans in OTLP JSON, or as OpenTelemetry SDKs print them.
 
 Ids may be hexadecimal or base64. Enum values may be numbers or names.
 """
@@ -8,19 +8,16 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
 from corepath.errors import RecordError
-from corepath.importers.content import describe_type, first_of
+from corepath.importers.content import describe_type, first_of, objects
 
 _HEX: Final = re.compile(r"(?:0x)?([0-9a-fA-F]{32}|[0-9a-fA-F]{16})")
 _MAX_TIME: Final = 2**63 - 1
-GROUPS: Final = ("resourceSpans", "resource_spans")
-SCOPES: Final = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
-_OTHER_SIGNALS: Final = ("resourceLogs", "resourceMetrics", "resourceProfiles")
 
 
 @dataclass(frozen=True)
@@ -72,39 +69,6 @@ class Resource:
     attributes: Mapping[str, Any]
 
 
-def find_spans(value: Any, group: str = "1") -> Iterator[tuple[str, Mapping[str, Any]] | Resource]:
-    """Yield the raw spans in `value`, each as a pair of group id and span, and the resource that sent each group.
-
-    A resource comes before its group's spans. Group ids begin with `group`. Raises `RecordError` if `value` is
-    malformed or contains no spans.
-    """
-    if isinstance(value, list):
-        for number, one in enumerate(value):
-            yield from find_spans(one, f"{group}.{number}")
-        return
-    if not isinstance(value, dict):
-        raise RecordError(f"expected a span or an object with 'resourceSpans', not {describe_type(value)}")
-    groups = first_of(value, *GROUPS)
-    if groups is None:
-        if first_of(value, "traceId", "trace_id", "context") is None:
-            raise RecordError(_explain_no_spans(value))
-        yield from _resource_of(value, group)
-        yield group, value
-        return
-    for number, one in enumerate(_objects(groups, "resourceSpans")):
-        own = f"{group}.{number}"
-        yield from _resource_of(one, own)
-        for scope in _objects(first_of(one, *SCOPES) or [], "scopeSpans"):
-            for span in _objects(scope.get("spans") or [], "spans"):
-                yield own, span
-
-
-def _resource_of(holder: Mapping[str, Any], group: str) -> Iterator[Resource]:
-    resource = holder.get("resource")
-    if isinstance(resource, dict):
-        yield Resource(group, attributes_of(resource.get("attributes")))
-
-
 def parse_span(raw: Mapping[str, Any]) -> Span:
     """Parse a raw span. Raises `RecordError` if the span is malformed or has no trace id."""
     context = raw.get("context")
@@ -125,7 +89,7 @@ def parse_span(raw: Mapping[str, Any]) -> Span:
         attributes_of(given.get("attributes")),
         tuple(
             (_text(event.get("name")), attributes_of(event.get("attributes")))
-            for event in _objects(given.get("events") or [], "events")
+            for event in objects(given.get("events") or [], "'events'")
         ),
         code == 2 or (isinstance(code, str) and code.upper() in ("2", "ERROR", "STATUS_CODE_ERROR")),
         _text(first_of(status, "message", "description")),
@@ -143,33 +107,21 @@ def attributes_of(given: Any) -> dict[str, Any]:
     if isinstance(given, dict):
         return dict(given)
     attributes: dict[str, Any] = {}
-    for one in _objects(given, "attributes"):
+    for one in objects(given, "'attributes'"):
         if not isinstance(one.get("key"), str):
             raise RecordError("an attribute must be an object with a string 'key' and a 'value'")
         attributes[one["key"]] = _plain_value(one.get("value"))
     return attributes
 
 
-def _explain_no_spans(value: Mapping[str, Any]) -> str:
-    others = [name for name in _OTHER_SIGNALS if name in value]
-    if others:
-        return f"'{others[0]}' has no spans and is not read"
-    return "neither 'resourceSpans' nor the 'traceId' of a single span"
-
-
-def _objects(given: Any, what: str) -> Iterator[Mapping[str, Any]]:
-    if not isinstance(given, list):
-        raise RecordError(f"'{what}' must be a list, not {describe_type(given)}")
-    for one in given:
-        if not isinstance(one, dict):
-            raise RecordError(f"'{what}' must be a list of objects, but contains {describe_type(one)}")
-        yield one
-
-
 def _plain_value(value: Any) -> Any:
-    """Return the plain value in an OTLP object such as `{"stringValue": …}`, or None if the object is empty."""
+    """Return the plain value in an OTLP object such as `{"stringValue": …}`, or None if the object is empty.
+
+    Phoenix writes all types of values into the object, with null for those that the value does not have.
+    """
     if not isinstance(value, dict):
         return value
+    value = {name: one for name, one in value.items() if one is not None}
     for name, one in value.items():
         if name in ("intValue", "int_value") and isinstance(one, str):
             return int(one) if re.fullmatch(r"-?\d{1,20}", one) else one

@@ -1,4 +1,4 @@
-"""Read JSON files record by record. A file holds JSON lines, one JSON value, or a list of values."""
+"""Read JSON files record by record. A file holds JSON lines, one JSON value, a list of values or server-sent events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from typing import Any, Final, TypeVar
 
 from corepath.errors import InputError, Problem, RecordError
 from corepath.files.document import describe_json_error
+from corepath.importers.event_text import is_event_text, read_events
 from corepath.importers.json_parts import PartError, read_parts
+from corepath.importers.parquet import is_parquet
 from corepath.values import parse_json
 
 _SAMPLE: Final = 4096
@@ -99,6 +101,9 @@ def read_records(file: Path, is_record: Callable[[Any], bool]) -> Iterator[tuple
     """
     name = str(file)
     try:
+        if _is_event_file(file):
+            yield from _read_event_file(file)
+            return
         if not is_lines(file):
             yield from _records_in(name, file.read_bytes(), is_record)
             return
@@ -120,6 +125,8 @@ class Sample:
 
     @cached_property
     def _values(self) -> list[Any]:
+        if is_parquet(self.file):
+            return [Place(str(self.file)).problem("a Parquet file of another kind than those that can be read")]
         found = [value for _, value in islice(read_records(self.file, lambda _: True), _SAMPLE_RECORDS)]
         if len(found) == 1 and isinstance(found[0], Problem):  # perhaps a list that was cut
             found = [value for _, value in islice(read_records(self.file, lambda _: False), _SAMPLE_RECORDS)]
@@ -170,6 +177,19 @@ def is_lines(file: Path) -> bool:
     except RecursionError:
         return any(map(_is_json, lines[1:]))
     return end <= len(first)
+
+
+def _is_event_file(file: Path) -> bool:
+    with file.open(encoding="utf-8-sig", errors="replace") as read:
+        return is_event_text(read.read(_SAMPLE).splitlines())
+
+
+def _read_event_file(file: Path) -> Iterator[tuple[Place, Any]]:
+    """Yield the data of each event in a file of server-sent events, with its place."""
+    with file.open(encoding="utf-8", errors="surrogateescape") as read:
+        for number, data in read_events(read):
+            place = Place(str(file), number)
+            yield place, _parse(place, data.encode("utf-8", "surrogateescape"))
 
 
 def _is_json(line: bytes) -> bool:

@@ -28,6 +28,13 @@ class ChatAnswer:
     value: Any
     error: bool = False
 
+    @property
+    def result(self) -> Any:
+        """The parsed result, or the error message."""
+        if self.error:
+            return None if self.value is UNANSWERED else self.value
+        return parse_result(self.value)
+
 
 @dataclass(frozen=True)
 class ChatMessage:
@@ -81,3 +88,18 @@ def read_json(text: Any, what: str) -> Any:
     if isinstance(value, str):
         raise RecordError(f"'{what}' is no JSON; was it cut?")
     return value
+
+
+def id_of(given: Any) -> str | None:
+    """Return a call id as a string, or None if the id is missing or empty."""
+    return None if given is None or given == "" else str(given)
+
+
+def last_without_id(messages: tuple[ChatMessage, ...]) -> tuple[list[ChatCall], list[ChatAnswer]]:
+    """Return the calls in the last message with calls, and the results after that message.
+
+    Only calls and results without an id are returned.
+    """
+    last = max((n for n, message in enumerate(messages) if message.calls), default=-1)
+    calls = [one for message in messages[max(last, 0) : last + 1] for one in message.calls if id_of(one.id) is None]
+    return calls, [one for message in messages[last + 1 :] for one in message.answers if id_of(one.id) is None]

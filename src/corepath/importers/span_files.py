@@ -1,26 +1,28 @@
-"""Read OTLP JSON files span by span. A file, or even a single line, may be larger than memory."""
+"""Read JSON files span by span, in any form that `span_envelopes` lists.
+
+A file, or even a single line, may be larger than memory.
+"""
 
 from __future__ import annotations
 
-import codecs
-import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from corepath.errors import Problem, RecordError
-from corepath.files.document import describe_json_error
 from corepath.importers.content import describe_type
+from corepath.importers.json_lines import read_lines
 from corepath.importers.json_parts import PartError, Text, read_parts
 from corepath.importers.json_parts import Path as PartPath
-from corepath.importers.otlp import GROUPS, SCOPES, Resource, Span, attributes_of, find_spans, parse_span
-from corepath.values import parse_json
+from corepath.importers.otlp import Resource, Span, parse_span
+from corepath.importers.span_envelopes import GROUPS, SCOPES, WRAPPERS, find_spans, group_of, resources_in
+from corepath.importers.span_forms import to_otlp
+from corepath.importers.span_tables import is_table_start, read_table
 
-LONGEST_LINE: Final = 8 * 2**20
-"""The maximum number of bytes in a line that is parsed at once. Longer lines are parsed part by part."""
-
-_CONTAINERS: Final = ((), *((group,) for group in GROUPS), *((group, scope) for group in GROUPS for scope in SCOPES))
+_OBJECTS: Final = ((), *((group,) for group in GROUPS), *((group, scope) for group in GROUPS for scope in SCOPES))
+"""The names on the paths of objects that contain spans. Other objects on these paths are spans themselves."""
+_SPAN_LISTS: Final = (("spans",), *((*names, "spans") for names in _OBJECTS if len(names) == 2))
 
 
 @dataclass(frozen=True)
@@ -37,77 +39,9 @@ def read_spans(file: Path) -> Iterator[Found | Resource | Problem]:
     name = str(file)
     try:
         with file.open("rb") as read:
-            yield from _lines(name, read)
+            yield from read_lines(name, read, _read_value, _read_in_parts, (is_table_start, _read_in_table))
     except OSError as error:
         yield Problem(name, 1, 1, f"cannot be read: {error.strerror}")
-
-
-def _lines(name: str, read: io.BufferedReader) -> Iterator[Found | Resource | Problem]:
-    """Yield a file's spans and resources line by line.
-
-    A very long line is read in parts, and so is the whole file if its first line is not JSON.
-    """
-    number, started = 0, False
-    while line := read.readline(LONGEST_LINE):
-        number += 1
-        whole = line.endswith(b"\n") or len(line) < LONGEST_LINE
-        value = _parse(line) if whole and line.strip() else None
-        if not whole:
-            rest = _LineReader(read, line)
-            yield from _read_in_parts(name, _Decoder(rest.read), number)
-            rest.skip()
-        elif isinstance(value, ValueError) and not started and read.peek(1):
-            read.seek(-len(line), io.SEEK_CUR)
-            yield from _read_in_parts(name, _Decoder(read.read), number)
-            return
-        elif isinstance(value, ValueError):
-            yield Problem(name, number, 1, f"not JSON: {describe_json_error(value)}")
-        elif line.strip():
-            yield from _read_value(name, number, value)
-        started = started or bool(line.strip())
-
-
-class _LineReader:
-    """A reader for one line whose beginning has already been read from the file."""
-
-    def __init__(self, read: io.BufferedReader, begin: bytes) -> None:
-        self._read, self._begin, self._ended = read, begin, False
-
-    def read(self, size: int, /) -> bytes:
-        raw, self._begin = self._begin, b""
-        if not raw and not self._ended:
-            raw = self._read.readline(size)
-            self._ended = raw.endswith(b"\n") or len(raw) < size
-        return raw
-
-    def skip(self) -> None:
-        """Skip to the end of the line."""
-        while not self._ended:
-            self.read(LONGEST_LINE)
-
-
-class _Decoder:
-    """A reader that decodes bytes as UTF-8."""
-
-    def __init__(self, read: Callable[[int], bytes]) -> None:
-        self._read = read
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
-
-    def read(self, size: int, /) -> str:
-        while raw := self._read(size):
-            if text := self._decoder.decode(raw):
-                return text
-        return self._decoder.decode(b"", final=True)
-
-
-def _parse(line: bytes) -> Any:
-    """Parse a line as JSON, or return a `ValueError` if the line is invalid."""
-    try:
-        return parse_json(line.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        return ValueError(f"not UTF-8: the byte 0x{line[error.start]:02x}")
-    except ValueError as error:
-        return error
 
 
 def _read_value(name: str, line: int, value: Any) -> Iterator[Found | Resource | Problem]:
@@ -120,69 +54,102 @@ def _read_value(name: str, line: int, value: Any) -> Iterator[Found | Resource |
 
 def _try_span(name: str, line: int, group: str, raw: Mapping[str, Any]) -> Found | Problem:
     try:
-        return Found(parse_span(raw), line, group)
+        return Found(parse_span(to_otlp(raw)), line, group_of(raw, group))
     except RecordError as error:
-        which = raw.get("spanId") or raw.get("name")
+        which = raw.get("spanId") or raw.get("spanID") or raw.get("name")
         return Problem(name, line, 1, f"span {which!s:.60}: {error}" if which else str(error))
+
+
+def _read_in_table(name: str, text: Text, line: int) -> Iterator[Found | Resource | Problem]:
+    """Yield spans from a data frame that is too large to parse at once."""
+    try:
+        for number, row in enumerate(read_table(text)):
+            yield _try_span(name, line, str(number), row)
+    except PartError as error:
+        yield Problem(name, line + error.line - 1, 1, str(error))
 
 
 def _read_in_parts(name: str, text: Text, first_line: int) -> Iterator[Found | Resource | Problem]:
     """Yield spans and resources from text that is too large to parse at once or is spread over many lines."""
-    single = _SingleSpan(())
-    groups_path: PartPath = ()
-    line = first_line
+    pending = _Fields((), first_line)
+    before: PartPath = ()
     try:
         for path, part_line, value in read_parts(text, _enter):
             line = first_line + part_line - 1
-            names = [one for one in path if isinstance(one, str)]
-            if names and names[0] not in GROUPS:
-                if path[:-1] != single.path:
-                    yield from single.read(name, line, groups_path)
-                    single = _SingleSpan(path[:-1])
-                single.fields[names[0]] = value
-                continue
-            groups_path = path[: path.index(names[0])] if names else groups_path
-            yield from _read_part(name, line, path, value)
+            inside = path[:-1] if _is_field(path) else path
+            pending.has_spans = pending.has_spans or _is_inside(inside, pending.path)
+            if inside == path:
+                yield from _read_part(name, line, path, value)
+            else:
+                if inside != pending.path:
+                    yield from pending.read(name)
+                    pending = _Fields(inside, line, has_spans=_is_inside(before, inside))
+                pending.fields[str(path[-1])] = value
+            before = inside
     except PartError as error:
         yield Problem(name, first_line + error.line - 1, 1, str(error))
-    yield from single.read(name, line, groups_path)
+    yield from pending.read(name)
 
 
-@dataclass(frozen=True)
-class _SingleSpan:
-    """A span outside `resourceSpans`, collected field by field. `path` is the span's path in the file."""
+@dataclass
+class _Fields:
+    """The fields of an object that is read part by part: a span, or an object around spans.
+
+    `path` is the object's path in the file.
+    """
 
     path: PartPath
+    line: int
     fields: dict[str, Any] = field(default_factory=dict)
+    has_spans: bool = False
 
-    def read(self, name: str, line: int, groups_path: PartPath) -> Iterator[Found | Resource | Problem]:
-        """Yield the span and its resource, or nothing if the fields belong to the object with `resourceSpans`."""
-        if self.fields and self.path != groups_path:
-            yield from _read_value(name, line, self.fields)
+    def read(self, name: str) -> Iterator[Found | Resource | Problem]:
+        """Yield the span and its resource, or only the resources of an object around spans."""
+        try:
+            if self.has_spans:
+                yield from resources_in(self.fields, _group(self.path))
+            elif self.fields:
+                yield from _read_value(name, self.line, self.fields)
+        except RecordError as error:
+            yield Problem(name, self.line, 1, str(error))
+
+
+def _is_field(path: PartPath) -> bool:
+    """Return True if the part at `path` is a field of an object outside the groups of spans."""
+    names = _names(path)
+    return isinstance(path[-1], str) and names[:1] not in _OBJECTS[1:] and names not in _SPAN_LISTS
+
+
+def _is_inside(path: PartPath, outer: PartPath) -> bool:
+    return len(path) > len(outer) > 0 and path[: len(outer)] == outer
 
 
 def _read_part(name: str, line: int, path: PartPath, value: Any) -> Iterator[Found | Resource | Problem]:
-    """Yield the span or resource in one part of `resourceSpans`. Other fields are ignored."""
-    names = [one for one in path if isinstance(one, str)]
-    if names[1:] == ["resource"] and isinstance(value, dict):
-        yield from _resource(name, line, _group(path), value)
-    elif names[-1:] == ["spans"] and isinstance(value, dict):
+    """Yield the span or resource in one part of a group of spans. Other fields are ignored."""
+    names = _names(path)
+    if names[1:] == ("resource",) and isinstance(value, dict):
+        try:
+            yield from resources_in({"resource": value}, _group(path))
+        except RecordError as error:
+            yield Problem(name, line, 1, str(error))
+    elif names[-1:] == ("spans",) and isinstance(value, dict):
         yield _try_span(name, line, _group(path), value)
     elif not names or names[-1] in (*GROUPS, *SCOPES, "spans"):
         yield Problem(name, line, 1, f"not OTLP: {describe_type(value)} instead of an object or a list of spans")
 
 
-def _resource(name: str, line: int, group: str, value: Mapping[str, Any]) -> Iterator[Resource | Problem]:
-    try:
-        yield Resource(group, attributes_of(value.get("attributes")))
-    except RecordError as error:
-        yield Problem(name, line, 1, str(error))
-
-
 def _enter(path: PartPath) -> bool:
     """Return True if the value at `path` may contain spans, so that it is read item by item."""
+    names = _names(path)
+    return names in _OBJECTS or (names in _SPAN_LISTS and path[-1] == "spans")
+
+
+def _names(path: PartPath) -> tuple[str, ...]:
+    """Return the field names on a path, without the wrappers at its beginning."""
     names = tuple(one for one in path if isinstance(one, str))
-    return names in _CONTAINERS or (names[:-1] in _CONTAINERS and len(names) == 3 and path[-1] == "spans")
+    while names and names[0] in WRAPPERS:
+        names = names[1:]
+    return names
 
 
 def _group(path: PartPath) -> str:
@@ -191,6 +158,6 @@ def _group(path: PartPath) -> str:
     for one in path:
         if isinstance(one, int):
             numbers.append(str(one))
-        elif one not in GROUPS:
+        elif one not in (*GROUPS, *WRAPPERS):
             break
     return ".".join(numbers)

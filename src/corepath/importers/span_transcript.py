@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
 from corepath.episode import Episode
-from corepath.importers.content import parse_result
 from corepath.importers.otlp import Span
-from corepath.importers.span_content import Chat, ChatAnswer, ChatCall, ChatMessage, ToolRun
+from corepath.importers.span_content import Chat, ChatCall, ChatMessage, ToolRun, id_of, last_without_id
+from corepath.importers.span_family import Family, ancestors
+from corepath.importers.span_history import Heard
+from corepath.importers.span_order import Order
+from corepath.importers.span_requests import Request, Requests, id_kind
 from corepath.importers.transcript import Transcript
+from corepath.importers.usage import read_usage
 from corepath.notation.call import UNANSWERED, Call
-from corepath.values import arguments_of, canonical, equal
-
-_SPEAKERS: Final = ("user", "system", "developer")
-
-Family = Mapping[str, tuple[str | None, str | None]]
-"""The parent id and kind of each span, keyed by span id. Both may be None."""
+from corepath.notation.message import Message
+from corepath.values import arguments_of, equal
 
 
 @dataclass
@@ -30,24 +30,33 @@ class SpanTranscript:
     """
 
     family: Family
+    chat_kind: str = "chat"
+    """The kind of the spans that are added as chat spans."""
     has_output: bool = False
     """Whether a chat span contained a call or text from the agent."""
     has_messages: bool = False
     """Whether a chat span contained any message."""
     _transcript: Transcript = field(default_factory=Transcript)
-    _order: dict[int, Any] = field(default_factory=dict)
-    """The episode's order. Keys are call indexes, or negative numbers for the text between calls."""
+    _order: Order = field(default_factory=Order)
     _unread: list[str] = field(default_factory=list)
-    _initial_ids: dict[str, set[str | None]] = field(default_factory=dict)
-    """The ids of the calls made before this trace, keyed by the conversation's beginning."""
-    _heard: dict[str, int] = field(default_factory=dict)
-    """How many messages to the model were added so far, keyed by the conversation's beginning."""
+    _has_said: bool = False
+    """Whether a chat span has recorded any output."""
+    _silent_turns: set[int | None] = field(default_factory=set)
+    """The turns whose chat spans have recorded no output."""
+    _tools_end: int = 0
+    """When the last of the tools ends that have started so far."""
+    _requests: Requests = field(default_factory=Requests)
+    """The chat spans added so far."""
+    _heard: Heard = field(default_factory=Heard)
+    """The messages to the model added so far."""
     _chat_calls: dict[str | None, int] = field(default_factory=dict)
     """The index of each call in a chat span, keyed by call id."""
+    _other_ids: dict[str, int] = field(default_factory=dict)
+    """The indexes of calls that have another id in a chat span's input, keyed by that id."""
     _run_only: dict[str, int] = field(default_factory=dict)
     """The index of each call that only a tool span has recorded so far, keyed by call id."""
-    _run_only_without_id: dict[int, None] = field(default_factory=dict)
-    """The indexes of calls without an id that only a tool span has recorded since the last chat span."""
+    _run_only_without_id: dict[int, int] = field(default_factory=dict)
+    """The number of chat spans before each call without an id that only a tool span has recorded so far."""
     _recovered: set[str | None] = field(default_factory=set)
     """The ids of calls that were found in a later chat span's input."""
     _without_arguments: dict[int, None] = field(default_factory=dict)
@@ -69,23 +78,25 @@ class SpanTranscript:
 
     def add_chat(self, span: Span, chat: Chat) -> None:
         """Add a chat span. Its input contains the results of earlier calls, and its output contains calls and text."""
-        nested = next((kind for _, kind in self._ancestors(span) if kind is not None), None) == "chat"
-        model = None if chat.model is None else str(chat.model)
-        used = {} if nested else chat.usage
-        self._transcript.add_usage(used, model=model, cost=used.get("cost"))
+        request = Request.of(span, chat)
+        outer = self._find_outer(span, request)
+        self._add_usage(request, chat, outer)
         self.has_messages = self.has_messages or bool(chat.sent or chat.output or chat.unread)
         self._unread += [f"span {span.id}: {one}" for one in chat.unread]
-        self._add_history(chat.sent, span.begun)
+        self._order.begin = None
+        self._add_history(chat.sent, span, outer)
         self._add_answers(chat.sent)
-        if not nested:
+        if outer is None:
             self._transcript.start_turn()
-        self._add_output(chat, span.ended, nested=nested)
-        self._run_only_without_id.clear()
+        request.turn = self._transcript.turn if outer is None else outer.turn
+        self._add_output(chat, span.ended, request, outer)
+        request.begin = self._order.begin
+        self._requests.add(request)
 
     def add_run(self, span: Span, run: ToolRun) -> None:
         """Add a tool span, either as the run of a call in a chat span or as a call of its own."""
         above = next((id_ for id_, kind in self._ancestors(span) if kind is not None), None)
-        id_, (tool, place) = _id(run.id), self._runs.get(above or "", ("", -1))
+        id_, (tool, place) = id_of(run.id), self._runs.get(above or "", ("", -1))
         if tool != run.tool:
             place = self._find_call(run)
         if place >= 0:
@@ -93,10 +104,11 @@ class SpanTranscript:
         else:
             place = self._add_call(run.tool, run.arguments, id_, None)
             if id_ is None:
-                self._run_only_without_id[place] = None
+                self._run_only_without_id[place] = self._requests.count
             else:
                 self._run_only[id_] = place
         self._set_time(place, span)
+        self._tools_end = max(self._tools_end, span.end)
         if span.id is not None:
             self._runs[span.id] = (run.tool, place)
         if run.error is not None:
@@ -106,26 +118,48 @@ class SpanTranscript:
         else:
             self._answer(place, run.result)
 
-    def to_episode(self, **metadata: Any) -> Episode:
-        """Build the episode, with calls and text in the order of the chat spans."""
+    def to_episode(self, **fields: Any) -> Episode:
+        """Build the episode, with calls and text in the order of the chat spans. `fields` are its other fields."""
         ordered = Transcript(models=self._transcript.models, usage=self._transcript.usage)
-        for place, message in self._order.items():
-            if place >= 0:
-                ordered.calls.append(self.calls[place])
-            elif message.role == "assistant":
-                ordered.add_text(message.content, time=message.time)
+        for one in self._order.entries(self.calls):
+            if isinstance(one, Call):
+                ordered.calls.append(one)
+            elif one.role == "assistant":
+                ordered.turn = one.turn or 0
+                ordered.add_text(one.content, time=one.time)
             else:
-                ordered.add_message(message.role, message.content, time=message.time)
-        return ordered.to_episode(metadata=metadata, unread=self._unread or None)
+                ordered.add_message(one.role, one.content, time=one.time)
+        return ordered.to_episode(unread=self._unread or None, **fields)
 
-    # Text and calls from chat spans
+    # Chat spans
 
-    def _add_output(self, chat: Chat, time: float | None, *, nested: bool) -> None:
-        """Add a chat span's output.
+    def _find_outer(self, span: Span, request: Request) -> Request | None:
+        """Return the request of another chat span that records the same request, or None if there is none.
 
-        If the span is nested in another chat span, text and calls that the outer span contains are not added again.
+        The other span encloses this one, or runs at the same time and has the same content.
         """
-        recovered = self._recovered.difference(_id(one.id) for message in chat.sent for one in message.calls)
+        above, kind = next((one for one in self._ancestors(span) if one[1] is not None), ("", None))
+        return self._requests.find(above) if kind == self.chat_kind else self._requests.find_same(request)
+
+    def _add_usage(self, request: Request, chat: Chat, outer: Request | None) -> None:
+        """Add the model and the tokens of a request, unless the outer span has recorded them."""
+        request.has_model = chat.model is not None or (outer is not None and outer.has_model)
+        if chat.model is not None and not (outer is not None and outer.has_model):
+            self._transcript.add_usage(None, model=str(chat.model))
+        request.has_usage = bool(read_usage(chat.usage, chat.usage.get("cost")))
+        if outer is None or not outer.has_usage:
+            self._transcript.add_usage(chat.usage, cost=chat.usage.get("cost"))
+        if outer is not None:
+            outer.has_usage = request.has_usage = outer.has_usage or request.has_usage
+
+    def _add_output(self, chat: Chat, time: float | None, request: Request, outer: Request | None) -> None:
+        """Add a chat span's output. Text and calls that the outer span has recorded are not added again."""
+        if request.texts or request.calls:
+            self._has_said = True
+            self._silent_turns.discard(request.turn)
+        elif outer is None:
+            self._silent_turns.add(request.turn)
+        recovered = self._recovered.difference(id_of(one.id) for message in chat.sent for one in message.calls)
         answered = False
         for message in chat.output:
             if message.answers:
@@ -134,109 +168,165 @@ class SpanTranscript:
                 continue
             if answered:
                 self._transcript.start_turn()
-                answered = False
-            if message.calls and all(_id(one.id) in recovered for one in message.calls):
+                request.turn, answered = self._transcript.turn, False
+            if message.calls and all(id_of(one.id) in recovered for one in message.calls):
                 continue  # already recovered from the next chat span, which has an earlier start time
-            if not (nested and self._is_last_text(message.text)):
-                self._add_text(message.text, time)
-            for call in message.calls:
-                self._add_chat_call(call, time, nested=nested)
+            self._add_said(message, time, request, outer)
 
-    def _add_text(self, text: Any, time: float | None = None) -> None:
-        if text not in (None, "", []):
-            self._add_message("assistant", text, time)
-            self.has_output = True
+    def _add_said(self, message: ChatMessage, time: float | None, request: Request, outer: Request | None) -> None:
+        """Add a message from the agent."""
+        if outer is None or not outer.has_text(message.text):
+            self._add_text(message.text, time)
+        for call in message.calls:
+            place = self._find_in_outer(call, outer, request)
+            place = self._find_run(call) if place is None else place
+            request.places.append(self._add_chat_call(call, place, request.turn, time))
 
-    def _add_message(self, role: str, text: Any, time: float | None) -> None:
-        if text not in (None, "", []):
-            self._transcript.add_message(role, text, time=time)
-            self._order[-len(self._transcript.messages)] = self._transcript.messages[-1]
-
-    def _is_last_text(self, text: Any) -> bool:
-        """Return True if `text` is the agent's last text and no call after that text has a result."""
-        last = next((one for one in reversed(self._transcript.messages) if one.role == "assistant"), None)
-        if last is None:
-            return text is None
-        return last.content == text and all(map(_is_open, self.calls[last.before_call or 0 :]))
-
-    def _add_chat_call(self, call: ChatCall, time: float | None, *, nested: bool) -> None:
-        """Add a call from a chat span, unless a tool span or an outer chat span has already added the call."""
-        id_ = _id(call.id)
+    def _add_text(self, text: Any, time: float | None = None) -> list[int]:
+        """Add text from the agent, unless it is empty, and return its keys in the order."""
+        if text in (None, "", []):
+            return []
         self.has_output = True
-        place = self._find_run(call, id_)
-        if place is not None:
-            self._run_only.pop(id_ or "", None)
-            self._run_only_without_id.pop(place, None)
-            self._set_arguments(place, call.arguments)
-            self.calls[place] = replace(self.calls[place], turn=self._transcript.turn)
-            self._order[place] = self._order.pop(place)
-        else:
-            waiting = self._transcript.open_calls() if nested else ()
-            place = next((one for one in waiting if self._is_same(one, call, id_)), None)
+        return [self._add_message("assistant", text, time)]
+
+    def _add_message(self, role: str, text: Any, time: float | None) -> int:
+        """Add a message that is not empty, and return its key in the order."""
+        return self._order.add_message(Message(role, text, time=None if time is None else round(time, 6)))
+
+    def _add_chat_call(
+        self, call: ChatCall, place: int | None, turn: int, time: float | None = None, *, stays: bool = False
+    ) -> int:
+        """Add a call from a chat span and return its index. `place` is its index if another span has recorded it.
+
+        A call that only a tool span has recorded moves to the end of the order, unless it `stays`.
+        """
+        id_ = id_of(call.id)
+        self.has_output = True
         if place is None:
             place = self._add_call(call.tool, call.arguments, id_, time)
+            self.calls[place] = replace(self.calls[place], turn=turn)
+        elif self._is_run_only(place):
+            self._run_only.pop(self.calls[place].id or "", None)
+            self._run_only_without_id.pop(place, None)
+            self.calls[place] = replace(self.calls[place], turn=turn, id=self.calls[place].id or id_)
+            if not stays:
+                self._order.add_call(place)
+        self._set_arguments(place, call.arguments)
         if id_ is not None:
             self._chat_calls[id_] = place
+            if self.calls[place].id != id_:
+                self._other_ids[id_] = place
+        return place
 
-    def _find_run(self, call: ChatCall, id_: str | None) -> int | None:
+    def _find_in_outer(self, call: ChatCall, outer: Request | None, request: Request) -> int | None:
+        """Return the index of `call` if the outer span has recorded it, or else None."""
+        places = [] if outer is None else [one for one in outer.places if one not in request.places]
+        by_id = [one for one in places if self._is_same(one, call)]
+        return next(iter(by_id or [one for one in places if self._is_alike(one, call)]), None)
+
+    def _find_run(self, call: ChatCall) -> int | None:
         """Return the index of `call` if a tool span has recorded it but no chat span has, or else None."""
+        id_ = id_of(call.id)
         if id_ is None:
-            places = tuple(self._run_only_without_id)
-        else:
-            places = (self._run_only[id_],) if id_ in self._run_only else ()
-        return next((place for place in places if self._is_same(place, call, id_)), None)
+            recent = (place for place, count in self._run_only_without_id.items() if count == self._requests.count)
+            return next((place for place in recent if self._is_same(place, call)), None)
+        place = self._run_only.get(id_)
+        return place if place is not None and self._is_same(place, call) else None
 
-    def _is_same(self, place: int, call: ChatCall, id_: str | None) -> bool:
+    def _is_run_only(self, place: int) -> bool:
+        return place in self._run_only_without_id or self._run_only.get(self.calls[place].id or "") == place
+
+    def _is_same(self, place: int, call: ChatCall) -> bool:
         """Return True if `call` is the call at index `place`. Calls without an id are compared by their arguments."""
-        known = self.calls[place]
+        known, id_ = self.calls[place], id_of(call.id)
         if known.tool != call.tool or known.id != id_:
             return False
-        return id_ is not None or place in self._without_arguments or _same_arguments(known, call.arguments)
+        return id_ is not None or self._is_alike(place, call)
 
-    # Calls that are only in a later chat span's input
+    def _is_alike(self, place: int, call: ChatCall) -> bool:
+        """Return True if the call at index `place` has the same tool and, as far as is known, the same arguments."""
+        known = self.calls[place]
+        if known.tool != call.tool:
+            return False
+        return place in self._without_arguments or _same_arguments(known, call.arguments)
 
-    def _add_history(self, sent: tuple[ChatMessage, ...], time: float | None) -> None:
+    # What is only in a chat span's input
+
+    def _add_history(self, sent: tuple[ChatMessage, ...], span: Span, outer: Request | None) -> None:
         """Add what a chat span's input has and no earlier span had: messages to the model, and calls.
 
-        Calls made before this trace are left out. Only the first conversation in a trace is with the user. In the
-        others, agents ask agents, so that their messages count as the system's.
+        Calls made before this trace are left out. New instructions are for this request, so they come after all calls
+        before it. If there is an outer span, only messages from those who are not in its input are new.
         """
-        known, beginning = self._known_ids(sent), _beginning(sent)
-        with_user = next(iter(self._heard), beginning) == beginning
-        heard, number = self._heard.get(beginning, 0), 0
-        for message in sent:
-            if message.role in _SPEAKERS and not message.answers:
-                number += 1
-                if number > heard:
-                    self._add_message(message.role if with_user else "system", message.text, time)
-            elif known:
-                self._recover_calls(message, known, time)
-        self._heard[beginning] = max(number, heard)
+        before, here = self._heard.ids_before(sent), {id_of(one.id) for message in sent for one in message.calls}
+        new: list[tuple[str, Any]] = []
+        turn = 0
+        for message, role in zip(sent, self._heard.add(sent, by_agent=self._is_in_tool(span)), strict=True):
+            if message.calls:
+                turn = self._recover_calls(message, before, here, turn) if before else 0
+            elif role == "assistant":
+                if not self._has_said:
+                    self._add_text(message.text)
+            else:
+                turn = 0
+                if role is not None and (outer is None or message.role not in outer.roles):
+                    new.append((role, message.text))
+                if role is not None and message.role == "user":
+                    self._add_messages(new, span.begun, outer)
+                    new = []
+        self._add_messages(new, span.begun, outer)
 
-    def _recover_calls(self, message: ChatMessage, known: set[str | None], time: float | None) -> None:
-        """Add the calls in a message from a chat span's input that no span has recorded, except the `known` ones."""
-        missing = [one for one in message.calls if _id(one.id) not in known and _id(one.id) not in self._chat_calls]
-        if missing:
+    def _add_messages(self, new: list[tuple[str, Any]], time: float | None, outer: Request | None) -> None:
+        """Add messages to the model. If there is an outer span, they come before what the outer span has added."""
+        keys = [self._add_message(role, text, time) for role, text in new]
+        if outer is not None:
+            self._order.move(keys, outer.begin)
+
+    def _recover_calls(self, message: ChatMessage, before: set[str | None], here: set[str | None], turn: int) -> int:
+        """Add the calls in a message from a chat span's input that no chat span has recorded.
+
+        Left out are the calls `before` this trace. `here` are the ids of all calls in the input. Returns the turn of
+        the calls, so that those in the next message can share it. `turn` is 0 if a new turn begins. When they were made
+        is not known.
+        """
+        missing = [one for one in message.calls if id_of(one.id) not in before and not self._is_known(one, here)]
+        if not missing:
+            return turn
+        at = self._order.first(self._find_silent_runs(missing))
+        if not turn and at is None:
             self._transcript.start_turn()
-            self._add_text(message.text, time)
+        turn = turn or (self._transcript.turn if at is None else self.calls[at].turn or 0)
+        keys = self._add_text(message.text)
         for one in missing:
-            self._add_chat_call(one, time, nested=False)
-            self._recovered.add(_id(one.id))
+            keys.append(self._add_chat_call(one, self._find_lost_run(one), turn, stays=at is not None))
+            self._recovered.add(id_of(one.id))
+        self._order.move(keys, at)
+        return turn
 
-    def _known_ids(self, sent: tuple[ChatMessage, ...]) -> set[str | None]:
-        """Return the ids of calls made before this trace, plus None for calls without an id.
+    def _find_silent_runs(self, calls: list[ChatCall]) -> Iterator[int]:
+        """Yield the indexes of calls in an input whose chat span was added, but has recorded no output."""
+        for place in map(self._find_lost_run, calls):
+            if place is not None and self.calls[place].turn in self._silent_turns:
+                yield place
 
-        The set is empty if `sent` has no user message. A conversation is identified by its messages up to the first
-        user message. When a conversation is first seen, the calls before its last user message were made before this
-        trace.
-        """
-        by_user = [number for number, message in enumerate(sent) if message.is_by_user]
-        if not by_user:
-            return set()
-        beginning = _beginning(sent)
-        if beginning not in self._initial_ids:
-            self._initial_ids[beginning] = {_id(one.id) for message in sent[: by_user[-1]] for one in message.calls}
-        return self._initial_ids[beginning] | {None}
+    def _is_known(self, call: ChatCall, here: set[str | None]) -> bool:
+        """Return True if a chat span has recorded a call that is in an input, perhaps with an id of another kind."""
+        id_ = id_of(call.id)
+        if id_ in self._chat_calls:
+            return True
+        taken = set(self._other_ids.values())
+        for place, known in enumerate(self.calls):
+            is_free = known.id not in here and place not in taken and not self._is_run_only(place)
+            if is_free and id_kind(known.id) != id_kind(id_) and self._is_alike(place, call):
+                self._chat_calls[id_] = self._other_ids[id_ or ""] = place
+                return True
+        return False
+
+    def _find_lost_run(self, call: ChatCall) -> int | None:
+        """Return the index of a call in an input if a tool span has recorded it, but no chat span has."""
+        if (place := self._run_only.get(id_of(call.id) or "")) is not None:
+            return place if self._is_same(place, call) else None
+        return next((place for place in self._run_only_without_id if self._is_alike(place, call)), None)
 
     # Calls
 
@@ -245,7 +335,7 @@ class SpanTranscript:
         self._close_earlier(id_)
         place = len(self.calls)
         self._transcript.add_call(tool, None if arguments is UNANSWERED else arguments, id_, time=time)
-        self._order[place] = None
+        self._order.add_call(place)
         if arguments is UNANSWERED:
             self._without_arguments[place] = None
         return place
@@ -267,14 +357,14 @@ class SpanTranscript:
 
     def _set_time(self, place: int, span: Span) -> None:
         """Set when a call was made, and how long it took, to what its tool span says."""
-        if span.begun is not None and span.ended is not None and span.ended >= span.begun:
+        if span.begun is not None:
             call = self.calls[place]
-            extra = {**call.extra, "seconds": round(span.ended - span.begun, 6)}
-            self.calls[place] = replace(call, time=round(span.begun, 6), extra=extra)
+            took = {"seconds": round((span.end - span.start) / 10**9, 6)} if span.end >= span.start else {}
+            self.calls[place] = replace(call, time=round(span.begun, 6), extra={**call.extra, **took})
 
     def _find_call(self, run: ToolRun) -> int:
         """Return the index of the call that a tool span ran, or -1 if the call has not been added yet."""
-        id_ = _id(run.id)
+        id_ = id_of(run.id)
         if id_ in self._chat_calls:
             return self._chat_calls[id_]
         candidates = [
@@ -315,58 +405,30 @@ class SpanTranscript:
         waiting = {self.calls[place].id: place for place in self._transcript.open_calls()}
         if not waiting:
             return
-        answers = {_id(one.id): one for message in messages for one in message.answers}
+        waiting |= {id_: place for id_, place in self._other_ids.items() if _is_open(self.calls[place])}
+        answers = {id_of(one.id): one for message in messages for one in message.answers}
         for id_, place in waiting.items():
             if id_ is not None and id_ in answers:
-                self._answer(place, _value(answers[id_]), error=answers[id_].error)
+                self._answer(place, answers[id_].result, error=answers[id_].error)
         self._add_answers_without_id(messages)
 
     def _add_answers_without_id(self, messages: tuple[ChatMessage, ...]) -> None:
         """Match results without an id to calls without an id, in the order in which both appear in `messages`."""
         waiting = [place for place in self._transcript.open_calls() if self.calls[place].id is None]
-        calls, answers = _last_without_id(messages)
+        calls, answers = last_without_id(messages)
         for number, one in enumerate(answers):
             call = calls[number] if number < len(calls) else None
-            candidates = [place for place in waiting if call is None or self._is_same(place, call, None)]
+            candidates = [place for place in waiting if call is None or self._is_same(place, call)]
             if candidates:
                 waiting.remove(candidates[0])
-                self._answer(candidates[0], _value(one), error=one.error)
+                self._answer(candidates[0], one.result, error=one.error)
+
+    def _is_in_tool(self, span: Span) -> bool:
+        """Return True if a span is inside a tool span, or runs while a tool does."""
+        return 0 < span.end <= self._tools_end or any(kind == "tool" for _, kind in self._ancestors(span))
 
     def _ancestors(self, span: Span) -> Iterator[tuple[str, str | None]]:
-        """Yield the id and kind of each span that encloses `span`, nearest first. The kind may be None."""
-        above, seen = span.parent, {span.id}
-        while above is not None and above in self.family and above not in seen:
-            seen.add(above)
-            parent, kind = self.family[above]
-            yield above, kind
-            above = parent
-
-
-def _beginning(sent: tuple[ChatMessage, ...]) -> str:
-    """Return the messages up to the first user message as text, by which a conversation is recognised."""
-    first = next((number for number, message in enumerate(sent) if message.is_by_user), len(sent) - 1)
-    return canonical([[message.role, message.text] for message in sent[: first + 1]])
-
-
-def _last_without_id(messages: tuple[ChatMessage, ...]) -> tuple[list[ChatCall], list[ChatAnswer]]:
-    """Return the calls in the last message with calls, and the results after that message.
-
-    Only calls and results without an id are returned.
-    """
-    last = max((n for n, message in enumerate(messages) if message.calls), default=-1)
-    calls = [one for message in messages[max(last, 0) : last + 1] for one in message.calls if _id(one.id) is None]
-    return calls, [one for message in messages[last + 1 :] for one in message.answers if _id(one.id) is None]
-
-
-def _value(one: ChatAnswer) -> Any:
-    if one.error:
-        return None if one.value is UNANSWERED else one.value
-    return parse_result(one.value)
-
-
-def _id(given: Any) -> str | None:
-    """Return a call id as a string, or None if the id is missing or empty."""
-    return None if given is None or given == "" else str(given)
+        return ancestors(self.family, span.parent, span.id)
 
 
 def _is_open(call: Call) -> bool:

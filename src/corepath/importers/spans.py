@@ -1,12 +1,15 @@
 """Read traces made of spans, with one episode for each trace id. Formats differ in their `Convention`.
 
 Calls and their order come from the chat spans' output. Results come from the tool spans, which are matched by call id,
-or else from a later chat span's input. That input is otherwise ignored, since it repeats the conversation. The only
-calls read from it are calls since the user's last message that have no span of their own.
+or else from a later chat span's input. That input repeats the conversation, so only what is new in it is added: the
+messages of the user and the system, and calls since the user's last message that have no span of their own.
 
-Tool spans without a chat span are calls too, ordered by start time. A chat span inside another chat span repeats the
-outer span's messages. A tool span inside another span for the same tool is the same call. Traces without a span that
-follows the convention are left out.
+Tool spans without a chat span are calls too, ordered by start time. If several instrumentations record one request to
+a model, it counts once: a chat span inside another one, or at the same time and with the same content, repeats the
+other span's messages, even if the ids of its calls are of another kind. A chat span around several others is an
+agent's, and is read only if the others have no content. A tool span inside another span for the same tool is the same
+call. Sub-agents are part of the episode. What they are asked counts as a message of the system. Traces without a span
+that follows the convention are left out.
 """
 
 from __future__ import annotations
@@ -17,19 +20,30 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 from corepath.episode import Episode
 from corepath.errors import Problem, RecordError
 from corepath.importers.format import Format
 from corepath.importers.otlp import Resource, Span
 from corepath.importers.span_content import Chat, ToolRun
+from corepath.importers.span_family import Family, find_outer_chats, put_parents_first
 from corepath.importers.span_files import Found, read_spans
-from corepath.importers.span_transcript import Family, SpanTranscript
+from corepath.importers.span_transcript import SpanTranscript
 from corepath.values import equal
 
 SAMPLE: Final = 3_000
 """How many spans at the start of a file are checked to recognise the file's format."""
+
+
+class Summary(Protocol):
+    """What a trace says about the whole episode, e.g. its reward."""
+
+    def add(self, span: Span, kind: str | None) -> None:
+        """Add a span. Spans are added in order of their start times."""
+
+    def fields(self) -> dict[str, Any]:
+        """Return keyword arguments for `Transcript.to_episode`. A field `metadata` is merged into the trace's."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +59,13 @@ class Convention:
     """Prefixes of attributes that hold messages and values, and so are not part of a trace's metadata."""
     capture: str
     """Advice for error messages on how to turn on content recording."""
+    version: Callable[[Span], int] | None = None
+    """Return a number that is larger for a newer version of the same span. The newest version counts.
+
+    It is None if a span has only one version, so that two different spans with the same id are an error.
+    """
+    summarise: Callable[[], Summary] | None = None
+    """Make the summary of a trace, which is None if the episode has nothing but its calls, messages and metadata."""
 
 
 ReadSpans = Callable[[Path], Iterator[Found | Resource | Problem]]
@@ -108,8 +129,8 @@ PRAGMA synchronous = OFF;
 PRAGMA cache_size = -16000;
 PRAGMA temp_store = FILE;
 CREATE TABLE spans (
-    number INTEGER PRIMARY KEY, trace BLOB, start INTEGER, id BLOB, parent BLOB, kind TEXT, file INTEGER, line INTEGER,
-    resource TEXT, content BLOB
+    number INTEGER PRIMARY KEY, trace BLOB, start INTEGER, finish INTEGER, id BLOB, parent BLOB, kind TEXT,
+    file INTEGER, line INTEGER, resource TEXT, version INTEGER, content BLOB
 );
 CREATE TABLE resources (resource TEXT PRIMARY KEY, attributes BLOB);
 """
@@ -138,17 +159,18 @@ class Traces:
             return
         span = one.span
         columns = (
-            _blob(span.trace), span.start, _blob(span.id), _blob(span.parent), self.convention.kind(span), file,
-            one.line, group, _pack(vars(span)),
+            _blob(span.trace), span.start, span.end, _blob(span.id), _blob(span.parent), self.convention.kind(span),
+            file, one.line, group, self.convention.version(span) if self.convention.version else 0, _pack(vars(span)),
         )  # fmt: skip
-        self._database.execute("INSERT INTO spans VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", columns)
+        self._database.execute("INSERT INTO spans VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", columns)
 
     def list_traces(self) -> Iterator[tuple[str, int, int]]:
         """Yield the id of each trace with at least one span that follows the convention, and where the trace begins.
 
         A trace begins at a line in a file. Files are numbered from 0.
         """
-        self._database.execute("CREATE INDEX IF NOT EXISTS by_trace ON spans (trace, start, number, kind, file, line)")
+        columns = "trace, start, finish DESC, number, kind, file, line"
+        self._database.execute(f"CREATE INDEX IF NOT EXISTS by_trace ON spans ({columns})")
         rows = self._database.execute(
             "SELECT trace, file, line, MIN(number) AS first FROM spans GROUP BY trace HAVING COUNT(kind) ORDER BY first"
         )
@@ -158,7 +180,7 @@ class Traces:
     def episode(self, trace: str) -> Episode:
         """Build a trace's episode. Raises `RecordError` if the spans do not record enough content."""
         family = self._family(trace)
-        transcript, metadata = self._join(trace, family, "chat")
+        transcript, fields = self._join(trace, family, "chat")
         if not transcript.has_output and (transcript.call_without_arguments is not None or not transcript.calls):
             of_agents, _ = self._join(trace, family, "agent")
             transcript = of_agents if of_agents.has_output else transcript
@@ -167,17 +189,27 @@ class Traces:
         if (call := transcript.call_without_arguments) is not None:
             which = f"{call.tool!r:.60}" + (f" (id {call.id!r:.60})" if call.id is not None else "")
             raise RecordError(f"the arguments of a call of {which} were not recorded: {self.convention.capture}")
-        return transcript.to_episode(**metadata)
+        return transcript.to_episode(**fields)
 
     def _join(self, trace: str, family: Family, chat_kind: str) -> tuple[SpanTranscript, dict[str, Any]]:
-        """Return a trace's transcript and metadata. Spans of the kind `chat_kind` are read as chat spans."""
-        transcript, metadata = SpanTranscript(family), _Metadata(self.convention.content)
-        for span in self._spans(trace):
-            kind = self.convention.kind(span)
+        """Return a trace's transcript and the episode's other fields.
+
+        Spans of the kind `chat_kind` are read as chat spans. An agent span that repeats another one is read once.
+        """
+        transcript, metadata = SpanTranscript(family, chat_kind), _Metadata(self.convention.content)
+        summary = self.convention.summarise() if self.convention.summarise else None
+        agents: list[Chat] = []
+        for span in self._spans(trace, family):
+            kind = family[span.id][1] if span.id is not None else self.convention.kind(span)
             metadata.add(span, kind, is_root=span.parent not in family)
+            if summary is not None:
+                summary.add(span, kind)
             try:
                 if kind == chat_kind:
-                    transcript.add_chat(span, self.convention.chat(span))
+                    chat = self.convention.chat(span)
+                    if chat not in agents:
+                        transcript.add_chat(span, chat)
+                    agents += [chat] if kind == "agent" else []
                 elif kind == "tool":
                     transcript.add_run(span, self.convention.tool_run(span))
             except RecordError as error:
@@ -185,27 +217,32 @@ class Traces:
         rows = self._database.execute(
             "SELECT DISTINCT attributes FROM spans JOIN resources USING (resource) WHERE trace = ?", (_blob(trace),)
         )
-        return transcript, metadata.merge(trace, [json.loads(attributes) for (attributes,) in rows])
+        fields = summary.fields() if summary is not None else {}
+        about = metadata.merge(trace, [json.loads(attributes) for (attributes,) in rows])
+        return transcript, {**fields, "metadata": {**about, **fields.get("metadata", {})}}
 
     def _family(self, trace: str) -> Family:
-        """Map the id of each span in a trace to the span's parent id and kind."""
-        rows = self._database.execute("SELECT id, parent, kind FROM spans WHERE trace = ?", (_blob(trace),))
-        return {
+        """Map the id of each span in a trace to the span's parent id and kind.
+
+        A chat span around several others that are not around each other is an agent's.
+        """
+        rows = self._database.execute(
+            "SELECT id, parent, kind FROM spans WHERE trace = ? ORDER BY version, number", (_blob(trace),)
+        )
+        family = {
             _text(id_): (_text(parent) if parent is not None else None, kind)
             for id_, parent, kind in rows
             if id_ is not None
         }
+        return family | {id_: (family[id_][0], "agent") for id_ in find_outer_chats(family)}
 
-    def _spans(self, trace: str) -> Iterator[Span]:
+    def _spans(self, trace: str, family: Family) -> Iterator[Span]:
         """Yield a trace's spans in order of their start times. A span that was sent twice is yielded once.
 
-        Raises `RecordError` if two different spans have the same id.
+        Raises `RecordError` if two different spans have the same id, unless they are versions of one span.
         """
-        rows = self._database.execute(
-            "SELECT number FROM spans WHERE trace = ? ORDER BY start, number", (_blob(trace),)
-        )
         seen: dict[str, int] = {}
-        for (number,) in rows:
+        for number in put_parents_first(self._numbers(trace), family):
             (content,) = self._database.execute("SELECT content FROM spans WHERE number = ?", (number,)).fetchone()
             read = json.loads(content)
             span = Span(**{**read, "events": tuple((name, attributes) for name, attributes in read["events"])})
@@ -216,6 +253,19 @@ class Traces:
                 yield span
             elif seen[span.id] != hash(content):
                 raise RecordError(f"two spans have the id {span.id:.40}")
+
+    def _numbers(self, trace: str) -> list[tuple[int, str | None, int]]:
+        """Return the number, id and start of a trace's spans in order of their starts, without older versions."""
+        rows = self._database.execute(
+            "SELECT number, id, start, version FROM spans WHERE trace = ? ORDER BY start, finish DESC, number",
+            (_blob(trace),),
+        ).fetchall()
+        newest = {id_: number for number, id_, _, _ in sorted(rows, key=lambda row: (row[3], row[0]))}
+        return [
+            (number, None if id_ is None else _text(id_), start)
+            for number, id_, start, _ in rows
+            if self.convention.version is None or id_ is None or newest[id_] == number
+        ]
 
 
 @dataclass

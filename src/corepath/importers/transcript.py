@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -128,20 +129,21 @@ class Transcript:
         models = list(self.models)
         name = agent if isinstance(agent, str) else str(agent) if agent is not None else models[0] if models else None
         known: dict[str, Any] = {"models": models if models not in ([], [name]) else None, "usage": self.usage or None}
-        known |= {"seconds": self._seconds()} | extra
+        known |= {"seconds": seconds_between(self.calls, self.messages)} | extra
         fields = typed_fields({name: value for name, value in known.items() if value is not None})
         return Episode(
             "", tuple(self.calls), name, answer=self.answer if self._calls_before_text == len(self.calls) else None,
             messages=tuple(self.messages), **fields,
         )  # fmt: skip
 
-    def _seconds(self) -> float | None:
-        """Return the time between the first and the last event, or None if no two times are known."""
-        said = [one.time for one in self.messages if one.time is not None]
-        called = [(one.time, one.extra.get("seconds", 0)) for one in self.calls if one.time is not None]
-        starts, ends = [*said, *(time for time, _ in called)], [*said, *(time + lasted for time, lasted in called)]
-        passed = round(max(ends) - min(starts), 6) if starts else 0.0
-        return passed if len(starts) > 1 or passed else None
+
+def seconds_between(calls: Iterable[Call], messages: Iterable[Message]) -> float | None:
+    """Return the time between the first and the last event, or None if no two times are known."""
+    said = [one.time for one in messages if one.time is not None]
+    called = [(one.time, one.extra.get("seconds", 0)) for one in calls if one.time is not None]
+    starts, ends = [*said, *(time for time, _ in called)], [*said, *(time + lasted for time, lasted in called)]
+    passed = round(max(ends) - min(starts), 6) if starts else 0.0
+    return passed if len(starts) > 1 or passed else None
 
 
 def _id(given: Any) -> str | None:

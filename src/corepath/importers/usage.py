@@ -8,23 +8,25 @@ from typing import Any, Final
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "input_tokens": (
         "input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "promptTokenCount", "prompt_token_count",
-        "input",
+        "request_tokens", "input",
     ),
     "output_tokens": (
         "output_tokens", "completion_tokens", "outputTokens", "completionTokens", "candidatesTokenCount",
-        "candidates_token_count", "output",
+        "candidates_token_count", "response_tokens", "output",
     ),
     "total_tokens": ("total_tokens", "totalTokens", "totalTokenCount", "total_token_count", "total"),
     "input_tokens_cache_read": (
         "input_tokens_cache_read", "cache_read_input_tokens", "cacheReadInputTokens", "cached_input_tokens",
-        "cachedContentTokenCount", "cached_content_token_count", "cached",
+        "cachedContentTokenCount", "cached_content_token_count", "cache_read_tokens", "cached_tokens", "cache_read",
+        "cached",
     ),
     "input_tokens_cache_write": (
-        "input_tokens_cache_write", "cache_creation_input_tokens", "cacheWriteInputTokens",
+        "input_tokens_cache_write", "cache_creation_input_tokens", "cacheWriteInputTokens", "cache_write_tokens",
+        "cache_creation",
     ),
     "reasoning_tokens": (
         "reasoning_tokens", "reasoning_output_tokens", "reasoningTokens", "thoughtsTokenCount", "thoughts_token_count",
-        "thoughts",
+        "thoughts", "reasoning",
     ),
 }  # fmt: skip
 """The names of counted tokens in the records of live runs, and the names that providers give to them."""
@@ -36,12 +38,19 @@ _MOST: Final = 1e15
 def read_usage(usage: Any, cost: Any = None) -> dict[str, float]:
     """Return the tokens and the cost of a request, under the names in the records of live runs.
 
-    `usage` may have the field names of any known provider. What is missing or malformed is left out.
+    `usage` may have the field names of any known provider, also within objects such as `prompt_tokens_details`. What is
+    missing or malformed is left out.
     """
-    given = usage if isinstance(usage, Mapping) else {}
+    given = _with_details(usage) if isinstance(usage, Mapping) else {}
     counted = {name: _first_number(given, names) for name, names in _NAMES.items()}
     counted["total_cost"] = _first_number({"cost": cost}, ("cost",))
     return {name: one for name, one in counted.items() if one is not None}
+
+
+def _with_details(usage: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of `usage` and of the details in it. The fields of `usage` itself take precedence."""
+    details = [one for name, one in usage.items() if name.endswith("_details") and isinstance(one, Mapping)]
+    return {**{name: one for some in details for name, one in some.items()}, **usage}
 
 
 def _first_number(given: Mapping[str, Any], names: tuple[str, ...]) -> float | None:

@@ -9,7 +9,15 @@ from corepath.report.page import page
 from corepath.report.results import Results
 from corepath.report.summary_table import MORE_COLUMNS, Means
 from corepath.report.table import Table
-from corepath.report.tables import agents_table, faults_table, harms_table, pairs_table, tasks_table, worlds_table
+from corepath.report.tables import (
+    agents_table,
+    faults_table,
+    harms_table,
+    pairs_table,
+    reward_table,
+    tasks_table,
+    worlds_table,
+)
 from corepath.runs.folder import replace_file
 
 PAGE = "index.html"
@@ -22,6 +30,7 @@ def tables_of(results: Results) -> dict[str, Table]:
         "worlds": worlds_table(results),
         "failure-modes": faults_table(results),
         "harms": harms_table(results),
+        "reward": reward_table(results.agreements),
         "agents-with-intervals": agents_table(results, Means(MORE_COLUMNS, intervals=True)),
         "agents-by-world": pairs_table(results, Means(MORE_COLUMNS)),
         "tasks": tasks_table(results, Means(MORE_COLUMNS)),

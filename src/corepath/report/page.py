@@ -20,7 +20,7 @@ from corepath.report.page_data import page_data
 from corepath.report.results import Results
 from corepath.report.summary_table import MORE_COLUMNS, Means, note_exclusions
 from corepath.report.table import Table
-from corepath.report.tables import agents_table, faults_table, harms_table, worlds_table
+from corepath.report.tables import agents_table, faults_table, harms_table, reward_table, worlds_table
 from corepath.values import visible
 
 MOST_PROBLEMS: Final = 100
@@ -123,6 +123,8 @@ def _sections(results: Results) -> Iterable[_Section]:
         return
     yield _table("agents", "Agents", agents_table(results, _MEANS))
     yield _table("worlds", "Worlds", worlds_table(results, _MEANS))
+    if reward := reward_table(results.agreements):
+        yield _table("reward", "Reward", reward)
     heat = heat_map(results)
     yield _Section("heat", "Heat map", heat.title, _scrollable(heat.html(), heat.title))
     scatters = [scatter for scatter in (core_versus_bfcl(results), pareto_view(results)) if scatter.points]

@@ -19,11 +19,12 @@ from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind
 from corepath.drawing.draw import STYLE, Drawing, draw
 from corepath.drawing.export import describe_size
-from corepath.episode import FAILED_OUTSIDE, free_record
+from corepath.episode import FAILED_OUTSIDE, free_record, reward_of
 from corepath.explanation import Explanation, explain
 from corepath.notation.call import UNANSWERED, Call
 from corepath.notation.message import Message
 from corepath.report.results import Result, Results
+from corepath.scoring.agreement import disagreement
 from corepath.scoring.evidence import Reference
 from corepath.scoring.options import Scoring
 from corepath.scoring.score import Score, score
@@ -119,6 +120,8 @@ class _Index:
         row = {
             "epoch": result.episode.epoch,
             "nth": nth,
+            "reward": _short_number(reward_of(result.episode)),
+            "disagrees": disagreement(result.episode),
             "outside": result.episode.outcome == FAILED_OUTSIDE,
             "harms": " ".join(dict.fromkeys(_harm_kinds(result.scores).values())),
             "headline": headline,

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corepath.episode import Episode, agent_of, exclusion, variant_name, variant_of, world_of
+from corepath.episode import Episode, agent_of, exclusion, reward_of, variant_name, variant_of, world_of
 from corepath.errors import CorepathError, Problem, count, install
 from corepath.files.episodes import read_episodes
 from corepath.files.lookup import Tasks
@@ -19,8 +19,9 @@ from corepath.runs.episode_check import scores_error
 from corepath.runs.folder import RunFolder, is_run
 from corepath.runs.plan import Plan
 from corepath.runs.tasks import FoundTask, RunTasks
+from corepath.scoring.agreement import Agreement, agreement
 from corepath.scoring.options import PAPER, Scoring
-from corepath.scoring.summary import Summary, summarise
+from corepath.scoring.summary import REWARD, Summary, summarise
 from corepath.task import Task
 
 if TYPE_CHECKING:
@@ -132,6 +133,20 @@ class Results:
         """A summary for each (agent, world) pair."""
         return self._by(lambda episode: (agent_of(episode), world_of(episode)))
 
+    @cached_property
+    def agreements(self) -> list[Agreement]:
+        """How far the scores agree with the source's own reward, for each agent and then over all agents.
+
+        Agents without rewards are left out. The list is empty if no episode has a reward.
+        """
+        rule = self.scoring.undefined_efficiency
+        groups: dict[str, list[Episode]] = {}
+        for episode in self.episodes:
+            groups.setdefault(agent_of(episode), []).append(episode)
+        found = [one for name, own in groups.items() if (one := agreement(name, own, rule)) is not None]
+        everyone = agreement("all agents", self.episodes, rule) if len(found) > 1 else None
+        return found if everyone is None else [*found, everyone]
+
     def _by(self, key: Any) -> dict[Any, Summary]:
         return summarise(self.episodes, key, self.scoring.undefined_efficiency)
 
@@ -143,14 +158,16 @@ class Results:
     def to_pandas(self) -> pd.DataFrame:
         """Return a data frame with one row per episode.
 
-        The columns are agent, world, task, epoch, `ended` (the outcome), and every numeric score.
+        The columns are agent, world, task, epoch, `ended` (the outcome), every numeric score, and the source's own
+        `reward` if an episode has one.
         """
         try:
             import pandas as pd  # noqa: PLC0415  # an extra
         except ImportError as error:
             raise CorepathError(f"a data frame needs pandas ({error}): {install('pandas')}") from None
 
-        return pd.DataFrame([_row(result) for result in self.results])
+        frame = pd.DataFrame([_row(result) for result in self.results])
+        return frame if self.agreements else frame.drop(columns=REWARD, errors="ignore")
 
     def __repr__(self) -> str:
         episodes, agents = count(len(self.results), "episode"), count(len(self.by_agent), "agent")
@@ -170,7 +187,7 @@ def _row(result: Result) -> dict[str, Any]:
         name: value for name, value in result.scores.items() if value is None or isinstance(value, (bool, int, float))
     }
     own = {"agent": result.agent, "world": result.world, "task": result.episode.task, "epoch": result.episode.epoch}
-    return {**own, "ended": result.episode.outcome, **numbers}
+    return {**own, "ended": result.episode.outcome, **numbers, REWARD: reward_of(result.episode)}
 
 
 def load_results(*places: str | Path, tasks: Iterable[str | Path] = (), scoring: Scoring | None = None) -> Results:

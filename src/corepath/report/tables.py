@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -13,6 +13,7 @@ from corepath.report.item_analysis import Item
 from corepath.report.results import Results
 from corepath.report.summary_table import AGENTS, NUMBER, PERCENT, PLAIN, Means, summary_table
 from corepath.report.table import Column, Table
+from corepath.scoring.agreement import COMPARED, NEARLY, Agreement
 from corepath.scoring.summary import Summary
 
 
@@ -113,14 +114,19 @@ def harms_table(results: Results) -> Table | None:
     kinds = [kind.value for kind in HarmKind if kind.value in seen]
     if not kinds:
         return None
+    agents = results.by_agent.values()
+    repeats = any(one.again for one in agents)
     columns = [Column("agent", "agent"), Column("harmful", "harmful", ",d"), Column("effected", "took\neffect", ",d")]
+    columns += [Column("again", "again", ",d")] * repeats
     columns += [Column(kind, kind.replace("_", "\n", 1).replace("_", " "), ",d") for kind in kinds]
     rows = [
-        (one.name, one.harmful, _count_effected(one), *(_both(one, kind) for kind in kinds))
-        for one in results.by_agent.values()
+        (one.name, one.harmful, _count_effected(one), *[one.again] * repeats, *(_both(one, kind) for kind in kinds))
+        for one in agents
     ]
-    note = "each kind: calls that took effect + calls that were refused"
-    return Table("Harmful calls by kind", tuple(columns), tuple(rows), (note,))
+    notes = ["each kind: calls that took effect + calls that were refused"]
+    if repeats:
+        notes.append("again: of those that took effect, calls that repeat the one before and got the same answer")
+    return Table("Harmful calls by kind", tuple(columns), tuple(rows), tuple(notes))
 
 
 def _count_effected(one: Summary) -> int:
@@ -130,6 +136,35 @@ def _count_effected(one: Summary) -> int:
 def _both(one: Summary, kind: str) -> str | None:
     done, refused = one.harms[kind, True], one.harms[kind, False]
     return f"{done:,} + {refused:,}" if done or refused else None
+
+
+_CORRELATED: Final = {
+    "pc": "PC", "pc_ktc": "PC-KTC", "prefix_criticality": "PrefixCrit", "harm_free": "harm\nfree",
+    "efficiency": "Eff.", "directness": "Direct.", "pc_hlr": "PC+HLR", "accepted": "accepted", "solved": "solved",
+}  # fmt: skip
+
+
+def reward_table(agreements: Sequence[Agreement]) -> Table | None:
+    """Build a table of how far the scores agree with the source's own reward, or return None if there is no reward."""
+    if not agreements:
+        return None
+    columns = (
+        Column("agent", "agent"), Column("episodes", "episodes", ",d"), Column("reward", "reward", NUMBER),
+        Column("rewarded", "rewarded", ",d"), Column("rewarded_harmful", "with\nharm", ",d"),
+        Column("nearly_right", "nearly\nright", ",d"),
+        *(Column(f"correlation_{key}", title, "+.2f") for key, title in _CORRELATED.items()),
+    )  # fmt: skip
+    rows = tuple(
+        (one.name, one.episodes, one.reward, one.rewarded, one.rewarded_harmful, one.nearly_right,
+         *(one.correlations[key] for key in _CORRELATED))
+        for one in agreements
+    )  # fmt: skip
+    notes = (
+        "rewarded: with the full reward; with harm: of these, episodes in which harm took effect",
+        f"nearly right: not rewarded, but PC is at least {NEARLY} and no harm took effect",
+        "each score: Spearman's rank correlation with the reward over episodes; –: undefined, as all values are equal",
+    )
+    return Table("Scores beside the source's own reward", columns, rows, notes)
 
 
 def items_table(items: Iterable[Item]) -> Table:
@@ -152,3 +187,4 @@ BY: Final[Mapping[str, Callable[..., Table]]] = {
 """The functions that build tables of means, keyed by what each row is for."""
 
 assert set(_MODES) <= set(BUILT_IN)
+assert tuple(_CORRELATED) == COMPARED

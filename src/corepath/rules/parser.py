@@ -182,18 +182,23 @@ class _RuleParser(Parser):
             unit = next(unit for unit in _SPLIT if token.text.endswith(unit))
             return self._seconds(float(token.text.removesuffix(unit)), unit, token)
         if token.kind != "number":
-            raise self.error("expected a time or a number of calls after 'within', as in 'within 1h', 'within 3 calls'",
-                             token)  # fmt: skip
-        unit_token = self.next()
-        if unit_token.kind == "end":
-            raise self.error(f"say what {token.text} counts, as in '{token.text} calls' or '{token.text} min'", token)
-        if unit_token.text in ("call", "calls"):
-            if not token.text.isdecimal() or int(token.text) < 1:
-                raise self.error(f"a number of calls is whole and at least 1, not {token.text}", token)
-            return Window(calls=int(token.text))
-        if unit_token.text not in _UNITS:
-            raise self.error(f"no unit '{unit_token.text}'{nearest(unit_token.text, [*_UNITS, 'calls'])}", unit_token)
-        return self._seconds(float(token.text), unit_token.text, token)
+            expected = "expected a time or a number of calls after 'within', as in 'within 1h', 'within 3 calls'"
+            raise self.error(expected, token)
+        return self._measured(token, self.next())
+
+    def _measured(self, number: Token, unit: Token) -> Window:
+        """Make the window of a number and a unit."""
+        if unit.kind == "end":
+            raise self.error(
+                f"say what {number.text} counts, as in '{number.text} calls' or '{number.text} min'", number
+            )
+        if unit.text in ("call", "calls"):
+            if not number.text.isdecimal() or int(number.text) < 1:
+                raise self.error(f"a number of calls is whole and at least 1, not {number.text}", number)
+            return Window(calls=int(number.text))
+        if unit.text not in _UNITS:
+            raise self.error(f"no unit '{unit.text}'{nearest(unit.text, [*_UNITS, 'calls'])}", unit)
+        return self._seconds(float(number.text), unit.text, number)
 
     def _seconds(self, number: float, unit: str, token: Token) -> Window:
         if number <= 0:

@@ -61,6 +61,10 @@ class Pool:
         """Return when the events with a key happened, oldest first."""
         return self._marks[key]
 
+    def marks_of(self, bound: Mapping[str, Any] | None) -> list[Mark]:
+        """Return when the events happened that fit the values of variables in `bound`, or nothing for None."""
+        return [] if bound is None else [mark for key in self.find(bound) for mark in self._marks[key]]
+
     def take(self, key: Hashable) -> None:
         """Remove the oldest event with a key."""
         self._marks[key].popleft()

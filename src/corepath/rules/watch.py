@@ -252,8 +252,7 @@ class NeverWatch(Watch):
             if is_forbidden(rule, event.state, event.after):
                 yield Offence(event.mark.index)
             return
-        marks = [mark for key in self._before.find(bound) for mark in self._before.marks(key)]
-        near = [mark for mark in marks if self._near(rule.within, mark, event.mark)]
+        near = [mark for mark in self._before.marks_of(bound) if self._near(rule.within, mark, event.mark)]
         if near:
             yield Offence(event.mark.index, near[-1].index)
 
@@ -262,11 +261,10 @@ class NeverWatch(Watch):
         assert self._beside is not None
         assert self._here is not None
         beside = self._bind(self.rule.beside, event)
-        others = [] if bound is None else [mark for key in self._beside.find(bound) for mark in self._beside.marks(key)]
-        if beside is not None:
-            others += [mark for key in self._here.find(beside) for mark in self._here.marks(key)]
-        if bound is not None or beside is not None:
-            self.applied += 1
+        if bound is None and beside is None:
+            return
+        self.applied += 1
+        others = [*self._beside.marks_of(bound), *self._here.marks_of(beside)]
         if others:
             yield Offence(event.mark.index, max(mark.index for mark in others))
         if bound is not None and not event.failed:

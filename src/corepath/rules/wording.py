@@ -53,18 +53,12 @@ def _advise(rule: Rule) -> str:
     within = getattr(rule, "within", None)
     near = "" if within is None else f" {within}"
     match rule:
-        case Requires(first, then, own, since):
-            after = "" if since is None else f" since the last {text_of(since)}"
-            each = " for each time" if own else ""
-            return f"{text_of(first)} must come before {text_of(then)}{after}{near}{each}"
+        case Requires():
+            return _advise_requires(rule, near)
         case Eventually(_, then, own):
             return f"{text_of(then)} must follow{near}{', once for each' if own else ''}"
-        case Never(None):
-            return "this must not be done"
-        case Never(call, after, beside) if call is not None:
-            later = "" if after is None else f" after {text_of(after)}{near}"
-            together = "" if beside is None else f" in one turn with {text_of(beside)}"
-            return f"{text_of(call)} must not be done{later}{together}"
+        case Never():
+            return _advise_never(rule, near)
         case AtMost(most, call):
             return f"{text_of(call)} may be done at most {most} times{near}"
         case AtLeast(least, call):
@@ -72,3 +66,16 @@ def _advise(rule: Rule) -> str:
         case SumAtMost(most, call, field):
             return f"the sum of {field} in {text_of(call)} may be at most {most:g}{near}"
     return str(rule)
+
+
+def _advise_requires(rule: Requires, near: str) -> str:
+    after = "" if rule.since is None else f" since the last {text_of(rule.since)}"
+    each = " for each time" if rule.own else ""
+    return f"{text_of(rule.first)} must come before {text_of(rule.then)}{after}{near}{each}"
+
+
+def _advise_never(rule: Never, near: str) -> str:
+    what = "this" if rule.call is None else text_of(rule.call)
+    later = "" if rule.after is None else f" after {text_of(rule.after)}{near}"
+    together = "" if rule.beside is None else f" in one turn with {text_of(rule.beside)}"
+    return f"{what} must not be done{later}{together}"

@@ -9,6 +9,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from corepath.automaton.alphabet import Severity
+from corepath.automaton.automaton import Automaton
 from corepath.automaton.harm import Breach, HarmKind
 from corepath.episode import Episode, events
 from corepath.errors import TaskError
@@ -203,27 +204,39 @@ def can_keep(task: Task, rule: Rule) -> bool:
     Golden paths are tried with one example of each step, and with the reads that the rule names. Rules about messages
     or times are not tried, because the task says nothing about them. If there are very many ways, the answer is True.
     """
-    within = getattr(rule, "within", None)
-    if any(isinstance(one, Said) for one in rule.patterns) or (within is not None and within.seconds is not None):
+    if _is_beyond_task(rule):
         return True
-    automaton = task.automaton
-    loops = [call for pattern in rule.patterns for call in pattern.examples()[:2] if _is_loop(task, call)]
-    monitor = Monitor([rule])
+    automaton, monitor = task.automaton, Monitor([rule])
+    loops = _loops(task, rule)
     waiting = [(automaton.start, monitor.begin())]
     seen = set(waiting)
     while waiting and len(seen) < _MOST_NODES:
         state, memory = waiting.pop()
         if state in automaton.accepting and not monitor.owed(memory):
             return True
-        steps = [
-            (automaton.alphabet.actions[one].examples()[0], after) for one, after in automaton.delta[state].items()
-        ]
-        for call, after in (*steps, *((loop, state) for loop in loops)):
+        for call, after in (*_steps(automaton, state), *((loop, state) for loop in loops)):
             broken, then = monitor.observe(memory, call, None, None)
             if not broken and (after, then) not in seen:
                 seen.add((after, then))
                 waiting.append((after, then))
     return bool(waiting)
+
+
+def _is_beyond_task(rule: Rule) -> bool:
+    """Whether a rule is about messages or times, of which a task says nothing."""
+    within = getattr(rule, "within", None)
+    return any(isinstance(one, Said) for one in rule.patterns) or (within is not None and within.seconds is not None)
+
+
+def _steps(automaton: Automaton, state: int) -> list[tuple[Call, int]]:
+    """Return an example of each step that is legal in a state, and the state after it."""
+    actions = automaton.alphabet.actions
+    return [(actions[symbol].examples()[0], after) for symbol, after in automaton.delta[state].items()]
+
+
+def _loops(task: Task, rule: Rule) -> list[Call]:
+    """Return examples of the calls that a rule names and that are allowed in every state."""
+    return [call for pattern in rule.patterns for call in pattern.examples()[:2] if _is_loop(task, call)]
 
 
 def _is_loop(task: Task, call: Call) -> bool:

@@ -208,11 +208,11 @@ def _plausible_calls(task: Task, world: World[Any]) -> tuple[list[Call], bool]:
 def _policy_reads(task: Task, world: World[Any], others: Sequence[Call]) -> Iterator[Call]:
     """Yield likely reads that a policy asks for, because they may stand in for the reads on golden paths."""
     pool = Candidates(task, world)
-    patterns = [pattern for policy in task.policies for pattern in _asked_for(policy)]
+    patterns = [replace(pattern, result=None) for policy in task.policies for pattern in _asked_for(policy)]
     for tool in world.tools.values():
         if not tool.writes and any(pattern.fits_tool(tool.name) for pattern in patterns):
             for call in (*pool.calls(tool.name), *(call for call in others if call.tool == tool.name)):
-                if not call.failed and any(bind(replace(one, result=None), call) is not None for one in patterns):
+                if any(bind(one, call) is not None for one in patterns):
                     yield call
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from corepath.episode import FAILED_OUTSIDE, Episode
 from corepath.errors import RecordError
-from corepath.importers.content import metadata_of, objects, parse_result
+from corepath.importers.content import message_text, metadata_of, objects, parse_result
 from corepath.importers.format import record_format
 from corepath.importers.transcript import Transcript
 
@@ -38,6 +38,8 @@ def read_record(value: Any) -> Iterator[Episode]:
                 transcript.add_call(call.get("function"), call.get("args"), call.get("id"))
         elif message.get("role") == "tool":
             _read_answer(transcript, message)
+        else:
+            transcript.add_message(str(message.get("role")), message_text(_typed_parts(message.get("content"))))
     error, utility = value.get("error"), value.get("utility")
     episode = transcript.to_episode(
         value["pipeline_name"],
@@ -63,6 +65,14 @@ def _text(content: Any) -> Any:
         return content
     blocks = [one for one in objects(content, "content blocks") if one.get("type", "text") == "text"]
     return "\n".join(str(one["content"]) for one in blocks if one.get("content")) or None
+
+
+def _typed_parts(content: Any) -> Any:
+    """Return a message's content with the text of each block under `text`, as other formats have it."""
+    if not isinstance(content, list):
+        return content
+    blocks = [(one.get("type", "text"), one.get("content")) for one in objects(content, "content blocks")]
+    return [{"type": kind, "text": text if kind == "text" else None} for kind, text in blocks]
 
 
 FORMAT: Final = record_format("agentdojo", "a tool message with an `error`", mismatch, read_record)

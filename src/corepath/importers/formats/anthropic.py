@@ -3,8 +3,8 @@
 The list may be the whole record or be under `messages`. Lines in batch files are read too, both from input and output
 files. Calls are blocks of the type `tool_use`, `server_tool_use` or `mcp_tool_use`, and all calls in one message share
 a turn. A call to a tool that the API runs failed if the result is an object whose type ends in `_error`. A command that
-exits with a code other than 0 did not fail. Thinking is left out. If exchanges in one file repeat each other, only the
-last one is read.
+exits with a code other than 0 did not fail. Thinking is left out. The events of a stream are joined. If exchanges in
+one file repeat each other, only the last one is read.
 """
 
 from __future__ import annotations
@@ -15,16 +15,19 @@ from typing import Any, Final, TypeGuard
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
-from corepath.importers.content import objects, parse_result
+from corepath.importers.content import message_text, objects, parse_result
 from corepath.importers.exchange_log import exchange_format
 from corepath.importers.exchanges import (
     as_exchange,
     exchange_field,
     exchange_metadata,
+    exchange_time,
     explain_no_conversation,
-    is_streamed,
+    message_time,
     normalise,
 )
+from corepath.importers.message_streams import MessageStreams
+from corepath.importers.streams import is_stream, join_response, split_streams
 from corepath.importers.transcript import Transcript
 
 CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
@@ -38,7 +41,15 @@ _CONVERSATION: Final = ("messages", "system", "content", "role", "type")
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    value = as_exchange(value)
+    if is_stream(value, MessageStreams):
+        return None
+    try:
+        return _explain_mismatch(_normalise_record(value))
+    except RecordError as error:
+        return str(error)
+
+
+def _explain_mismatch(value: Any) -> str | None:
     messages = _messages(value)
     if not messages:
         return explain_no_conversation(
@@ -48,19 +59,24 @@ def mismatch(value: Any) -> str | None:
         return "its calls are in 'tool_calls', not in the blocks of a message's content"
     if _is_response(value) or (isinstance(value, Mapping) and _is_response(value.get("response"))):
         return None
-    if not any(_is_typical(block) for message in messages for block in _blocks_or_none(message)):
-        return f"no message has a block of the type {', '.join(CALLS)}, {RESULT} or {THOUGHTS[0]}"
-    return None
+    if any(_is_typical(block) for message in messages for block in _blocks_or_none(message)):
+        return None
+    return f"no message has a block of the type {', '.join(CALLS)}, {RESULT} or {THOUGHTS[0]}"
 
 
 def read_record(value: Any) -> Iterator[Episode]:
-    """Yield the episode in a record. Raises `RecordError` if the record is malformed."""
-    value = as_exchange(value)
+    """Yield the episode in a record, or one for each stream in it. Raises `RecordError` if the record is malformed."""
+    for one in split_streams(value, MessageStreams):
+        yield _read_conversation(_normalise_record(one))
+
+
+def _read_conversation(value: Any) -> Episode:
     messages = _messages(value)
     if not messages:
         raise RecordError(str(mismatch(value)))
     transcript = Transcript()
-    for message in objects(messages, "messages"):
+    transcript.add_message("system", message_text(exchange_field(value, "system")))
+    for place, message in enumerate(objects(messages, "messages"), start=1):
         role = message.get("role")
         if role not in ROLES:
             raise RecordError(
@@ -70,49 +86,66 @@ def read_record(value: Any) -> Iterator[Episode]:
             transcript.start_turn()
         if message.get("tool_calls"):
             raise RecordError("a message has 'tool_calls': these are OpenAI messages; use --from openai")
-        read_blocks(transcript, _blocks(message), with_text=role == "assistant")
+        is_response = place == len(messages) and _has_response(value)
+        time = exchange_time(value) if is_response else message_time(message)
+        read_blocks(transcript, _blocks(message), role, time)
+    transcript.add_usage(exchange_field(value, "usage"), model=exchange_field(value, "model"))
     metadata = exchange_metadata(value, *_CONVERSATION)
-    yield transcript.to_episode(agent=exchange_field(value, "model"), metadata=metadata)
+    return transcript.to_episode(agent=exchange_field(value, "model"), metadata=metadata)
 
 
-def read_blocks(transcript: Transcript, blocks: list[Mapping[str, Any]], *, with_text: bool) -> None:
-    """Add the calls and results in a message's blocks to `transcript`. Text is added only if `with_text` is true."""
-    for kind, group in groupby(blocks, key=lambda block: str(block.get("type"))):
-        if kind == "text" and with_text:
-            transcript.add_text("".join(str(block.get("text") or "") for block in group))
-        elif kind in CALLS:
+def read_blocks(
+    transcript: Transcript, blocks: list[Mapping[str, Any]], role: str | None = None, time: Any = None
+) -> None:
+    """Add the blocks of a message by `role` to `transcript`. If `role` is None, only calls and results are added."""
+    for kind, group in groupby(blocks, key=lambda block: _kind(block, role)):
+        if kind == "call":
             for block in group:
-                _read_call(transcript, block)
-        elif kind.endswith(RESULT):
+                _read_call(transcript, block, time)
+        elif kind == "result":
             for block in group:
-                _read_result(transcript, block)
+                _read_result(transcript, block, time)
+        elif role == "assistant" and kind == "text":
+            transcript.add_text("".join(str(block.get("text") or "") for block in group), time=time)
+        elif role is not None and role != "assistant":
+            transcript.add_message(role, message_text(list(group)), time=time)
 
 
-def _read_call(transcript: Transcript, block: Mapping[str, Any]) -> None:
+def _kind(block: Mapping[str, Any], role: str | None) -> str:
+    """Return what a block is. Only blocks by the agent may be something else than a call, a result or a text."""
+    kind = str(block.get("type"))
+    known = "call" if kind in CALLS else "result" if kind.endswith(RESULT) else "text"
+    return kind if known == "text" and role == "assistant" else known
+
+
+def _read_call(transcript: Transcript, block: Mapping[str, Any], time: Any) -> None:
     extra = {name: block[name] for name in _CALL_DETAILS if block.get(name) is not None}
     if block.get("type") != CALLS[0]:
         extra["type"] = block["type"]
-    transcript.add_call(block.get("name"), block.get("input"), block.get("id"), **extra)
+    transcript.add_call(block.get("name"), block.get("input"), block.get("id"), time=time, **extra)
 
 
-def _read_result(transcript: Transcript, block: Mapping[str, Any]) -> None:
+def _read_result(transcript: Transcript, block: Mapping[str, Any], time: Any) -> None:
     content = block.get("content")
     if isinstance(content, list) and all(isinstance(one, Mapping) and one.get("type") == "text" for one in content):
         content = "".join(str(one.get("text") or "") for one in content)
     error = block.get("is_error") is True or _is_error(content)
     if not block.get("tool_use_id"):
         raise RecordError(f"a block of the type {str(block.get('type'))[:60]!r} needs 'tool_use_id'")
-    transcript.add_result(block["tool_use_id"], content if error else parse_result(content), error=error)
+    transcript.add_result(block["tool_use_id"], content if error else parse_result(content), error=error, time=time)
 
 
 def _is_error(content: Any) -> bool:
     return isinstance(content, Mapping) and str(content.get("type")).endswith("_error")
 
 
+def _normalise_record(value: Any) -> Any:
+    """Return a record with its bodies under `request` and `response`, and a streamed response joined."""
+    return join_response(as_exchange(value), MessageStreams)
+
+
 def _messages(value: Any) -> list[Any] | None:
     """Return a record's messages, with the response last, or None if there are none."""
-    if is_streamed(value):
-        return None
     if isinstance(value, list):
         return value
     if not isinstance(value, Mapping):
@@ -134,6 +167,11 @@ def _response_messages(response: Any) -> list[Any]:
     if not isinstance(response, Mapping):
         return [{"role": "assistant", "content": response}]
     return [{"role": "assistant", **response}] if "content" in response else []
+
+
+def _has_response(value: Any) -> bool:
+    """Return True if the last of a record's messages is a response."""
+    return _is_response(value) or (isinstance(value, Mapping) and bool(_response_messages(value.get("response"))))
 
 
 def _is_response(value: Any) -> TypeGuard[Mapping[str, Any]]:
@@ -170,7 +208,7 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
     Each message is a pair: whether the agent wrote it, and its content without thoughts.
     """
     try:
-        found = objects(_messages(as_exchange(value)), "messages")
+        found = objects(_messages(_normalise_record(value)), "messages")
         messages = [(message.get("role"), _blocks(message)) for message in found]
     except RecordError:
         return None
@@ -192,4 +230,5 @@ FORMAT: Final = exchange_format(
     mismatch,
     read_record,
     _history,
+    streams=MessageStreams,
 )

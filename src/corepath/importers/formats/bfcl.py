@@ -1,8 +1,8 @@
 """Read BFCL multi-turn results: records with an `id` and a `result`.
 
 The `result` is a list of turns, and each turn is a list of the model's steps. The executed calls and their results are
-in the `inference_log`. Without a log, calls are read from `result` and have no results. If the benchmark could not
-decode a response, all calls in that response failed.
+in the `inference_log`, with what the user said. Without a log, calls are read from `result` and have no results. If the
+benchmark could not decode a response, all calls in that response failed.
 
 Calls are written as objects (`{"cd": "{...}"}`) or as Python (`[cd(folder='x')]`), which is parsed and never run.
 Without a log, calls may also have the forms that other models write: `<tool_call>{"name": ..., "arguments":
@@ -19,6 +19,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,14 +27,16 @@ from corepath.authoring.derive import Expected, ExpectedCall
 from corepath.episode import FAILED_OUTSIDE, Episode
 from corepath.errors import Problem, RecordError, count
 from corepath.importers.bfcl_folders import add_verdicts, score_files
-from corepath.importers.content import metadata_of, objects, parse_result
+from corepath.importers.content import message_text, metadata_of, objects, parse_result
 from corepath.importers.format import Source, record_format
 from corepath.importers.reading import Sample, read_records, try_record
 from corepath.importers.transcript import Transcript
 from corepath.values import parse_json
 
+TOOL_FILE: Final = Path(__file__).with_name("bfcl_tools.yaml")
 _INFERENCE_FAILED: Final = "Error during inference"
-_EXECUTION_FAILED: Final = "Error during execution"
+_ERRORS: Final = ("Error", "['Error:")
+"""How error messages begin. One tool of the benchmark returns its error message in a list, which is logged as text."""
 _THOUGHT: Final = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
 _TAGGED_CALL: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 _JSON_CALL: Final = re.compile(r'\[?\s*\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"(?:arguments|parameters)"\s*:')
@@ -66,8 +69,8 @@ def read_record(value: Any) -> Iterator[Episode]:
     if isinstance(value["result"], str):
         failed = {"ended": FAILED_OUTSIDE, "failure": {"kind": "error", "message": value["result"]}}
     else:
-        for step in _steps(value):
-            _read_step(transcript, step)
+        _read_turns(transcript, value)
+        _add_usage(transcript, value)
     metadata = metadata_of(value, "result", "inference_log")
     episode = transcript.to_episode(benchmark="bfcl", metadata=metadata, **failed)
     yield replace(episode, task=f"bfcl/{value['id']}")
@@ -93,7 +96,8 @@ def _read_answers(path: Path) -> Iterator[Expected | Problem]:
 def _read_expected(value: Any) -> Iterator[Expected]:
     if wrong := _answers_mismatch(value):
         raise RecordError(wrong)
-    calls = tuple(_expected_call(text) for turn in value["ground_truth"] for text in turn)
+    turns = enumerate(value["ground_truth"], start=1)
+    calls = tuple(replace(_expected_call(text), turn=number) for number, turn in turns for text in turn)
     yield Expected(f"bfcl/{value['id']}", calls)
 
 
@@ -124,18 +128,38 @@ class _Step:
     answers: tuple[Any, ...] | None = None
 
 
-def _steps(value: Mapping[str, Any]) -> Iterator[_Step]:
+def _read_turns(transcript: Transcript, value: Mapping[str, Any]) -> None:
+    """Add a record's turns: what the user said, and the model's steps. Without a log, there are only the steps."""
     if "inference_log" not in value:
-        yield from (_Step(content) for turn in value["result"] for content in turn)
+        for content in (one for turn in value["result"] for one in turn):
+            _read_step(transcript, _Step(content))
         return
     log = value["inference_log"]
     if not isinstance(log, list):
         raise RecordError("the 'inference_log' must be a list of turns")
     for turn in log:
         if isinstance(turn, Mapping):  # the lists between turns hold states
-            numbered = {int(found[1]): turn[name] for name in turn if (found := _STEP.fullmatch(name))}
-            for number in sorted(numbered):
-                yield _logged_step(list(objects(numbered[number], "the entries of a step")))
+            _read_logged_turn(transcript, turn)
+
+
+def _read_logged_turn(transcript: Transcript, turn: Mapping[str, Any]) -> None:
+    for message in objects(turn.get("begin_of_turn_query"), "the messages of 'begin_of_turn_query'"):
+        transcript.add_message(str(message.get("role") or "user"), message_text(message.get("content")))
+    numbered = {int(found[1]): turn[name] for name in turn if (found := _STEP.fullmatch(name))}
+    for number in sorted(numbered):
+        _read_step(transcript, _logged_step(list(objects(numbered[number], "the entries of a step"))))
+
+
+def _add_usage(transcript: Transcript, value: Mapping[str, Any]) -> None:
+    """Add the tokens of each step, which are counted in lists of turns."""
+    sent, received = (_flatten(value.get(f"{name}_token_count")) for name in ("input", "output"))
+    for used in zip_longest(sent, received):
+        transcript.add_usage(dict(zip(("input_tokens", "output_tokens"), used, strict=True)))
+
+
+def _flatten(turns: Any) -> list[Any]:
+    steps = [turn if isinstance(turn, list) else [turn] for turn in turns] if isinstance(turns, list) else [[turns]]
+    return [step for turn in steps for step in turn]
 
 
 def _logged_step(entries: list[Mapping[str, Any]]) -> _Step:
@@ -170,6 +194,7 @@ def _read_step(transcript: Transcript, step: _Step) -> None:
         if step.answers and len(step.answers) != len(written):
             raise RecordError(f"{count(len(step.answers), 'answer')} to a step of the model without calls")
         return
+    transcript.add_text(_prose_beside_calls(step.content))
     for name, arguments in calls:
         transcript.add_call(name, arguments)
     if step.decoding_error is not None:
@@ -197,10 +222,19 @@ def _prose(content: Any) -> str | None:
     return content if isinstance(content, str) else None
 
 
+def _prose_beside_calls(content: Any) -> str | None:
+    """Return the text of a response beside its calls, or None if there is none."""
+    if isinstance(content, str):
+        text = _THOUGHT.sub("", content, count=1)
+        return _TAGGED_CALL.sub("", text).strip() if _TAGGED_CALL.search(text) else None
+    texts = [one for one in content if isinstance(one, str)] if isinstance(content, list) else []
+    return "\n".join(one for one in texts if _python_call(one) is None) or None
+
+
 def _error(value: Any) -> Any:
     """Return the error in a call's result, or None if there is none."""
     if isinstance(value, str):
-        return value if value.startswith(_EXECUTION_FAILED) else None
+        return value if value.startswith(_ERRORS) else None
     if isinstance(value, Mapping) and value.get("error"):
         return value["error"] if len(value) == 1 else dict(value)
     return None
@@ -366,11 +400,11 @@ def _tuples_as_lists(value: Any) -> Any:
 
 _RECORDS: Final = record_format(
     "bfcl",
-    "an answer that begins with `Error during execution`, or has an `error`; a response that was not decoded",
+    "an answer that begins with `Error`, as text or in a list, or has an `error`; a response that was not decoded",
     mismatch,
     read_record,
 )
 FORMAT: Final = replace(
     _RECORDS, read=lambda file: add_verdicts(file, _RECORDS.read(file), "bfcl/"), companions=score_files
 )
-SOURCE: Final = Source("bfcl", _recognise_answers, _read_answers)
+SOURCE: Final = Source("bfcl", _recognise_answers, _read_answers, TOOL_FILE)

@@ -6,7 +6,7 @@ the first call to the function that still waits for a response. If a function re
 `{"result": …}`, which is what the API asks for and its SDK writes, the value inside is the result. Code that the model
 runs is a call to `code_execution`. Calls that the SDK made automatically are read from the history that the SDK keeps.
 
-Consecutive contents from the model are one message. Thoughts are left out. A list of streamed chunks is one response.
+Consecutive contents from the model are one message. Thoughts are left out. The chunks of a stream are joined.
 Only the first candidate is read. If exchanges in one file repeat each other, only the last one is read.
 """
 
@@ -18,15 +18,18 @@ from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
-from corepath.importers.content import first_of, metadata_of, objects
+from corepath.importers.content import first_of, message_text, metadata_of, objects
 from corepath.importers.exchange_log import exchange_format
 from corepath.importers.exchanges import (
     as_exchange,
     exchange_field,
     exchange_metadata,
+    exchange_time,
     explain_no_conversation,
     normalise,
 )
+from corepath.importers.gemini_streams import AUTOMATIC, USAGE, GeminiStreams, candidate_of
+from corepath.importers.streams import is_stream, join_response, split_streams
 from corepath.importers.transcript import Transcript
 
 CALL: Final = ("functionCall", "function_call")
@@ -36,74 +39,100 @@ OUTCOME: Final = ("codeExecutionResult", "code_execution_result")
 SERVER_CALL: Final = ("toolCall", "tool_call")
 SERVER_ANSWER: Final = ("toolResponse", "tool_response")
 
-_PARTS: Final = (
-    *CALL, *ANSWER, *CODE, *OUTCOME, *SERVER_CALL, *SERVER_ANSWER,
-    "text", "inlineData", "inline_data", "fileData", "file_data",
-)  # fmt: skip
+_ACTIONS: Final = (*CALL, *ANSWER, *CODE, *OUTCOME, *SERVER_CALL, *SERVER_ANSWER)
+_DATA: Final = ("inlineData", "inline_data", "fileData", "file_data")
+_PARTS: Final = (*_ACTIONS, "text", *_DATA)
+_INSTRUCTION: Final = ("systemInstruction", "system_instruction")
+_MODEL: Final = ("modelVersion", "model_version", "model")
 _FOREIGN: Final = ("type", "kind", "part_kind")
 _EXCHANGE: Final = ("request", "response")
-_AUTOMATIC: Final = ("automaticFunctionCallingHistory", "automatic_function_calling_history")
-_FINISH_REASON: Final = ("finishReason", "finish_reason")
-_RESPONSE_ID: Final = ("responseId", "response_id")
 _CONVERSATION: Final = (
-    "contents", "candidates", "systemInstruction", "system_instruction", "sdkHttpResponse", "sdk_http_response",
-    *_AUTOMATIC,
+    "contents", "candidates", *_INSTRUCTION, "sdkHttpResponse", "sdk_http_response", *AUTOMATIC,
 )  # fmt: skip
 
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    value = _normalise_record(value)
+    if is_stream(value, GeminiStreams):
+        return None
+    try:
+        return _explain_mismatch(_normalise_record(value))
+    except RecordError as error:
+        return str(error)
+
+
+def _explain_mismatch(value: Any) -> str | None:
     contents = _contents(value)
     if not contents:
         return explain_no_conversation(value, "no list of contents, nor an object with 'contents' or 'candidates'")
-    if _is_chunk(value):
-        return "a chunk of a stream, without a finish reason: put the chunks of a response into one list"
     if not any(_has_parts(one) for one in contents):
         return "no content has 'parts' with a text, a 'functionCall' or a 'functionResponse'"
     return None
 
 
 def read_record(value: Any) -> Iterator[Episode]:
-    """Yield the episode in a record. Raises `RecordError` if the record is malformed."""
-    value = _normalise_record(value)
+    """Yield the episode in a record, or one for each stream in it. Raises `RecordError` if the record is malformed."""
+    for one in split_streams(value, GeminiStreams):
+        yield _read_conversation(_normalise_record(one))
+
+
+def _read_conversation(value: Any) -> Episode:
     contents = _contents(value)
-    if not contents or _is_chunk(value):
+    if not contents:
         raise RecordError(str(mismatch(value)))
     transcript = Transcript()
-    for by_model, group in groupby(objects(contents, "contents"), key=_is_by_model):
-        if by_model:
+    transcript.add_message("system", _instruction_text(value))
+    for role, group in groupby(objects(contents, "contents"), key=_role):
+        if role == "model":
             transcript.start_turn()
-        _read_parts(transcript, [part for content in group for part in _parts(content)], by_model=by_model)
-    yield transcript.to_episode(
-        agent=exchange_field(value, "modelVersion", "model_version", "model"), metadata=_metadata(value)
-    )
+        read = list(group)
+        is_response = read[-1] is contents[-1] and isinstance(value, Mapping) and _candidate(value) is not None
+        parts = [part for content in read for part in _parts(content)]
+        _read_parts(transcript, parts, role, exchange_time(value) if is_response and role == "model" else None)
+    transcript.add_usage(exchange_field(value, *USAGE), model=exchange_field(value, *_MODEL))
+    return transcript.to_episode(agent=exchange_field(value, *_MODEL), metadata=_metadata(value))
 
 
 # Parts
 
 
-def _read_parts(transcript: Transcript, parts: list[Mapping[str, Any]], *, by_model: bool) -> None:
-    for is_text, group in groupby(parts, key=lambda part: isinstance(part.get("text"), str)):
-        if not is_text:
+def _read_parts(transcript: Transcript, parts: list[Mapping[str, Any]], role: str, time: Any) -> None:
+    for kind, group in groupby(parts, key=lambda part: _kind(part, role)):
+        if kind == "action":
             for part in group:
-                _read_part(transcript, part)
-        elif by_model:
-            transcript.add_text("".join(part["text"] for part in group if part.get("thought") is not True))
+                _read_part(transcript, part, time)
+        elif role != "model":
+            transcript.add_message(role, message_text([_typed(part) for part in group]))
+        elif kind == "text":
+            text = "".join(part["text"] for part in group if part.get("thought") is not True)
+            transcript.add_text(text, time=time)
 
 
-def _read_part(transcript: Transcript, part: Mapping[str, Any]) -> None:
+def _kind(part: Mapping[str, Any], role: str) -> str:
+    """Return what a part is: `text`, an `action`, which is a call or a result, or `other`, which only models write."""
+    if isinstance(part.get("text"), str):
+        return "text"
+    return "action" if first_of(part, *_ACTIONS) is not None else "other" if role == "model" else "text"
+
+
+def _typed(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a part with its type, which Gemini writes as the name of a field."""
+    return part if isinstance(part.get("text"), str) else {"type": next((name for name in _DATA if name in part), None)}
+
+
+def _read_part(transcript: Transcript, part: Mapping[str, Any], time: Any) -> None:
     if (call := _object(part, CALL)) is not None:
-        transcript.add_call(call.get("name"), call.get("args"), call.get("id"))
+        transcript.add_call(call.get("name"), call.get("args"), call.get("id"), time=time)
     elif (answer := _object(part, ANSWER)) is not None:
         _read_answer(transcript, answer.get("name"), answer.get("id"), answer)
     elif (code := _object(part, CODE)) is not None:
         arguments = {name: code[name] for name in ("code", "language") if code.get(name) is not None}
-        transcript.add_call("code_execution", arguments, code.get("id"), type="executable_code")
+        transcript.add_call("code_execution", arguments, code.get("id"), time=time, type="executable_code")
     elif (outcome := _object(part, OUTCOME)) is not None:
         _read_outcome(transcript, outcome)
     elif (call := _object(part, SERVER_CALL)) is not None:
-        transcript.add_call(first_of(call, "toolType", "tool_type"), call.get("args"), call.get("id"), type="tool_call")
+        tool = first_of(call, "toolType", "tool_type")
+        transcript.add_call(tool, call.get("args"), call.get("id"), time=time, type="tool_call")
     elif (answer := _object(part, SERVER_ANSWER)) is not None:
         _read_answer(transcript, first_of(answer, "toolType", "tool_type"), answer.get("id"), answer)
 
@@ -150,6 +179,21 @@ def _object(part: Mapping[str, Any], names: tuple[str, str]) -> Mapping[str, Any
 # Contents
 
 
+def _instruction_text(value: Any) -> Any:
+    """Return the text of the system instruction in a request or its `config`, or None if there is none."""
+    config = exchange_field(value, "config", "generationConfig", "generation_config")
+    given = exchange_field(value, *_INSTRUCTION) or exchange_field(config, *_INSTRUCTION)
+    if isinstance(given, Mapping):
+        given = given.get("parts", given)
+    parts = given if isinstance(given, list) else [given]
+    return message_text([_typed(part) if isinstance(part, Mapping) else part for part in parts])
+
+
+def _role(content: Mapping[str, Any]) -> str:
+    """Return who wrote a content: `model`, `system` or `user`."""
+    return "model" if _is_by_model(content) else "system" if content.get("role") == "system" else "user"
+
+
 def _is_by_model(content: Mapping[str, Any]) -> bool:
     """Return True if `content`, a Gemini message, is from the model.
 
@@ -176,58 +220,13 @@ def _is_part(part: Mapping[str, Any]) -> bool:
 
 
 def _normalise_record(value: Any) -> Any:
-    """Return a record with its bodies under `request` and `response`, and streamed chunks joined into one response."""
-    if _is_stream(value):
-        return {"response": _join_chunks(value)}
-    value = as_exchange(value)
-    if isinstance(value, Mapping) and isinstance(value.get("response"), list):
-        return {**value, "response": _join_chunks(value["response"])}
-    return value
+    """Return a record with its bodies under `request` and `response`, and a streamed response joined."""
+    return join_response(as_exchange(value), GeminiStreams)
 
 
-def _is_stream(value: Any) -> bool:
-    """Return True if `value` is a list of chunks from one response.
-
-    Such chunks share an id, or only the last chunk has a finish reason.
-    """
-    if not isinstance(value, list) or not all(_is_response(one) for one in value):
-        return False
-    ends = [first_of(candidate, *_FINISH_REASON) for one in value if (candidate := _candidate(one)) is not None]
-    ids = {str(first_of(one, *_RESPONSE_ID)) for one in value}
-    return bool(ends) and (not any(ends[:-1]) or (len(ids) == 1 and ids != {"None"}))
-
-
-def _is_chunk(value: Any) -> bool:
-    """Return True if `value` is a single chunk of a stream, which is a response without a finish reason."""
-    candidate = _candidate(value) if _is_response(value) else None
-    return candidate is not None and first_of(candidate, *_FINISH_REASON) is None
-
-
-def _is_response(value: Any) -> bool:
-    """Return True if a record is a response without its request."""
-    if not isinstance(value, Mapping) or first_of(value, "contents", *_EXCHANGE, *_AUTOMATIC):
-        return False
-    return any(name in value for name in ("candidates", "usageMetadata", "usage_metadata"))
-
-
-def _join_chunks(responses: list[Any]) -> dict[str, Any]:
-    """Join a stream's chunks into one response."""
-    chunks = [one for one in responses if isinstance(one, Mapping)]
-    candidates = [one for one in map(_candidate, chunks) if one is not None]
-    parts = [part for candidate in candidates for part in _candidate_parts(candidate)]
-    candidate = {**_merge(candidates), "content": {"role": "model", "parts": parts}}
-    return {**_merge(chunks), "candidates": [candidate] if candidates else []}
-
-
-def _candidate_parts(candidate: Mapping[str, Any]) -> list[Any]:
-    content = candidate.get("content")
-    parts = content.get("parts") if isinstance(content, Mapping) else None
-    return parts if isinstance(parts, list) else [] if parts is None else [parts]
-
-
-def _merge(values: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Merge objects. A later value replaces an earlier value, unless the later value is null."""
-    return {name: one for value in values for name, one in value.items() if one is not None}
+def _candidate(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the first candidate in a response, or in the response of a record, or None if there is none."""
+    return candidate_of(value["response"] if isinstance(value.get("response"), Mapping) else value)
 
 
 def _contents(value: Any) -> list[Any] | None:
@@ -250,23 +249,12 @@ def _sent_contents(value: Mapping[str, Any]) -> list[Any] | None:
     If the SDK made calls automatically, the messages come from the SDK's history.
     """
     request, response = (value[name] if isinstance(value.get(name), Mapping) else value for name in _EXCHANGE)
-    sent = first_of(response, *_AUTOMATIC) or request.get("contents")
+    sent = first_of(response, *AUTOMATIC) or request.get("contents")
     if isinstance(sent, str):
         return [{"role": "user", "parts": [{"text": sent}]}]
     if isinstance(sent, Mapping):
         return [sent]
     return sent if isinstance(sent, list) else None
-
-
-def _candidate(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the first candidate in a response, or None if there is none.
-
-    `value` is the response, or a record that contains it.
-    """
-    response = value["response"] if isinstance(value.get("response"), Mapping) else value
-    candidates = response.get("candidates")
-    first = candidates[0] if isinstance(candidates, list) and candidates else None
-    return first if isinstance(first, Mapping) else None
 
 
 def _metadata(value: Any) -> dict[str, Any] | None:
@@ -311,4 +299,5 @@ FORMAT: Final = exchange_format(
     mismatch,
     read_record,
     _history,
+    streams=GeminiStreams,
 )

@@ -24,7 +24,7 @@ the call's result is the error message. The map is YAML:
     time: at
     messages: steps.said          # what was said; message_only and message_skip select as only and skip do
     message_role: who             # `assistant` if it is missing
-    message_text: text
+    message_text: text            # `content` if it is missing
     message_time: at
     answers: steps.observations   # only if results are separate from calls; the two are joined by id
     answer_id: call_id
@@ -49,7 +49,7 @@ from typing import Any, Final
 from corepath.episode import Episode, typed_fields
 from corepath.errors import InputError, Problem, RecordError, nearest
 from corepath.files.document import Document, read_mapping
-from corepath.importers.content import describe_type, time_of
+from corepath.importers.content import message_text, time_of
 from corepath.importers.format import Format, record_format
 from corepath.importers.json_paths import (
     MISSING,
@@ -69,6 +69,8 @@ from corepath.values import arguments_of, canonical
 Filter = Mapping[Keys, tuple[str, ...]]
 """The values that are allowed at some paths. They may contain `*`."""
 
+_AGENT: Final = "assistant"
+_ROLES: Final = {"human": "user", "ai": _AGENT, "agent": _AGENT, "model": _AGENT, "developer": "system"}
 _FILTERS: Final = ("only", "skip", "message_only", "message_skip")
 
 
@@ -95,7 +97,7 @@ class Paths:
     time: Keys | None = None
     messages: Keys | None = None
     message_role: Keys | None = None
-    message_text: Keys | None = None
+    message_text: Keys = ("content",)
     message_time: Keys | None = None
     answers: Keys | None = None
     answer_id: Keys | None = None
@@ -114,10 +116,6 @@ def read_map(path: str | Path) -> Paths:
     read = dict(_read_fields(document, problems))
     needed = ("tool",) if "group_by" in document.data else ("calls", "tool")
     problems += [document.problem(f"'{name}' is missing") for name in needed if name not in document.data]
-    if "messages" in read and "message_text" not in read:
-        problems.append(
-            document.problem("'messages' need 'message_text' too: where the text of each is", ("messages",))
-        )
     if "answers" in read and not {"id", "answer_id"} <= read.keys():
         problems.append(
             document.problem("'answers' are joined by id: 'id' and 'answer_id' are needed too", ("answers",))
@@ -261,18 +259,28 @@ def _read_calls(one: Any, paths: Paths) -> tuple[list[Call], list[Position]]:
 
 
 def _read_messages(one: Any, paths: Paths, places: list[Position]) -> Iterator[Message]:
-    """Yield an episode's messages. `places` holds the positions of its calls."""
+    """Yield an episode's messages. `places` holds the positions of its calls.
+
+    Where a message stands among the calls is known only if both are in the same part of the record.
+    """
+    ordered = isinstance(one, list) or (paths.calls or ())[:1] == (paths.messages or ())[:1]
     for position, message in () if paths.messages is None else items_at(one, paths.messages):
-        if not isinstance(message, (Mapping, str)):
-            raise RecordError(f"a message must be an object or a string, not {describe_type(message)}")
         if isinstance(message, Mapping) and not _is_wanted(message, paths.message_only, paths.message_skip):
             continue
-        text = message if isinstance(message, str) else value_or_none(message, paths.message_text)
+        text = value_or_none(message, paths.message_text) if isinstance(message, Mapping) else message
         role = value_or_none(message, paths.message_role)
         if text not in (None, "", []):
-            before = sum(place < position for place in places)
+            before = sum(place < position for place in places) if ordered else None
             time = time_of(value_or_none(message, paths.message_time))
-            yield Message(role if isinstance(role, str) and role else "assistant", text, before, time)
+            yield Message(_role(role, message, paths), message_text(text), before, time)
+
+
+def _role(given: Any, message: Any, paths: Paths) -> str:
+    """Return who said a message. Without a role, it is the agent's if it is text or the map knows no roles."""
+    if isinstance(given, str):
+        return _ROLES.get(given.lower(), given)
+    known = paths.message_role is None and isinstance(message, (Mapping, str))
+    return _AGENT if known or isinstance(message, str) else ""
 
 
 def _read_epoch(one: Any, paths: Paths) -> int:

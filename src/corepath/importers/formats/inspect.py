@@ -20,8 +20,9 @@ from typing import IO, Any, Final
 from corepath.episode import FAILED_OUTSIDE, Episode
 from corepath.errors import Problem, RecordError
 from corepath.importers.archive import is_archive, list_members, read_member
-from corepath.importers.content import objects, parse_result, text_of
+from corepath.importers.content import objects, parse_result, text_of, time_of
 from corepath.importers.format import Format
+from corepath.importers.inspect_samples import Inputs, add_message, add_usage, ended, insert_attachments
 from corepath.importers.json_parts import PartError, read_parts
 from corepath.importers.json_parts import Path as PartPath
 from corepath.importers.reading import Sample
@@ -29,7 +30,6 @@ from corepath.importers.transcript import Transcript
 from corepath.play.episode_origin import EPISODE, KEY, origin_in, restore
 from corepath.values import parse_json
 
-_ATTACHMENT: Final = "attachment://"
 _HEADERS: Final = ("header.json", "_journal/start.json")
 _FIRST_FIELDS: Final = ("version", "status", "eval", "location")
 _SUBMIT_DESCRIPTION: Final = "Submit an answer for evaluation"
@@ -108,12 +108,12 @@ def _read_json(file: Path) -> Iterator[Episode | Problem]:
     empty = True
     with file.open(encoding="utf-8-sig") as read:
         for path, line, sample in read_parts(read, _enter_samples):
-            if path[1:2] == ("samples",) and len(path) == 3:
+            if path[1:2] == ("samples",) and len(path) == 3 and isinstance(path[2], int):
                 empty = False
                 try:
                     yield read_sample(sample, log)
                 except RecordError as error:
-                    yield Problem(str(file), line, 1, f"sample {int(path[2]) + 1}: {error}")
+                    yield Problem(str(file), line, 1, f"sample {path[2] + 1}: {error}")
     if empty:
         yield Problem(str(file), 1, 1, "no samples in this log")
 
@@ -156,7 +156,7 @@ def read_sample(sample: Any, log: Mapping[str, Any]) -> Episode:
     """Read an episode from a sample of a log and the log's header. Raises `RecordError` if the sample is malformed."""
     if not isinstance(sample, Mapping) or "id" not in sample:
         raise RecordError("a sample must be an object with 'id', 'messages' and 'events'")
-    sample = _insert_attachments(sample)
+    sample = insert_attachments(sample)
     origin = origin_in(sample.get("metadata"))
     if origin is None:
         return _read_foreign_sample(sample, log)
@@ -180,11 +180,15 @@ def _read_foreign_sample(sample: Mapping[str, Any], log: Mapping[str, Any]) -> E
     events = [one for one in _flatten(sample.get("events")) if one.get("event") in ("model", "tool", "span_begin")]
     transcript = Transcript()
     messages = list(objects(sample.get("messages"), "messages"))
+    by_agent = list(_agent_events(events))
     if any(one["event"] == "tool" for one in events) or not any(one.get("role") == "assistant" for one in messages):
-        _read_events(transcript, events, set(_call_ids(messages)))
+        inputs = Inputs(sample)
+        _read_events(transcript, by_agent, set(_call_ids(messages)), inputs)
         _read_remaining_answers(transcript, messages)
+        inputs.add(transcript, messages)
     else:
-        _read_messages(transcript, messages, _submit_tools(events))
+        _read_messages(transcript, messages, _submit_tools(events), _answer_times(by_agent))
+    add_usage(transcript, by_agent)
     spec = log["eval"]
     error = sample.get("error")
     failure = None
@@ -202,27 +206,31 @@ def _answer(sample: Mapping[str, Any], transcript: Transcript, episode: Episode)
     """Return the agent's last text, or the sample's completion if a solver changed that text."""
     output = sample.get("output")
     completion = output.get("completion") if isinstance(output, Mapping) else None
-    if not completion or any(one.content == completion for one in transcript.messages[-1:]):
+    said = [one.content for one in transcript.messages if one.role == "assistant"]
+    if not completion or completion in said[-1:]:
         return episode.answer
     return completion
 
 
-def _read_events(transcript: Transcript, events: list[Mapping[str, Any]], kept: set[str | None]) -> None:
-    """Add the calls, results and text in the agent's events.
+def _read_events(
+    transcript: Transcript, events: list[Mapping[str, Any]], kept: set[str | None], inputs: Inputs
+) -> None:
+    """Add the calls, results and messages in the agent's events.
 
     `kept` holds the call ids in the sample's messages. A call without a tool event was never run, and is added only if
     its id is in `kept`.
     """
-    events = list(_agent_events(events))
     submit_tools = _submit_tools(events)
     known = kept | {_name(one.get("id")) for one in events if one["event"] == "tool"}
     for event in events:
         if event["event"] == "tool":
             if not _is_submit_answer(transcript, event, submit_tools, "id"):
                 _read_tool_event(transcript, event)
-        elif (message := _model_message(event)) is not None:
+            continue
+        inputs.add_input(transcript, event)
+        if (message := _model_message(event)) is not None:
             calls = [call for call in _calls(message) if _name(call.get("id")) in known]
-            _read_agent_message(transcript, message, calls, submit_tools)
+            _read_agent_message(transcript, message, calls, submit_tools, ended(event))
 
 
 def _agent_events(events: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
@@ -237,13 +245,17 @@ def _agent_events(events: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]
 
 
 def _read_agent_message(
-    transcript: Transcript, message: Mapping[str, Any], calls: Iterable[Mapping[str, Any]], submit_tools: list[str]
+    transcript: Transcript,
+    message: Mapping[str, Any],
+    calls: Iterable[Mapping[str, Any]],
+    submit_tools: list[str],
+    time: Any,
 ) -> None:
-    """Add the text and calls in one message from the agent."""
+    """Add the text and calls in one message from the agent, which it wrote at `time`."""
     transcript.start_turn()
-    transcript.add_text(text_of(message.get("content")))
+    transcript.add_text(text_of(message.get("content")), time=time)
     for call in calls:
-        _read_call(transcript, call, submit_tools)
+        _read_call(transcript, call, submit_tools, time)
 
 
 def _submit_tools(events: list[Mapping[str, Any]]) -> list[str]:
@@ -253,14 +265,14 @@ def _submit_tools(events: list[Mapping[str, Any]]) -> list[str]:
     return [str(one.get("name")) for one in tools if str(one.get("description")).startswith(_SUBMIT_DESCRIPTION)]
 
 
-def _read_call(transcript: Transcript, call: Mapping[str, Any], submit_tools: list[str]) -> None:
+def _read_call(transcript: Transcript, call: Mapping[str, Any], submit_tools: list[str], time: Any) -> None:
     """Add a call, or the agent's answer if the call submits one."""
     arguments = _arguments(call)
     answer = arguments.get("answer") if isinstance(arguments, Mapping) else None
     if call.get("function") in submit_tools and isinstance(answer, str):
-        transcript.add_text(answer)
+        transcript.add_text(answer, time=time)
     else:
-        transcript.add_call(call.get("function"), arguments, call.get("id"))
+        transcript.add_call(call.get("function"), arguments, call.get("id"), time=time)
 
 
 def _is_submit_answer(transcript: Transcript, answer: Mapping[str, Any], submit_tools: list[str], id_: str) -> bool:
@@ -275,17 +287,25 @@ def _read_tool_event(transcript: Transcript, event: Mapping[str, Any]) -> None:
     """Add a call's result, and the call itself if no model event contained it."""
     id_ = event.get("id") or None
     if id_ is None or not transcript.waits_for(id_):
-        transcript.add_call(event.get("function"), _arguments(event), id_)
+        transcript.add_call(event.get("function"), _arguments(event), id_, time=event.get("timestamp"))
     place = next(
         place for place in reversed(transcript.open_calls()) if id_ is None or transcript.calls[place].id == str(id_)
     )
-    result = event.get("result")
-    value = text_of(result) if isinstance(result, list) and text_of(result) else result
+    call, started = transcript.calls[place], time_of(event.get("timestamp"))
+    transcript.calls[place] = replace(call, time=call.time if started is None else started)
+    value = _result(event)
     error = _error(event)
     if error is not None:
-        transcript.answer_call(place, error, error=True, **({"output": value} if value else {}))
+        extra = {"output": value} if value else {}
+        transcript.answer_call(place, error, error=True, time=event.get("completed"), **extra)
     elif event.get("pending") is not True:
-        transcript.answer_call(place, parse_result(value))
+        transcript.answer_call(place, parse_result(value), time=event.get("completed"))
+
+
+def _result(event: Mapping[str, Any]) -> Any:
+    """Return a tool event's result, or only its text if the result is a list with text."""
+    result = event.get("result")
+    return (text_of(result) if isinstance(result, list) else None) or result
 
 
 def _read_remaining_answers(transcript: Transcript, messages: list[Mapping[str, Any]]) -> None:
@@ -295,12 +315,24 @@ def _read_remaining_answers(transcript: Transcript, messages: list[Mapping[str, 
             _read_answer(transcript, message)
 
 
-def _read_messages(transcript: Transcript, messages: list[Mapping[str, Any]], submit_tools: list[str]) -> None:
+def _read_messages(
+    transcript: Transcript, messages: list[Mapping[str, Any]], submit_tools: list[str], times: Mapping[str, Any]
+) -> None:
+    """Add a sample's messages. `times` says when the agent wrote the message with each id."""
     for message in messages:
-        if message.get("role") == "assistant":
-            _read_agent_message(transcript, message, _calls(message), submit_tools)
+        if message.get("role") in ("user", "system"):
+            add_message(transcript, message)
+        elif message.get("role") == "assistant":
+            time = times.get(str(message.get("id")))
+            _read_agent_message(transcript, message, _calls(message), submit_tools, time)
         elif message.get("role") == "tool" and not _is_submit_answer(transcript, message, submit_tools, "tool_call_id"):
             _read_answer(transcript, message)
+
+
+def _answer_times(events: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return when each of the agent's messages was written, by the message's id."""
+    said = [(_model_message(event), ended(event)) for event in events if event["event"] == "model"]
+    return {str(message.get("id")): time for message, time in said if message is not None and message.get("id")}
 
 
 def _read_answer(transcript: Transcript, message: Mapping[str, Any]) -> None:
@@ -399,23 +431,6 @@ def _metadata(sample: Mapping[str, Any], log: Mapping[str, Any]) -> dict[str, An
     if origin_in(own) is not None:
         del own[KEY]
     return {**own, **found, **({"sample_metadata": own} if found.keys() & own.keys() else {})}
-
-
-def _insert_attachments(sample: Mapping[str, Any]) -> Any:
-    """Replace a sample's references to attachments with the attached text. Inspect stores long text as attachments."""
-    given = sample.get("attachments")
-    texts: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
-
-    def insert(value: Any) -> Any:
-        if isinstance(value, str) and value.startswith(_ATTACHMENT):
-            return texts.get(value.removeprefix(_ATTACHMENT), value)
-        if isinstance(value, list):
-            return [insert(one) for one in value]
-        if isinstance(value, Mapping):
-            return {name: one if name == "attachments" else insert(one) for name, one in value.items()}
-        return value
-
-    return insert(sample) if texts else sample
 
 
 FORMAT: Final = Format(

@@ -15,15 +15,15 @@ from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
-from corepath.importers.content import is_text_part, metadata_of, objects, parse_result
+from corepath.importers.content import first_of, is_text_part, message_text, metadata_of, objects, parse_result
+from corepath.importers.exchanges import message_time
 from corepath.importers.format import record_format
 from corepath.importers.formats.anthropic import read_blocks
 from corepath.importers.formats.openai_responses import ANSWERED_WITHIN, read_item
+from corepath.importers.langchain_calls import read_calls
 from corepath.importers.transcript import Transcript
 
 KINDS: Final = ("ai", "human", "tool", "system", "function", "chat", "remove")
-
-_CALLS_IN_CONTENT: Final = ("tool_use", "tool_call", "invalid_tool_call", "function_call")
 
 
 def mismatch(value: Any) -> str | None:
@@ -48,6 +48,8 @@ def read_record(value: Any) -> Iterator[Episode]:
         if kind not in KINDS:
             raise RecordError(f"the 'type' of a message must be one of {', '.join(KINDS)}, not {kind[:60]!r}")
         _read_message(transcript, kind, data)
+        if _is_by_agent(kind, data):
+            transcript.add_usage(_usage(data), model=_model(data))
         models.append(_model(data) if _is_by_agent(kind, data) else None)
     agent = next((model for model in models if model is not None), None)
     yield transcript.to_episode(agent=agent, metadata=_metadata(value))
@@ -56,13 +58,17 @@ def read_record(value: Any) -> Iterator[Episode]:
 def _read_message(transcript: Transcript, kind: str, data: Mapping[str, Any]) -> None:
     if _is_by_agent(kind, data):
         transcript.start_turn()
-        _read_content(transcript, data.get("content"))
-        for name, arguments, id_, extra in _calls(data):
-            transcript.add_call(name, arguments, id_, **extra)
+        time = _time(data)
+        _read_content(transcript, data.get("content"), time)
+        for name, arguments, id_, extra in read_calls(data):
+            transcript.add_call(name, arguments, id_, time=time, **extra)
     elif kind == "tool":
         _read_answer(transcript, data)
     elif kind == "function":
         transcript.add_result(None, parse_result(_text(data.get("content"))), tool=data.get("name"))
+    elif kind != "remove":
+        role = {"human": "user", "chat": str(data.get("role") or "user")}.get(kind, kind)
+        transcript.add_message(role, message_text(data.get("content")), time=_time(data))
 
 
 def _is_by_agent(kind: str, data: Mapping[str, Any]) -> bool:
@@ -108,12 +114,12 @@ def _is_message(message: Any) -> bool:
     return kind in KINDS and "content" in data
 
 
-def _read_content(transcript: Transcript, content: Any) -> None:
+def _read_content(transcript: Transcript, content: Any, time: Any) -> None:
     """Add a message's text, and the calls and results from tools that the provider ran."""
     if not isinstance(content, list):
-        transcript.add_text(content)
+        transcript.add_text(content, time=time)
         return
-    transcript.add_text(_text([part for part in content if isinstance(part, str) or is_text_part(part)]))
+    transcript.add_text(_text([part for part in content if isinstance(part, str) or is_text_part(part)]), time=time)
     for block in objects([part for part in content if not isinstance(part, str)], "blocks of content"):
         kind = str(block.get("type"))
         if kind == "server_tool_call":
@@ -124,7 +130,7 @@ def _read_content(transcript: Transcript, content: Any) -> None:
         elif kind in ANSWERED_WITHIN:
             read_item(transcript, block)
         elif kind != "tool_use":
-            read_blocks(transcript, [block], with_text=False)
+            read_blocks(transcript, [block])
 
 
 def _read_answer(transcript: Transcript, data: Mapping[str, Any]) -> None:
@@ -150,51 +156,19 @@ def _model(data: Mapping[str, Any]) -> Any:
     return about.get("model_name") or about.get("model") or about.get("model_id")
 
 
-# Calls
-
-_Call = tuple[Any, Any, Any, dict[str, Any]]
-"""A call's tool, arguments, id and other fields."""
-
-
-def _calls(data: Mapping[str, Any]) -> list[_Call]:
-    """Return a message's calls in the model's order, including calls that LangChain could not parse."""
-    valid: list[_Call] = [
-        (call.get("name"), call.get("args"), call.get("id"), {}) for call in objects(data.get("tool_calls"), "calls")
-    ]
-    invalid = [_invalid_call(call) for call in objects(data.get("invalid_tool_calls"), "invalid calls")]
-    if not valid and not invalid:
-        return list(_provider_calls(data))
-    order = {str(id_): place for place, id_ in reversed(list(enumerate(_ordered_ids(data))))}
-    return sorted([*valid, *invalid], key=lambda call: order.get(str(call[2]), len(order)))
+def _usage(data: Mapping[str, Any]) -> Any:
+    """Return the tokens that a response used, as LangChain counted them, or else as the provider did."""
+    about = data.get("response_metadata")
+    return data.get("usage_metadata") or (
+        first_of(about, "token_usage", "usage") if isinstance(about, Mapping) else None
+    )
 
 
-def _invalid_call(call: Mapping[str, Any]) -> _Call:
-    return call.get("name"), call.get("args"), call.get("id"), {"invalid": call.get("error") or True}
-
-
-def _provider_calls(data: Mapping[str, Any]) -> Iterator[_Call]:
-    """Yield the calls in an older message without `tool_calls`, as the provider sent them."""
-    given = data.get("additional_kwargs")
-    kept: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
-    for call in objects(kept.get("tool_calls"), "calls"):
-        function = call.get("function")
-        if not isinstance(function, Mapping):
-            raise RecordError("the 'function' of a tool call must be an object with 'name' and 'arguments'")
-        yield function.get("name"), function.get("arguments"), call.get("id"), {}
-    if isinstance(kept.get("function_call"), Mapping):
-        yield kept["function_call"].get("name"), kept["function_call"].get("arguments"), None, {}
-
-
-def _ordered_ids(data: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield call ids in the model's order, first from the provider's fields and then from the content."""
-    given, content = data.get("additional_kwargs"), data.get("content")
-    raw = given.get("tool_calls") if isinstance(given, Mapping) else None
-    for call in raw if isinstance(raw, list) else ():
-        if isinstance(call, Mapping):
-            yield call.get("id")
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, Mapping) and block.get("type") in _CALLS_IN_CONTENT:
-            yield block.get("call_id", block.get("id"))
+def _time(data: Mapping[str, Any]) -> Any:
+    """Return when a message was written, if the provider or the program around it says so."""
+    about = data.get("response_metadata")
+    told = first_of(about, "created_at", "created") if isinstance(about, Mapping) else None
+    return message_time(data) if told is None else told
 
 
 FORMAT: Final = record_format(

@@ -23,7 +23,7 @@ from typing import Any, Final
 from corepath.episode import Episode
 from corepath.errors import Problem, RecordError
 from corepath.files.document import describe_json_error
-from corepath.importers.content import parse_result, text_of
+from corepath.importers.content import parse_result, text_of, time_of
 from corepath.importers.format import Format
 from corepath.importers.reading import Place, Sample, is_lines, read_records
 from corepath.importers.transcript import Transcript
@@ -217,7 +217,7 @@ class _Session:
         params = params if isinstance(params, Mapping) else {}
         method = message.get("method")
         if method is None:
-            self._add_answer(message)
+            self._add_answer(message, time)
         elif method == "tools/call" and "id" in message:
             self._add_call(_key(message["id"]), params, message["id"], time)
         elif method == "tasks/result" and str(params.get("taskId")) in self._tasks:
@@ -236,6 +236,7 @@ class _Session:
         whole = self.transcript.to_episode(metadata=metadata or None)
         if len(self._origins) > 1:
             self._require_episode_of_each(whole.calls)
+            whole = replace(whole, extra={name: one for name, one in whole.extra.items() if name != "seconds"})
         for key in self._origins or (None,):
             calls = tuple(call for n, call in enumerate(whole.calls) if self._episode_of.get(n, key) == key)
             yield restore(replace(whole, calls=calls), self._origins.get(key or ""))
@@ -274,9 +275,9 @@ class _Session:
         if resumes and content in self._resumable:
             self._calls[key] = self._resumable.pop(content)
             return
-        extra = {} if time is None else {"timestamp": time}
+        extra = {} if time is None or time_of(time) is not None else {"timestamp": time}
         place = len(self.transcript.calls)
-        self.transcript.add_call(params.get("name"), params.get("arguments"), **extra)
+        self.transcript.add_call(params.get("name"), params.get("arguments"), time=time, **extra)
         self.transcript.calls[place] = replace(self.transcript.calls[place], id=id_ if isinstance(id_, str) else key)
         self._calls[key] = place
 
@@ -288,11 +289,11 @@ class _Session:
                 call, extra={**call.extra, "cancelled": params.get("reason") or True}
             )
 
-    def _add_answer(self, message: Mapping[str, Any]) -> None:
+    def _add_answer(self, message: Mapping[str, Any], time: Any) -> None:
         key, result = _key(message.get("id")), message.get("result")
         is_call = key in self._calls and (key not in self._others or "error" in message or _is_call_result(result))
         if is_call:
-            self._answer_call(self._calls.pop(key), message)
+            self._answer_call(self._calls.pop(key), message, time)
         elif key in self._others:
             self._note_origin(result, None)
             if self._others.pop(key) == "initialize" and isinstance(result, Mapping):
@@ -300,7 +301,7 @@ class _Session:
         else:
             raise RecordError(f"a result for the id {key:.60}, but no request waits for it")
 
-    def _answer_call(self, place: int, message: Mapping[str, Any]) -> None:
+    def _answer_call(self, place: int, message: Mapping[str, Any], time: Any) -> None:
         """Set the result of the call at index `place`, unless `message` only defers the call."""
         result = message.get("result")
         self._note_origin(result, place)
@@ -311,9 +312,9 @@ class _Session:
             call = self.transcript.calls[place]
             self._resumable[canonical([call.tool, call.arguments])] = place
         elif "error" in message:
-            self.transcript.answer_call(place, _error_message(message["error"]), error=True)
+            self.transcript.answer_call(place, _error_message(message["error"]), error=True, time=time)
         else:
-            self.transcript.answer_call(place, _result_value(result), error=fields.get("isError") is True)
+            self.transcript.answer_call(place, _result_value(result), error=fields.get("isError") is True, time=time)
 
 
 def _is_call_result(result: Any) -> bool:

@@ -2,6 +2,7 @@
 
 Each command is a call to `bash`. Commands are the message's actions if it has them. Older trajectories have only text:
 there, a command is the one code block that the text contains. The output of a command is in the message that follows.
+The last message, which says how the agent ended, counts as a message by the system.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
-from corepath.importers.content import metadata_of, objects, text_of
+from corepath.importers.content import first_of, message_text, metadata_of, objects, text_of
 from corepath.importers.format import record_format
 from corepath.importers.transcript import Transcript
 
@@ -35,10 +36,14 @@ def read_record(value: Any) -> Iterator[Episode]:
         raise RecordError(why)
     transcript = Transcript()
     for message in objects(value["messages"], "messages"):
+        _add_usage(transcript, message)
         if message.get("role") == "assistant" or message.get("object") == "response":
             _read_response(transcript, message)
-        elif transcript.open_calls() and (message.get("role") in ("user", "tool") or "call_id" in message):
+        elif transcript.open_calls() and _is_output(message):
             _read_output(transcript, message)
+        elif message.get("role") is not None:
+            role = message["role"] if message["role"] in ("user", "system") else "system"
+            transcript.add_message(role, message_text(message.get("content")), time=_time(message))
     info = value.get("info") if isinstance(value.get("info"), Mapping) else {}
     assert isinstance(info, Mapping)
     yield transcript.to_episode(_model(info), benchmark="mini-swe-agent", metadata=metadata_of(value, "messages"))
@@ -46,28 +51,50 @@ def read_record(value: Any) -> Iterator[Episode]:
 
 def _read_response(transcript: Transcript, message: Mapping[str, Any]) -> None:
     transcript.start_turn()
+    time = _time(message)
     text = text_of(message.get("content")) or _output_text(message.get("output"))
-    transcript.add_text(text)
-    extra = message.get("extra")
-    actions = extra.get("actions") if isinstance(extra, Mapping) else None
+    transcript.add_text(text, time=time)
+    actions = _extra(message).get("actions")
     if actions is None:
         found = _BLOCK.findall(text) if isinstance(text, str) else []
         actions = [{"command": found[0].strip()}] if len(found) == 1 else []
     for action in objects(actions, "actions"):
-        transcript.add_call("bash", {"command": action.get("command")}, action.get("tool_call_id"))
+        transcript.add_call("bash", {"command": action.get("command")}, action.get("tool_call_id"), time=time)
 
 
 def _read_output(transcript: Transcript, message: Mapping[str, Any]) -> None:
     """Add a command's output. A command that could not be run, or ended with an exception, failed."""
-    extra = message.get("extra")
-    given: Mapping[str, Any] = extra if isinstance(extra, Mapping) else {}
+    given = _extra(message)
     text = text_of(message.get("content")) or message.get("output") or ""
     code, output = _CODE.search(str(text)), _OUTPUT.search(str(text))
     returncode = given.get("returncode", int(code[1]) if code else None)
     value = {"returncode": returncode, "output": given.get("raw_output", output[1] if output else text)}
     error = given.get("exception_info")
     id_ = message.get("tool_call_id") or message.get("call_id")
-    transcript.add_result(id_, error or value, error=bool(error))
+    transcript.add_result(id_, error or value, error=bool(error), time=_time(message))
+
+
+def _is_output(message: Mapping[str, Any]) -> bool:
+    """Return True if a message after a command is its output, and not an interruption by the user."""
+    return (message.get("role") in ("user", "tool") or "call_id" in message) and "interrupt_type" not in _extra(message)
+
+
+def _add_usage(transcript: Transcript, message: Mapping[str, Any]) -> None:
+    """Add what the response in a message used. A message about a malformed response contains this response too."""
+    extra = _extra(message)
+    response = message if message.get("object") == "response" else extra.get("response")
+    if isinstance(response, Mapping):
+        transcript.add_usage(response.get("usage"), model=response.get("model"), cost=extra.get("cost"))
+
+
+def _time(message: Mapping[str, Any]) -> Any:
+    extra = _extra(message)
+    return first_of({**message, **extra}, "timestamp", "created_at")
+
+
+def _extra(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    extra = message.get("extra")
+    return extra if isinstance(extra, Mapping) else {}
 
 
 def _output_text(output: Any) -> Any:

@@ -3,8 +3,8 @@
 The list may be the whole record or be under `messages`. Lines in batch files are read too, both from input and output
 files. Legacy function calls (`function_call`, role `function`) are also read. A result without an id goes to the first
 call to the same tool that waits for a result. A custom tool's input text becomes the argument `input`. Only the first
-choice is read. If exchanges in one file repeat each other, only the last one is read. A record that `corepath export`
-wrote is read back as the exported episode.
+choice is read. The chunks of a stream are joined. If exchanges in one file repeat each other, only the last one is
+read. A record that `corepath export` wrote is read back as the exported episode.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
+from corepath.importers.chat_streams import ChatStreams
 from corepath.importers.content import message_text, objects, parse_result, text_of
 from corepath.importers.exchange_log import exchange_format
 from corepath.importers.exchanges import (
     as_exchange,
     exchange_field,
     exchange_metadata,
+    exchange_time,
     explain_no_conversation,
-    is_streamed,
+    message_time,
     normalise,
 )
+from corepath.importers.streams import is_stream, join_response, split_streams
 from corepath.importers.transcript import Transcript
 from corepath.play.episode_origin import KEY, origin_in, restore
 from corepath.values import arguments_of
@@ -33,7 +36,15 @@ ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    value = as_exchange(value)
+    if is_stream(value, ChatStreams):
+        return None
+    try:
+        return _explain_mismatch(_normalise_record(value))
+    except RecordError as error:
+        return str(error)
+
+
+def _explain_mismatch(value: Any) -> str | None:
     messages = _messages(value)
     if messages is None:
         return explain_no_conversation(
@@ -47,42 +58,57 @@ def mismatch(value: Any) -> str | None:
 
 
 def read_record(value: Any) -> Iterator[Episode]:
-    """Yield the episode in a record. Raises `RecordError` if the record is malformed."""
+    """Yield the episode in a record, or one for each stream in it. Raises `RecordError` if the record is malformed."""
+    for one in split_streams(value, ChatStreams):
+        yield _read_conversation(one)
+
+
+def _read_conversation(value: Any) -> Episode:
     if (why := mismatch(value)) is not None:
         raise RecordError(why)
-    value = as_exchange(value)
+    value = _normalise_record(value)
     transcript = Transcript()
-    for message in objects(_messages(value), "messages"):
-        if message.get("role") == "assistant":
-            transcript.start_turn()
-            transcript.add_text(text_of(message.get("content")) or message.get("refusal"))
-            for id_, function in _calls(message):
-                transcript.add_call(function.get("name"), function.get("arguments"), id_)
-        elif message.get("role") in ("tool", "function"):
-            _read_answer(transcript, message)
-        else:
-            transcript.add_message(str(message.get("role")), message_text(message.get("content")))
+    messages = list(objects(_messages(value), "messages"))
+    answered = isinstance(value, Mapping) and _response_message(value) is not None
+    for place, message in enumerate(messages, start=1):
+        is_response = answered and place == len(messages)
+        _read_message(transcript, message, exchange_time(value) if is_response else message_time(message))
     transcript.add_usage(exchange_field(value, "usage"), model=exchange_field(value, "model"))
     origin = origin_in(value)
     metadata = exchange_metadata(value, "messages", "choices", *(() if origin is None else (KEY,)))
-    yield restore(transcript.to_episode(agent=exchange_field(value, "model"), metadata=metadata), origin)
+    return restore(transcript.to_episode(agent=exchange_field(value, "model"), metadata=metadata), origin)
 
 
-def _read_answer(transcript: Transcript, message: Mapping[str, Any]) -> None:
+def _read_message(transcript: Transcript, message: Mapping[str, Any], time: Any) -> None:
+    if message.get("role") == "assistant":
+        transcript.start_turn()
+        transcript.add_text(text_of(message.get("content")) or message.get("refusal"), time=time)
+        for id_, function in _calls(message):
+            transcript.add_call(function.get("name"), function.get("arguments"), id_, time=time)
+    elif message.get("role") in ("tool", "function"):
+        _read_answer(transcript, message, time)
+    else:
+        transcript.add_message(str(message.get("role")), message_text(message.get("content")), time=time)
+
+
+def _read_answer(transcript: Transcript, message: Mapping[str, Any], time: Any) -> None:
     error = message.get("is_error") is True or message.get("status") == "error"
     content = message.get("content")
     if isinstance(content, list):
         content = text_of(content)
     tool = message.get("name") or message.get("tool_name")
     transcript.add_result(
-        message.get("tool_call_id"), content if error else parse_result(content), error=error, tool=tool
+        message.get("tool_call_id"), content if error else parse_result(content), error=error, tool=tool, time=time
     )
+
+
+def _normalise_record(value: Any) -> Any:
+    """Return a record with its bodies under `request` and `response`, and a streamed response joined."""
+    return join_response(as_exchange(value), ChatStreams)
 
 
 def _messages(value: Any) -> list[Any] | None:
     """Return a record's messages, with the response's message last, or None if there are none."""
-    if is_streamed(value):
-        return None
     if isinstance(value, Mapping):
         request = value["request"] if isinstance(value.get("request"), Mapping) else value
         sent, response = request.get("messages"), _response_message(value)
@@ -114,7 +140,7 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
     if mismatch(value) is not None or origin_in(value) is not None:
         return None
     try:
-        messages = objects(_messages(as_exchange(value)), "messages")
+        messages = objects(_messages(_normalise_record(value)), "messages")
         return [(message.get("role") == "assistant", _comparable(message)) for message in messages]
     except RecordError:
         return None
@@ -151,4 +177,5 @@ FORMAT: Final = exchange_format(
     mismatch,
     read_record,
     _history,
+    streams=ChatStreams,
 )

@@ -2,7 +2,7 @@
 
 The list may be the whole record or be under `items` or `data`. Responses linked by `previous_response_id` are one
 conversation, whether they are in one list or on separate lines of one file. Lines in batch files are read too, both
-from input and output files.
+from input and output files. The events of a stream are joined.
 
 Function calls and their outputs are joined by `call_id`. The API itself does not mark a function that failed. Tools
 that the API runs (web search, MCP, code) are calls named after the tool. A call with the status "incomplete" is kept
@@ -18,16 +18,19 @@ from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
-from corepath.importers.content import first_of, objects, parse_result
+from corepath.importers.content import first_of, message_text, objects, parse_result
 from corepath.importers.exchange_log import exchange_format
 from corepath.importers.exchanges import (
     as_exchange,
     exchange_field,
     exchange_metadata,
+    exchange_time,
     explain_no_conversation,
-    is_streamed,
+    message_time,
     normalise,
 )
+from corepath.importers.response_streams import ResponseStreams
+from corepath.importers.streams import CUT_OFF, is_stream, join_response, split_streams
 from corepath.importers.transcript import Transcript
 from corepath.values import arguments_of
 
@@ -51,7 +54,15 @@ _CONVERSATION: Final = ("input", "output", "items", "data", "instructions")
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    value = _normalise_record(value)
+    if is_stream(value, ResponseStreams):
+        return None
+    try:
+        return _explain_mismatch(_normalise_record(value))
+    except RecordError as error:
+        return str(error)
+
+
+def _explain_mismatch(value: Any) -> str | None:
     if isinstance(value, list) and _is_chain(value):
         return None
     items = _items(value)
@@ -65,36 +76,44 @@ def mismatch(value: Any) -> str | None:
 
 
 def read_record(value: Any) -> Iterator[Episode]:
-    """Yield the episode in a record, or one episode for each conversation in a list of linked responses."""
-    value = _normalise_record(value)
-    if isinstance(value, list) and _is_chain(value):
-        for chain in _chains(value):
-            yield _episode(chain)
-    else:
-        if not _items(value):
-            raise RecordError(str(mismatch(value)))
-        yield _episode([value])
+    """Yield the episode in a record, or one for each stream or each conversation in a list of linked responses."""
+    for one in _split(value):
+        if isinstance(one, list) and _is_chain(one):
+            for chain in _chains(one):
+                yield _episode(chain)
+        elif not _items(one) and exchange_field(one, CUT_OFF) is not True:
+            raise RecordError(str(mismatch(one)))
+        else:
+            yield _episode([one])
 
 
-def read_item(transcript: Transcript, item: Mapping[str, Any]) -> None:
-    """Add an item to a transcript if the item is a call, a result or text from the agent. Other items are ignored."""
+def read_item(transcript: Transcript, item: Mapping[str, Any], time: Any = None) -> None:
+    """Add an item to a transcript if the item is a call, a result or a message. Other items are ignored."""
     kind = str(item.get("type", "message"))
+    time = message_time(item) if time is None else time
     if kind == "message":
-        if item.get("role") == "assistant":
-            transcript.add_text(_text_in(item.get("content")))
+        _read_message(transcript, item, time)
     elif kind == APPROVAL_RESPONSE:
         if item.get("approve") is False:
-            transcript.add_result(item.get("approval_request_id"), item.get("reason") or "not approved", error=True)
+            reason = item.get("reason") or "not approved"
+            transcript.add_result(item.get("approval_request_id"), reason, error=True, time=time)
     elif kind.endswith("_output"):
-        _read_answer(transcript, item, kind)
+        _read_answer(transcript, item, kind, time)
     elif kind in (APPROVAL_REQUEST, "program") or kind.endswith("_call"):
-        _read_call(transcript, item, kind)
+        _read_call(transcript, item, kind, time)
 
 
 # Items
 
 
-def _read_call(transcript: Transcript, item: Mapping[str, Any], kind: str) -> None:
+def _read_message(transcript: Transcript, item: Mapping[str, Any], time: Any) -> None:
+    if item.get("role") == "assistant":
+        transcript.add_text(_text_in(item.get("content")), time=time)
+    else:
+        transcript.add_message(str(item.get("role") or "user"), message_text(item.get("content")), time=time)
+
+
+def _read_call(transcript: Transcript, item: Mapping[str, Any], kind: str, time: Any) -> None:
     """Add a call, and its result if the item contains one.
 
     If the call was already added as an approval request, only the result is added.
@@ -105,7 +124,7 @@ def _read_call(transcript: Transcript, item: Mapping[str, Any], kind: str) -> No
     else:
         id_ = item.get("call_id") or item.get("id")
         name = item.get("name") or kind.removesuffix("_call")
-        transcript.add_call(name, _arguments(item, kind), id_, **_call_details(item, kind))
+        transcript.add_call(name, _arguments(item, kind), id_, time=time, **_call_details(item, kind))
     if kind not in ANSWERED_APART and kind != APPROVAL_REQUEST:
         _read_own_answer(transcript, item, id_)
 
@@ -138,14 +157,14 @@ def _arguments(item: Mapping[str, Any], kind: str) -> Any:
     return rest if given is None else given
 
 
-def _read_answer(transcript: Transcript, item: Mapping[str, Any], kind: str) -> None:
+def _read_answer(transcript: Transcript, item: Mapping[str, Any], kind: str, time: Any) -> None:
     id_ = item.get("id") if kind == "local_shell_call_output" else item.get("call_id")
     tool = item.get("name") or ("tool_search" if kind == "tool_search_output" else None)
     if id_ is None and tool is None:
         raise RecordError(f"an item of the type {kind[:60]!r} needs the 'call_id' of the call that it answers")
     content = _join_texts(next((item[name] for name in _ANSWER_FIELDS if name in item), None))
     error = item.get("status") == "failed" or item.get("is_error") is True
-    transcript.add_result(id_, content if error else parse_result(content), error=error, tool=tool)
+    transcript.add_result(id_, content if error else parse_result(content), error=error, tool=tool, time=time)
 
 
 def _join_texts(content: Any) -> Any:
@@ -188,9 +207,15 @@ def _is_typical(item: Any) -> bool:
 def _episode(chain: list[Any]) -> Episode:
     """Read a chain of linked responses as one episode."""
     transcript = Transcript()
+    told: Any = None
     try:
         for record in chain:
-            _read_items(transcript, *_input_and_output(record))
+            instructions = exchange_field(record, "instructions")
+            if instructions != told:
+                _read_instructions(transcript, instructions)
+            told = instructions
+            _read_items(transcript, *_input_and_output(record), exchange_time(record))
+            transcript.add_usage(exchange_field(record, "usage"), model=exchange_field(record, "model"))
     except RecordError as error:
         previous = exchange_field(chain[0], "previous_response_id")
         if previous is None:
@@ -203,10 +228,19 @@ def _episode(chain: list[Any]) -> Episode:
     )
 
 
-def _read_items(transcript: Transcript, given: Any, new: Any) -> None:
+def _read_instructions(transcript: Transcript, instructions: Any) -> None:
+    """Add a response's instructions to `transcript`, which are text or a list of items."""
+    if isinstance(instructions, str):
+        transcript.add_message("system", instructions)
+    elif isinstance(instructions, list):
+        _read_items(transcript, instructions, None)
+
+
+def _read_items(transcript: Transcript, given: Any, new: Any, time: Any = None) -> None:
     """Add a response's items to `transcript`.
 
-    `given` holds the input items, which may be several turns. `new` holds the output items, which are one turn.
+    `given` holds the input items, which may be several turns. `new` holds the output items, which are one turn, and
+    were made at `time`.
     """
     by_model = False
     for item in objects(given, "items"):
@@ -217,17 +251,24 @@ def _read_items(transcript: Transcript, given: Any, new: Any) -> None:
     if new:
         transcript.start_turn()
     for item in objects(new, "items"):
-        read_item(transcript, item)
+        read_item(transcript, item, time)
+
+
+def _split(value: Any) -> list[Any]:
+    """Return the conversations in a record: those of its streams, which may continue each other, or only `value`."""
+    found = split_streams(value, ResponseStreams)
+    return [found] if len(found) > 1 and _is_chain(found) else [_normalise_record(one) for one in found]
 
 
 def _normalise_record(value: Any) -> Any:
-    return [as_exchange(one) for one in value] if isinstance(value, list) else as_exchange(value)
+    """Return a record with its bodies under `request` and `response`, and a streamed response joined."""
+    if isinstance(value, list):
+        return [join_response(as_exchange(one), ResponseStreams) for one in value]
+    return join_response(as_exchange(value), ResponseStreams)
 
 
 def _input_and_output(record: Any) -> tuple[Any, Any]:
     """Return the items that the model received and the items that it produced. Either may be None."""
-    if is_streamed(record):
-        return None, None
     if isinstance(record, list):
         return record, None
     if not isinstance(record, Mapping):
@@ -324,7 +365,10 @@ def _text(value: Any) -> str | None:
 
 def _link(value: Any) -> tuple[str | None, str | None]:
     """Return a response's id and the id of the response that it continues. Either id may be None."""
-    value = as_exchange(value)
+    try:
+        value = _normalise_record(value)
+    except RecordError:
+        return None, None
     return _response_id(value), _text(exchange_field(value, "previous_response_id"))
 
 
@@ -334,7 +378,10 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
     Each item is a pair: whether the model wrote it, and its content. Reasoning is left out. The first pair holds the id
     of the response that the record continues, or None.
     """
-    value = as_exchange(value)
+    try:
+        value = _normalise_record(value)
+    except RecordError:
+        return None
     given, new = _input_and_output(value)
     if not isinstance(given, list):
         return None
@@ -362,4 +409,5 @@ FORMAT: Final = exchange_format(
     read_record,
     _history,
     _link,
+    streams=ResponseStreams,
 )

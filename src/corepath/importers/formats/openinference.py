@@ -1,4 +1,4 @@
-"""Read OpenInference spans in OTLP JSON, with `openinference.span.kind`, `llm.*` and `tool.*` attributes.
+"""Read OpenInference spans, with `openinference.span.kind`, `llm.*` and `tool.*` attributes.
 
 Messages to the model do not mark errors. A result that is only in a later LLM span's input is therefore never an error.
 Redacted values ("__REDACTED__") count as not recorded. A call with a redacted result has no result, and a call without
@@ -8,25 +8,41 @@ recorded arguments makes the trace invalid.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from corepath.errors import RecordError
-from corepath.importers.content import parse_result
+from corepath.importers import vercel_spans
+from corepath.importers.adk_spans import mark_quotes
+from corepath.importers.content import first_of, parse_result
 from corepath.importers.flat_attributes import nest
 from corepath.importers.otlp import Span
 from corepath.importers.span_content import Chat, ChatAnswer, ChatCall, ChatMessage, ToolRun
 from corepath.importers.spans import Convention, span_format
+from corepath.importers.tool_values import unwrap_run
 from corepath.notation.call import UNANSWERED
 
 _KINDS: Final = {"LLM": "chat", "TOOL": "tool", "AGENT": "agent"}
+_ADK: Final = ("gcp.vertex.agent.llm_", "gcp.vertex.agent.tool_")
 _REDACTED: Final = "__REDACTED__"
+_ARGUMENTS: Final = ("input.value", "gen_ai.tool.call.arguments")
+_RESULTS: Final = ("output.value", "gen_ai.tool.call.result")
 _MODELS: Final = ("llm.request.model_name", "llm.model_name", "llm.response.model_name")
 
 
 def _kind(span: Span) -> str | None:
     kind = span.attributes.get("openinference.span.kind")
-    return _KINDS.get(kind.upper()) if isinstance(kind, str) else None
+    if not isinstance(kind, str) or _is_other(span):
+        return None
+    if span.name.startswith("handoff to ") and "tool.name" not in span.attributes:
+        return None  # the span reports a hand-over, for which the model called a tool such as `transfer_to_x`
+    return _KINDS.get(kind.upper())
+
+
+def _is_other(span: Span) -> bool:
+    """Return True if Phoenix gave a kind to a span of another convention, which still has its own content."""
+    if vercel_spans.operation(span) is None and not any(name.startswith(_ADK) for name in span.attributes):
+        return False
+    return not any(name.startswith(("llm.input_messages", "llm.output_messages", "input.")) for name in span.attributes)
 
 
 def _chat(span: Span) -> Chat:
@@ -39,7 +55,8 @@ def _chat(span: Span) -> Chat:
     counted = {name: attributes.get(f"llm.token_count.{name}") for name in ("prompt", "completion", "total")}
     used = {"input": counted["prompt"], "output": counted["completion"], "total": counted["total"]}
     used["cost"] = attributes.get("llm.cost.total")
-    return Chat(tuple(_messages(attributes, "llm.input_messages.")), tuple(said), model, usage=used)
+    sent = mark_quotes(span, _messages(attributes, "llm.input_messages."))
+    return Chat(tuple(sent), tuple(said), model, usage=used)
 
 
 def _messages(attributes: Mapping[str, Any], prefix: str) -> list[ChatMessage]:
@@ -81,33 +98,18 @@ def _tool_run(span: Span) -> ToolRun:
     attributes = span.attributes
     call = nest(attributes, "tool_call.")
     function = call["function"] if isinstance(call.get("function"), dict) else {}
-    arguments = function.get("arguments", _unless_redacted(attributes.get("input.value")))
-    output = _unless_redacted(attributes.get("output.value"))
+    values = {name: _unless_redacted(attributes.get(name)) for name in (*_ARGUMENTS, *_RESULTS)}
+    arguments = function.get("arguments", first_of(values, *_ARGUMENTS))
+    output = first_of(values, *_RESULTS)
     run = ToolRun(
         str(attributes.get("tool.name") or function.get("name") or span.name),
         UNANSWERED if arguments is None else arguments,
-        call.get("id", attributes.get("tool.id")) or None,
+        call.get("id", first_of(attributes, "tool.id", "gen_ai.tool.call.id")) or None,
         UNANSWERED if output is None else parse_result(output),
         span.error,
     )
-    return _unwrap_tool_message(run)
-
-
-def _unwrap_tool_message(run: ToolRun) -> ToolRun:
-    """If a result is a whole tool message, replace the result with the message's content.
-
-    The call's id and error are taken from the message if the span does not record them.
-    """
-    message = run.result
-    if not isinstance(message, dict) or "tool_call_id" not in message or "content" not in message:
-        return run
-    error = str(message["content"]) or "error" if message.get("status") == "error" else None
-    return replace(
-        run,
-        id=run.id or message["tool_call_id"] or None,
-        result=parse_result(message["content"]),
-        error=run.error or error,
-    )
+    parameters = parse_result(attributes.get("tool.parameters")) or nest(attributes, "tool.parameters.")
+    return unwrap_run(run, parameters if isinstance(parameters, dict) else ())
 
 
 def _unless_redacted(value: Any) -> Any:
@@ -130,7 +132,8 @@ def _values(given: Any) -> list[Mapping[str, Any]]:
 _CONVENTION: Final = Convention(
     "openinference.span.kind", _kind, _chat, _tool_run,
     ("llm.input_messages", "llm.output_messages", "llm.prompts", "llm.tools", "llm.token_count", "llm.cost", "input.",
-     "output.", "tool.", "tool_call.", "llm.finish_reason", "llm.invocation_parameters", "openinference."),
+     "output.", "tool.", "tool_call.", "llm.finish_reason", "llm.invocation_parameters", "openinference.",
+     "gen_ai.tool.call.", "gen_ai.input.", "gen_ai.output.", "gen_ai.usage."),
     "turn off what hides content (OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS), so that spans have "
     "llm.output_messages or input.value",
 )  # fmt: skip

@@ -1,4 +1,6 @@
-"""Read OpenTelemetry GenAI spans in OTLP JSON, with `gen_ai.*` attributes or the events of older conventions.
+"""Read OpenTelemetry GenAI spans, with `gen_ai.*` attributes or the events of older conventions.
+
+Spans of OpenLLMetry (`traceloop.*`), Google's ADK (`gcp.vertex.agent.*`) and the Vercel AI SDK (`ai.*`) are read too.
 
 Only a response's first choice is read. If an attribute with the model's output messages is truncated, the trace is
 invalid. If an attribute with input messages is truncated, the attribute is skipped and the episode's `unread` field
@@ -16,17 +18,20 @@ from dataclasses import replace
 from typing import Any, Final
 
 from corepath.errors import RecordError
+from corepath.importers import adk_spans, vercel_spans
 from corepath.importers.content import first_of, parse_result, text_of
 from corepath.importers.flat_attributes import nest
 from corepath.importers.otlp import Span
 from corepath.importers.span_content import Chat, ChatAnswer, ChatCall, ChatMessage, ToolRun, read_json
 from corepath.importers.spans import Convention, span_format
+from corepath.importers.tool_values import unwrap_run
 from corepath.notation.call import UNANSWERED
 
 _KINDS: Final = {
     "chat": "chat", "generate_content": "chat", "text_completion": "chat", "execute_tool": "tool",
     "invoke_agent": "agent", "invoke_workflow": "agent",
 }  # fmt: skip
+_TRACELOOP_KINDS: Final = {"tool": "tool", "agent": "agent", "workflow": "agent"}
 _DETAILS: Final = "gen_ai.client.inference.operation.details"
 _ROLES: Final = {f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")}
 _CALLS: Final = ("tool_call", "tool_use", "function_call", "server_tool_call", "server_tool_use")
@@ -35,6 +40,8 @@ _ANSWERS: Final = ("tool_call_response", "tool_result", "server_tool_call_respon
 
 def _kind(span: Span) -> str | None:
     attributes = span.attributes
+    if vercel_spans.operation(span) is not None:
+        return vercel_spans.kind(span)
     if attributes.get("logfire.span_type") == "pending_span":
         return None  # a pending span is sent again when it ends
     if attributes.get("gen_ai.tool.name") == "(merged tools)":
@@ -42,22 +49,28 @@ def _kind(span: Span) -> str | None:
     operation = attributes.get("gen_ai.operation.name")
     if isinstance(operation, str):
         return _KINDS.get(operation)
+    if attributes.get("traceloop.span.kind") in _TRACELOOP_KINDS:
+        return _TRACELOOP_KINDS[attributes["traceloop.span.kind"]]
     if "gen_ai.tool.name" in attributes or "gen_ai.tool.call.id" in attributes:
         return "tool"
-    if any(name.startswith(("gen_ai.request.", "gen_ai.output.", "gen_ai.completion")) for name in attributes):
-        return "chat"
-    return "chat" if any(name == "gen_ai.choice" for name, _ in span.events) else None
+    if attributes.get("llm.request.type") in ("embedding", "rerank"):
+        return None
+    return "chat" if _is_chat(span) else adk_spans.kind(span)
+
+
+def _is_chat(span: Span) -> bool:
+    names = ("gen_ai.request.", "gen_ai.output.", "gen_ai.completion")
+    return any(name.startswith(names) for name in span.attributes) or any(
+        name == "gen_ai.choice" for name, _ in span.events
+    )
 
 
 def _chat(span: Span) -> Chat:
+    if vercel_spans.operation(span) is not None:
+        return vercel_spans.chat(span)
     attributes = span.attributes
-    unread: tuple[str, ...] = ()
-    try:
-        sent = _messages(span, "gen_ai.input.messages") or _old_messages(span, choices=False)
-    except RecordError as error:
-        sent, unread = [], (str(error),)
-    sent = [*_instructions(span), *sent]
-    said = _messages(span, "gen_ai.output.messages") or _old_messages(span, choices=True)
+    sent, unread = _sent(span)
+    said = _messages(span, "gen_ai.output.messages") or _old_messages(span, choices=True) or adk_spans.said(span)
     if not said and _kind(span) == "agent":
         sent, said = _agent_messages(span)
     if (attributes.get("gen_ai.request.choice.count") or 1) != 1:
@@ -66,6 +79,16 @@ def _chat(span: Span) -> Chat:
     if any(map(_has_content, (*sent, *said))):
         sent, said = [_fill_missing(one) for one in sent], [_fill_missing(one) for one in said]
     return Chat(tuple(sent), tuple(said), model, unread, nest(attributes, "gen_ai.usage."))
+
+
+def _sent(span: Span) -> tuple[list[ChatMessage], tuple[str, ...]]:
+    """Return the messages to the model, and error messages about those that could not be read."""
+    instructions = _instructions(span)
+    try:
+        sent = _messages(span, "gen_ai.input.messages") or _old_messages(span, choices=False)
+        return adk_spans.mark_quotes(span, [*instructions, *sent] or adk_spans.sent(span)), ()
+    except RecordError as error:
+        return instructions, (str(error),)
 
 
 def _instructions(span: Span) -> list[ChatMessage]:
@@ -209,21 +232,30 @@ def _answer_part(part: Mapping[str, Any]) -> ChatAnswer:
 
 
 def _tool_run(span: Span) -> ToolRun:
+    if vercel_spans.operation(span) is not None:
+        return vercel_spans.tool_run(span)
     attributes = span.attributes
     events = {name: _body(one) for name, one in span.events}
     asked, answered = events.get("gen_ai.tool.message", {}), events.get("gen_ai.choice", {})
-    arguments = first_of(attributes, "gen_ai.tool.call.arguments", "tool_arguments")
-    arguments = asked.get("content") if arguments is None else arguments
-    result = first_of(attributes, "gen_ai.tool.call.result", "tool_response")
-    result = answered.get("message") if result is None else result
-    name = attributes.get("gen_ai.tool.name") or span.name.removeprefix("execute_tool ")
-    return ToolRun(
+    by_adk = adk_spans.arguments_and_result(span)
+    given = (
+        first_of(attributes, "gen_ai.tool.call.arguments", "tool_arguments", "traceloop.entity.input"),
+        asked.get("content"),
+    )
+    told = (
+        first_of(attributes, "gen_ai.tool.call.result", "tool_response", "traceloop.entity.output"),
+        answered.get("message"),
+    )
+    name = first_of(attributes, "gen_ai.tool.name", "traceloop.entity.name") or span.name.removeprefix("execute_tool ")
+    id_ = attributes.get("gen_ai.tool.call.id", asked.get("id"))
+    run = ToolRun(
         str(name),
-        UNANSWERED if arguments is None else arguments,
-        attributes.get("gen_ai.tool.call.id", asked.get("id")),
-        UNANSWERED if result is None else parse_result(result),
+        next((one for one in given if one is not None), by_adk[0]),
+        None if id_ == "<not specified>" else id_,
+        parse_result(next((one for one in told if one is not None), by_adk[1])),
         span.error,
     )
+    return unwrap_run(run)
 
 
 def _text(content: Any) -> Any:
@@ -263,7 +295,8 @@ _CONVENTION: Final = Convention(
     "gen_ai attributes", _kind, _chat, _tool_run,
     ("gen_ai.input.", "gen_ai.output.", "gen_ai.prompt", "gen_ai.completion", "gen_ai.tool.", "gen_ai.system_",
      "gen_ai.usage.", "gen_ai.response.", "pydantic_ai.all_messages", "all_messages_events", "events", "tool_",
-     "final_result", "model_request_parameters", "logfire."),
+     "final_result", "model_request_parameters", "logfire.", "traceloop.entity.input", "traceloop.entity.output",
+     "llm.request.functions", *vercel_spans.CONTENT, *adk_spans.CONTENT),
     "turn on content capture (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT, or the setting of the "
     "instrumentation), so that spans have gen_ai.output.messages or gen_ai.tool.call.arguments",
 )  # fmt: skip

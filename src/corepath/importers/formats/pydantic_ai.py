@@ -2,7 +2,8 @@
 
 An interrupted call has no result. A call to an output tool is the agent's answer and not a call. A tool is an output
 tool if its result was "Final result processed." A tool that never returned a result is an output tool if its name is
-`final_result` or begins with `final_result_`. Prompts, thinking and settings are left out.
+`final_result` or begins with `final_result_`. Instructions are a system message, which is given again only where they
+change. A request to try again that belongs to no tool is a message by the user. Thinking and settings are left out.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
-from corepath.importers.content import metadata_of, objects, parse_result
+from corepath.importers.content import message_text, metadata_of, objects, parse_result
 from corepath.importers.format import record_format
 from corepath.importers.transcript import Transcript
 from corepath.notation.call import UNANSWERED
-from corepath.values import arguments_of
+from corepath.values import arguments_of, canonical
 
 CALL: Final = "tool-call"
 RETURN: Final = "tool-return"
@@ -49,13 +50,19 @@ def read_record(value: Any) -> Iterator[Episode]:
     read = [(message, list(objects(message.get("parts"), "parts"))) for message in objects(messages, "messages")]
     outputs = _Outputs([part for _, parts in read for part in parts])
     transcript = Transcript()
+    told: Any = None
     for message, parts in read:
         if message.get("kind") == "response":
             transcript.start_turn()
-            _read_response(transcript, parts, outputs)
+            _read_response(transcript, parts, outputs, message.get("timestamp"))
+            transcript.add_usage(message.get("usage"), model=message.get("model_name"))
         elif message.get("kind") == "request":
+            instructions = message.get("instructions")
+            if instructions not in (None, told):
+                transcript.add_message("system", instructions, time=message.get("timestamp"))
+                told = instructions
             for part in parts:
-                _read_answer(transcript, part, outputs)
+                _read_request_part(transcript, part, outputs)
         else:
             raise RecordError(
                 f"the 'kind' of a message must be request or response, not {str(message.get('kind'))[:60]!r}"
@@ -83,23 +90,51 @@ class _Outputs:
         return str(part.get("tool_call_id")) not in self._unused
 
 
-def _read_response(transcript: Transcript, parts: list[Mapping[str, Any]], outputs: _Outputs) -> None:
+def _read_request_part(transcript: Transcript, part: Mapping[str, Any], outputs: _Outputs) -> None:
+    """Add a prompt or a call's result."""
+    kind, content, time = _kind(part), part.get("content"), part.get("timestamp")
+    if kind in ("system-prompt", "instruction-delta"):
+        transcript.add_message("system", content, time=time)
+    elif kind in ("user-prompt", "speech"):
+        transcript.add_message("user", _prompt_text(part.get("transcript") or content or f"[{kind}]"), time=time)
+    elif kind == "retry-feedback" or (kind == RETRY and part.get("tool_name") is None):
+        transcript.add_message("user", content if isinstance(content, str) else canonical(content), time=time)
+    else:
+        _read_answer(transcript, part, outputs)
+
+
+def _prompt_text(content: Any) -> Any:
+    """Return the text of a prompt. A part that is not text is shown by its kind, e.g. `[image-url]`."""
+    parts = content if isinstance(content, list) else [content]
+    typed = [
+        {"type": one.get("kind"), "text": _content(one)} if isinstance(one, Mapping) else str(one) for one in parts
+    ]
+    return message_text([one for one in typed if isinstance(one, str) or one.get("type") != "cache-point"])
+
+
+def _content(part: Mapping[str, Any]) -> Any:
+    return part.get("content") if str(part.get("kind")).startswith("text") else None
+
+
+def _read_response(transcript: Transcript, parts: list[Mapping[str, Any]], outputs: _Outputs, time: Any) -> None:
     """Add a response's text and calls in order, and then the agent's answer."""
     answers: list[Any] = []
     for is_text, group in groupby(parts, key=lambda part: _kind(part) in ("text", "speech")):
         if is_text:
-            transcript.add_text("".join(str(part.get("content") or part.get("transcript") or "") for part in group))
+            text = "".join(str(part.get("content") or part.get("transcript") or "") for part in group)
+            transcript.add_text(text, time=time)
             continue
         for part in group:
             if not _kind(part).endswith(CALL):
                 _read_answer(transcript, part, outputs)
             elif not outputs.is_output(part):
                 native = {} if _kind(part) == CALL else {"type": _kind(part)}
-                transcript.add_call(part.get("tool_name"), part.get("args"), part.get("tool_call_id"), **native)
+                id_ = part.get("tool_call_id")
+                transcript.add_call(part.get("tool_name"), part.get("args"), id_, time=time, **native)
             elif outputs.is_used(part):
                 answers.append(arguments_of(part.get("args")))
     for answer in answers:
-        transcript.add_text(answer)
+        transcript.add_text(answer, time=time)
 
 
 def _read_answer(transcript: Transcript, part: Mapping[str, Any], outputs: _Outputs) -> None:
@@ -112,12 +147,13 @@ def _read_answer(transcript: Transcript, part: Mapping[str, Any], outputs: _Outp
         raise RecordError(f"a part of the kind {kind[:60]!r} needs the 'tool_call_id' of the call that it answers")
     outcome = part.get("outcome")
     extra = {} if outcome in (None, "success") else {"outcome": outcome}
+    time = part.get("timestamp")
     if outcome == "interrupted":
         transcript.add_result(part["tool_call_id"], UNANSWERED, **extra)
     elif retry or outcome in ERRORS or _starts(part, NOT_EXECUTED):
-        transcript.add_result(part["tool_call_id"], content, error=True, **extra)
+        transcript.add_result(part["tool_call_id"], content, error=True, time=time, **extra)
     else:
-        transcript.add_result(part["tool_call_id"], parse_result(content), **extra)
+        transcript.add_result(part["tool_call_id"], parse_result(content), time=time, **extra)
 
 
 def _kind(part: Mapping[str, Any]) -> str:

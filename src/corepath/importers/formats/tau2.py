@@ -23,7 +23,7 @@ from typing import Any, Final
 from corepath.authoring.derive import Expected, ExpectedCall
 from corepath.episode import FAILED_OUTSIDE, NO_AGENT_ACTIONS, Episode
 from corepath.errors import InputError, Problem, RecordError
-from corepath.importers.content import objects, parse_result, text_of
+from corepath.importers.content import message_text, objects, parse_result, text_of
 from corepath.importers.format import Format, Source, recognise_records
 from corepath.importers.formats.tau_bench import TOOL_FILE
 from corepath.importers.reading import Place, Sample, read_records, recover_json
@@ -32,6 +32,7 @@ from corepath.importers.transcript import Transcript
 _FOLDER: Final = "simulations"
 _OUTSIDE: Final = ("user_error", "infrastructure_error", "unexpected_error")
 _AGENT: Final = "assistant"
+_ERROR: Final = "Error"
 
 
 def mismatch(value: Any) -> str | None:
@@ -209,14 +210,10 @@ def _read_simulation(simulation: Any, value: Mapping[str, Any]) -> Episode:
     if simulation.get("messages") is None:
         spoken = "; voice simulations, which have 'ticks', are not read" if simulation.get("ticks") else ""
         raise RecordError(f"the simulation has no 'messages'{spoken}")
-    trial = simulation.get("trial") or 0
-    if not isinstance(trial, int) or isinstance(trial, bool):
-        raise RecordError("'trial' must be an integer")
+    trial = _trial(simulation)
     agent, user = Transcript(), Transcript()
     for message in objects(simulation["messages"], "messages"):
         _read_message(agent, user, message)
-    reason = simulation.get("termination_reason")
-    failed = {"ended": FAILED_OUTSIDE, "failure": {"kind": reason, "message": _failure(simulation)}}
     reward = simulation.get("reward_info")
     judged = _judge(simulation, value)
     episode = agent.to_episode(
@@ -225,7 +222,7 @@ def _read_simulation(simulation: Any, value: Mapping[str, Any]) -> Episode:
         reward=reward.get("reward") if isinstance(reward, Mapping) else None,
         reward_info=reward,
         metadata=_metadata(simulation, value),
-        **(failed if reason in _OUTSIDE else {}),
+        **_failure(simulation),
         **({NO_AGENT_ACTIONS: True} if judged is not None and NO_AGENT_ACTIONS in judged.tags else {}),
     )
     task = f"tau2/{_domain(value)}/{simulation['task_id']}"
@@ -233,19 +230,52 @@ def _read_simulation(simulation: Any, value: Mapping[str, Any]) -> Episode:
     return replace(episode, task=task, epoch=trial, other_calls=tuple(user.calls), fingerprint=fingerprint)
 
 
+def _trial(simulation: Mapping[str, Any]) -> int:
+    trial = simulation.get("trial") or 0
+    if not isinstance(trial, int) or isinstance(trial, bool):
+        raise RecordError("'trial' must be an integer")
+    return trial
+
+
 def _read_message(agent: Transcript, user: Transcript, message: Mapping[str, Any]) -> None:
     match message.get("role"):
         case "assistant" | "user" as role:
             speaker = agent if role == _AGENT else user
+            time = message.get("timestamp")
             speaker.start_turn()
-            speaker.add_text(text_of(message.get("content")))
+            if role == _AGENT:
+                agent.add_text(text_of(message.get("content")), time=time)
+                _add_usage(agent, message)
+            else:
+                agent.add_message(role, message_text(message.get("content")), time=time)
             for call in objects(message.get("tool_calls"), "tool calls"):
-                speaker.add_call(call.get("name"), call.get("arguments"), call.get("id"))
+                speaker.add_call(call.get("name"), call.get("arguments"), call.get("id"), time=time)
+        case "system":
+            agent.add_message("system", message_text(message.get("content")), time=message.get("timestamp"))
         case "tool":
             for answer in [message] if "tool_messages" not in message else objects(message["tool_messages"], "answers"):
-                asked = agent if answer.get("requestor", _AGENT) == _AGENT else user
-                content, failed = answer.get("content"), answer.get("error") is True
-                asked.add_result(answer.get("id"), content if failed else parse_result(content), error=failed)
+                _read_answer(agent, user, answer)
+
+
+def _read_answer(agent: Transcript, user: Transcript, answer: Mapping[str, Any]) -> None:
+    """Add the result of a call.
+
+    The trajectories of the leaderboard leave out `requestor`, `id` and `error`. Then the result is for the one who
+    waits for it, and a text that begins as the benchmark's error messages do is an error.
+    """
+    requestor = answer.get("requestor", _AGENT if agent.open_calls() or not user.open_calls() else "user")
+    content = answer.get("content")
+    says_error = isinstance(content, str) and content.startswith(_ERROR)
+    failed = answer["error"] is True if "error" in answer else says_error
+    asked, result = agent if requestor == _AGENT else user, content if failed else parse_result(content)
+    asked.add_result(answer.get("id"), result, error=failed, time=answer.get("timestamp"))
+
+
+def _add_usage(agent: Transcript, message: Mapping[str, Any]) -> None:
+    """Add what a message by the agent used. The greeting, which no model wrote, used nothing."""
+    usage, cost = message.get("usage"), message.get("cost")
+    if usage or cost:
+        agent.add_usage(usage, cost=cost)
 
 
 def _metadata(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,9 +306,13 @@ def _has_no_user(value: Mapping[str, Any]) -> bool:
     return isinstance(user, Mapping) and user.get("implementation") == "dummy_user"
 
 
-def _failure(simulation: Mapping[str, Any]) -> str:
-    info = simulation.get("info")
-    return str(info.get("error") or "") if isinstance(info, Mapping) else ""
+def _failure(simulation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that say how a simulation failed outside the agent, or nothing if it did not."""
+    reason, info = simulation.get("termination_reason"), simulation.get("info")
+    if reason not in _OUTSIDE:
+        return {}
+    message = str(info.get("error") or "") if isinstance(info, Mapping) else ""
+    return {"ended": FAILED_OUTSIDE, "failure": {"kind": reason, "message": message}}
 
 
 def _judge(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> Expected | None:
@@ -287,13 +321,8 @@ def _judge(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> Expected 
     Raises `RecordError` if the simulation lists other calls than its task expects.
     """
     expected = _find_expected(simulation, value)
-    reward = simulation.get("reward_info")
-    checks = reward.get("action_checks") if isinstance(reward, Mapping) else None
-    if expected is None or not isinstance(checks, list) or not checks:
-        return expected
-    actions = [one.get("action") for one in checks if isinstance(one, Mapping)]
-    checked = _select_calls([one for one in actions if isinstance(one, Mapping)], value)
-    if Expected("", checked).fingerprint == expected.fingerprint:
+    checked = _checked_calls(simulation, value)
+    if expected is None or checked is None or Expected("", checked).fingerprint == expected.fingerprint:
         return expected
     tasks = (one for one in value["tasks"] if isinstance(one, Mapping) and "id" in one)
     right = [str(one["id"]) for one in tasks if _has_calls(one, checked, value)]
@@ -302,6 +331,16 @@ def _judge(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> Expected 
         f"it stands under task {str(simulation['task_id'])[:60]}, but was judged by other calls ('action_checks') than "
         f"this task expects: {hint}"
     )
+
+
+def _checked_calls(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> tuple[ExpectedCall, ...] | None:
+    """Return the calls by which a simulation was judged, or None if it does not list them."""
+    reward = simulation.get("reward_info")
+    checks = reward.get("action_checks") if isinstance(reward, Mapping) else None
+    if not isinstance(checks, list) or not checks:
+        return None
+    actions = [one.get("action") for one in checks if isinstance(one, Mapping)]
+    return _select_calls([one for one in actions if isinstance(one, Mapping)], value)
 
 
 def _has_calls(task: Mapping[str, Any], calls: tuple[ExpectedCall, ...], value: Mapping[str, Any]) -> bool:
@@ -368,7 +407,7 @@ def _companions(path: Path) -> Iterator[Path]:
 
 FORMAT: Final = Format(
     "tau2",
-    "an answer whose `error` is true",
+    "an answer whose `error` is true; if it has no `error`, one that begins with `Error`",
     _recognise,
     _read_simulations,
     companions=_companions,

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 from corepath.authoring.derive import Expected, ExpectedCall
 from corepath.episode import FAILED_OUTSIDE, Episode
 from corepath.errors import Problem, RecordError
-from corepath.importers.content import objects, parse_result, text_of
+from corepath.importers.content import message_text, objects, parse_result, text_of
 from corepath.importers.format import Format, Source, recognise_records
 from corepath.importers.reading import Sample, read_records, try_record
 from corepath.importers.transcript import Transcript
@@ -28,7 +28,7 @@ from corepath.values import parse_json
 
 _FIELDS: Final = ("task_id", "reward", "info", "traj")
 _POLICY: Final = re.compile(r"^#\s*(\w+) agent policy\b", re.IGNORECASE)
-_ERRORS: Final = ("Error:", "Unknown action ")
+_ERRORS: Final = ("Error", "Unknown action ")
 _API_OUTPUT: Final = "API output: "
 _RESPOND: Final = "respond"
 _Read = TypeVar("_Read")
@@ -166,6 +166,8 @@ def _read_message(transcript: Transcript, message: Mapping[str, Any], after: Map
             _read_answer(transcript, message.get("tool_call_id"), content)
         case "user" if _is_answer(message):
             _read_answer(transcript, None, str(content).removeprefix(_API_OUTPUT))
+        case "user" | "system" as role:
+            transcript.add_message(role, message_text(message.get("content")))
 
 
 def _read_answer(transcript: Transcript, id_: Any, content: Any) -> None:
@@ -207,7 +209,7 @@ def _text_to_user(content: Any) -> Any:
 
 FORMAT: Final = Format(
     "tau-bench",
-    "an answer that begins with `Error:` or `Unknown action`",
+    "an answer that begins with `Error` or `Unknown action`",
     _recognise,
     lambda path: _read_runs(path, read_record),
 )

@@ -80,8 +80,12 @@ const SCORES = [
   ["pc", "PC"], ["pc_ktc", "PC-KTC"], ["prefix_criticality", "PrefixCrit"], ["harm_rate", "HarmRate"], ["pc_hlr", "PC+HLR"],
   ["efficiency", "Efficiency"], ["directness", "Directness"], ["length", "Calls"], ["harm_count", "Harmful calls"], ["root_harms", "Root causes"],
   ["missing_steps", "Missing steps"], ["accepted", "Accepted"], ["state_match", "BFCL State"], ["response_match", "BFCL Response"],
-  ["answer_match", "Answer"],
+  ["answer_match", "Answer"], ["reward", "Reward"],
 ];
+const OPTIONAL = new Set(["answer_match", "reward"]);
+
+/** The scores to show for some rows: the optional ones only if a row has them. */
+const scoresOf = (rows) => SCORES.filter(([key]) => !OPTIONAL.has(key) || rows.some((row) => row[key] !== null));
 
 function formatScore(key, value) {
   if (value === null || value === undefined) return "–";

@@ -61,7 +61,7 @@ async function showDiff(taskName, agentA, numberA, agentB, numberB) {
     return h("tr", { class: begins ? "first" : same ? "same" : "changed" }, side(0, a, other), side(1, b, other),
       h("td", { class: "word" }, begins ? h("b", {}, "first difference: ") : null, words));
   });
-  const scores = SCORES.filter(([key]) => key !== "answer_match" || rows.some((row) => row[key] !== null)).map(([key, title]) => {
+  const scores = scoresOf(rows).map(([key, title]) => {
     const [a, b] = rows.map((row) => scoreText(row, key));
     const cells = [a, b].map((text) => h("td", { class: "number" }, text));
     return h("tr", { class: a === b ? "same" : "changed" }, h("th", { scope: "row" }, title), cells);

@@ -39,7 +39,7 @@ async function showEpisode(taskName, agent, number, query) {
   walk.go(Number(query.get("call") ?? 0) || 0);
 }
 
-const scoreList = (row) => h("dl", { class: "facts scores" }, SCORES.filter(([key]) => key !== "answer_match" || row[key] !== null)
+const scoreList = (row) => h("dl", { class: "facts scores" }, scoresOf([row])
   .map(([key, title]) => h("div", {}, h("dt", {}, title), h("dd", {}, scoreText(row, key)))));
 
 /** Step through the calls of an episode on the drawing, by keyboard, buttons or clicks. Place 0 is the start. */

@@ -61,7 +61,7 @@ function enlivenFigure(svg) {
 
 const COLUMNS = [
   ["agent", "Agent"], ["task", "Task"], ["epoch", "Epoch"], ["outcome", "Outcome"], ["harm_count", "Harms"], ["pc", "PC"], ["pc_ktc", "PC-KTC"],
-  ["prefix_criticality", "PrefixCrit"], ["pc_hlr", "PC+HLR"], ["efficiency", "Eff."], ["length", "Calls"], ["headline", "In one line"],
+  ["prefix_criticality", "PrefixCrit"], ["pc_hlr", "PC+HLR"], ["efficiency", "Eff."], ["length", "Calls"], ["reward", "Reward"], ["headline", "In one line"],
 ];
 const MOST_ROWS = 200;
 
@@ -78,6 +78,8 @@ const OUTCOMES = {
   open: ["not accepted", (row) => !row.accepted && !row.outside],
   harmful: ["harmful", (row) => row.harm_count > 0],
   fooled: ["looks right, is wrong", (row) => row.fooled],
+  rewarded_harmful: ["rewarded, harm took effect", (row) => row.disagrees === "rewarded_harmful"],
+  nearly_right: ["not rewarded, nearly right", (row) => row.disagrees === "nearly_right"],
   outside: ["failed outside", (row) => row.outside],
 };
 
@@ -88,7 +90,8 @@ function episodeList(label, rows, { without = "", last = null, sorted = () => {}
   let shown = MOST_ROWS;
   let listed = rows;
   const repeated = all.rows.some((row) => row.number !== "0");
-  const columns = COLUMNS.filter(([key]) => key !== without && (key !== "epoch" || repeated));
+  const rewarded = all.rows.some((row) => row.reward !== null);
+  const columns = COLUMNS.filter(([key]) => key !== without && (key !== "epoch" || repeated) && (key !== "reward" || rewarded));
   const values = (row, key) => (key === "outcome" ? outcome(row)[1] : row[key]);
   const body = h("tbody");
   const count = h("p", { class: "count", role: "status" });

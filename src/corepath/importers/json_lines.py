@@ -1,0 +1,95 @@
+"""Read text files of JSON lines, or of JSON that is spread over many lines. A line may be larger than memory."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeVar
+
+from corepath.errors import Problem
+from corepath.files.document import describe_json_error
+from corepath.importers.json_parts import Text
+from corepath.values import parse_json
+
+LONGEST_LINE: Final = 8 * 2**20
+"""The maximum number of bytes in a line that is parsed at once. Longer lines are parsed part by part."""
+
+_Read = TypeVar("_Read")
+
+
+def read_lines(
+    name: str,
+    read: io.BufferedReader[Any],
+    read_value: Callable[[str, int, Any], Iterator[_Read]],
+    read_in_parts: Callable[[str, Text, int], Iterator[_Read]],
+    special: tuple[Callable[[bytes], bool], Callable[[str, Text, int], Iterator[_Read]]] | None = None,
+) -> Iterator[_Read | Problem]:
+    """Yield what is in a file line by line, and a `Problem` for each line that is not JSON.
+
+    `read_value` gets the file's name, the line's number and its value. A very long line is passed to `read_in_parts`
+    as text, and so is the whole file if its first line is not JSON. `special` is another function for very long lines
+    that begin in a certain way, and the function that recognises them.
+    """
+    number, started = 0, False
+    while line := read.readline(LONGEST_LINE):
+        number += 1
+        whole = line.endswith(b"\n") or len(line) < LONGEST_LINE
+        value = _parse(line) if whole and line.strip() else None
+        if not whole:
+            rest = _LineReader(read, line)
+            chosen = special[1] if special is not None and special[0](line) else read_in_parts
+            yield from chosen(name, _Decoder(rest.read), number)
+            rest.skip()
+        elif isinstance(value, ValueError) and not started and read.peek(1):
+            read.seek(-len(line), io.SEEK_CUR)
+            yield from read_in_parts(name, _Decoder(read.read), number)
+            return
+        elif isinstance(value, ValueError):
+            yield Problem(name, number, 1, f"not JSON: {describe_json_error(value)}")
+        elif line.strip():
+            yield from read_value(name, number, value)
+        started = started or bool(line.strip())
+
+
+class _LineReader:
+    """A reader for one line whose beginning has already been read from the file."""
+
+    def __init__(self, read: io.BufferedReader[Any], begin: bytes) -> None:
+        self._read, self._begin, self._ended = read, begin, False
+
+    def read(self, size: int, /) -> bytes:
+        raw, self._begin = self._begin, b""
+        if not raw and not self._ended:
+            raw = self._read.readline(size)
+            self._ended = raw.endswith(b"\n") or len(raw) < size
+        return raw
+
+    def skip(self) -> None:
+        """Skip to the end of the line."""
+        while not self._ended:
+            self.read(LONGEST_LINE)
+
+
+class _Decoder:
+    """A reader that decodes bytes as UTF-8."""
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self._read = read
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+
+    def read(self, size: int, /) -> str:
+        while raw := self._read(size):
+            if text := self._decoder.decode(raw):
+                return text
+        return self._decoder.decode(b"", final=True)
+
+
+def _parse(line: bytes) -> Any:
+    """Parse a line as JSON, or return a `ValueError` if the line is invalid."""
+    try:
+        return parse_json(line.decode("utf-8-sig"), stored=True)
+    except UnicodeDecodeError as error:
+        return ValueError(f"not UTF-8: the byte 0x{line[error.start]:02x}")
+    except ValueError as error:
+        return error
