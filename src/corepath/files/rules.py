@@ -47,6 +47,17 @@ class RuleSet:
     file: str = ""
 
 
+def is_rule_file(path: str | Path) -> bool:
+    """Return True if a file holds rules and no task. A file that cannot be read is none."""
+    if Path(path).suffix not in (".yaml", ".yml") or not Path(path).is_file():
+        return False
+    try:
+        data = read_mapping(path, _WANTED).data
+    except InputError:
+        return False
+    return "rules" in data and "id" not in data
+
+
 def load_rules(path: str | Path) -> RuleSet:
     """Load a rule file. Raises `InputError` with every problem in the file."""
     document = read_mapping(path, _WANTED)
