@@ -132,11 +132,11 @@ TELECOM: list[tuple[Trace, Trace]] = [
     ([request, bill("Paid"), resume], [request, bill("Awaiting Payment"), resume]),
     ([refuel(1), refuel(1)], [refuel(2), refuel(0.5)]),
 ]
-refused = Call("update_order", {"id": 1}, error="no such order")
+refusal = Call("update_order", {"id": 1}, error="no such order")
 GENERAL: list[tuple[Trace, Trace]] = [
     ([call("look"), hand_over], [call("hand_off_to_billing"), call("look")]),
-    ([refused, call("get_order"), call("update_order")], [refused, call("look"), call("send_mail")]),
-    ([refused, call("look"), refused], [refused, Call("update_order", {"id": 1})]),
+    ([refusal, call("get_order"), call("update_order")], [refusal, call("look"), call("send_mail")]),
+    ([refusal, call("look"), refusal], [refusal, Call("update_order", {"id": 1})]),
 ]
 TRACES = {"general": GENERAL, "tau_airline": AIRLINE, "tau_retail": RETAIL, "tau_telecom": TELECOM}
 CASES = [(name, number) for name, traces in TRACES.items() for number in range(len(traces))]
