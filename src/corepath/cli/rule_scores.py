@@ -11,11 +11,11 @@ from typing import Final
 
 import typer
 
+from corepath.cli.options import find_rules
 from corepath.cli.printing import print_problems, print_table, safe, say, table, usage_error
 from corepath.cli.progress import Counter as Progress
 from corepath.episode import Episode, agent_of
 from corepath.errors import InputError, Problem, count
-from corepath.files.rules import RuleSet, load_rules
 from corepath.importers.folders import find_files, import_traces
 from corepath.importers.registry import recognise_format
 from corepath.rules.rule import Rule
@@ -92,17 +92,6 @@ class RuleTally:
             self.kept = sorted([*self.kept, one], key=lambda judged: judged.badness)[: self.worst]
 
 
-def load_rule_sets(paths: Iterable[Path]) -> tuple[Rule, ...]:
-    """Load rule files and print their warnings."""
-    found: list[Rule] = []
-    for path in paths:
-        loaded: RuleSet = load_rules(path)
-        for warning in loaded.warnings:
-            say(f"warning: {warning}")
-        found += loaded.rules
-    return tuple(found)
-
-
 def judge_traces(paths: Iterable[Path], rules: tuple[Rule, ...], scoring: Scoring) -> Iterator[JudgedEpisode | Problem]:
     """Yield every episode in trace files, episode files and run folders with its score by rules."""
     files = find_files(path / EPISODES if is_run(path) else path for path in paths)
@@ -123,7 +112,7 @@ def score_by_rules(
 ) -> None:  # fmt: skip
     """Judge traces by rules, print the tables, and exit with code 1 if a limit is exceeded or a record is bad."""
     try:
-        rules = load_rule_sets(rule_files)
+        rules = find_rules(rule_files)
     except InputError as error:
         print_problems(error.problems)
         raise typer.Exit(1) from None

@@ -114,7 +114,7 @@ class RuleScore:
     @property
     def broken(self) -> tuple[Verdict, ...]:
         """The rules that were broken, or that required something to the end."""
-        return tuple(one for one in self.verdicts if one.state in (State.BROKEN, State.OWED))
+        return find_broken(self.verdicts)
 
     @property
     def obligations_open(self) -> int:
@@ -129,6 +129,7 @@ class RuleScore:
             "harm_rate": self.harm_rate,
             "harm_count": self.harm_count,
             "root_harms": self.harm_count,
+            "rules_broken": len(self.broken),
             "obligations_open": self.obligations_open,
             "length": len(self.episode.calls),
             "condensed": [self.episode.calls[number].label for number in self.named],
@@ -154,6 +155,11 @@ def describe_verdict(verdict: Verdict) -> dict[str, Any]:
 def score_rules(rules: Sequence[Rule], episode: Episode, scoring: Scoring = PAPER) -> RuleScore:
     """Score an episode by rules alone."""
     return RuleScore(episode, judge(rules, tuple(events(episode))), scoring)
+
+
+def find_broken(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    """Return the verdicts on rules that were broken, or that required something to the end."""
+    return tuple(one for one in verdicts if one.state in (State.BROKEN, State.OWED))
 
 
 def find_offenders(verdicts: Iterable[Verdict], items: Sequence[Call | Message]) -> dict[int, Rule]:
