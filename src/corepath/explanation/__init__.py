@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -28,6 +28,7 @@ from corepath.explanation.undo import find_undone, undo_pairs
 from corepath.explanation.waste import classify_loops, find_waste
 from corepath.notation import parser
 from corepath.notation.call import UNANSWERED, Call
+from corepath.rules.rule import Rule
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.score import Score, score
 from corepath.task import Task
@@ -45,15 +46,17 @@ def explain(
     scoring: Scoring = PAPER,
     *,
     scored: Score | None = None,
+    rules: Sequence[Rule] = (),
 ) -> Explanation:
     """Explain why an episode, or a list of calls, got its score on `task`.
 
-    If you already have the score, pass it as `scored`. Otherwise it is computed with the options in `scoring`.
+    If you already have the score, pass it as `scored`. Otherwise it is computed with the options in `scoring`, and with
+    `rules` beside the task.
     """
     episode = calls if isinstance(calls, Episode) else _as_episode(task, calls)
     replayed = None if task.simulator is None else replay(task, episode.calls)
     if scored is None:
-        scored = score(task, episode, scoring, replayed=replayed)
+        scored = score(task, episode, scoring, replayed=replayed, rules=rules)
     facts = Facts(task, scored, replayed, episode)
     undone, loops = undo_pairs(facts), classify_loops(facts)
     groups, repair = group_harms(facts, undone), repair_path(facts)

@@ -80,7 +80,7 @@ class Summary:
         self.harmful += scores["harm_count"]
         self.harms.update((harm["kind"], harm["effected"]) for harm in scores["harms"])
         self.again += sum(harm["effected"] and harm.get("again") is not None for harm in scores["harms"])
-        self.undefined += scores["efficiency"] is None and scores["pc"] is not None
+        self.undefined += scores["efficiency"] is None and not is_by_rules_alone(scores)
         own = self._by_task.setdefault(variant_of(episode), {name: [] for name in self.scores})
         for name in self.scores:
             value = value_of(episode, name, self.undefined_efficiency)
@@ -284,9 +284,14 @@ def value_of(episode: Episode, name: str, undefined_efficiency: str = "zero") ->
         case "solved":
             return None if scores["accepted"] is None else float(scores["accepted"] and not scores["harm_count"])
     value = scores.get(name)
-    if value is None and name == "efficiency" and undefined_efficiency == "zero" and scores["pc"] is not None:
+    if value is None and name == "efficiency" and undefined_efficiency == "zero" and not is_by_rules_alone(scores):
         return 0.0
     return None if value is None else float(value)
+
+
+def is_by_rules_alone(scores: Mapping[str, Any]) -> bool:
+    """Whether scores come from rules without a task, so that there is no procedure to compare with."""
+    return "pc" in scores and scores["pc"] is None
 
 
 def _or_lowest(value: float | None) -> float:
