@@ -149,3 +149,37 @@ def test_the_worst_episode_may_have_no_task(mixed: Path) -> None:
     assert [one.episode.agent for one in results.worst(4)] == ["b", "b", "b", "a"]
     assert [one.scores["pc"] for one in results.worst(4)] == [0, None, 1, 1]
     assert "rules_broken" in results.to_pandas()
+
+
+def test_explain_says_how_rules_were_broken(mixed: Path, corepath: Any) -> None:
+    done = corepath("explain", *BOTH, "e.jsonl", cwd=mixed)
+    assert done.returncode == 0, done.stderr
+    good, hasty, owing, alone = done.stdout.strip().split("\n\nepisode ")
+    assert "  rule " not in good
+    early = (
+        "  rule      Broken: refund(...) requires verify(...). "
+        "refund(order={}): verify(...) must come before refund(...)."
+    )
+    assert early.format(1) in hasty
+    assert "  rule      Owed: after verify(...) eventually refund(...). after verify: refund(...) must follow" in owing
+    deleted = "delete_user(id=3): delete_*(...) must not be done (people delete accounts)."
+    assert alone.splitlines() == [
+        "4: b",
+        "Broken: refund(...) requires verify(...); 1 more rule broken.",
+        "",
+        early.format(2),
+        f"  rule      Broken: never delete_*(...). {deleted}",
+    ]
+
+
+def test_explain_as_json_names_the_calls_that_broke_a_rule(mixed: Path, corepath: Any) -> None:
+    worst = rows(corepath("explain", *BOTH, "e.jsonl", "--worst", "2", "--json", cwd=mixed))
+    assert [one["episode"] for one in worst] == [3, 4]
+    assert [(one["kind"], one["calls"]) for one in worst[1]["findings"]] == [("rule", [0]), ("rule", [1])]
+    assert [one["calls"] for one in worst[0]["findings"] if one["kind"] == "rule"] == [[0]]
+
+
+def test_a_valid_path_that_owes_something_is_said_to_break_a_rule(folder: Path, corepath: Any) -> None:
+    (folder / "rules.yaml").write_text("rules:\n  - after refund(...) eventually verify(...)\n")
+    done = corepath("explain", *BOTH, "e.jsonl", "--episode", "2", cwd=folder)
+    assert "Followed the procedure: 1 step, no harm; but 1 rule broken." in done.stdout

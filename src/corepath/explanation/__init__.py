@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from corepath.episode import Episode
+from corepath.episode import Episode, events
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Explanation, Finding, FindingKind, Note
 from corepath.explanation.groups import group_harms
@@ -22,6 +22,7 @@ from corepath.explanation.notes import write_notes
 from corepath.explanation.outcome import find_outside_failure, find_state_mismatch, find_wrong_answer
 from corepath.explanation.path import find_divergence, find_early_stop, find_skipped
 from corepath.explanation.repair import find_repair, repair_path
+from corepath.explanation.rules import explain_rules, find_broken_rules
 from corepath.explanation.sentences import cut
 from corepath.explanation.turns import find_unseen
 from corepath.explanation.undo import find_undone, undo_pairs
@@ -37,7 +38,7 @@ from corepath.world.exploring import replay
 
 LONGEST_HEADLINE: Final = 300
 
-__all__ = ["Explanation", "Finding", "FindingKind", "Note", "explain"]
+__all__ = ["Explanation", "Finding", "FindingKind", "Note", "explain", "explain_rules"]
 
 
 def explain(
@@ -64,6 +65,7 @@ def explain(
         *find_outside_failure(facts),
         *find_divergence(facts),
         *find_harms(facts, groups),
+        *find_broken_rules(scored.broken, tuple(events(episode))),
         *find_skipped(facts),
         *find_early_stop(facts),
         *find_undone(facts, undone),

@@ -77,9 +77,14 @@ class Result:
 
     @property
     def explanation(self) -> Explanation:
-        """An explanation of the episode's scores. Raises `CorepathError` if the task is not available."""
-        from corepath.explanation import explain  # noqa: PLC0415  # not needed for tables
+        """An explanation of the episode's scores.
 
+        Raises `CorepathError` if the task is not available and there are no rules.
+        """
+        from corepath.explanation import explain, explain_rules  # noqa: PLC0415  # not needed for tables
+
+        if self.task is None and self.rules:
+            return explain_rules(score_rules(self.rules, self.episode, _recorded_scoring(self.episode)))
         if self.task is None:
             raise CorepathError(f"{self.episode.task[:120]}: {self.why}")
         return explain(self.task, self.episode, _recorded_scoring(self.episode), rules=self.rules)
