@@ -166,8 +166,8 @@ def variant_of(episode: Episode) -> Variant:
 
 
 def variant_name(task: str, seed: int) -> str:
-    """Return a variant's name for messages, e.g. `farm/water_plant (seed 3)`. Seed 0 is not shown."""
-    return f"{task} (seed {seed})" if seed else task
+    """Return a variant's name for messages, e.g. `farm/water_plant (seed 3)`. Seed 0 is not shown; no task is `?`."""
+    return f"{task or '?'} (seed {seed})" if seed else task or "?"
 
 
 def world_of(episode: Episode) -> str:
@@ -180,8 +180,8 @@ def world_name(task: str) -> str:
 
     The domains of a benchmark are worlds of their own, e.g. `tau2/airline` in `tau2/airline/12`. In BFCL the last part
     has both the category and the number, so that `bfcl/multi_turn_base` is the world of `bfcl/multi_turn_base_3`. An id
-    with only one part is its own world.
+    with only one part is its own world, and `?` is the world of an empty id.
     """
     if found := _BFCL.fullmatch(task):
         return found[1]
-    return task.rpartition("/")[0] or task
+    return task.rpartition("/")[0] or task or "?"
