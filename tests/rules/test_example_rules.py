@@ -132,15 +132,17 @@ TELECOM: list[tuple[Trace, Trace]] = [
     ([request, bill("Paid"), resume], [request, bill("Awaiting Payment"), resume]),
     ([refuel(1), refuel(1)], [refuel(2), refuel(0.5)]),
 ]
+refusal = Call("update_order", {"id": 1}, error="no such order")
 GENERAL: list[tuple[Trace, Trace]] = [
-    ([call("look"), hand_over], [hand_over, call("look")]),
-    ([call("look"), call("escalate_to_manager")], [call("escalate_to_manager"), call("look")]),
-    ([call("look"), call("handoff_to_billing")], [call("hand_off_to_billing"), call("look")]),
+    ([call("look"), hand_over], [call("hand_off_to_billing"), call("look")]),
+    ([refusal, call("get_order"), call("update_order")], [refusal, call("look"), call("send_mail")]),
+    ([refusal, call("look"), refusal], [refusal, Call("update_order", {"id": 1})]),
 ]
 TRACES = {"general": GENERAL, "tau_airline": AIRLINE, "tau_retail": RETAIL, "tau_telecom": TELECOM}
 CASES = [(name, number) for name, traces in TRACES.items() for number in range(len(traces))]
 NEVER_APPLIES_IF_KEPT = {
-    "never cancel_reservation", "never update_reservation_flights", "never cancel_pending_order(reason", "never resume"
+    "never cancel_reservation", "never update_reservation_flights", "never cancel_pending_order(reason", "never resume",
+    "never write",
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -112,3 +113,29 @@ OutFileOption = Annotated[Path | None, typer.Option("--out", help="File to write
 WorstOption = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Show only the N worst: lowest PC, then most harmful calls.")
 ]
+GoodOption = Annotated[
+    list[Path] | None,
+    typer.Option("--good", metavar="RUNS", help="For rules: runs or traces that break none of them.",
+                 callback=lambda paths: require_paths(paths or [])),
+]  # fmt: skip
+BadOption = Annotated[
+    list[Path] | None,
+    typer.Option("--bad", metavar="RUNS", help="For rules: runs or traces that each break one of them.",
+                 callback=lambda paths: require_paths(paths or [])),
+]  # fmt: skip
+MutantsOption = Annotated[
+    bool, typer.Option("--mutants", help="For rules: ask about faulty variants of good runs that no rule notices.")
+]
+TracesOption = Annotated[
+    int | None, typer.Option("--traces", min=1, help="For rules: how many traces each search tries (default 20,000).")
+]
+
+
+@dataclass(frozen=True)
+class RuleCheck:
+    """What to check rules with. If `traces` is None, each search tries the usual number of traces."""
+
+    good: tuple[Path, ...] = ()
+    bad: tuple[Path, ...] = ()
+    mutants: bool = False
+    traces: int | None = None

@@ -13,9 +13,14 @@ import typer
 
 from corepath.cli.options import (
     TASK_NAMES,
+    BadOption,
+    GoodOption,
     JsonOption,
+    MutantsOption,
+    RuleCheck,
     SeedOption,
     TaskArguments,
+    TracesOption,
     find_sources,
     require_episodes,
 )
@@ -24,6 +29,7 @@ from corepath.drawing.draw import draw
 from corepath.drawing.export import as_dot, as_mermaid, as_text, count_text, span
 from corepath.errors import InputError, nearest
 from corepath.files.lookup import Source
+from corepath.files.rules import is_rule_file
 from corepath.files.schema import schema as format_schema
 from corepath.files.task_writer import as_json as task_json
 from corepath.task import Task
@@ -56,10 +62,23 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def check_command(
-    targets: Annotated[list[str], typer.Argument(metavar="TASKS", help=f"{TASK_NAMES}.")],
+    targets: Annotated[list[str], typer.Argument(metavar="TASKS", help=f"A rule file, or tasks: {TASK_NAMES}.")],
     as_json: JsonOption = False,
+    good: GoodOption = None,
+    bad: BadOption = None,
+    mutants: MutantsOption = False,
+    traces: TracesOption = None,
 ) -> None:
-    """Check tasks, and count their states, actions and golden paths."""
+    """Check tasks, and count their states, actions and golden paths. Or check the rules in a rule file."""
+    if any(map(is_rule_file, targets)):
+        _check_rules(targets, RuleCheck(tuple(good or ()), tuple(bad or ()), mutants, traces), as_json=as_json)
+        return
+    if good or bad or mutants or traces:
+        usage_error("--good, --bad, --mutants and --traces are for rule files, as in corepath check rules.yaml")
+    _check_tasks(targets, as_json=as_json)
+
+
+def _check_tasks(targets: list[str], *, as_json: bool) -> None:
     try:
         found = [source.make() for source in find_sources(targets)]
     except InputError as error:
@@ -85,6 +104,15 @@ def check_command(
         for warning in warnings:
             say(f"warning: {task.id}: {warning}")
     print_table(made)
+
+
+def _check_rules(targets: list[str], options: RuleCheck, *, as_json: bool) -> None:
+    """Check the rules in a rule file."""
+    from corepath.cli.rule_check import check_rule_file  # noqa: PLC0415  # tasks need none of it
+
+    if len(targets) > 1:
+        usage_error("rules are checked together, so name one rule file, and check tasks apart from it")
+    check_rule_file(targets[0], options, as_json=as_json)
 
 
 def _check_row(task: Task) -> dict[str, Any]:

@@ -7,6 +7,9 @@
         because: customers are told once
         attempted: false                         # a call that failed does not break the rule
 
+    groups:
+      write: [refund, send, "delete_*"]          # in a rule, write(...) is a call to any of them
+
 `severity` (low, medium or high) and `because` may stand in a comment after a rule. `tools` lists all tools there are,
 as in a task file. A rule about any other tool is then an error.
 """
@@ -29,7 +32,7 @@ from corepath.rules.parser import parse_rule
 from corepath.rules.rule import AtLeast, AtMost, Eventually, Never, Requires, Rule, Said, SumAtMost, variables_of
 
 _FIELDS: Final = ("rule", "severity", "because", "attempted")
-_TOP: Final = ("version", "rules", "tools")
+_TOP: Final = ("version", "rules", "tools", "groups")
 _NOTE: Final = re.compile(r"(severity|because)\s*:\s*(.*?)\s*(?=$|,\s*(?:severity|because)\s*:)")
 _WANTED: Final = "a rule file is one mapping with 'rules', a list, as in rules: ['never delete_*(...)']"
 
@@ -44,6 +47,17 @@ class RuleSet:
     file: str = ""
 
 
+def is_rule_file(path: str | Path) -> bool:
+    """Return True if a file holds rules and no task. A file that cannot be read is none."""
+    if Path(path).suffix not in (".yaml", ".yml") or not Path(path).is_file():
+        return False
+    try:
+        data = read_mapping(path, _WANTED).data
+    except InputError:
+        return False
+    return "rules" in data and "id" not in data
+
+
 def load_rules(path: str | Path) -> RuleSet:
     """Load a rule file. Raises `InputError` with every problem in the file."""
     document = read_mapping(path, _WANTED)
@@ -56,11 +70,12 @@ def load_rules(path: str | Path) -> RuleSet:
     if not isinstance(entries, list) or not entries:
         raise InputError([*problems, document.problem(_WANTED, ("rules",) if "rules" in document.data else ())])
     tools = _read_tools(document, problems)
+    groups = _read_groups(document, problems)
     rules: list[Rule] = []
     lines: list[int] = []
     warnings: list[str] = list(map(str, document.warnings))
     for place in range(len(entries)):
-        rule = _read_rule(document, place, problems)
+        rule = _read_rule(document, place, groups, problems)
         if rule is None:
             continue
         line = document.problem("", ("rules", place)).line
@@ -89,7 +104,24 @@ def _read_tools(document: Document, problems: list[Problem]) -> frozenset[str] |
     return frozenset(names)
 
 
-def _read_rule(document: Document, place: int, problems: list[Problem]) -> Rule | None:
+def _read_groups(document: Document, problems: list[Problem]) -> dict[str, list[str]]:
+    """Return the tools or globs that each name in `groups` stands for."""
+    given = document.data.get("groups") or {}
+    if not isinstance(given, dict):
+        problems.append(
+            document.problem("'groups' maps names to lists of tools, as in write: [pay, send_*]", ("groups",))
+        )
+        return {}
+    found: dict[str, list[str]] = {}
+    for name, tools in given.items():
+        if isinstance(tools, list) and tools and all(isinstance(one, str) for one in tools):
+            found[name] = tools
+        else:
+            problems.append(document.problem(f"'{name}' is a list of tools, as in [pay, send_*]", ("groups", name)))
+    return found
+
+
+def _read_rule(document: Document, place: int, groups: dict[str, list[str]], problems: list[Problem]) -> Rule | None:
     """Read one rule. Problems are added to `problems`."""
     where: tuple[str | int, ...] = ("rules", place)
     entry = document.data["rules"][place]
@@ -107,7 +139,7 @@ def _read_rule(document: Document, place: int, problems: list[Problem]) -> Rule 
         problems.append(document.problem("a rule is text, as in 'never delete_*(...)'", where))
         return None
     try:
-        return _with_options(parse_rule(text), options)
+        return _with_options(parse_rule(text, groups), options)
     except NotationError as error:
         problems.append(document.problem(error.message, where, error.position))
     except TaskError as error:
@@ -144,7 +176,7 @@ def _with_options(rule: Rule, options: dict[str, Any]) -> Rule:
 
 def _unknown_tools(rule: Rule, tools: frozenset[str] | None) -> Iterator[str]:
     for pattern in rule.patterns if tools is not None else ():
-        if not isinstance(pattern, Said) and not any(pattern.fits_tool(tool) for tool in tools or ()):
+        if not isinstance(pattern, Said) and pattern.tool != "*" and not any(map(pattern.fits_tool, tools or ())):
             yield f"no tool '{pattern.tool}'{nearest(pattern.tool, tools or ())}"
 
 

@@ -20,7 +20,7 @@ from corepath.notation.call import REQUIRED, Call
 from corepath.notation.matchers import Fields, Literal, Matcher
 from corepath.notation.patterns import as_matcher
 from corepath.notation.procedure import Procedure, any_order, choice, repeat, seq
-from corepath.notation.tokens import Cursor, Token, unquote
+from corepath.notation.tokens import Cursor, Token, raw_text, unquote
 from corepath.values import MOST_DIGITS, why_not_json
 
 _WORDS: Final = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
@@ -243,7 +243,7 @@ class Parser(Cursor):
         expression = self.next()
         if expression.kind != "text":
             raise self.error('a regular expression in quotes follows "~", as in text=~"yes|go ahead"', expression)
-        return patterns.search(unquote(expression))
+        return patterns.search(raw_text(expression))
 
     def _items(self) -> list[Any]:
         items: list[Any] = []
@@ -322,18 +322,13 @@ class Parser(Cursor):
         """Explain that there is no action called `name`, and suggest what to write instead."""
         if self.in_procedure and (hint := hints.multiplied_name(name)):
             return hint
-        if name in self.tools or self._is_called(name):
+        if name in self.tools or self.is_called(name):
             return f"no action '{name}'; to call the tool {name} write {token.text}()"
         if self.in_procedure and (hint := hints.statement(name)):
             return hint
         if self.in_procedure and not self.names:
             return f"no action '{name}'; name it under 'actions', or write {token.text}() to call a tool of that name"
         return f"no action '{name}'{nearest(name, self.names)}"
-
-    def _is_called(self, name: str) -> bool:
-        """Return True if the text contains a call to a tool called `name`."""
-        pairs = zip(self.tokens, self.tokens[1:], strict=False)
-        return any(after.text == "(" and one.is_name and unquote(one) == name for one, after in pairs)
 
     # Tools
 

@@ -65,6 +65,12 @@ def unquote(token: Token) -> str:
     return _ESCAPE.sub(_unescape, token.text[1:-1]).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
+def raw_text(token: Token) -> str:
+    """Return a quoted token's text without its quotes. Backslashes stay, except before the quote."""
+    quote = token.text[0]
+    return re.sub(r"\\(.)", lambda one: one[1] if one[1] == quote else one[0], token.text[1:-1], flags=re.DOTALL)
+
+
 class Cursor:
     """A cursor that moves through a list of tokens from left to right."""
 
@@ -82,6 +88,11 @@ class Cursor:
         token = self.tokens[self.place]
         self.place += token.kind != "end"
         return token
+
+    def is_called(self, name: str) -> bool:
+        """Return True if the text contains a call to a tool called `name`."""
+        pairs = zip(self.tokens, self.tokens[1:], strict=False)
+        return any(after.text == "(" and one.is_name and unquote(one) == name for one, after in pairs)
 
     def skip(self, sign: str) -> bool:
         """Move past `sign` if it is the next token. Return True if the cursor moved."""

@@ -1,7 +1,8 @@
 """Mistakes that turn a golden path into a faulty path, and valid variants that must not be punished.
 
 A mistake is defined by what the path does, never by its score. For example, an argument is wrong if the call matches no
-step. Two steps depend on each other if no golden path has them in the opposite order.
+step. Two steps depend on each other if no golden path has them in the opposite order. `play.edits` changes paths, and
+this module finds the changes that are mistakes in the task's world.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from itertools import combinations, islice
 from typing import Any
 
 from corepath.notation.call import Call
+from corepath.play import edits
 from corepath.play.golden_run import GoldenRun
 from corepath.play.stray_calls import MOST_UNDO_TRIALS
 from corepath.rules.monitor import find_breaches
@@ -25,8 +27,8 @@ Mistake = Callable[[GoldenRun], Iterator[Sequence[Call]]]
 def left_out(run: GoldenRun) -> Iterator[Sequence[Call]]:
     """Yield paths with one step left out, unless the rest is still a golden path."""
     for index in range(len(run.calls)):
-        if not _accepts(run.task, run.symbols[:index] + run.symbols[index + 1 :]):
-            yield run.calls[:index] + run.calls[index + 1 :]
+        if not _accepts(run.task, edits.drop(run.symbols, index)):
+            yield edits.drop(run.calls, index)
 
 
 def swapped(run: GoldenRun) -> Iterator[Sequence[Call]]:
@@ -45,15 +47,14 @@ def swapped(run: GoldenRun) -> Iterator[Sequence[Call]]:
 
 def _swap(run: GoldenRun, one: int, other: int) -> Iterator[Sequence[Call]]:
     """Yield the path with the steps at two indexes swapped, or nothing if the swap is not a mistake."""
-    symbols, calls = list(run.symbols), list(run.calls)
-    symbols[one], symbols[other] = symbols[other], symbols[one]
-    calls[one], calls[other] = calls[other], calls[one]
     early = run.calls[other]
-    if _accepts(run.task, symbols) or (_has_writes(run) and not run.world.tools[early.tool].writes):
+    if _accepts(run.task, edits.swap(run.symbols, one, other)) or (
+        _has_writes(run) and not run.world.tools[early.tool].writes
+    ):
         return
     answered, after = run.world.answer(run.states[one], early)
     if not _has_writes(run) or answered.failed or not run.world.same_public(run.states[one], after):
-        yield tuple(calls)
+        yield edits.swap(run.calls, one, other)
 
 
 def _has_writes(run: GoldenRun) -> bool:
@@ -70,7 +71,7 @@ def wrong_argument(run: GoldenRun) -> Iterator[Sequence[Call]]:
         for index, call in enumerate(run.calls):
             if run.world.tools[call.tool].writes is writes and run.strays.wrong[call.tool]:
                 found = True
-                yield (*run.calls[:index], run.strays.wrong[call.tool][0], *run.calls[index + 1 :])
+                yield edits.exchange(run.calls, index, run.strays.wrong[call.tool][0])
         if found:
             return
 
@@ -80,7 +81,7 @@ def wrong_tool(run: GoldenRun) -> Iterator[Sequence[Call]]:
     for index, call in enumerate(run.calls):
         others = [other for other in run.strays.writes if other.tool != call.tool]
         if others:
-            yield (*run.calls[:index], others[index % len(others)], *run.calls[index + 1 :])
+            yield edits.exchange(run.calls, index, others[index % len(others)])
 
 
 def repeated(run: GoldenRun) -> Iterator[Sequence[Call]]:
@@ -113,7 +114,7 @@ def undone(run: GoldenRun) -> Iterator[Sequence[Call]]:
     for index in sorted({0, len(run.calls) // 2, len(run.calls)}):
         both = next(_find_undoable(run, run.states[index]), None)
         if both is not None:
-            yield (*run.calls[:index], *both, *run.calls[index:])
+            yield edits.insert(run.calls, index, *both)
 
 
 def _find_undoable(run: GoldenRun, state: Any) -> Iterator[tuple[Call, Call]]:
@@ -132,7 +133,7 @@ def redundant_reads(run: GoldenRun) -> Iterator[Sequence[Call]]:
     """Yield paths with one read that is not needed and breaks no policy."""
     for call in run.strays.reads[:2]:
         for index in sorted({0, len(run.calls) // 2, len(run.calls)}):
-            path = (*run.calls[:index], call, *run.calls[index:])
+            path = edits.insert(run.calls, index, call)
             if _complies(run, path):
                 yield path
     if not run.strays.reads:
@@ -180,7 +181,7 @@ def _repeat(run: GoldenRun, *, writes: bool = True) -> Iterator[tuple[Sequence[C
         state = run.task.automaton.delta[state][symbol]
         again = run.task.automaton.delta[state].get(symbol)
         if run.world.tools[call.tool].writes is writes and again in (None, state):
-            yield (*run.calls[: index + 1], *run.calls[index:]), again is not None
+            yield edits.insert(run.calls, index + 1, call), again is not None
 
 
 def _complies(run: GoldenRun, path: Sequence[Call]) -> bool:

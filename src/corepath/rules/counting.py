@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections import deque
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from corepath.notation.call import Call
-from corepath.rules.event import Event, Mark
-from corepath.rules.rule import AtMost, SumAtMost, variables_of
+from corepath.rules.event import Event, Mark, distance
+from corepath.rules.rule import AtMost, SumAtMost, Window, variables_of
 from corepath.rules.watch import Offence, Watch
 from corepath.values import canonical, is_number
 
 
 @dataclass
-class AtMostWatch(Watch):
+class _WindowWatch(Watch, ABC):
+    """A watch that remembers the events in a window."""
+
+    def _ages(self, seen: Iterable[tuple[Any, ...]], now: Event) -> tuple[Hashable, ...]:
+        """Return the ages of the events that are still in the window, each with what is known of it."""
+        window: Window = self.rule.within
+        near = [one for one in seen if self._shares_window(one[0], one[1], now)]
+        return tuple((None if window.turn else distance(window, one[0], now.mark), *one[2:]) for one in near)
+
+
+@dataclass
+class AtMostWatch(_WindowWatch):
     """Remembers the last events of each kind that is counted."""
 
     def __post_init__(self) -> None:
@@ -37,9 +49,11 @@ class AtMostWatch(Watch):
         if len(seen) > rule.most:
             seen.popleft()
 
-    def key(self) -> Hashable:
+    def key(self, now: Event | None = None) -> Hashable:
         if self.rule.within is None:
             return frozenset((key, len(seen)) for key, seen in self._seen.items())
+        if now is not None:
+            return frozenset((key, ages) for key, seen in self._seen.items() if (ages := self._ages(seen, now)))
         return frozenset(
             (key, tuple((mark.calls, mark.time, turn) for mark, turn in seen)) for key, seen in self._seen.items()
         )
@@ -70,12 +84,12 @@ class AtLeastWatch(Watch):
     def owed(self) -> list[int]:
         return [self._first[key] for key, number in self._seen.items() if number < self.rule.least]
 
-    def key(self) -> Hashable:
+    def key(self, now: Event | None = None) -> Hashable:  # noqa: ARG002  # counts have no times
         return frozenset(self._seen.items())
 
 
 @dataclass
-class SumWatch(Watch):
+class SumWatch(_WindowWatch):
     """Adds up an argument of the calls in a window."""
 
     def __post_init__(self) -> None:
@@ -102,9 +116,11 @@ class SumWatch(Watch):
         if self._totals[key] > Fraction(str(rule.most)):
             yield Offence(event.mark.index, seen[0][0].index if len(seen) > 1 else None)
 
-    def key(self) -> Hashable:
+    def key(self, now: Event | None = None) -> Hashable:
         if self.rule.within is None:
             return frozenset(self._totals.items())
+        if now is not None:
+            return frozenset((key, ages) for key, seen in self._seen.items() if (ages := self._ages(seen, now)))
         return frozenset(
             (key, tuple((mark.calls, mark.time, turn, value) for mark, turn, value in seen))
             for key, seen in self._seen.items()

@@ -10,7 +10,8 @@ from corepath.notation.action import Action
 from corepath.notation.call import Call
 from corepath.notation.matchers import Scope
 from corepath.notation.message import Message
-from corepath.rules.rule import SPEAKERS, Said, Window
+from corepath.rules.rule import SPEAKERS, CallPattern, Said, Window
+from corepath.values import equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,21 @@ def bind(pattern: Action, item: Call | Message, variables: Mapping[str, Any] | N
     if isinstance(pattern, Said) or not pattern.fits_tool(item.tool):
         return None
     scope = Scope(dict(variables or {}))
+    if isinstance(pattern, CallPattern) and not _fits_call(pattern, item, scope):
+        return None
     if pattern.arguments.matches(item.arguments, scope) and pattern.fits_result(item.result, scope):
         return scope.variables
     return None
+
+
+def _fits_call(pattern: CallPattern, call: Call, scope: Scope) -> bool:
+    """Whether a call is as a whole what a pattern asks for. Sets the variable for the whole call."""
+    if pattern.failed and not call.failed:
+        return False
+    if pattern.whole is None:
+        return True
+    whole = [call.tool, call.arguments]
+    return equal(scope.variables.setdefault(pattern.whole, whole), whole)
 
 
 def distance(window: Window, first: Mark, last: Mark) -> float | None:

@@ -11,13 +11,16 @@
     sum(transfer.amount) at most 5000 within 1 day
     at most 1 call per turn
     never write(...) between lock(...) and unlock(...)
+    never $c after failed $c within 1 call
 
+`failed` before a call means that it failed. `$c` in the place of a call is any call, the same one wherever it occurs.
 `user(...)`, `agent(...)` and `system(...)` are messages with the argument `text`, and `call` is any call. A tool with
 one of these names is written in quotes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -30,6 +33,7 @@ from corepath.rules.rule import (
     SPEAKERS,
     AtLeast,
     AtMost,
+    CallPattern,
     Eventually,
     Never,
     Requires,
@@ -50,9 +54,12 @@ _FORMS: Final = (
 )
 
 
-def parse_rule(text: str) -> Rule:
-    """Parse a rule. Raises `NotationError` if the text is not a rule."""
-    parser = _RuleParser(text)
+def parse_rule(text: str, groups: Mapping[str, Sequence[str]] | None = None) -> Rule:
+    """Parse a rule. Raises `NotationError` if the text is not a rule.
+
+    `groups` maps names to tools or globs. In a rule, such a name stands for any of them.
+    """
+    parser = _RuleParser(text, {name: tuple(tools) for name, tools in (groups or {}).items()})
     start = parser.peek()
     try:
         rule = parser.rule()
@@ -64,6 +71,10 @@ def parse_rule(text: str) -> Rule:
 
 class _RuleParser(Parser):
     """A recursive descent parser for one rule."""
+
+    def __init__(self, text: str, groups: Mapping[str, tuple[str, ...]]) -> None:
+        super().__init__(text)
+        self.groups = groups
 
     def rule(self) -> Rule:
         rule = self._sentence()
@@ -151,9 +162,15 @@ class _RuleParser(Parser):
     # Parts of rules
 
     def _event(self) -> Action:
-        """Parse a call, a message, or the word `call`."""
+        """Parse a call, a message, the word `call`, or a variable for a whole call, also after the word `failed`."""
+        if self._is_word("failed") and not self._is_call():
+            self.next()
+            return self._failed(self._event())
         self._skip_words("any")
         token = self.peek()
+        if token.kind == "variable":
+            self.next()
+            return CallPattern(ANY_CALL.tool, ANY_CALL.arguments, whole=token.text[1:])
         if token.kind == "name" and token.text in ("call", "calls") and not self._is_call():
             self.next()
             return ANY_CALL
@@ -162,7 +179,16 @@ class _RuleParser(Parser):
         event = self.action()
         if token.kind == "name" and token.text in SPEAKERS:
             return self._said(event, token)
+        if token.kind == "name" and token.text in self.groups:
+            return CallPattern(event.tool, event.arguments, event.result, tools=self.groups[token.text])
         return event
+
+    def _failed(self, event: Action) -> CallPattern:
+        if isinstance(event, Said):
+            raise self.error("a message does not fail; 'failed' belongs to a call")
+        if isinstance(event, CallPattern):
+            return replace(event, failed=True)
+        return CallPattern(event.tool, event.arguments, event.result, failed=True)
 
     def _said(self, event: Action, token: Token) -> Said:
         unknown = [name for name, _ in event.arguments.fields if name != "text"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -99,6 +99,19 @@ class Pool:
         if with_times:
             return frozenset((key, tuple((mark.calls, mark.time) for mark in one)) for key, one in self._marks.items())
         return frozenset((key, len(marks) if counted else 1) for key, marks in self._marks.items())
+
+    def ages(self, age: Callable[[Mark], float | None], *, oldest: bool = False) -> Hashable:
+        """Return what is remembered, with the ages of the events. Events without an age are left out.
+
+        If `oldest` is True, only the oldest event with each key counts.
+        """
+        found = {key: [one for one in map(age, marks) if one is not None] for key, marks in self._marks.items()}
+        return frozenset((key, tuple(ages[:1] if oldest else ages)) for key, ages in found.items() if ages)
+
+    @property
+    def most(self) -> int:
+        """The largest number of events with one key."""
+        return max(map(len, self._marks.values()), default=0)
 
     def fork(self) -> Self:
         """Return a copy that can be changed."""

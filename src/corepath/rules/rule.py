@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Final
 
@@ -31,6 +32,24 @@ _UNITS: Final = (("day", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 @dataclass(frozen=True)
 class Said(Action):
     """A pattern for messages. `tool` is `user`, `agent` or `system`, and the only argument is `text`."""
+
+
+@dataclass(frozen=True)
+class CallPattern(Action):
+    """A pattern for calls with more than a tool and its arguments.
+
+    If `failed` is True, only calls that failed match. If `whole` is set, it names a variable that stands for the whole
+    call, its tool and its arguments. If `tools` is not empty, the call may be to any of these tools or globs, and
+    `tool` is their common name.
+    """
+
+    failed: bool = False
+    whole: str | None = None
+    tools: tuple[str, ...] = ()
+
+    def fits_tool(self, tool: str) -> bool:
+        """Return True if the pattern is for calls to `tool`."""
+        return any(fnmatchcase(tool, one) for one in self.tools) if self.tools else super().fits_tool(tool)
 
 
 @dataclass(frozen=True)
@@ -248,6 +267,11 @@ class SumAtMost(Rule):
 
 def text_of(pattern: Action) -> str:
     """Write a pattern as rules have it. A tool whose name means something else in a rule is quoted."""
+    if isinstance(pattern, CallPattern):
+        plain = (
+            f"${pattern.whole}" if pattern.whole else text_of(Action(pattern.tool, pattern.arguments, pattern.result))
+        )
+        return f"failed {plain}" if pattern.failed else plain
     if pattern == ANY_CALL:
         return "call"
     quoted = pattern.tool in (*SPEAKERS, "sum") and not isinstance(pattern, Said)
@@ -256,7 +280,8 @@ def text_of(pattern: Action) -> str:
 
 def variables_of(pattern: Action) -> frozenset[str]:
     """Return the names of the variables in a pattern."""
-    return frozenset(one.name for one in _matchers(pattern) if isinstance(one, Variable))
+    names = frozenset(one.name for one in _matchers(pattern) if isinstance(one, Variable))
+    return names | {pattern.whole} if isinstance(pattern, CallPattern) and pattern.whole else names
 
 
 def is_plain(pattern: Action) -> bool:

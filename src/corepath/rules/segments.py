@@ -96,5 +96,11 @@ class SegmentWatch(Watch):
         for watch, _ in self._open.values():
             self._collect(watch)
 
-    def key(self) -> Hashable:
-        return frozenset((key, watch.key()) for key, (watch, _) in self._open.items())
+    def key(self, now: Event | None = None) -> Hashable:
+        return frozenset((key, watch.key(now)) for key, (watch, _) in self._open.items())
+
+    def count_applied(self) -> int:
+        return self.applied + sum(watch.count_applied() for watch, _ in self._open.values())
+
+    def pending(self) -> int:
+        return max((watch.pending() for watch, _ in self._open.values()), default=0)

@@ -3,7 +3,8 @@
 A watch sees the events of one episode in order. It says which events break its rule, and what the rule still requires.
 Watches take time and memory in proportion to the events, whatever the number of values that variables take.
 
-`key` identifies what a watch remembers. Two watches of one rule with equal keys say the same from then on.
+`key` identifies what a watch remembers. Two watches of one rule with equal keys say the same from then on. If `now` is
+the last event, the key holds ages in place of times, so that it can occur again later in the same episode.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from corepath.notation.call import Call
 from corepath.rules.event import Event, Mark, bind, distance
 from corepath.rules.pool import Pool
 from corepath.rules.private_fields import fields_of
-from corepath.rules.rule import Eventually, Never, Requires, Window, variables_of
+from corepath.rules.rule import CallPattern, Eventually, Never, Requires, Window, variables_of
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,16 @@ class Watch(ABC):
         return []
 
     @abstractmethod
-    def key(self) -> Hashable:
-        """Return what the watch remembers."""
+    def key(self, now: Event | None = None) -> Hashable:
+        """Return what the watch remembers. If `now` is the last event, ages stand in place of times."""
+
+    def count_applied(self) -> int:
+        """Return the number of events so far that the rule says something about."""
+        return self.applied
+
+    def pending(self) -> int:
+        """Return the largest number of equal events that the watch counts one by one, until others use them up."""
+        return 0
 
     def fork(self) -> Self:
         """Return a copy that can see other events."""
@@ -66,10 +75,17 @@ class Watch(ABC):
         return made
 
     def _bind(self, pattern: Any, event: Event, *, failed: bool = False) -> dict[str, Any] | None:
-        """Match an event with a pattern. A call that failed matches only if `failed` is True."""
-        if event.failed and not failed:
+        """Match an event with a pattern.
+
+        A call that failed matches only if `failed` is True, or if the pattern asks for failed calls.
+        """
+        if event.failed and not failed and not (isinstance(pattern, CallPattern) and pattern.failed):
             return None
         return bind(pattern, event.item, self.variables)
+
+    def _age(self, mark: Mark, now: Event) -> float | None:
+        """Return the age of an earlier event, or None if it is outside the rule's window for good."""
+        return distance(self.rule.within, mark, now.mark) if self._near(self.rule.within, mark, now.mark) else None
 
     def _near(self, window: Window | None, first: Mark, last: Mark) -> bool:
         """Whether two events are not further apart than a window. Sets `unclear` if that is not known."""
@@ -145,8 +161,13 @@ class RequiresWatch(Watch):
                 self._permits.remove(key)
         return min(found, key=lambda key: found[key]) if found else None
 
-    def key(self) -> Hashable:
+    def key(self, now: Event | None = None) -> Hashable:
+        if now is not None and self.rule.within is not None:
+            return self._permits.ages(lambda mark: self._age(mark, now))
         return self._permits.key(with_times=self.rule.within is not None)
+
+    def pending(self) -> int:
+        return self._permits.most if self.rule.own else 0
 
 
 @dataclass
@@ -184,8 +205,13 @@ class EventuallyWatch(Watch):
     def owed(self) -> list[int]:
         return sorted(mark.index for mark in self._open)
 
-    def key(self) -> Hashable:
+    def key(self, now: Event | None = None) -> Hashable:
+        if now is not None and self.rule.within is not None:
+            return self._open.ages(lambda mark: self._age(mark, now), oldest=not self.rule.own)
         return self._open.key(with_times=self.rule.within is not None, counted=self.rule.own)
+
+    def pending(self) -> int:
+        return self._open.most if self.rule.own else 0
 
 
 @dataclass
@@ -254,8 +280,12 @@ class NeverWatch(Watch):
             if pool is not None:
                 pool.clear()
 
-    def key(self) -> Hashable:
+    def key(self, now: Event | None = None) -> Hashable:
         timed = self.rule.within is not None
+        if now is not None and timed and self._before is not None:
+            return self._before.ages(lambda mark: self._age(mark, now))
+        if now is not None and now.turn != self._turn:
+            return None if self._before is None else self._before.key(with_times=False)
         pools = (self._before, self._beside, self._here)
         return tuple(None if pool is None else pool.key(with_times=timed) for pool in pools)
 

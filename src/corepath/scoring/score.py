@@ -149,19 +149,25 @@ def score(
     Raises `TaskError` if the episode was played on another version of the task, or if a rule forbids all that the task
     asks for.
     """
-    items: tuple[Call | Message, ...] | None = None
+    items: Sequence[Call | Message] = ()
     if isinstance(calls, Episode):
         check_played(task, calls)
-        items = tuple(events(calls))
+        items = tuple(events(calls)) if rules else ()
         params, answer, calls = calls.params, calls.answer, calls.calls
     parsed = [parser.call(call) if isinstance(call, str) else call for call in calls]
-    verdicts = judge_on_task(task, rules, parsed if items is None else items) if rules else ()
+    items = items or parsed
+    verdicts = judge_on_task(task, rules, items) if rules else ()
     if replayed is None and task.simulator is not None:
         replayed = replay(task, parsed)
-    trace = trace_task(task, parsed, params, scoring.errors, replayed, breaches_of(verdicts, items or parsed))
-    metrics = Metrics(trace.path, task.automaton)
+    trace = trace_task(task, parsed, params, scoring.errors, replayed, breaches_of(verdicts, items))
+    matches = (None, None) if task.simulator is None else baselines(task, parsed, params, replayed)
+    return _make_score(trace, scoring, verdicts, (*matches, _match_answer(task, answer, params)))
+
+
+def _make_score(trace: Trace, scoring: Scoring, verdicts: tuple[Verdict, ...], matches: Sequence[bool | None]) -> Score:
+    """Compute the scores of a trace. `matches` says whether state, responses and answer match."""
+    metrics = Metrics(trace.path, trace.automaton)
     ktc = metrics.pc_ktc(scoring)
-    state_match, response_match = (None, None) if task.simulator is None else baselines(task, parsed, params, replayed)
     return Score(
         pc=metrics.pc,
         pc_ktc=ktc.lower,
@@ -175,9 +181,9 @@ def score(
         pc_hlr=metrics.hlr_reference(scoring).similarity,
         accepted=metrics.accepted,
         missing_steps=metrics.missing_steps,
-        state_match=state_match,
-        response_match=response_match,
-        answer_match=_match_answer(task, answer, params),
+        state_match=matches[0],
+        response_match=matches[1],
+        answer_match=matches[2],
         length=metrics.path.length,
         scoring=scoring,
         trace=trace,

@@ -160,7 +160,10 @@ class Regex(Matcher):
 
 @dataclass(frozen=True)
 class Search(Matcher):
-    """Matches a string in which the regular expression is found."""
+    """Matches a string in which the regular expression is found.
+
+    In the notation, backslashes are part of the expression, and only the closing quote is escaped.
+    """
 
     pattern: str
 
@@ -175,7 +178,7 @@ class Search(Matcher):
         return tuple(dict.fromkeys([*found, *(f"before {one} after" for one in found[:1])]))
 
     def __str__(self) -> str:
-        return f"~{to_notation(self.pattern)}"
+        return '~"' + self.pattern.replace('"', '\\"') + '"'
 
 
 @dataclass(frozen=True)
