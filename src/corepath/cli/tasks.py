@@ -29,21 +29,23 @@ from corepath.drawing.draw import draw
 from corepath.drawing.export import as_dot, as_mermaid, as_text, count_text, span
 from corepath.errors import InputError, nearest
 from corepath.files.lookup import Source
-from corepath.files.rules import is_rule_file
+from corepath.files.rules import is_rule_file, load_rules
 from corepath.files.schema import schema as format_schema
 from corepath.files.task_writer import as_json as task_json
+from corepath.rules.dogwood import as_dogwood, export_rule
 from corepath.task import Task
 from corepath.world.task_traits import traits
 
 
 class Format(StrEnum):
-    """The formats in which `show` prints an automaton."""
+    """The formats in which `show` prints an automaton, or rules (`dogwood`)."""
 
     TEXT = "text"
     MERMAID = "mermaid"
     DOT = "dot"
     JSON = "json"
     SVG = "svg"
+    DOGWOOD = "dogwood"
 
 
 class SchemaOf(StrEnum):
@@ -129,7 +131,9 @@ def _check_row(task: Task) -> dict[str, Any]:
 
 
 def show_command(
-    name: Annotated[str, typer.Argument(metavar="TASK", help=f"{TASK_NAMES}; with --tasks an id.")],
+    name: Annotated[
+        str, typer.Argument(metavar="TASK", help=f"{TASK_NAMES}; with --tasks an id; with --as dogwood a rule file.")
+    ],
     tasks: Annotated[
         list[str] | None, typer.Option("--tasks", "-t", help="Where to look for the id: files, folders or worlds.")
     ] = None,
@@ -137,7 +141,12 @@ def show_command(
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a task's automaton."""
+    """Show a task's automaton, or write rules as policies in Dogwood."""
+    if form is Format.DOGWOOD:
+        _print_dogwood(name)
+        return
+    if is_rule_file(name):
+        usage_error(f"{name} has rules and no automaton; see corepath check {name}, or --as dogwood")
     found = [source.make(seed) for source in _find_named(name, tasks)]
     if as_json:
         for task in found:
@@ -151,6 +160,15 @@ def show_command(
                     f"corepath show {name}::{found[0].id}")  # fmt: skip
     else:
         _print_drawing(found[0])
+
+
+def _print_dogwood(path: str) -> None:
+    found = load_rules(path)
+    exported = [export_rule(rule, found.tools) for rule in found.rules]
+    typer.echo(safe_lines(as_dogwood(exported)), nl=False)
+    for one in exported:
+        if one.reason:
+            say(f"not exported: {one.rule}: {one.reason}")
 
 
 _WRITERS: Final[Mapping[Format, Callable[[Task], str]]] = {

@@ -39,12 +39,13 @@ _WANTED: Final = "a rule file is one mapping with 'rules', a list, as in rules: 
 
 @dataclass(frozen=True)
 class RuleSet:
-    """The rules in a file, with the line of each, and warnings for its author."""
+    """The rules in a file, with the line of each, warnings for its author, and the tools if they are listed."""
 
     rules: tuple[Rule, ...]
     lines: tuple[int, ...] = ()
     warnings: tuple[str, ...] = ()
     file: str = ""
+    tools: frozenset[str] = frozenset()
 
 
 def is_rule_file(path: str | Path) -> bool:
@@ -85,7 +86,7 @@ def load_rules(path: str | Path) -> RuleSet:
         warnings += [str(document.problem(one, ("rules", place))) for one in find_doubts(rule)]
     if problems:
         raise InputError(problems)
-    return RuleSet(tuple(rules), tuple(lines), tuple(warnings), str(path))
+    return RuleSet(tuple(rules), tuple(lines), tuple(warnings), str(path), tools or frozenset())
 
 
 def _read_tools(document: Document, problems: list[Problem]) -> frozenset[str] | None:
