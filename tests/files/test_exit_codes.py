@@ -34,6 +34,8 @@ MISSING = {
     "verify": ["verify", "gone.py"],
     "import": ["import", "gone.json"],
     "export": ["export", "gone.jsonl"],
+    "formats": ["formats", "gone.json"],
+    "benchmark": ["benchmark", "gone"],
     "derive": ["derive", "gone.json"],
     "serve": ["serve", "gone.yaml"],
 }
