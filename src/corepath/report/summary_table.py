@@ -65,6 +65,10 @@ def summary_table(title: str, what: str, rows: Iterable[Summary], means: Means =
     return Table(title, (Column(what, what), *columns), cells, tuple(_notes(summaries, means)))
 
 
+_IF_KNOWN: Final = (Column(REWARD, "reward", NUMBER), Column(BROKEN, "Broken\n(avg.)", ".2f"))
+"""Columns that are shown only if an episode has a value."""
+
+
 def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
     """Choose the columns to show.
 
@@ -73,10 +77,7 @@ def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
     """
     empty = [name for name in ("outside", "unplanted") if not any(getattr(one, name) for one in rows)]
     columns = [column for column in means.columns if column.key not in empty]
-    if any(one.values(REWARD) for one in rows):
-        columns.append(Column(REWARD, "reward", NUMBER))
-    if any(one.values(BROKEN) for one in rows):
-        columns.append(Column(BROKEN, "Broken\n(avg.)", ".2f"))
+    columns += [column for column in _IF_KNOWN if any(one.values(column.key) for one in rows)]
     if means.columns is MORE_COLUMNS and what == "agent":  # other rows mix the rollouts of several agents
         columns += [Column(f"pass^{k}", f"pass^{k}", NUMBER) for k in _repeats(rows)]
     if means.weights is not None:
