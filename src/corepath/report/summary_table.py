@@ -39,6 +39,8 @@ MORE_COLUMNS: Final = (
     Column("solved", "solved\n%", PERCENT),
 )
 """The columns in the paper's tables, and our own."""
+_IF_KNOWN: Final = (Column(REWARD, "reward", NUMBER), Column(BROKEN, "Broken\n(avg.)", ".2f"))
+"""Columns that are shown only if an episode has a value for them."""
 _COUNTS: Final = ("episodes", "outside", "unplanted", "harmful")
 
 
@@ -73,15 +75,16 @@ def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
     """
     empty = [name for name in ("outside", "unplanted") if not any(getattr(one, name) for one in rows)]
     columns = [column for column in means.columns if column.key not in empty]
-    if any(one.values(REWARD) for one in rows):
-        columns.append(Column(REWARD, "reward", NUMBER))
-    if any(one.values(BROKEN) for one in rows):
-        columns.append(Column(BROKEN, "Broken\n(avg.)", ".2f"))
+    columns += [column for column in _IF_KNOWN if _is_known(column.key, rows)]
     if means.columns is MORE_COLUMNS and what == "agent":  # other rows mix the rollouts of several agents
         columns += [Column(f"pass^{k}", f"pass^{k}", NUMBER) for k in _repeats(rows)]
     if means.weights is not None:
         columns.append(Column("weighted", "weighted", NUMBER))
     return columns
+
+
+def _is_known(key: str, rows: Sequence[Summary]) -> bool:
+    return any(one.values(key) for one in rows)
 
 
 def _repeats(rows: Sequence[Summary]) -> list[int]:
