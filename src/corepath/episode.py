@@ -171,8 +171,8 @@ def variant_name(task: str, seed: int) -> str:
 
 
 def world_of(episode: Episode) -> str:
-    """Return the name of the episode's world."""
-    return world_name(episode.task)
+    """Return the name of the episode's world, or `?` if the episode has no task."""
+    return world_name(episode.task) or "?"
 
 
 def world_name(task: str) -> str:
@@ -180,8 +180,8 @@ def world_name(task: str) -> str:
 
     The domains of a benchmark are worlds of their own, e.g. `tau2/airline` in `tau2/airline/12`. In BFCL the last part
     has both the category and the number, so that `bfcl/multi_turn_base` is the world of `bfcl/multi_turn_base_3`. An id
-    with only one part is its own world, and `?` is the world of an empty id.
+    with only one part is its own world.
     """
     if found := _BFCL.fullmatch(task):
         return found[1]
-    return task.rpartition("/")[0] or task or "?"
+    return task.rpartition("/")[0] or task

@@ -20,14 +20,15 @@ LONGEST_RULE = 200
 def find_broken_rules(broken: Iterable[Verdict], items: Sequence[Call | Message]) -> Iterator[Finding]:
     """Yield a finding for each broken rule, with the calls that broke it or after which something is still owed.
 
-    `items` are the calls and messages that were judged.
+    `items` are the calls and messages that were judged. If a message broke a rule because of an earlier call, the call
+    is named.
     """
     places = [place for place, item in enumerate(items) if isinstance(item, Call)]
     numbers = {place: number for number, place in enumerate(places)}
     for verdict in broken:
         said = " ".join(map(add_full_stop, describe_verdict(verdict, items)))
-        events = {*(one.event for one in verdict.offences), *verdict.owed}
-        calls = tuple(numbers[event] for event in sorted(events) if event in numbers)
+        broken_by = (one.event if one.event in numbers else one.cause for one in verdict.offences)
+        calls = tuple(sorted({numbers[event] for event in (*broken_by, *verdict.owed) if event in numbers}))
         yield Finding(FindingKind.RULE, f"{capitalise(verdict.state)}: {verdict.rule}. {said}", calls)
 
 

@@ -367,7 +367,8 @@ def _score(episode: Episode, tasks: Tasks, scoring: Scoring, rules: tuple[Rule, 
         task = tasks.of(episode)
     except CorepathError as error:
         if rules and episode.task not in tasks.sources:
-            return Result(_apply_rules(episode, None, scoring, rules), _always((None, str(error))), rules)
+            why = str(error) if episode.task else "the episode names no task"
+            return Result(_apply_rules(episode, None, scoring, rules), _always((None, why)), rules)
         if scores_error(episode.scores, scoring) is None:
             return Result(episode, _always((None, str(error))))
         raise

@@ -77,12 +77,16 @@ def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
     """
     empty = [name for name in ("outside", "unplanted") if not any(getattr(one, name) for one in rows)]
     columns = [column for column in means.columns if column.key not in empty]
-    columns += [column for column in _IF_KNOWN if any(one.values(column.key) for one in rows)]
+    columns += [column for column in _IF_KNOWN if _is_known(column.key, rows)]
     if means.columns is MORE_COLUMNS and what == "agent":  # other rows mix the rollouts of several agents
         columns += [Column(f"pass^{k}", f"pass^{k}", NUMBER) for k in _repeats(rows)]
     if means.weights is not None:
         columns.append(Column("weighted", "weighted", NUMBER))
     return columns
+
+
+def _is_known(key: str, rows: Sequence[Summary]) -> bool:
+    return any(one.values(key) for one in rows)
 
 
 def _repeats(rows: Sequence[Summary]) -> list[int]:

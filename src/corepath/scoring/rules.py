@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -14,7 +14,9 @@ from corepath.automaton.automaton import Automaton
 from corepath.automaton.harm import Breach, HarmKind
 from corepath.episode import Episode, events
 from corepath.errors import TaskError
+from corepath.notation.action import Action
 from corepath.notation.call import Call
+from corepath.notation.matchers.references import Variable, variables
 from corepath.notation.message import Message
 from corepath.rules.event import bind
 from corepath.rules.monitor import Monitor
@@ -240,7 +242,8 @@ def can_keep(task: Task, rule: Rule) -> bool:
     """Return False if every golden path breaks a rule, or leaves out what it requires.
 
     Golden paths are tried with one example of each step, and with the reads that the rule names. Rules about messages
-    or times are not tried, because the task says nothing about them. If there are very many ways, the answer is True.
+    or times are not tried, because the task says nothing about them, nor are rules with variables inside values. If
+    there are very many ways, the answer is True.
     """
     if _is_beyond_task(rule):
         return True
@@ -261,9 +264,15 @@ def can_keep(task: Task, rule: Rule) -> bool:
 
 
 def _is_beyond_task(rule: Rule) -> bool:
-    """Whether a rule is about messages or times, of which a task says nothing."""
+    """Whether a rule is about messages or times, of which a task says nothing, or has variables inside values."""
     within = getattr(rule, "within", None)
-    return any(isinstance(one, Said) for one in rule.patterns) or (within is not None and within.seconds is not None)
+    if within is not None and within.seconds is not None:
+        return True
+    return any(isinstance(one, Said) or _has_inner_variables(one) for one in rule.patterns)
+
+
+def _has_inner_variables(pattern: Action) -> bool:
+    return any(variables(one) and not isinstance(one, Variable) for _, one in pattern.arguments.fields)
 
 
 def _steps(automaton: Automaton, state: int) -> list[tuple[Call, int]]:
@@ -273,8 +282,29 @@ def _steps(automaton: Automaton, state: int) -> list[tuple[Call, int]]:
 
 
 def _loops(task: Task, rule: Rule) -> list[Call]:
-    """Return examples of the calls that a rule names and that are allowed in every state."""
-    return [call for pattern in rule.patterns for call in pattern.examples()[:2] if _is_loop(task, call)]
+    """Return examples of the calls that a rule names and that are allowed in every state.
+
+    The rule's variables have the values that they have in examples of the task's steps.
+    """
+    steps = [action.examples()[0] for action in task.automaton.alphabet.actions]
+    bound = [found for pattern in rule.patterns for step in steps if (found := bind(pattern, step))]
+    examples = [
+        _assign(pattern, call, values)
+        for pattern in rule.patterns
+        for call in pattern.examples()[:2]
+        for values in bound or [{}]
+    ]
+    return [call for place, call in enumerate(examples) if call not in examples[:place] and _is_loop(task, call)]
+
+
+def _assign(pattern: Action, call: Call, values: Mapping[str, Any]) -> Call:
+    """Return an example of a pattern in which the variables have these values."""
+    given = {
+        name: values[one.name]
+        for name, one in pattern.arguments.fields
+        if isinstance(one, Variable) and one.name in values
+    }
+    return replace(call, arguments={**call.arguments, **given})
 
 
 def _is_loop(task: Task, call: Call) -> bool:
