@@ -28,6 +28,7 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "benchmark": ("benchmark",),
     "importing": ("import", "export", "formats"),
     "derive": ("derive",),
+    "draft": ("draft",),
     "serve": ("serve",),
 }
 """The modules of this package that define commands, and their commands, in the order of `corepath --help`."""

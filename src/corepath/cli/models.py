@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import typer
@@ -10,17 +11,16 @@ from corepath.cli.options import MISSING_EXTRA
 from corepath.cli.printing import say, usage_error
 from corepath.cli.progress import show_downloads
 from corepath.errors import CorepathError, OptionError, install
-from corepath.runs.plan import Plan
 
 
-def check_models(plan: Plan) -> None:
-    """Check that the plan's models can run, and download what a local model still needs.
+def check_models(models: Iterable[str], options: Mapping[str, Any]) -> None:
+    """Check that models can run, and download what a local model still needs.
 
     Exit with code 2 if an option is invalid, and with code 3 if a model cannot run.
     """
     with show_downloads() as show:
         try:
-            model_runner().check_models(plan.models, plan.options, show)
+            model_runner().check_models(models, options, show)
         except OptionError as error:
             usage_error(str(error))
         except CorepathError as error:

@@ -63,12 +63,13 @@ def check_rule_file(path: str, options: RuleCheck, *, as_json: bool) -> None:
     relations = relate(found.rules, options.traces or MOST_TRACES)
     runs = judge_runs(found.rules, [*good, *bad])
     mutants = find_questions(found.rules, good) if options.mutants else None
-    findings = [*_rule_findings(found.rules, relations), *_run_findings(found.rules, runs)]
+    findings = [*rule_findings(found.rules, relations), *_run_findings(found.rules, runs)]
     if as_json:
         _print_json(found, relations, runs, findings, mutants)
     else:
         _print_rules(found.rules, relations, runs)
-        _print_findings(findings, mutants)
+        print_findings(findings)
+        _print_questions(mutants)
     if problems or any(one.is_error for one in findings):
         raise typer.Exit(1)
 
@@ -88,7 +89,7 @@ def _read_runs(paths: Iterable[Path], problems: list[Problem], *, is_good: bool)
 # What was found
 
 
-def _rule_findings(rules: Sequence[Rule], relations: Relations) -> Iterator[Finding]:
+def rule_findings(rules: Sequence[Rule], relations: Relations) -> Iterator[Finding]:
     """Yield what is wrong with the rules themselves, and what a search could not decide."""
     for what, answers in (("kept", relations.kept), ("broken", relations.broken)):
         for number, answer in enumerate(answers):
@@ -195,11 +196,15 @@ def _write(answer: Answer, rule: Rule) -> str:
     return write_trace(answer.trace, [rule])
 
 
-def _print_findings(findings: Sequence[Finding], mutants: MutantFindings | None) -> None:
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Print what a check found, after an empty line."""
     if findings:
         typer.echo()
     for one in findings:
         typer.echo(visible(f"{'error' if one.is_error else 'note'}: {one.text}"))
+
+
+def _print_questions(mutants: MutantFindings | None) -> None:
     if mutants is None:
         return
     typer.echo()

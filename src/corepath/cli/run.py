@@ -78,7 +78,7 @@ def run_command(
         print_dry_run(plan, folder, as_json=as_json)
         raise typer.Exit(int(damaged))
     if plan.models:
-        check_models(plan)
+        check_models(plan.models, plan.options)
     folder = folder or _create_folder(plan, out_folder)
     with _explain_interruptions(folder):
         _play(plan, folder, jobs)

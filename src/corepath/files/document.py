@@ -172,11 +172,20 @@ def read_mapping(path: str | Path, wanted: str) -> Document:
     """
     name = str(path)
     try:
-        documents = read_yaml(name, Path(path).read_text(encoding="utf-8-sig"))
+        source = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError([Problem(name, 1, 1, f"cannot be read: {error.strerror}")]) from None
     except UnicodeDecodeError:
         raise InputError([Problem(name, 1, 1, "not UTF-8; save the file as UTF-8")]) from None
+    return parse_mapping(name, source, wanted)
+
+
+def parse_mapping(name: str, source: str, wanted: str) -> Document:
+    """Read YAML that must hold a single mapping. `name` is the file name for error messages.
+
+    Raises `InputError` if the source is invalid, or holds anything else. In the second case, `wanted` is the message.
+    """
+    documents = read_yaml(name, source)
     if len(documents) != 1 or not isinstance(documents[0].data, dict):
         raise InputError([Problem(name, 1, 1, wanted)])
     return documents[0]

@@ -61,7 +61,11 @@ def is_rule_file(path: str | Path) -> bool:
 
 def load_rules(path: str | Path) -> RuleSet:
     """Load a rule file. Raises `InputError` with every problem in the file."""
-    document = read_mapping(path, _WANTED)
+    return read_rules(read_mapping(path, _WANTED))
+
+
+def read_rules(document: Document) -> RuleSet:
+    """Read the rules in a YAML document. Raises `InputError` with every problem in it."""
     problems = [
         document.problem(f"no field '{key}'{nearest(key, _TOP)}", (key,), at_key=True)
         for key in document.data
@@ -86,7 +90,7 @@ def load_rules(path: str | Path) -> RuleSet:
         warnings += [str(document.problem(one, ("rules", place))) for one in find_doubts(rule)]
     if problems:
         raise InputError(problems)
-    return RuleSet(tuple(rules), tuple(lines), tuple(warnings), str(path), tools or frozenset())
+    return RuleSet(tuple(rules), tuple(lines), tuple(warnings), document.file, tools or frozenset())
 
 
 def _read_tools(document: Document, problems: list[Problem]) -> frozenset[str] | None:
