@@ -35,6 +35,7 @@ MISSING = {
     "import": ["import", "gone.json"],
     "export": ["export", "gone.jsonl"],
     "formats": ["formats", "gone.json"],
+    "draft": ["draft", "gone.md", "--tools", "e.jsonl", "--model", "openai/x"],
     "benchmark": ["benchmark", "gone"],
     "derive": ["derive", "gone.json"],
     "serve": ["serve", "gone.yaml"],
