@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from itertools import islice, product
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from corepath.notation.matchers import PROBES, Matcher, Scope
 from corepath.notation.matchers.references import variables
 from corepath.notation.message import Message
 from corepath.rules.event import bind
-from corepath.rules.rule import SPEAKERS, Never, Rule, Said, SumAtMost, Window
+from corepath.rules.rule import SPEAKERS, CallPattern, Never, Rule, Said, SumAtMost, Window
 from corepath.values import canonical
 
 VALUES: Final = ("A", "B")
@@ -88,8 +89,9 @@ def _window_of(rule: Rule) -> Window | None:
 def _tools(patterns: Iterable[Action]) -> list[str]:
     """Return the tools to call: those that patterns name, one for each glob, and one that no pattern names."""
     listed = list(patterns)
-    named = [pattern.tool for pattern in listed if not pattern.is_glob]
-    made = [one for pattern in listed if pattern.is_glob for one in _tools_for(pattern, named)]
+    names = [name for pattern in listed for name in _names_of(pattern)]
+    named = [name for name in names if not _is_glob(name)]
+    made = [one for name in names if _is_glob(name) for one in _tools_for(name, named)]
     specific = [pattern for pattern in listed if pattern.tool != "*"]
     other = OTHER_TOOL
     while any(pattern.fits_tool(other) for pattern in specific):
@@ -97,12 +99,21 @@ def _tools(patterns: Iterable[Action]) -> list[str]:
     return list(dict.fromkeys([*named, *made, other]))
 
 
-def _tools_for(pattern: Action, named: Sequence[str]) -> Iterator[str]:
+def _names_of(pattern: Action) -> Sequence[str]:
+    """Return the tools or globs that a pattern is about. Of a group of tools, the first two stand for all."""
+    return pattern.tools[:2] if isinstance(pattern, CallPattern) and pattern.tools else (pattern.tool,)
+
+
+def _is_glob(name: str) -> bool:
+    return any(sign in name for sign in "*?[")
+
+
+def _tools_for(glob: str, named: Sequence[str]) -> Iterator[str]:
     """Yield a tool for a glob, unless the patterns name two such tools."""
-    if pattern.tool == "*" or len([tool for tool in named if pattern.fits_tool(tool)]) > 1:
+    if glob == "*" or len([tool for tool in named if fnmatchcase(tool, glob)]) > 1:
         return
-    made = re.sub(r"\[([^]])[^]]*\]", r"\1", pattern.tool).replace("*", "x").replace("?", "x")
-    if pattern.fits_tool(made):
+    made = re.sub(r"\[([^]])[^]]*\]", r"\1", glob).replace("*", "x").replace("?", "x")
+    if fnmatchcase(made, glob):
         yield made
 
 
@@ -175,9 +186,10 @@ def _failed(items: Sequence[Item], patterns: Iterable[Action]) -> list[Item]:
     """Return a call that fails for each pattern."""
     found: dict[str, Item] = {}
     for pattern in patterns:
-        call = next((one for one in items if isinstance(one, Call) and bind(pattern, one) is not None), None)
+        refused = (replace(one, error=_REFUSED) for one in items if isinstance(one, Call))
+        call = next((one for one in refused if bind(pattern, one) is not None), None)
         if call is not None:
-            found.setdefault(str(call), replace(call, error=_REFUSED))
+            found.setdefault(str(call), call)
     return list(found.values())
 
 

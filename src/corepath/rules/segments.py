@@ -59,6 +59,7 @@ class SegmentWatch(Watch):
         if opening is not None:
             key = canonical(opening)
             if key not in self._open:
+                self.applied += isinstance(self._inner, Never)  # from here on something is forbidden
                 self._open[key] = make_watch(self._inner, opening), event.mark.index
 
     def _touched(self, event: Event, closing: dict[str, Any] | None) -> list[str]:

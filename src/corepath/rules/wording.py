@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from corepath.notation.action import Action
 from corepath.notation.call import Call
 from corepath.notation.message import Message
 from corepath.rules.rule import AtLeast, AtMost, Eventually, Never, Requires, Rule, SumAtMost, text_of
@@ -46,7 +47,7 @@ def _between(rule: Rule) -> str:
     if rule.between is None:
         return ""
     first, last = rule.between
-    return f" between {text_of(first)} and {text_of(last)}"
+    return f" between {_text(first)} and {_text(last)}"
 
 
 def _advise(rule: Rule) -> str:
@@ -56,26 +57,32 @@ def _advise(rule: Rule) -> str:
         case Requires():
             return _advise_requires(rule, near)
         case Eventually(_, then, own):
-            return f"{text_of(then)} must follow{near}{', once for each' if own else ''}"
+            return f"{_text(then)} must follow{near}{', once for each' if own else ''}"
         case Never():
             return _advise_never(rule, near)
         case AtMost(most, call):
-            return f"{text_of(call)} may be done at most {most} times{near}"
+            return f"{_text(call)} may be done at most {most} times{near}"
         case AtLeast(least, call):
-            return f"{text_of(call)} must be done at least {least} times"
+            return f"{_text(call)} must be done at least {least} times"
         case SumAtMost(most, call, field):
-            return f"the sum of {field} in {text_of(call)} may be at most {most:g}{near}"
+            return f"the sum of {field} in {_text(call)} may be at most {most:g}{near}"
     return str(rule)
 
 
+def _text(pattern: Action) -> str:
+    """Write a pattern, cut if it is long."""
+    text = text_of(pattern)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
 def _advise_requires(rule: Requires, near: str) -> str:
-    after = "" if rule.since is None else f" since the last {text_of(rule.since)}"
+    after = "" if rule.since is None else f" since the last {_text(rule.since)}"
     each = " for each time" if rule.own else ""
-    return f"{text_of(rule.first)} must come before {text_of(rule.then)}{after}{near}{each}"
+    return f"{_text(rule.first)} must come before {_text(rule.then)}{after}{near}{each}"
 
 
 def _advise_never(rule: Never, near: str) -> str:
-    what = "this" if rule.call is None else text_of(rule.call)
-    later = "" if rule.after is None else f" after {text_of(rule.after)}{near}"
-    together = "" if rule.beside is None else f" in one turn with {text_of(rule.beside)}"
+    what = "this" if rule.call is None else _text(rule.call)
+    later = "" if rule.after is None else f" after {_text(rule.after)}{near}"
+    together = "" if rule.beside is None else f" in one turn with {_text(rule.beside)}"
     return f"{what} must not be done{later}{together}"
