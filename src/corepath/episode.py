@@ -166,13 +166,13 @@ def variant_of(episode: Episode) -> Variant:
 
 
 def variant_name(task: str, seed: int) -> str:
-    """Return a variant's name for messages, e.g. `farm/water_plant (seed 3)`. Seed 0 is not shown."""
-    return f"{task} (seed {seed})" if seed else task
+    """Return a variant's name for messages, e.g. `farm/water_plant (seed 3)`. Seed 0 is not shown; no task is `?`."""
+    return f"{task or '?'} (seed {seed})" if seed else task or "?"
 
 
 def world_of(episode: Episode) -> str:
-    """Return the name of the episode's world."""
-    return world_name(episode.task)
+    """Return the name of the episode's world, or `?` if the episode has no task."""
+    return world_name(episode.task) or "?"
 
 
 def world_name(task: str) -> str:

@@ -164,7 +164,7 @@ BAD_FILES = {
     "a goal that does not read": ("world: farm\ngoal: '{at: '", "t.yaml:4:12: expected a value, not the end"),
     "a policy of two kinds": (
         "world: farm\npolicies: [{needed: 'refill_tank()', never: 'refill_tank()', because: x}]",
-        "a policy is one of before, after, needed and never",
+        "a policy is one of before, after, needed, never and rule",
     ),
     "a policy about no tool's argument": (
         "world: farm\npolicies: [{needed: 'refill_tank(x=1)', because: x}]",

@@ -68,6 +68,19 @@ def test_a_rule_that_forbids_every_golden_path_is_an_error(text: str, possible: 
             score(TASK, episode(Call("pay", {})), rules=[rule])
 
 
+@pytest.mark.parametrize(
+    ("text", "possible"),
+    [
+        ("pay(order=$o, ...) requires look(order=$o)", True),
+        ("pay(order=$o, ...) requires look(orders=[$o])", True),
+        ("pay(order=$o, ...) requires log(order=$o)", False),
+    ],
+)
+def test_a_read_can_have_the_value_that_a_step_has(text: str, possible: bool) -> None:
+    task = Task("shop/pay", procedure=seq(pay(order=7), log(order=8)), reads=(look.any(),))
+    assert can_keep(task, parse_rule(text)) is possible
+
+
 def test_scores_by_rules_alone_are_those_of_the_calls_that_rules_name() -> None:
     random = Random(3)
     broken = 0

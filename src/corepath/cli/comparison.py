@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
-from corepath.cli.options import JsonOption, ProfileOption, RunsArgument, TasksOption, require_episodes
+from corepath.cli.options import (
+    JsonOption,
+    ProfileOption,
+    RulesOption,
+    RunsArgument,
+    TasksOption,
+    find_rules,
+    require_episodes,
+)
 from corepath.cli.printing import fail, out, print_scores, say, usage_error
 from corepath.cli.profile import Profile
 from corepath.cli.progress import show_status
@@ -21,7 +30,8 @@ from corepath.report.results import Results
 from corepath.report.sensitivity import Shift, sensitivity
 from corepath.report.table import Column, Table
 from corepath.report.tables import reward_table
-from corepath.scoring.summary import MEANS, REWARD, VECTOR
+from corepath.rules.rule import Rule
+from corepath.scoring.summary import BROKEN, MEANS, OPTIONAL, REWARD, VECTOR
 
 MOST_TASKS: Final = 10
 """Maximum number of tasks that a comparison lists."""
@@ -40,10 +50,12 @@ def compare_command(
     a: Annotated[str, typer.Argument(metavar="A", help="Run or episode file; PATH@AGENT if it has several agents.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another one, or another agent of the same one.")],
     tasks: TasksOption = None,
+    rules: RulesOption = None,
     scores: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME,...", help=f"Scores to compare. Default: {','.join(VECTOR)}, and reward if there is one."
+            metavar="NAME,...",
+            help=f"Scores to compare. Default: {','.join(VECTOR)}, and reward and {BROKEN} if there are any.",
         ),
     ] = None,
     fail_if_worse: Annotated[
@@ -56,8 +68,9 @@ def compare_command(
     names = _parse_scores(scores)
     for text in (a, b):
         require_episodes([_split_agent(text)[0]])
-    ours, theirs = (_load_agent(text, tasks, profile) for text in (a, b))
-    differences = _find_differences(ours, theirs, names or (*VECTOR, REWARD))
+    found = find_rules(rules)
+    ours, theirs = (_load_agent(text, tasks, profile, found) for text in (a, b))
+    differences = _find_differences(ours, theirs, names or (*VECTOR, *OPTIONAL))
     not_judged = NEITHER if names else (*NEITHER, REWARD)
     judged = [one for one in differences if one.score not in not_judged]
     lost = regressions(judged)
@@ -91,8 +104,8 @@ def _parse_scores(text: str | None) -> tuple[str, ...]:
         return ()
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     for name in names:
-        if name not in (*MEANS, REWARD):
-            usage_error(f"--scores: no score '{name}'{nearest(name, (*MEANS, REWARD))}")
+        if name not in (*MEANS, *OPTIONAL):
+            usage_error(f"--scores: no score '{name}'{nearest(name, (*MEANS, *OPTIONAL))}")
     if not names:
         usage_error("--scores names no score; write it as --scores pc,accepted")
     return names
@@ -104,13 +117,13 @@ def _split_agent(text: str) -> tuple[Path, str]:
     return (Path(path), agent) if at and not Path(text).exists() else (Path(text), "")
 
 
-def _load_agent(text: str, tasks: list[str] | None, profile: Profile | None) -> Results:
+def _load_agent(text: str, tasks: list[str] | None, profile: Profile | None, rules: Sequence[Rule]) -> Results:
     """Load one agent's episodes from `PATH@AGENT`.
 
     The agent's name can be left out if there is only one agent besides the baseline agents in `FLOOR`.
     """
     path, agent = _split_agent(text)
-    results = load([path], tasks, profile)
+    results = load([path], tasks, profile, rules)
     agents = list(results.by_agent)
     if agent:
         if agent not in agents:

@@ -5,24 +5,35 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from typing import Annotated, Final
 
 import typer
 
-from corepath.cli.options import EpisodesArgument, JsonOption, TasksOption, WorstOption, find_tasks
+from corepath.cli.options import (
+    EpisodesArgument,
+    JsonOption,
+    RulesOption,
+    TasksOption,
+    WorstOption,
+    find_rules,
+    find_tasks,
+)
 from corepath.cli.printing import print_problems, say, usage_error
 from corepath.cli.progress import Counter
-from corepath.cli.scored_episodes import ScoredEpisode, pick_worst
 from corepath.errors import CorepathError, Problem, nearest
-from corepath.explanation import explain
+from corepath.explanation import Explanation, explain, explain_rules
+from corepath.rules.rule import Rule
 from corepath.runs.entries import Entry, read_entries
-from corepath.scoring.score import score
+from corepath.scoring.rules import RuleScore, score_rules
+from corepath.scoring.score import Score, score
 from corepath.values import visible
 
 MOST_PRINTED: Final = 20
 """Maximum number of episodes to explain if the user chose none."""
 
 _Numbered = tuple[int, Entry]
+_Badness = tuple[float, int, int, int]
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -33,6 +44,7 @@ def add_commands(app: typer.Typer) -> None:
 def explain_command(
     episodes: EpisodesArgument,
     tasks: TasksOption = None,
+    rules: RulesOption = None,
     numbers: Annotated[
         list[int] | None,
         typer.Option("--episode", min=1, metavar="N", help="Only the episode with this number; may be repeated."),
@@ -43,7 +55,7 @@ def explain_command(
     as_json: JsonOption = False,
 ) -> None:
     """Explain the scores of episodes: the cause, every call, and what would have been right."""
-    chooser = _Chooser(agent, task, frozenset(numbers or ()))
+    chooser = _Chooser(agent, task, frozenset(numbers or ()), find_rules(rules))
     known = find_tasks(tasks)
     chosen = chooser.choose(line for place in episodes for line in read_entries(place, known))
     if worst is not None:
@@ -52,7 +64,7 @@ def explain_command(
     found = 0
     for number, entry in chosen:
         if most is None or found < most:
-            chooser.problems += not _print_explanation(number, entry, as_json=as_json)
+            chooser.problems += not _print_explanation(number, entry, chooser.rules, as_json=as_json)
         found += 1
     chooser.finish(found, most)
 
@@ -64,6 +76,7 @@ class _Chooser:
     agent: str | None
     task: str | None
     numbers: frozenset[int]
+    rules: tuple[Rule, ...] = ()
     seen: int = 0
     problems: int = 0
     agents: set[str] = field(default_factory=set)
@@ -87,14 +100,14 @@ class _Chooser:
 
     def find_worst(self, chosen: Iterable[_Numbered], most: int) -> Iterator[_Numbered]:
         """Return the `most` worst of the chosen episodes, starting with the worst."""
-        return ((one.number, one.entry) for one in pick_worst(self._score(chosen), most))
+        return (one for _, one in nsmallest(most, self._score(chosen), key=lambda pair: pair[0]))
 
-    def _score(self, chosen: Iterable[_Numbered]) -> Iterator[ScoredEpisode]:
+    def _score(self, chosen: Iterable[_Numbered]) -> Iterator[tuple[_Badness, _Numbered]]:
         with Counter("episodes scored").show() as progress:
             for number, entry in chosen:
                 progress.add()
                 try:
-                    yield ScoredEpisode(number, entry, score(entry.task, entry.episode, entry.scoring))
+                    yield _badness(number, _score(entry, self.rules)), (number, entry)
                 except CorepathError as error:
                     self._add_problem(entry.problem(str(error)))
 
@@ -123,11 +136,35 @@ class _Chooser:
         usage_error("no episode matches all of these options")
 
 
-def _print_explanation(number: int, entry: Entry, *, as_json: bool) -> bool:
+def _score(entry: Entry, rules: tuple[Rule, ...]) -> Score | RuleScore:
+    """Score an episode on its task, with rules beside it, or by the rules alone if it has no task."""
+    try:
+        task = entry.task
+    except CorepathError:
+        if not rules:
+            raise
+        return score_rules(rules, entry.episode, entry.scoring)
+    return score(task, entry.episode, entry.scoring, rules=rules)
+
+
+def _badness(number: int, scored: Score | RuleScore) -> _Badness:
+    """Sort key that puts the worst episode first: lowest PC, most harmful calls, most broken rules, then file order."""
+    pc = scored.pc if isinstance(scored, Score) else 1.0
+    return pc, -scored.harm_count, -len(scored.broken), number
+
+
+def _explain(entry: Entry, rules: tuple[Rule, ...]) -> Explanation:
+    scored = _score(entry, rules)
+    if isinstance(scored, RuleScore):
+        return explain_rules(scored)
+    return explain(entry.task, entry.episode, scored=scored)
+
+
+def _print_explanation(number: int, entry: Entry, rules: tuple[Rule, ...], *, as_json: bool) -> bool:
     """Print an episode's explanation. Return False if the episode cannot be explained."""
     episode = entry.episode
     try:
-        found = explain(entry.task, episode, entry.scoring)
+        found = _explain(entry, rules)
     except CorepathError as error:
         print_problems([entry.problem(str(error))])
         return False
@@ -137,6 +174,6 @@ def _print_explanation(number: int, entry: Entry, *, as_json: bool) -> bool:
         typer.echo(json.dumps({**named, **found.to_dict()}))
     else:
         epoch = f"epoch {episode.epoch}" if episode.epoch else None
-        name = ", ".join(part[:120] for part in (episode.task, episode.agent, epoch) if part)
+        name = ", ".join(part[:120] for part in (episode.task, episode.agent, epoch) if part) or "?"
         typer.echo(f"{visible(f'episode {number}: {name}')}\n{found}\n")
     return True

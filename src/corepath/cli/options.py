@@ -9,10 +9,12 @@ from typing import Annotated
 
 import typer
 
-from corepath.cli.printing import usage_error
+from corepath.cli.printing import say, usage_error
 from corepath.cli.profile import Profile
 from corepath.errors import TaskError, no_such_file
 from corepath.files.lookup import Source, Tasks, all_sources
+from corepath.files.rules import load_rules
+from corepath.rules.rule import Rule
 from corepath.runs.folder import MANIFEST, is_run
 
 MISSING_EXTRA = 3
@@ -73,6 +75,17 @@ def find_tasks(targets: list[str] | None) -> Tasks:
         usage_error(f"--tasks: {error}")
 
 
+def find_rules(paths: Iterable[Path] | None) -> tuple[Rule, ...]:
+    """Load the rule files named with `--rules`, and print their warnings."""
+    found: list[Rule] = []
+    for path in paths or ():
+        loaded = load_rules(path)
+        for warning in loaded.warnings:
+            say(f"warning: {warning}")
+        found += loaded.rules
+    return tuple(found)
+
+
 def _complete_task(incomplete: str) -> list[str]:
     """Return shell completions for a task name: worlds before the slash, and the world's tasks after it."""
     from corepath.world.discovery import installed_worlds, world  # noqa: PLC0415
@@ -101,6 +114,16 @@ TaskArguments = Annotated[
     list[str] | None,
     typer.Argument(metavar="TASKS", help=f"{TASK_NAMES}. Default: all installed worlds.",
                    autocompletion=_complete_task),
+]  # fmt: skip
+ScoreRulesOption = Annotated[
+    list[Path] | None,
+    typer.Option("--rules", metavar="FILE", help="Rule file; without --tasks, traces of any kind are judged by it.",
+                 callback=lambda paths: require_paths(paths) if paths else paths),
+]  # fmt: skip
+RulesOption = Annotated[
+    list[Path] | None,
+    typer.Option("--rules", metavar="FILE", help="Rule file, beside the tasks; episodes without a task are judged by "
+                 "the rules alone.", callback=lambda paths: require_paths(paths) if paths else paths),
 ]  # fmt: skip
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object per line, and nothing else, on standard output.")

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 import typer
 
-from corepath.cli.options import JsonOption, ProfileOption, RunsArgument, TasksOption
+from corepath.cli.options import JsonOption, ProfileOption, RulesOption, RunsArgument, TasksOption, find_rules
 from corepath.cli.printing import fail, print_scores, say, usage_error
 from corepath.cli.progress import show_status
 from corepath.cli.results import finish, load
@@ -19,7 +19,7 @@ from corepath.errors import TaskError, install
 from corepath.report.results import Results
 from corepath.report.summary_table import MORE_COLUMNS, PAPER_COLUMNS, Means
 from corepath.report.table import Table
-from corepath.report.tables import BY, faults_table, harms_table, reward_table
+from corepath.report.tables import BY, faults_table, harms_table, reward_table, rules_table
 from corepath.scoring.summary import check_weights
 
 
@@ -33,6 +33,7 @@ class By(StrEnum):
     FAULT = "fault"
     HARM = "harm"
     REWARD = "reward"
+    RULE = "rule"
 
 
 class As(StrEnum):
@@ -55,6 +56,7 @@ def add_commands(app: typer.Typer) -> None:
 def report_command(
     runs: RunsArgument,
     tasks: TasksOption = None,
+    rules: RulesOption = None,
     out_folder: Annotated[
         Path | None, typer.Option("--out", help="Folder to write to. Default: 'report' in the first run's folder.")
     ] = None,
@@ -63,7 +65,7 @@ def report_command(
     """Write a page that explains every episode, the paper's tables in four formats, and the figures."""
     from corepath.report.output import write_figures, write_report  # noqa: PLC0415  # the page needs more than tables do
 
-    results = load(runs, tasks, profile)
+    results = load(runs, tasks, profile, find_rules(rules))
     if results.problems and not results.results:
         fail("no episode could be read, so no report was written")
     folder = out_folder or _default_folder(runs[0])
@@ -81,11 +83,13 @@ def _default_folder(first: Path) -> Path:
     return first / "report" if first.is_dir() else first.with_name(f"{first.stem}-report")
 
 
-def view_command(runs: RunsArgument, tasks: TasksOption = None, profile: ProfileOption = None) -> None:
+def view_command(
+    runs: RunsArgument, tasks: TasksOption = None, rules: RulesOption = None, profile: ProfileOption = None
+) -> None:
     """Write the page to a temporary folder and open it in a browser."""
     from corepath.report.page import page  # noqa: PLC0415
 
-    results = load(runs, tasks, profile)
+    results = load(runs, tasks, profile, find_rules(rules))
     if results.problems and not results.results:
         fail("no episode could be read, so there is no page")
     path = Path(tempfile.mkdtemp(prefix="corepath-")) / "report.html"
@@ -99,11 +103,12 @@ def view_command(runs: RunsArgument, tasks: TasksOption = None, profile: Profile
 def table_command(
     runs: RunsArgument,
     tasks: TasksOption = None,
+    rules: RulesOption = None,
     by: Annotated[
         By | None,
         typer.Option(
-            help="What each row is about. Default: the paper's two tables, by agent and by world, and the agreement "
-            "with the source's own reward if there is one."
+            help="What each row is about. Default: the paper's two tables, by agent and by world, the agreement "
+            "with the source's own reward if there is one, and the rules if they are given."
         ),
     ] = None,
     form: Annotated[As, typer.Option("--as", help="Format of the table.")] = As.TEXT,
@@ -117,8 +122,8 @@ def table_command(
 ) -> None:
     """Print the paper's tables."""
     means = Means(MORE_COLUMNS if more else PAPER_COLUMNS, intervals, _parse_weights(weights))
-    results = load(runs, tasks, profile)
-    found = [make_table(results, one, means) for one in ([by] if by else [By.AGENT, By.WORLD, By.REWARD])]
+    results = load(runs, tasks, profile, find_rules(rules))
+    found = [make_table(results, one, means) for one in ([by] if by else [By.AGENT, By.WORLD, By.REWARD, By.RULE])]
     tables = [table for table in found if table is not None]
     print_tables(tables, As.JSON if as_json else form)
     if not tables and by is not None:
@@ -130,6 +135,7 @@ _NOTHING: Final = {
     By.HARM: "there were no harmful calls",
     By.FAULT: "a table of failure modes needs the agent 'oracle' and agents that fail on purpose",
     By.REWARD: "no episode has a reward of its source",
+    By.RULE: "a table of rules needs rules: name their file with --rules",
 }
 """What is said if there is nothing to put into a table."""
 
@@ -161,6 +167,8 @@ def make_table(results: Results, by: By, means: Means) -> Table | None:
             return harms_table(results)
         case By.REWARD:
             return reward_table(results.agreements)
+        case By.RULE:
+            return rules_table(results)
     return BY[by.value](results, means)
 
 

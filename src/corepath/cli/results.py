@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -15,17 +15,18 @@ from corepath.cli.profile import Profile
 from corepath.cli.progress import show_status
 from corepath.errors import CorepathError, InputError, count
 from corepath.report.results import Results, load_results
+from corepath.rules.rule import Rule
 
 MOST_PRINTED: Final = 20
 """Maximum number of problems to print. The rest are only counted."""
 
 
-def load(places: list[Path], tasks: list[str] | None, profile: Profile | None) -> Results:
+def load(places: list[Path], tasks: list[str] | None, profile: Profile | None, rules: Sequence[Rule] = ()) -> Results:
     """Load the episodes in run folders and episode files, and print the problems."""
     require_episodes(places)
     find_tasks(tasks)
     with _explain_errors(), show_status("reading episodes"):
-        results = load_results(*places, tasks=tasks or [], scoring=profile.scoring if profile else None)
+        results = load_results(*places, tasks=tasks or [], scoring=profile.scoring if profile else None, rules=rules)
     print_problems(results.problems[:MOST_PRINTED])
     if len(results.problems) > MOST_PRINTED:
         say(f"and {len(results.problems) - MOST_PRINTED:,} more")

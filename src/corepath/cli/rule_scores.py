@@ -11,24 +11,22 @@ from typing import Final
 
 import typer
 
+from corepath.cli.options import find_rules
 from corepath.cli.printing import print_problems, print_table, safe, say, table, usage_error
 from corepath.cli.progress import Counter as Progress
 from corepath.episode import Episode, agent_of
 from corepath.errors import InputError, Problem, count
-from corepath.files.rules import RuleSet, load_rules
 from corepath.importers.folders import find_files, import_traces
 from corepath.importers.registry import recognise_format
 from corepath.rules.rule import Rule
-from corepath.rules.verdict import State
 from corepath.rules.wording import describe_verdict
 from corepath.runs.folder import EPISODES, is_run
 from corepath.scoring.options import PAPER, Scoring
-from corepath.scoring.rules import RuleScore, score_rules
+from corepath.scoring.rules import COUNTED, RuleCounts, RuleScore, score_rules
 from corepath.values import visible
 
 MOST_WORST: Final = 5
 """How many of the worst episodes are shown unless the user asks for more."""
-_STATES: Final = (State.KEPT, State.BROKEN, State.OWED, State.UNCLEAR)
 
 
 @dataclass(frozen=True)
@@ -70,18 +68,17 @@ class RuleTally:
     worst: int = MOST_WORST
     episodes: int = 0
     problems: int = 0
-    by_rule: list[Counter[State]] = field(default_factory=list)
+    by_rule: RuleCounts = field(init=False)
     by_agent: dict[str, Counter[str]] = field(default_factory=dict)
     kept: list[JudgedEpisode] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.by_rule = [Counter() for _ in self.rules]
+        self.by_rule = RuleCounts(self.rules)
 
     def add(self, one: JudgedEpisode) -> None:
         """Count an episode."""
         self.episodes += 1
-        for counter, verdict in zip(self.by_rule, one.score.verdicts, strict=True):
-            counter[verdict.state] += 1
+        self.by_rule.add(verdict.state for verdict in one.score.verdicts)
         agent = self.by_agent.setdefault(agent_of(one.episode), Counter())
         agent.update(
             episodes=1, calls=len(one.episode.calls), harmful=one.score.harm_count,
@@ -90,17 +87,6 @@ class RuleTally:
         )  # fmt: skip
         if one.score.broken:
             self.kept = sorted([*self.kept, one], key=lambda judged: judged.badness)[: self.worst]
-
-
-def load_rule_sets(paths: Iterable[Path]) -> tuple[Rule, ...]:
-    """Load rule files and print their warnings."""
-    found: list[Rule] = []
-    for path in paths:
-        loaded: RuleSet = load_rules(path)
-        for warning in loaded.warnings:
-            say(f"warning: {warning}")
-        found += loaded.rules
-    return tuple(found)
 
 
 def judge_traces(paths: Iterable[Path], rules: tuple[Rule, ...], scoring: Scoring) -> Iterator[JudgedEpisode | Problem]:
@@ -123,7 +109,7 @@ def score_by_rules(
 ) -> None:  # fmt: skip
     """Judge traces by rules, print the tables, and exit with code 1 if a limit is exceeded or a record is bad."""
     try:
-        rules = load_rule_sets(rule_files)
+        rules = find_rules(rule_files)
     except InputError as error:
         print_problems(error.problems)
         raise typer.Exit(1) from None
@@ -181,16 +167,13 @@ def print_tally(tally: RuleTally) -> None:
 
 
 def _print_rules(tally: RuleTally) -> None:
-    made = table("applied", "kept", "broken", "owed", "unclear", "rule")
+    made = table("applied", *COUNTED, "rule")
     made.columns[-1].justify = "left"
-    for rule, states in zip(tally.rules, tally.by_rule, strict=True):
-        applied = sum(states[state] for state in _STATES)
-        made.add_row(f"{applied:,}", *(f"{states[state]:,}" if states[state] else "–" for state in _STATES),
-                     safe(str(rule)))  # fmt: skip
+    for rule, applied, states in tally.by_rule.rows:
+        made.add_row(f"{applied:,}", *(f"{number:,}" if number else "–" for number in states), safe(rule))
     print_table(made)
-    unused = sum(not any(states[state] for state in _STATES) for states in tally.by_rule)
-    if unused:
-        say(f"{count(unused, 'rule')} applied to no episode")
+    if tally.by_rule.unused:
+        say(f"{count(tally.by_rule.unused, 'rule')} applied to no episode")
 
 
 def _print_agents(tally: RuleTally) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,12 +11,21 @@ import typer
 
 from corepath.cli.gate import Gate, Judge, parse_minimums
 from corepath.cli.junit import write_junit
-from corepath.cli.options import JsonOption, TasksOption, WorstOption, find_tasks, require_episodes, require_paths
+from corepath.cli.options import (
+    JsonOption,
+    ScoreRulesOption,
+    TasksOption,
+    WorstOption,
+    find_rules,
+    find_tasks,
+    require_episodes,
+    require_paths,
+)
 from corepath.cli.printing import say, usage_error
 from corepath.cli.profile import Profile
 from corepath.cli.rule_scores import score_by_rules
 from corepath.cli.score_table import print_score_table
-from corepath.cli.scored_episodes import pick_worst, score_episodes
+from corepath.cli.scored_episodes import ScoredEpisode, pick_worst, score_episodes
 from corepath.errors import TaskError, count
 from corepath.scoring.options import Scoring, with_options
 
@@ -49,11 +59,6 @@ MaxHarmOption = Annotated[
 MaxBrokenOption = Annotated[
     int | None, typer.Option(min=0, help="With --rules: exit 1 if an episode breaks more rules than this.")
 ]
-RulesOption = Annotated[
-    list[Path] | None,
-    typer.Option("--rules", metavar="FILE", help="Rule file; without --tasks, traces of any kind are judged by it.",
-                 callback=lambda paths: require_paths(paths) if paths else paths),
-]  # fmt: skip
 TracesArgument = Annotated[
     list[Path],
     typer.Argument(metavar="EPISODES", help="Episode files (JSON lines) or run folders; with --rules also any traces.",
@@ -72,7 +77,7 @@ def add_commands(app: typer.Typer) -> None:
 def score_command(
     episodes: TracesArgument,
     tasks: TasksOption = None,
-    rules: RulesOption = None,
+    rules: ScoreRulesOption = None,
     as_json: JsonOption = False,
     worst: WorstOption = None,
     profile: ScoringOption = None,
@@ -100,22 +105,26 @@ def score_command(
             minimums=parse_minimums(fail_under or []),
         )  # fmt: skip
         return
-    if max_broken is not None:
+    if max_broken is not None and not rules:
         usage_error("--max-broken belongs to --rules")
     require_episodes(episodes)
-    judge = Judge(Gate(parse_minimums(fail_under or []), max_harm), keep_cases=junit is not None)
+    judge = Judge(Gate(parse_minimums(fail_under or []), max_harm, max_broken), keep_cases=junit is not None)
     if junit is not None:
         _check_junit(junit, judge.gate)
-    scored = judge.check(score_episodes(episodes, find_tasks(tasks), scoring))
-    if as_json:
-        for one in pick_worst(scored, worst):
-            typer.echo(one.to_json())
-    else:
-        print_score_table(scored, worst)
+    scored = judge.check(score_episodes(episodes, find_tasks(tasks), scoring, find_rules(rules)))
+    _print(scored, worst, as_json=as_json)
     if junit is not None:
         write_junit(junit, judge.cases)
     judge.gate.check_complete(judge.judged, episodes)
-    _finish(judge, episodes, tasks or [])
+    _finish(judge, episodes, tasks or [], rules or [])
+
+
+def _print(scored: Iterable[ScoredEpisode], worst: int | None, *, as_json: bool) -> None:
+    if not as_json:
+        print_score_table(scored, worst)
+        return
+    for one in pick_worst(scored, worst):
+        typer.echo(one.to_json())
 
 
 def _choose_scoring(profile: Profile | None, options: dict[str, Any]) -> Scoring | None:
@@ -144,26 +153,27 @@ def _number_or_text(text: str | None) -> float | str | None:
 def _check_junit(file: Path, gate: Gate) -> None:
     """Check that the gate has limits and that the XML file can be written, before anything is scored."""
     if not gate.is_set:
-        usage_error("--junit writes what a gate finds; set its limits with --fail-under or --max-harm")
+        usage_error("--junit writes what a gate finds; set its limits with --fail-under, --max-harm or --max-broken")
     if file.is_dir():
         usage_error(f"--junit {file}: it is a folder")
     if not file.parent.is_dir():
         usage_error(f"--junit {file}: there is no folder {file.parent}")
 
 
-def _finish(judge: Judge, episodes: list[Path], tasks: list[str]) -> None:
+def _finish(judge: Judge, episodes: list[Path], tasks: list[str], rules: list[Path]) -> None:
     """Print what failed and how to find out why. Exit with code 1 if anything failed."""
     for failure in judge.gate.failures:
         say(f"gate failed: {failure}")
     if judge.gate.failed and Path("-") not in episodes:
-        say(f"see why with: {_explain_command(judge.gate.failed[:3], episodes, tasks)}")
+        say(f"see why with: {_explain_command(judge.gate.failed[:3], episodes, tasks, rules)}")
     if judge.problems:
         say(f"{count(judge.problems, 'bad line')} left out")
     if judge.problems or judge.gate.failures:
         raise typer.Exit(1)
 
 
-def _explain_command(numbers: list[int], episodes: list[Path], tasks: list[str]) -> str:
+def _explain_command(numbers: list[int], episodes: list[Path], tasks: list[str], rules: list[Path]) -> str:
     named = [part for name in tasks for part in ("--tasks", name)]
+    named += [part for file in rules for part in ("--rules", str(file))]
     which = [part for number in numbers for part in ("--episode", str(number))]
     return shlex.join(["corepath", "explain", *map(str, episodes), *named, *which])

@@ -13,7 +13,7 @@ from corepath.report.summary_table import NUMBER, note_exclusions, note_undefine
 from corepath.report.table import Column, Table
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.score import Score
-from corepath.scoring.summary import MEANS, REWARD, Summary
+from corepath.scoring.summary import BROKEN, MEANS, OPTIONAL, REWARD, Summary
 
 _COLUMNS: Final = (
     Column("length", "calls", ".1f"),
@@ -28,11 +28,12 @@ _COLUMNS: Final = (
     Column("state_match", "State", NUMBER),
     Column("response_match", "Resp.", NUMBER),
     Column("answer_match", "Ans.", NUMBER),
+    Column(BROKEN, "broken", ".1f"),
     Column(REWARD, "reward", NUMBER),
     Column("accepted", "accepted"),
 )
 _BASELINES: Final = ("state_match", "response_match")
-_OPTIONAL: Final = (*_BASELINES, "answer_match", REWARD)
+_OPTIONAL: Final = (*_BASELINES, "answer_match", BROKEN, REWARD)
 """Columns that appear only if an episode has a value for them."""
 _SHARES: Final = (*_BASELINES, "answer_match", "accepted")
 """Yes-or-no columns, whose mean is a percentage."""
@@ -83,10 +84,10 @@ class Totals:
         episode, score = one.entry.episode, one.score
         way = score.scoring
         if way not in self.summaries:
-            self.summaries[way] = Summary("", way.undefined_efficiency, (*MEANS, "answer_match", REWARD))
+            self.summaries[way] = Summary("", way.undefined_efficiency, (*MEANS, "answer_match", *OPTIONAL))
         values = {**score.to_dict(), REWARD: reward_of(episode)}
         self.summaries[way].add(replace(episode, scores=values))
-        self.optional.update(key for key in _OPTIONAL if values[key] is not None)
+        self.optional.update(key for key in _OPTIONAL if values.get(key) is not None)
         if self.optional.intersection(_BASELINES):
             self.optional.update(_BASELINES)
         perfect = exclusion(episode) is None and score.pc == 1
@@ -119,6 +120,7 @@ def _row(one: ScoredEpisode) -> tuple[Any, ...]:
         "harm_count": str(score.harm_count),
         "pc_ktc": _ktc(score),
         **{key: _yes_or_no(getattr(score, key)) for key in _SHARES},
+        BROKEN: str(len(score.broken)),
         REWARD: None if reward is None else f"{reward:g}",
         "accepted": "yes" if score.accepted else f"no (−{score.missing_steps})",
     }

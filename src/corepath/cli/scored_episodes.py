@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from pathlib import Path
@@ -13,6 +13,7 @@ from corepath.cli.progress import Counter, count_lines
 from corepath.episode import NO_AGENT_ACTIONS, free_record
 from corepath.errors import CorepathError, Problem
 from corepath.files.lookup import Tasks
+from corepath.rules.rule import Rule
 from corepath.runs.entries import Entry, read_entries
 from corepath.runs.folder import EPISODES
 from corepath.scoring.options import Scoring
@@ -54,10 +55,13 @@ class ScoredEpisode:
         return json.dumps({**row, **self.score.to_dict(), **recorded})
 
 
-def score_episodes(places: Iterable[Path], tasks: Tasks, scoring: Scoring | None) -> Iterator[ScoredEpisode | Problem]:
+def score_episodes(
+    places: Iterable[Path], tasks: Tasks, scoring: Scoring | None, rules: Sequence[Rule] = ()
+) -> Iterator[ScoredEpisode | Problem]:
     """Yield every episode with its score, or a problem if the episode cannot be read or scored.
 
-    If `scoring` is None, each episode is scored with the options in its record.
+    If `scoring` is None, each episode is scored with the options in its record. A call that breaks one of the `rules`
+    is harmful too.
     """
     listed = list(places)
     total = sum(count_lines(place / EPISODES if place.is_dir() else place) for place in listed)
@@ -70,7 +74,8 @@ def score_episodes(places: Iterable[Path], tasks: Tasks, scoring: Scoring | None
                 continue
             number += 1
             try:
-                yield ScoredEpisode(number, line, score(line.task, line.episode, scoring or line.scoring))
+                found = score(line.task, line.episode, scoring or line.scoring, rules=rules)
+                yield ScoredEpisode(number, line, found)
             except CorepathError as error:
                 yield line.problem(str(error))
 

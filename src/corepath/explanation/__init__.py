@@ -8,11 +8,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from corepath.episode import Episode
+from corepath.episode import Episode, events
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Explanation, Finding, FindingKind, Note
 from corepath.explanation.groups import group_harms
@@ -22,12 +22,14 @@ from corepath.explanation.notes import write_notes
 from corepath.explanation.outcome import find_outside_failure, find_state_mismatch, find_wrong_answer
 from corepath.explanation.path import find_divergence, find_early_stop, find_skipped
 from corepath.explanation.repair import find_repair, repair_path
+from corepath.explanation.rules import explain_rules, find_broken_rules
 from corepath.explanation.sentences import cut
 from corepath.explanation.turns import find_unseen
 from corepath.explanation.undo import find_undone, undo_pairs
 from corepath.explanation.waste import classify_loops, find_waste
 from corepath.notation import parser
 from corepath.notation.call import UNANSWERED, Call
+from corepath.rules.rule import Rule
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.score import Score, score
 from corepath.task import Task
@@ -36,7 +38,7 @@ from corepath.world.exploring import replay
 
 LONGEST_HEADLINE: Final = 300
 
-__all__ = ["Explanation", "Finding", "FindingKind", "Note", "explain"]
+__all__ = ["Explanation", "Finding", "FindingKind", "Note", "explain", "explain_rules"]
 
 
 def explain(
@@ -45,15 +47,17 @@ def explain(
     scoring: Scoring = PAPER,
     *,
     scored: Score | None = None,
+    rules: Sequence[Rule] = (),
 ) -> Explanation:
     """Explain why an episode, or a list of calls, got its score on `task`.
 
-    If you already have the score, pass it as `scored`. Otherwise it is computed with the options in `scoring`.
+    If you already have the score, pass it as `scored`. Otherwise it is computed with the options in `scoring`, and with
+    `rules` beside the task.
     """
     episode = calls if isinstance(calls, Episode) else _as_episode(task, calls)
     replayed = None if task.simulator is None else replay(task, episode.calls)
     if scored is None:
-        scored = score(task, episode, scoring, replayed=replayed)
+        scored = score(task, episode, scoring, replayed=replayed, rules=rules)
     facts = Facts(task, scored, replayed, episode)
     undone, loops = undo_pairs(facts), classify_loops(facts)
     groups, repair = group_harms(facts, undone), repair_path(facts)
@@ -61,6 +65,7 @@ def explain(
         *find_outside_failure(facts),
         *find_divergence(facts),
         *find_harms(facts, groups),
+        *find_broken_rules(scored.broken, tuple(events(episode))),
         *find_skipped(facts),
         *find_early_stop(facts),
         *find_undone(facts, undone),

@@ -23,6 +23,8 @@ class FindingKind(StrEnum):
     """The first call that is on no golden path."""
     HARM = "harm"
     """Harmful calls with the same reason."""
+    RULE = "rule"
+    """A rule that was broken, or that still required something at the end."""
     SKIPPED = "skipped"
     """Steps that were never done, although later steps were tried."""
     STOPPED = "stopped"

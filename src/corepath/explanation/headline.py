@@ -36,6 +36,8 @@ def _accepted_text(facts: Facts, loops: Sized) -> str:
         parts.append(f"but call {act + 1} went out before call {check + 1} was answered")
     if (off := divergence(facts)) is not None:
         parts.append(f"but call {off + 1} leaves every golden path")
+    if facts.score.broken:
+        parts.append(f"but {count(len(facts.score.broken), 'rule')} broken")
     if facts.has_wrong_answer:
         parts.append("but the answer is not what was asked for")
     if facts.score.state_match is False:

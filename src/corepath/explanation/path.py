@@ -23,11 +23,12 @@ MOST_NEAR: Final = 2
 def divergence(facts: Facts) -> int | None:
     """Return the index of the first call that is on no golden path, or None if there is no such call.
 
-    Self-loops never count as leaving a golden path.
+    Self-loops never count as leaving a golden path, and neither does a step that only breaks a rule.
     """
     visited = {facts.automaton.start}
     for step in facts.steps:
-        if step.kind is Kind.HARM or (step.kind is Kind.PROGRESS and not _is_golden(facts, step.after, visited)):
+        is_step = step.kind is Kind.PROGRESS or (step.only_breaks and step.advances)
+        if (step.kind is Kind.HARM and not is_step) or (is_step and not _is_golden(facts, step.after, visited)):
             return step.index
         visited.add(step.after)
     return None

@@ -123,13 +123,14 @@ def _plain_value(value: Any) -> Any:
         return value
     value = {name: one for name, one in value.items() if one is not None}
     for name, one in value.items():
-        if name in ("intValue", "int_value") and isinstance(one, str):
+        kind = name.lower().replace("_", "")
+        if kind == "intvalue" and isinstance(one, str):
             return int(one) if re.fullmatch(r"-?\d{1,20}", one) else one
-        if name in ("arrayValue", "array_value"):
+        if kind == "arrayvalue":
             return [_plain_value(item) for item in _values(one)]
-        if name in ("kvlistValue", "kvlist_value"):
+        if kind == "kvlistvalue":
             return attributes_of(_values(one))
-        if name.lower().replace("_", "") in ("stringvalue", "boolvalue", "doublevalue", "intvalue", "bytesvalue"):
+        if kind in ("stringvalue", "boolvalue", "doublevalue", "intvalue", "bytesvalue"):
             return one
     return dict(value) or None
 

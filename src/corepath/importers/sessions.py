@@ -106,7 +106,12 @@ class Sessions:
 
     def records(self, session: str) -> list[Any]:
         """Return a session's records in the order in which they were added."""
-        rows = self._database.execute(
-            "SELECT content FROM records WHERE session = ? ORDER BY number", (session.encode("utf-8", "surrogatepass"),)
-        )
-        return [json.loads(content) for (content,) in rows]
+        return [value for _, value in self.lines(session)]
+
+    def lines(self, session: str) -> Iterator[tuple[int, Any]]:
+        """Yield a session's records in the order in which they were added, each with its line in the file."""
+        key = session.encode("utf-8", "surrogatepass")
+        for line, content in self._database.execute(
+            "SELECT line, content FROM records WHERE session = ? ORDER BY number", (key,)
+        ):
+            yield line, json.loads(content)

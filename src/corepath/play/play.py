@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from corepath.episode import ANSWERED, STEP_LIMIT, Episode, typed_fields
 from corepath.errors import StepLimitError
 from corepath.files.fingerprint import fingerprint
 from corepath.play.session import Agent, Session
+from corepath.rules.rule import Rule
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.score import score
 from corepath.task import Task
@@ -70,11 +71,14 @@ def record_episode(
     return rescore(session.task, episode, scoring, session.replayed)
 
 
-def rescore(task: Task, episode: Episode, scoring: Scoring, replayed: Replay | None = None) -> Episode:
+def rescore(
+    task: Task, episode: Episode, scoring: Scoring, replayed: Replay | None = None, rules: Sequence[Rule] = ()
+) -> Episode:
     """Return a copy of the episode with new scores.
 
-    If the calls have already been executed, pass the outcome as `replayed`. Raises `TaskError` if the episode was
-    played on another version of the task.
+    If the calls have already been executed, pass the outcome as `replayed`. A call that breaks one of the `rules` is
+    harmful too. Raises `TaskError` if the episode was played on another version of the task, or if a rule forbids all
+    that the task asks for.
     """
-    found = score(task, episode, scoring, replayed=replayed)
+    found = score(task, episode, scoring, replayed=replayed, rules=rules)
     return replace(episode, scoring=scoring.recorded, scores=found.to_dict())

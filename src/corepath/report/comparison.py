@@ -10,9 +10,9 @@ from random import Random
 from statistics import fmean, stdev
 from typing import Any, Final
 
-from corepath.scoring.summary import LEVEL, VECTOR, Interval, Summary, bootstrap_interval, smallest_detectable
+from corepath.scoring.summary import BROKEN, LEVEL, VECTOR, Interval, Summary, bootstrap_interval, smallest_detectable
 
-LESS_IS_BETTER: Final = ("harm_count", "harm_rate")
+LESS_IS_BETTER: Final = ("harm_count", "harm_rate", BROKEN)
 NEITHER: Final = ("length",)
 """Scores for which neither more nor less is better."""
 FLIPS: Final = 12

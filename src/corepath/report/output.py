@@ -15,6 +15,7 @@ from corepath.report.tables import (
     harms_table,
     pairs_table,
     reward_table,
+    rules_table,
     tasks_table,
     worlds_table,
 )
@@ -30,6 +31,7 @@ def tables_of(results: Results) -> dict[str, Table]:
         "worlds": worlds_table(results),
         "failure-modes": faults_table(results),
         "harms": harms_table(results),
+        "rules": rules_table(results),
         "reward": reward_table(results.agreements),
         "agents-with-intervals": agents_table(results, Means(MORE_COLUMNS, intervals=True)),
         "agents-by-world": pairs_table(results, Means(MORE_COLUMNS)),

@@ -20,7 +20,7 @@ from corepath.report.page_data import page_data
 from corepath.report.results import Results
 from corepath.report.summary_table import MORE_COLUMNS, Means, note_exclusions
 from corepath.report.table import Table
-from corepath.report.tables import agents_table, faults_table, harms_table, reward_table, worlds_table
+from corepath.report.tables import agents_table, faults_table, harms_table, reward_table, rules_table, worlds_table
 from corepath.values import visible
 
 MOST_PROBLEMS: Final = 100
@@ -100,7 +100,7 @@ def _sentences(results: Results) -> Iterator[str]:
         yield "All of them failed outside the agents, so there are no means."
     else:
         yield from (f"{note}." for note in note_exclusions(results.by_agent.values()))
-    if missing := len({result.task_name for result in results.results if result.task is None}):
+    if missing := len({one.task_name for one in results.results if one.task is None and not one.rules}):
         yield f"Only what was recorded is shown for {count(missing, 'task')}: the task is not available."
     yield from (f"{_text(note)}." for note in results.notes)
 
@@ -125,8 +125,11 @@ def _sections(results: Results) -> Iterable[_Section]:
     yield _table("worlds", "Worlds", worlds_table(results, _MEANS))
     if reward := reward_table(results.agreements):
         yield _table("reward", "Reward", reward)
+    if rules := rules_table(results):
+        yield _table("rules", "Rules", rules)
     heat = heat_map(results)
-    yield _Section("heat", "Heat map", heat.title, _scrollable(heat.html(), heat.title))
+    if any(cell.value is not None for row in heat.cells for cell in row):
+        yield _Section("heat", "Heat map", heat.title, _scrollable(heat.html(), heat.title))
     scatters = [scatter for scatter in (core_versus_bfcl(results), pareto_view(results)) if scatter.points]
     if scatters:
         drawn = f'<div class="figures">{"".join(map(_figure, scatters))}</div>'

@@ -24,10 +24,12 @@ from corepath.explanation import Explanation, explain
 from corepath.notation.call import UNANSWERED, Call
 from corepath.notation.message import Message
 from corepath.report.results import Result, Results
+from corepath.rules.verdict import State
 from corepath.scoring.agreement import disagreement
 from corepath.scoring.evidence import Reference
 from corepath.scoring.options import Scoring
 from corepath.scoring.score import Score, score
+from corepath.scoring.summary import BROKEN, is_by_rules_alone
 from corepath.task import Task
 
 SMALL: Final = 30
@@ -42,13 +44,14 @@ BLOCK_SIZE: Final = 8_000_000
 _INDEXED: Final = (
     "pc", "pc_ktc", "pc_ktc_upper", "prefix_criticality", "harm_rate", "harm_count", "root_harms", "efficiency",
     "directness", "pc_hlr", "accepted", "missing_steps", "state_match", "response_match", "answer_match", "length",
+    BROKEN,
 )  # fmt: skip
 """The scores that the page shows. They are stored in the index only."""
 
 
 def page_data(results: Results) -> Iterator[tuple[str, str]]:
     """Yield an (id, encoded data) pair for each block: `tasks-0`, `tasks-1`, …, and finally `index`."""
-    index = _Index()
+    index = _Index(list(map(str, results.rules)))
     tasks: list[dict[str, Any]] = []
     size = block = 0
     for name, group in _by_task(results).items():
@@ -103,9 +106,11 @@ def _same(a: Task | None, b: Task | None) -> bool:
 class _Index:
     """The index of all episodes: a table with one row per episode, stored as columns.
 
-    Agents, worlds and tasks are stored as indexes into the lists in `names`.
+    Agents, worlds and tasks are stored as indexes into the lists in `names`, and the rules that an episode broke as
+    indexes into `rules`.
     """
 
+    rules: list[str] = field(default_factory=list)
     names: dict[str, dict[str, int]] = field(default_factory=lambda: {"agent": {}, "world": {}, "task": {}})
     columns: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
     blocks: list[int] = field(default_factory=list)
@@ -125,6 +130,7 @@ class _Index:
             "outside": result.episode.outcome == FAILED_OUTSIDE,
             "harms": " ".join(dict.fromkeys(_harm_kinds(result.scores).values())),
             "headline": headline,
+            "broken": _broken_rules(result),
         }
         for key, value in row.items():
             self.columns[key].append(value)
@@ -132,7 +138,13 @@ class _Index:
     def to_dict(self) -> dict[str, Any]:
         """Return the index as JSON."""
         names = {column: list(numbers) for column, numbers in self.names.items()}
-        return {"names": names, "columns": self.columns, "blocks": self.blocks}
+        return {"names": names, "columns": self.columns, "blocks": self.blocks, "rules": self.rules}
+
+
+def _broken_rules(result: Result) -> list[int]:
+    """Return the indexes of the rules that an episode broke, or that required something to the end."""
+    verdicts = result.scores["rules"] if result.rules else ()
+    return [number for number, one in enumerate(verdicts) if one["state"] in (State.BROKEN, State.OWED)]
 
 
 def _short_number(value: Any) -> Any:
@@ -196,15 +208,16 @@ def _task(name: str, group: list[Result], scoring: Scoring, index: _Index) -> di
         episode = _episode(result, scored, explanation)
         episodes.append({**episode, "calls": calls.add(episode["calls"]), "others": calls.add(episode["others"])})
     task = next((result.task for result in group if result.task is not None), None)
-    about = {"gone": group[0].why} if task is None else _about(task, harms)
+    gone = {"gone": group[0].why, "alone": is_by_rules_alone(group[0].scores)}
+    about = gone if task is None else _about(task, harms)
     return {"name": name, **about, **calls.to_dict(), "episodes": episodes}
 
 
 def _explain(result: Result, scoring: Scoring) -> tuple[Score | None, Explanation | None]:
-    """Score and explain an episode, or return (None, None) if its task is not available."""
+    """Score and explain an episode. If its task is not available, only rules explain it, or nothing does."""
     if result.task is None:
-        return None, None
-    scored = score(result.task, result.episode, scoring)
+        return None, result.explanation if result.rules else None
+    scored = score(result.task, result.episode, scoring, rules=result.rules)
     return scored, explain(result.task, result.episode, scoring, scored=scored)
 
 
@@ -263,7 +276,8 @@ def _drawings(task: Task, harms: Mapping[int, Counter[str]]) -> list[Drawing]:
 def _episode(result: Result, scored: Score | None, explanation: Explanation | None) -> dict[str, Any]:
     """Build an episode's record.
 
-    If the task is not available, the record says why, and its harms come from the recorded scores.
+    If the task is not available, the record says why, its harms come from the recorded scores, and its findings are
+    about rules alone.
     """
     episode = result.episode
     record: dict[str, Any] = {
@@ -275,11 +289,14 @@ def _episode(result: Result, scored: Score | None, explanation: Explanation | No
         "ended": episode.outcome,
         "more": _text({name: value for name, value in free_record(episode).items() if name != "scores"}),
     }
-    if scored is None or explanation is None:
+    if scored is None:
         for number, kind in _harm_kinds(result.scores).items():
             if 0 <= number < len(record["calls"]):
                 record["calls"][number] |= {"kind": Kind.HARM.value, "harm": kind}
-        return {**record, "why": result.why}
+        alone = {} if explanation is None else {"alone": True, "findings": explanation.to_dict()["findings"]}
+        return {**record, "why": result.why, **alone}
+    if explanation is None:
+        return record
     return {**record, **_add_explanation(record["calls"], scored, explanation)}
 
 

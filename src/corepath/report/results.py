@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from corepath.episode import Episode, agent_of, exclusion, reward_of, variant_name, variant_of, world_of
 from corepath.errors import CorepathError, Problem, count, install
-from corepath.files.episodes import read_episodes
+from corepath.files.episodes import EpisodeLine, read_episodes
 from corepath.files.lookup import Tasks
 from corepath.play.built_in import BUILT_IN
 from corepath.play.play import rescore
 from corepath.report.summary_table import AGENTS, summary_table
+from corepath.rules.rule import Rule
 from corepath.runs.episode_check import scores_error
-from corepath.runs.folder import RunFolder, is_run
+from corepath.runs.folder import EPISODES, RunFolder, is_run
 from corepath.runs.plan import Plan
 from corepath.runs.tasks import FoundTask, RunTasks
 from corepath.scoring.agreement import Agreement, agreement
 from corepath.scoring.options import PAPER, Scoring
-from corepath.scoring.summary import REWARD, Summary, summarise
+from corepath.scoring.rules import RuleCounts, score_rules
+from corepath.scoring.summary import BROKEN, REWARD, Summary, is_by_rules_alone, summarise
 from corepath.task import Task
 
 if TYPE_CHECKING:
@@ -34,11 +36,14 @@ if TYPE_CHECKING:
 class Result:
     """A scored episode and its task. The task is built when it is first needed.
 
-    If the task is not available, `why` gives the reason, and `scores` are the recorded scores.
+    If the task is not available, `why` gives the reason, and `scores` are the recorded scores, or those by `rules`
+    alone.
     """
 
     episode: Episode
     find: Callable[[str], FoundTask] = field(repr=False, compare=False)
+    rules: tuple[Rule, ...] = field(default=(), repr=False, compare=False)
+    """The rules beside the task."""
 
     @property
     def task(self) -> Task | None:
@@ -72,12 +77,17 @@ class Result:
 
     @property
     def explanation(self) -> Explanation:
-        """An explanation of the episode's scores. Raises `CorepathError` if the task is not available."""
-        from corepath.explanation import explain  # noqa: PLC0415  # not needed for tables
+        """An explanation of the episode's scores.
 
+        Raises `CorepathError` if the task is not available and there are no rules.
+        """
+        from corepath.explanation import explain, explain_rules  # noqa: PLC0415  # not needed for tables
+
+        if self.task is None and self.rules:
+            return explain_rules(score_rules(self.rules, self.episode, _recorded_scoring(self.episode)))
         if self.task is None:
             raise CorepathError(f"{self.episode.task[:120]}: {self.why}")
-        return explain(self.task, self.episode, _recorded_scoring(self.episode))
+        return explain(self.task, self.episode, _recorded_scoring(self.episode), rules=self.rules)
 
 
 @dataclass(frozen=True)
@@ -93,6 +103,8 @@ class Results:
     places: tuple[str, ...] = field(default=(), compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
     """Warnings for the reader, e.g. that a run is not complete."""
+    rules: tuple[Rule, ...] = ()
+    """The rules by which all episodes were judged, beside their tasks or alone."""
 
     def __iter__(self) -> Iterator[Result]:
         return iter(self.results)
@@ -101,17 +113,25 @@ class Results:
         return len(self.results)
 
     def worst(self, number: int = 1) -> list[Result]:
-        """Return the `number` worst episodes, ordered by PC and then by the number of harms.
+        """Return the `number` worst episodes, ordered by PC, by the number of harms and by the number of broken rules.
 
-        Episodes that the means leave out are skipped.
+        Episodes that the means leave out are skipped. Those without a PC are ordered as if it were 1.
         """
         counted = [result for result in self.results if exclusion(result.episode) is None]
-        return sorted(counted, key=lambda one: (one.scores["pc"], -one.scores["harm_count"]))[:number]
+        return sorted(counted, key=lambda one: _badness(one.scores))[:number]
 
     @property
     def episodes(self) -> list[Episode]:
         """The episodes without their tasks."""
         return [result.episode for result in self.results]
+
+    @cached_property
+    def by_rule(self) -> RuleCounts:
+        """In how many episodes each rule was kept, broken, owed or unclear."""
+        found = RuleCounts(self.rules)
+        for result in self.results:
+            found.add(one["state"] for one in result.scores["rules"])
+        return found
 
     @cached_property
     def by_agent(self) -> dict[str, Summary]:
@@ -177,6 +197,11 @@ class Results:
         return summary_table(AGENTS, "agent", self.by_agent.values()).html()
 
 
+def _badness(scores: Mapping[str, Any]) -> tuple[float, int, int]:
+    """Sort key that puts the worst episode first."""
+    return 1.0 if scores["pc"] is None else scores["pc"], -scores["harm_count"], -scores.get(BROKEN, 0)
+
+
 def _recorded_scoring(episode: Episode) -> Scoring:
     """Return the scoring options recorded in an episode, or the paper's options if none are recorded."""
     return PAPER if episode.scoring is None else Scoring.of(episode.scoring)
@@ -190,27 +215,34 @@ def _row(result: Result) -> dict[str, Any]:
     return {**own, "ended": result.episode.outcome, **numbers, REWARD: reward_of(result.episode)}
 
 
-def load_results(*places: str | Path, tasks: Iterable[str | Path] = (), scoring: Scoring | None = None) -> Results:
+def load_results(
+    *places: str | Path,
+    tasks: Iterable[str | Path] = (),
+    scoring: Scoring | None = None,
+    rules: Iterable[Rule] = (),
+) -> Results:
     """Load scored episodes from run folders and episode files.
 
     Episodes in a run folder already have scores. Episodes in a file are scored while loading, on `tasks` or on the
     tasks in installed worlds. If `scoring` is not None, all episodes are scored again with these options. If agents
-    with the same name played the same episodes in two places, the place is added to their names.
+    with the same name played the same episodes in two places, the place is added to their names. With `rules`, all
+    episodes are scored again: on their task with the rules beside it, or by the rules alone if there is no task.
     """
-    known = Tasks(tasks)
-    loaded = [_load_place(Path(place), known, scoring) for place in dict.fromkeys(map(str, places))]
+    known, listed = Tasks(tasks), tuple(rules)
+    loaded = [_load_place(Path(place), known, scoring, listed) for place in dict.fromkeys(map(str, places))]
     used = _common_scoring(loaded) or scoring or PAPER
     return Results(
         tuple(result for one in _disambiguate(loaded) for result in one.results),
         used,
         tuple(problem for one in loaded for problem in one.problems),
         tuple(place for one in loaded for place in one.places),
-        (*(note for one in loaded for note in one.notes), *_seed_notes(loaded)),
+        (*(note for one in loaded for note in one.notes), *_seed_notes(loaded), *_rule_notes(loaded)),
+        listed,
     )
 
 
-def _load_place(path: Path, known: Tasks, scoring: Scoring | None) -> Results:
-    return _load_run(path, known, scoring) if path.is_dir() else _load_file(path, known, scoring)
+def _load_place(path: Path, known: Tasks, scoring: Scoring | None, rules: tuple[Rule, ...]) -> Results:
+    return _load_run(path, known, scoring, rules) if path.is_dir() else _load_file(path, known, scoring, rules)
 
 
 def _common_scoring(loaded: list[Results]) -> Scoring | None:
@@ -234,7 +266,15 @@ def _seed_notes(loaded: list[Results]) -> Iterator[str]:
         yield f"episodes of {len(seeds)} seeds ({listed}) are pooled; the variants of a task count as one task"
 
 
-def _load_run(path: Path, known: Tasks, scoring: Scoring | None) -> Results:
+def _rule_notes(loaded: list[Results]) -> Iterator[str]:
+    """Yield a note if some episodes were judged by rules alone."""
+    results = [result for one in loaded for result in one.results]
+    alone = sum(is_by_rules_alone(result.scores) for result in results)
+    if alone:
+        yield f"{alone:,} of {count(len(results), 'episode')} judged by rules alone, without a task"
+
+
+def _load_run(path: Path, known: Tasks, scoring: Scoring | None, rules: tuple[Rule, ...]) -> Results:
     """Load a run's episodes in the order of its plan. Episodes without usable scores are scored while loading."""
     if not is_run(path):
         raise CorepathError(f"{path}: no run here; a run's folder has a manifest.json")
@@ -243,8 +283,12 @@ def _load_run(path: Path, known: Tasks, scoring: Scoring | None) -> Results:
     used = scoring or plan.scoring
     named = {one.id: known.sources[one.id].make(plan.seed) for one in plan.sources if one.id in known.sources}
     tasks = RunTasks(folder, plan, named)
-    lines = list(tasks.lines(used))
-    results = [Result(line.episode, tasks) for line in lines if line.episode is not None]
+    lines = (
+        [_judge(path / EPISODES, line, tasks, used, rules) for line in folder.lines()]
+        if rules
+        else [*tasks.lines(used)]
+    )
+    results = [Result(line.episode, tasks, rules) for line in lines if line.episode is not None]
     results.sort(key=_plan_order(plan))
     notes: tuple[str, ...] = ()
     if len(results) < plan.size:
@@ -252,6 +296,23 @@ def _load_run(path: Path, known: Tasks, scoring: Scoring | None) -> Results:
         notes = (f"{path}: {there}; go on with: corepath run --resume {path}",)
     problems = tuple(line.problem for line in lines if line.problem is not None)
     return Results(tuple(results), used, problems, (str(path),), notes)
+
+
+def _judge(file: Path, line: EpisodeLine, tasks: RunTasks, scoring: Scoring, rules: tuple[Rule, ...]) -> EpisodeLine:
+    """Score the episode of a run's line with rules. If it cannot be scored, the line has a problem instead."""
+    if line.episode is None:
+        return line
+    try:
+        return replace(line, episode=_apply_rules(line.episode, tasks(line.episode.task)[0], scoring, rules))
+    except CorepathError as error:
+        return EpisodeLine(line.line, None, Problem(str(file), line.line, 1, str(error)))
+
+
+def _apply_rules(episode: Episode, task: Task | None, scoring: Scoring, rules: tuple[Rule, ...]) -> Episode:
+    """Score an episode on its task with rules beside it, or by the rules alone if there is no task."""
+    if task is not None:
+        return rescore(task, episode, scoring, rules=rules)
+    return replace(episode, scoring=scoring.recorded, scores=score_rules(rules, episode, scoring).to_dict())
 
 
 def _plan_order(plan: Plan) -> Callable[[Result], tuple[Any, ...]]:
@@ -267,11 +328,11 @@ def _plan_order(plan: Plan) -> Callable[[Result], tuple[Any, ...]]:
     )  # fmt: skip
 
 
-def _load_file(path: Path, tasks: Tasks, wanted: Scoring | None) -> Results:
+def _load_file(path: Path, tasks: Tasks, wanted: Scoring | None, rules: tuple[Rule, ...]) -> Results:
     """Load a file's episodes and score them.
 
     The scoring options are `wanted`, or each episode's recorded options if `wanted` is None. An episode whose task is
-    not available is reported as a problem, unless its recorded scores can be used.
+    not available is reported as a problem, unless it is judged by rules or its recorded scores can be used.
     """
     if not path.exists():
         raise CorepathError(f"no such file or folder: {path}")
@@ -287,7 +348,7 @@ def _load_file(path: Path, tasks: Tasks, wanted: Scoring | None) -> Results:
         try:
             scoring = wanted or _recorded_scoring(line.episode)
             scorings.add(scoring)
-            results.append(_score(line.episode, tasks, scoring))
+            results.append(_score(line.episode, tasks, scoring, rules))
         except CorepathError as error:
             problems.append(Problem(str(path), line.line, 1, str(error)))
     if len(scorings) > 1:
@@ -297,18 +358,21 @@ def _load_file(path: Path, tasks: Tasks, wanted: Scoring | None) -> Results:
     return Results(tuple(results), scorings.pop() if scorings else PAPER, tuple(problems), (str(path),))
 
 
-def _score(episode: Episode, tasks: Tasks, scoring: Scoring) -> Result:
-    """Score an episode, or keep its recorded scores if the task is not available.
+def _score(episode: Episode, tasks: Tasks, scoring: Scoring, rules: tuple[Rule, ...]) -> Result:
+    """Score an episode. If the task is not available, judge it by rules, or keep its recorded scores.
 
-    Raises `CorepathError` if the task is not available and the recorded scores are not complete.
+    Raises `CorepathError` if the task is not available, there are no rules, and the recorded scores are not complete.
     """
     try:
         task = tasks.of(episode)
     except CorepathError as error:
+        if rules and episode.task not in tasks.sources:
+            why = str(error) if episode.task else "the episode names no task"
+            return Result(_apply_rules(episode, None, scoring, rules), _always((None, why)), rules)
         if scores_error(episode.scores, scoring) is None:
             return Result(episode, _always((None, str(error))))
         raise
-    return Result(rescore(task, episode, scoring), _always((task, None)))
+    return Result(rescore(task, episode, scoring, rules=rules), _always((task, None)), rules)
 
 
 def _always(found: FoundTask) -> Callable[[str], FoundTask]:

@@ -9,7 +9,7 @@ from typing import Final
 from corepath.episode import EXCLUSIONS
 from corepath.errors import count
 from corepath.report.table import Column, Estimate, Table
-from corepath.scoring.summary import REWARD, Summary
+from corepath.scoring.summary import BROKEN, REWARD, Summary
 
 AGENTS: Final = "Scores by agent"
 NUMBER: Final = ".3f"
@@ -65,21 +65,28 @@ def summary_table(title: str, what: str, rows: Iterable[Summary], means: Means =
     return Table(title, (Column(what, what), *columns), cells, tuple(_notes(summaries, means)))
 
 
+_IF_KNOWN: Final = (Column(REWARD, "reward", NUMBER), Column(BROKEN, "Broken\n(avg.)", ".2f"))
+"""Columns that are shown only if an episode has a value."""
+
+
 def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
     """Choose the columns to show.
 
-    Columns that count episodes left out of the means are shown only if a count is not 0, and the reward only if an
-    episode has one.
+    Columns that count episodes left out of the means are shown only if a count is not 0, and the reward and the
+    number of broken rules only if an episode has one.
     """
     empty = [name for name in ("outside", "unplanted") if not any(getattr(one, name) for one in rows)]
     columns = [column for column in means.columns if column.key not in empty]
-    if any(one.values(REWARD) for one in rows):
-        columns.append(Column(REWARD, "reward", NUMBER))
+    columns += [column for column in _IF_KNOWN if _is_known(column.key, rows)]
     if means.columns is MORE_COLUMNS and what == "agent":  # other rows mix the rollouts of several agents
         columns += [Column(f"pass^{k}", f"pass^{k}", NUMBER) for k in _repeats(rows)]
     if means.weights is not None:
         columns.append(Column("weighted", "weighted", NUMBER))
     return columns
+
+
+def _is_known(key: str, rows: Sequence[Summary]) -> bool:
+    return any(one.values(key) for one in rows)
 
 
 def _repeats(rows: Sequence[Summary]) -> list[int]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from corepath.automaton.harm import HarmKind
+from corepath.errors import count
 from corepath.play.built_in import BUILT_IN, FLOOR
 from corepath.report.comparison import Difference, difference
 from corepath.report.item_analysis import Item
@@ -14,6 +15,7 @@ from corepath.report.results import Results
 from corepath.report.summary_table import AGENTS, NUMBER, PERCENT, PLAIN, Means, summary_table
 from corepath.report.table import Column, Table
 from corepath.scoring.agreement import COMPARED, NEARLY, Agreement
+from corepath.scoring.rules import COUNTED
 from corepath.scoring.summary import Summary
 
 
@@ -103,6 +105,17 @@ def _cost(gap: Difference | None) -> float | str | None:
         return "?"
     low, high = gap.interval
     return None if abs(gap.difference) < SEEN or low <= 0 <= high else gap.difference
+
+
+def rules_table(results: Results) -> Table | None:
+    """Build a table of in how many episodes each rule applied and was kept or broken, or return None without rules."""
+    if not results.rules:
+        return None
+    counted = (Column("applied", "applied", ",d"), *(Column(state.value, state.value, ",d") for state in COUNTED))
+    rows = tuple((rule, applied, *states) for rule, applied, states in results.by_rule.rows)
+    unused = results.by_rule.unused
+    notes = (f"{count(unused, 'rule')} applied to no episode",) if unused else ()
+    return Table("Episodes by rule", (Column("rule", "rule"), *counted), rows, notes)
 
 
 def harms_table(results: Results) -> Table | None:

@@ -76,22 +76,26 @@ def bind(pattern: Action, item: Call | Message, variables: Mapping[str, Any] | N
 
     Return the variables, including new ones, or None if the item does not match.
     """
-    if isinstance(item, Message):
-        if not isinstance(pattern, Said) or SPEAKERS.get(pattern.tool) != item.role:
-            return None
-        scope = Scope(dict(variables or {}))
-        return scope.variables if pattern.arguments.matches({"text": item.content}, scope) else None
-    if isinstance(pattern, Said) or not pattern.fits_tool(item.tool):
-        return None
     scope = Scope(dict(variables or {}))
-    if isinstance(pattern, CallPattern) and not _fits_call(pattern, item, scope):
-        return None
-    if pattern.arguments.matches(item.arguments, scope) and pattern.fits_result(item.result, scope):
-        return scope.variables
-    return None
+    fits = _fits_message(pattern, item, scope) if isinstance(item, Message) else _fits_call(pattern, item, scope)
+    return scope.variables if fits else None
 
 
-def _fits_call(pattern: CallPattern, call: Call, scope: Scope) -> bool:
+def _fits_message(pattern: Action, message: Message, scope: Scope) -> bool:
+    if not isinstance(pattern, Said) or SPEAKERS.get(pattern.tool) != message.role:
+        return False
+    return pattern.arguments.matches({"text": message.content}, scope)
+
+
+def _fits_call(pattern: Action, call: Call, scope: Scope) -> bool:
+    if isinstance(pattern, Said) or not pattern.fits_tool(call.tool):
+        return False
+    if isinstance(pattern, CallPattern) and not _fits_whole(pattern, call, scope):
+        return False
+    return pattern.arguments.matches(call.arguments, scope) and pattern.fits_result(call.result, scope)
+
+
+def _fits_whole(pattern: CallPattern, call: Call, scope: Scope) -> bool:
     """Whether a call is as a whole what a pattern asks for. Sets the variable for the whole call."""
     if pattern.failed and not call.failed:
         return False

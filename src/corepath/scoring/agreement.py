@@ -85,7 +85,8 @@ def disagreement(episode: Episode) -> Disagreement | None:
     took_effect = any(harm["effected"] and harm.get("again") is None for harm in episode.scores["harms"])
     if reward >= FULL:
         return Disagreement.HARMFUL if took_effect else None
-    return Disagreement.NEARLY_RIGHT if episode.scores["pc"] >= NEARLY and not took_effect else None
+    pc = episode.scores["pc"]
+    return Disagreement.NEARLY_RIGHT if pc is not None and pc >= NEARLY and not took_effect else None
 
 
 def rank_correlation(values: Sequence[float | None], others: Sequence[float]) -> float | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -13,7 +14,9 @@ from corepath.automaton.automaton import Automaton
 from corepath.automaton.harm import Breach, HarmKind
 from corepath.episode import Episode, events
 from corepath.errors import TaskError
+from corepath.notation.action import Action
 from corepath.notation.call import Call
+from corepath.notation.matchers.references import Variable, variables
 from corepath.notation.message import Message
 from corepath.rules.event import bind
 from corepath.rules.monitor import Monitor
@@ -29,6 +32,10 @@ _NO_PROCEDURE: Final = (
     "state_match", "response_match", "answer_match",
 )  # fmt: skip
 """The scores that are None, because there is no procedure to compare with."""
+
+
+COUNTED: Final = (State.KEPT, State.BROKEN, State.OWED, State.UNCLEAR)
+"""What can be said of a rule that applied."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +121,7 @@ class RuleScore:
     @property
     def broken(self) -> tuple[Verdict, ...]:
         """The rules that were broken, or that required something to the end."""
-        return tuple(one for one in self.verdicts if one.state in (State.BROKEN, State.OWED))
+        return find_broken(self.verdicts)
 
     @property
     def obligations_open(self) -> int:
@@ -129,6 +136,7 @@ class RuleScore:
             "harm_rate": self.harm_rate,
             "harm_count": self.harm_count,
             "root_harms": self.harm_count,
+            "rules_broken": len(self.broken),
             "obligations_open": self.obligations_open,
             "length": len(self.episode.calls),
             "condensed": [self.episode.calls[number].label for number in self.named],
@@ -154,6 +162,38 @@ def describe_verdict(verdict: Verdict) -> dict[str, Any]:
 def score_rules(rules: Sequence[Rule], episode: Episode, scoring: Scoring = PAPER) -> RuleScore:
     """Score an episode by rules alone."""
     return RuleScore(episode, judge(rules, tuple(events(episode))), scoring)
+
+
+@dataclass
+class RuleCounts:
+    """In how many episodes each rule was kept, broken, owed or unclear."""
+
+    rules: tuple[Rule, ...]
+    states: list[Counter[str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.states = [Counter() for _ in self.rules]
+
+    def add(self, states: Iterable[str]) -> None:
+        """Count an episode. `states` holds what is said of each rule."""
+        for counter, state in zip(self.states, states, strict=True):
+            counter[state] += 1
+
+    @property
+    def rows(self) -> list[tuple[str, int, tuple[int, ...]]]:
+        """Each rule, in how many episodes it applied, and how often each of `COUNTED` was said of it."""
+        counted = [tuple(own[state] for state in COUNTED) for own in self.states]
+        return [(str(rule), sum(own), own) for rule, own in zip(self.rules, counted, strict=True)]
+
+    @property
+    def unused(self) -> int:
+        """How many rules applied to no episode."""
+        return sum(not applied for _, applied, _ in self.rows)
+
+
+def find_broken(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    """Return the verdicts on rules that were broken, or that required something to the end."""
+    return tuple(one for one in verdicts if one.state in (State.BROKEN, State.OWED))
 
 
 def find_offenders(verdicts: Iterable[Verdict], items: Sequence[Call | Message]) -> dict[int, Rule]:
@@ -202,7 +242,8 @@ def can_keep(task: Task, rule: Rule) -> bool:
     """Return False if every golden path breaks a rule, or leaves out what it requires.
 
     Golden paths are tried with one example of each step, and with the reads that the rule names. Rules about messages
-    or times are not tried, because the task says nothing about them. If there are very many ways, the answer is True.
+    or times are not tried, because the task says nothing about them, nor are rules with variables inside values. If
+    there are very many ways, the answer is True.
     """
     if _is_beyond_task(rule):
         return True
@@ -223,9 +264,15 @@ def can_keep(task: Task, rule: Rule) -> bool:
 
 
 def _is_beyond_task(rule: Rule) -> bool:
-    """Whether a rule is about messages or times, of which a task says nothing."""
+    """Whether a rule is about messages or times, of which a task says nothing, or has variables inside values."""
     within = getattr(rule, "within", None)
-    return any(isinstance(one, Said) for one in rule.patterns) or (within is not None and within.seconds is not None)
+    if within is not None and within.seconds is not None:
+        return True
+    return any(isinstance(one, Said) or _has_inner_variables(one) for one in rule.patterns)
+
+
+def _has_inner_variables(pattern: Action) -> bool:
+    return any(variables(one) and not isinstance(one, Variable) for _, one in pattern.arguments.fields)
 
 
 def _steps(automaton: Automaton, state: int) -> list[tuple[Call, int]]:
@@ -235,8 +282,29 @@ def _steps(automaton: Automaton, state: int) -> list[tuple[Call, int]]:
 
 
 def _loops(task: Task, rule: Rule) -> list[Call]:
-    """Return examples of the calls that a rule names and that are allowed in every state."""
-    return [call for pattern in rule.patterns for call in pattern.examples()[:2] if _is_loop(task, call)]
+    """Return examples of the calls that a rule names and that are allowed in every state.
+
+    The rule's variables have the values that they have in examples of the task's steps.
+    """
+    steps = [action.examples()[0] for action in task.automaton.alphabet.actions]
+    bound = [found for pattern in rule.patterns for step in steps if (found := bind(pattern, step))]
+    examples = [
+        _assign(pattern, call, values)
+        for pattern in rule.patterns
+        for call in pattern.examples()[:2]
+        for values in bound or [{}]
+    ]
+    return [call for place, call in enumerate(examples) if call not in examples[:place] and _is_loop(task, call)]
+
+
+def _assign(pattern: Action, call: Call, values: Mapping[str, Any]) -> Call:
+    """Return an example of a pattern in which the variables have these values."""
+    given = {
+        name: values[one.name]
+        for name, one in pattern.arguments.fields
+        if isinstance(one, Variable) and one.name in values
+    }
+    return replace(call, arguments={**call.arguments, **given})
 
 
 def _is_loop(task: Task, call: Call) -> bool:

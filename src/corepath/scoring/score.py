@@ -21,7 +21,7 @@ from corepath.scoring.causes import find_roots
 from corepath.scoring.evidence import Harm, Reference, list_harms, name_reference
 from corepath.scoring.metrics import Metrics
 from corepath.scoring.options import PAPER, Scoring
-from corepath.scoring.rules import breaches_of, describe_verdict, judge_on_task
+from corepath.scoring.rules import breaches_of, describe_verdict, find_broken, judge_on_task
 from corepath.scoring.tracing import trace_task
 from corepath.task import Task
 from corepath.world.exploring import Replay, replay
@@ -56,6 +56,11 @@ class Score:
     metrics: Metrics
     verdicts: tuple[Verdict, ...] = ()
     """What rules apart from the task say."""
+
+    @property
+    def broken(self) -> tuple[Verdict, ...]:
+        """The rules that were broken, or that required something to the end."""
+        return find_broken(self.verdicts)
 
     @property
     def obligations_open(self) -> int:
@@ -116,6 +121,7 @@ class Score:
         shown["harms"] = [harm.to_dict() for harm in self.harms]
         shown["profile"] = self.profile
         if self.verdicts:
+            shown["rules_broken"] = len(self.broken)
             shown["obligations_open"] = self.obligations_open
             shown["rules"] = [describe_verdict(one) for one in self.verdicts]
         if self.profile == "custom":

@@ -1,4 +1,4 @@
-"""a golden path breaks 'look(item=\"apple\") before take(item=\"apple\", count=2)'"""
+"""a golden path breaks 'take(item=\"apple\", count=2) requires look(item=\"apple\")'"""
 
 from corepath import Pick, Task, any_order, seq
 from tests.verification.broken.shop import Tools

@@ -1,4 +1,4 @@
-"""a golden path breaks 'pay() before take(item=\"apple\", count=2)' (Take 2 of)"""
+"""a golden path breaks 'take(item=\"apple\", count=2) requires pay()' (Take 2 of)"""
 
 from corepath import Pick, Task, before
 from tests.verification.broken.shop import Tools

@@ -1,4 +1,4 @@
-"""a golden path lacks 'look(item=\"pear\") is needed'"""
+"""a golden path lacks 'at least 1 look(item=\"pear\")'"""
 
 from corepath import Pick, Task, needed
 from tests.verification.broken.shop import Tools

@@ -1,4 +1,4 @@
-"""a golden path lacks 'after take(item=\"apple\", count=2), look(item=\"apple\")'"""
+"""a golden path lacks 'after take(item=\"apple\", count=2) eventually look(item=\"apple\")'"""
 
 from corepath import Pick, Task, after, any_order, seq
 from tests.verification.broken.shop import Tools

@@ -26,6 +26,7 @@ from corepath.files.document import describe_json_error
 from corepath.importers.content import parse_result, text_of, time_of
 from corepath.importers.format import Format
 from corepath.importers.reading import Place, Sample, is_lines, read_records
+from corepath.importers.sessions import Sessions
 from corepath.importers.transcript import Transcript
 from corepath.notation.call import Call
 from corepath.play.episode_origin import origin_in, restore
@@ -62,24 +63,49 @@ def _recognise(sample: Sample) -> str | None:
 
 
 def _read_file(file: Path) -> Iterator[Episode | Problem]:
-    """Yield a log's episodes session by session, and a `Problem` for each message or session that cannot be read."""
-    sessions = _Sessions()
-    for place, value in _values(file):
-        if isinstance(value, Problem):
-            yield value
-            continue
+    """Yield a log's episodes session by session, and a `Problem` for each message or session that cannot be read.
+
+    The messages are first stored in a temporary database, so a log may be larger than memory.
+    """
+    with Sessions() as stored:
+        split = _Split()
+        for place, value in _values(file):
+            if isinstance(value, Problem):
+                yield value
+                continue
+            try:
+                for envelope, message in _messages(value):
+                    stored.add(split.key(envelope, message), place, [_session_name(envelope), _time(envelope), message])
+            except RecordError as error:
+                yield place.problem(str(error))
+        empty = True
+        for key, _ in stored.list_sessions():
+            empty = False
+            yield from _read_session(str(file), stored.lines(key))
+        if empty:
+            yield Problem(str(file), 1, 1, "no JSON-RPC messages in this file")
+
+
+def _read_session(file: str, lines: Iterator[tuple[int, Any]]) -> Iterator[Episode | Problem]:
+    session: _Session | None = None
+    for line, (name, time, message) in lines:
+        session = session or _Session(name)
         try:
-            for envelope, message in _messages(value):
-                sessions.add(envelope, message)
+            session.add(message, time)
         except RecordError as error:
-            yield place.problem(str(error))
-    if not sessions.all:
-        yield Problem(str(file), 1, 1, "no JSON-RPC messages in this file")
-    for session in sessions.all:
-        try:
-            yield from session.to_episodes()
-        except RecordError as error:
-            yield Problem(str(file), 1, 1, str(error))
+            yield Problem(file, line, 1, str(error))
+    try:
+        yield from () if session is None else session.to_episodes()
+    except RecordError as error:
+        yield Problem(file, 1, 1, str(error))
+
+
+def _session_name(envelope: Mapping[str, Any]) -> str:
+    return next((str(envelope[one]) for one in _SESSION_FIELDS if envelope.get(one) is not None), "")
+
+
+def _time(envelope: Mapping[str, Any]) -> Any:
+    return next((envelope[one] for one in _TIME_FIELDS if envelope.get(one) is not None), None)
 
 
 def _values(file: Path) -> Iterator[tuple[Place, Any]]:
@@ -161,23 +187,22 @@ def _is_mcp(message: Mapping[str, Any]) -> bool:
 
 
 @dataclass
-class _Sessions:
-    """The sessions in a log. A second `initialize` with the same session id begins a new session."""
+class _Split:
+    """Tells sessions apart. A second `initialize` with the same session id begins a new session."""
 
-    all: list[_Session] = field(default_factory=list)
-    _current: dict[str, _Session] = field(default_factory=dict)
+    _counts: dict[str, int] = field(default_factory=dict)
+    _initialized: set[str] = field(default_factory=set)
 
-    def add(self, envelope: Mapping[str, Any], message: Mapping[str, Any]) -> None:
-        """Add a message to its session.
-
-        Raises `RecordError` if a request reuses an id too early, or if a response belongs to no request.
-        """
-        name = next((str(envelope[one]) for one in _SESSION_FIELDS if envelope.get(one) is not None), "")
-        session = self._current.get(name)
-        if session is None or (message.get("method") == "initialize" and session.initialized):
-            session = self._current[name] = _Session(name)
-            self.all.append(session)
-        session.add(message, next((envelope[one] for one in _TIME_FIELDS if envelope.get(one) is not None), None))
+    def key(self, envelope: Mapping[str, Any], message: Mapping[str, Any]) -> str:
+        """Return the key of a message's session."""
+        name = _session_name(envelope)
+        key = f"{self._counts.setdefault(name, 0)} {name}"
+        if message.get("method") == "initialize" and "id" in message:
+            if key in self._initialized:
+                self._counts[name] += 1
+                key = f"{self._counts[name]} {name}"
+            self._initialized.add(key)
+        return key
 
 
 @dataclass
@@ -187,7 +212,6 @@ class _Session:
     name: str
     transcript: Transcript = field(default_factory=Transcript)
     metadata: dict[str, Any] = field(default_factory=dict)
-    initialized: bool = False
     _calls: dict[str, int] = field(default_factory=dict)
     """The index of the call that each waiting request made or asks about, keyed by request id."""
     _others: dict[str, str] = field(default_factory=dict)
@@ -226,7 +250,6 @@ class _Session:
             self._cancel(params)
         elif "id" in message:
             if method == "initialize":
-                self.initialized = True
                 self.metadata |= {"client": params.get("clientInfo"), "protocol": params.get("protocolVersion")}
             self._others[_key(message["id"])] = str(method)
 

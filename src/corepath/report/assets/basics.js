@@ -75,14 +75,14 @@ function rowsOf({ names, columns, blocks }) {
 
 // ---- Scores ----
 
-const WHOLE = new Set(["harm_count", "root_harms", "missing_steps", "length", "epoch"]);
+const WHOLE = new Set(["harm_count", "root_harms", "missing_steps", "length", "epoch", "rules_broken"]);
 const SCORES = [
   ["pc", "PC"], ["pc_ktc", "PC-KTC"], ["prefix_criticality", "PrefixCrit"], ["harm_rate", "HarmRate"], ["pc_hlr", "PC+HLR"],
-  ["efficiency", "Efficiency"], ["directness", "Directness"], ["length", "Calls"], ["harm_count", "Harmful calls"], ["root_harms", "Root causes"],
+  ["efficiency", "Efficiency"], ["directness", "Directness"], ["length", "Calls"], ["harm_count", "Harmful calls"], ["root_harms", "Root causes"], ["rules_broken", "Broken rules"],
   ["missing_steps", "Missing steps"], ["accepted", "Accepted"], ["state_match", "BFCL State"], ["response_match", "BFCL Response"],
   ["answer_match", "Answer"], ["reward", "Reward"],
 ];
-const OPTIONAL = new Set(["answer_match", "reward"]);
+const OPTIONAL = new Set(["answer_match", "reward", "rules_broken"]);
 
 /** The scores to show for some rows: the optional ones only if a row has them. */
 const scoresOf = (rows) => SCORES.filter(([key]) => !OPTIONAL.has(key) || rows.some((row) => row[key] !== null));

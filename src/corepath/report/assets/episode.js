@@ -83,7 +83,7 @@ function walker(task, episode) {
 
   keys = { ArrowLeft: () => go(at - 1), ArrowRight: () => go(at + 1), Home: () => go(0), End: () => go(calls.length) };
   const list = scrollArea("Calls", h("ol", { class: "calls" }, items.map((item) => h("li", {}, item))));
-  const gone = episode.why ? h("p", { class: "gone" }, "Only what was recorded is shown: ", foreign(episode.why)) : null;
+  const gone = episode.why ? notScored(episode, episode.why) : null;
   const element = h("div", { class: "walk" }, gone, calls.length ? controls : null, live, picture?.element, calls.length ? h("div", { class: "columns" }, list, detail) : null);
   return { element, go };
 }

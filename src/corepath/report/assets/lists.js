@@ -60,23 +60,29 @@ function enlivenFigure(svg) {
 }
 
 const COLUMNS = [
-  ["agent", "Agent"], ["task", "Task"], ["epoch", "Epoch"], ["outcome", "Outcome"], ["harm_count", "Harms"], ["pc", "PC"], ["pc_ktc", "PC-KTC"],
+  ["agent", "Agent"], ["task", "Task"], ["epoch", "Epoch"], ["outcome", "Outcome"], ["harm_count", "Harms"], ["rules_broken", "Broken"], ["pc", "PC"], ["pc_ktc", "PC-KTC"],
   ["prefix_criticality", "PrefixCrit"], ["pc_hlr", "PC+HLR"], ["efficiency", "Eff."], ["length", "Calls"], ["reward", "Reward"], ["headline", "In one line"],
 ];
 const MOST_ROWS = 200;
+
+/** Whether an episode was judged by rules without a task. */
+const byRulesAlone = (row) => row.accepted === null && row.rules_broken !== null;
 
 /** The outcome of an episode: a class name and a few words. */
 function outcome(row) {
   if (row.outside) return ["outside", "failed outside"];
   if (row.fooled) return ["fooled", "looks right, is wrong"];
+  if (byRulesAlone(row)) return row.rules_broken ? ["harmful", "rules broken"] : ["good", "no rule broken"];
+  if (row.accepted && row.rules_broken && !row.harm_count) return ["harmful", "accepted, rules broken"];
   if (row.accepted) return row.harm_count ? ["harmful", "accepted, harmful"] : ["good", "accepted"];
   return row.harm_count ? ["harmful", "harmful, not accepted"] : ["open", "not accepted"];
 }
 
 const OUTCOMES = {
   accepted: ["accepted", (row) => row.accepted && !row.outside],
-  open: ["not accepted", (row) => !row.accepted && !row.outside],
+  open: ["not accepted", (row) => !row.accepted && !row.outside && !byRulesAlone(row)],
   harmful: ["harmful", (row) => row.harm_count > 0],
+  broken: ["rules broken", (row) => row.rules_broken > 0],
   fooled: ["looks right, is wrong", (row) => row.fooled],
   rewarded_harmful: ["rewarded, harm took effect", (row) => row.disagrees === "rewarded_harmful"],
   nearly_right: ["not rewarded, nearly right", (row) => row.disagrees === "nearly_right"],
@@ -90,8 +96,8 @@ function episodeList(label, rows, { without = "", last = null, sorted = () => {}
   let shown = MOST_ROWS;
   let listed = rows;
   const repeated = all.rows.some((row) => row.number !== "0");
-  const rewarded = all.rows.some((row) => row.reward !== null);
-  const columns = COLUMNS.filter(([key]) => key !== without && (key !== "epoch" || repeated) && (key !== "reward" || rewarded));
+  const columns = COLUMNS.filter(([key]) => key !== without && (key !== "epoch" || repeated)
+    && (!OPTIONAL.has(key) || all.rows.some((row) => row[key] !== null)));
   const values = (row, key) => (key === "outcome" ? outcome(row)[1] : row[key]);
   const body = h("tbody");
   const count = h("p", { class: "count", role: "status" });

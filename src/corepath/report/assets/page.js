@@ -5,15 +5,19 @@
 const overview = document.getElementById("overview");
 const view = document.getElementById("view");
 const filters = document.getElementById("filters");
-const all = { rows: [], listed: [] };
+const all = { rows: [], listed: [], rules: [] };
 
-function fillFilters({ names }) {
+function fillFilters({ names, rules }) {
   for (const what of ["agent", "world"]) {
     for (const name of [...names[what]].sort()) filters.elements[what].append(h("option", { value: visible(name) }, visible(name)));
   }
   for (const [key, [words, holds]] of Object.entries(OUTCOMES)) {
     if (all.rows.some(holds)) filters.elements.outcome.append(h("option", { value: key }, words));
   }
+  const offended = rules.filter((_, number) => all.rows.some((row) => row.broken.includes(number)));
+  for (const rule of offended) filters.elements.rule.append(h("option", { value: visible(rule) }, visible(cut(rule, 80))));
+  filters.elements.rule.parentElement.hidden = !offended.length;
+  all.rules = rules.map((rule) => visible(rule));
   filters.hidden = !all.rows.length;
 }
 
@@ -24,7 +28,7 @@ function matchingRows() {
   return all.rows.filter((row) => {
     const text = `${row.agent} ${row.task} ${row.headline} ${row.harms} ${spell(row.harms)} ${outcome(row)[1]}`.toLowerCase();
     return (!wanted.agent || visible(row.agent) === wanted.agent) && (!wanted.world || visible(row.world) === wanted.world)
-      && (!wanted.outcome || OUTCOMES[wanted.outcome][1](row)) && words.every((word) => text.includes(word));
+      && (!wanted.rule || row.broken.some((number) => all.rules[number] === wanted.rule)) && (!wanted.outcome || OUTCOMES[wanted.outcome][1](row)) && words.every((word) => text.includes(word));
   });
 }
 
@@ -44,7 +48,7 @@ function filtersChanged() {
 
 /** Set the filters from a query, and show the list again if they changed. */
 function filterBy(query) {
-  const fields = ["text", "agent", "world", "outcome"].map((name) => [filters.elements[name], query.get(name) ?? ""]);
+  const fields = ["text", "agent", "world", "outcome", "rule"].map((name) => [filters.elements[name], query.get(name) ?? ""]);
   if (fields.every(([field, value]) => field.value === value)) return;
   for (const [field, value] of fields) field.value = value;
   const lost = fields.filter(([field, value]) => value && field.value !== value);
@@ -129,8 +133,9 @@ async function start() {
   history.scrollRestoration = "manual";
   const index = await blockData("index");
   all.rows = rowsOf(index);
-  const known = { agent: new Set(index.names.agent.map((name) => visible(name))), world: new Set(index.names.world.map((name) => visible(name))) };
   fillFilters(index);
+  const options = (what) => new Set([...filters.elements[what].options].map(({ value }) => value).filter(Boolean));
+  const known = { agent: options("agent"), world: options("world"), rule: options("rule") };
   for (const table of overview.querySelectorAll("table")) enliven(table, known);
   for (const svg of overview.querySelectorAll("svg.scatter")) enlivenFigure(svg);
   showList();

@@ -28,9 +28,13 @@ async function showTask(name) {
     episodeList("Episodes of this task", rows, { without: "task", last: rows.length > 1 ? pick : null }));
 }
 
+/** Says why an episode or a task is shown without its automaton. */
+const notScored = ({ alone }, why) =>
+  h("p", { class: "gone" }, alone ? "Judged by rules alone: " : "Only what was recorded is shown: ", foreign(why));
+
 /** The prompt, the drawing and the rules of a task. */
 function about(task) {
-  if (task.gone) return [h("p", { class: "gone" }, "Only what was recorded is shown: ", foreign(task.gone))];
+  if (task.gone) return [notScored(task, task.gone)];
   const rules = task.rules.filter(([, patterns]) => patterns.length)
     .map(([title, patterns]) => [h("dt", {}, title), patterns.map((text) => h("dd", {}, code(text)))]);
   return [
