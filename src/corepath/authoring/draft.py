@@ -155,8 +155,8 @@ class Draft:
         more = [rule.field] if isinstance(rule, SumAtMost) else []
         for pattern in rule.patterns:
             known = self._known_arguments(pattern)
-            for name in [*(name for name, _ in pattern.arguments.fields), *more] if known is not None else ():
-                if name not in known:
+            for name in (*(name for name, _ in pattern.arguments.fields), *more):
+                if known is not None and name not in known:
                     yield f"tool '{pattern.tool}' has no argument '{name}'{nearest(name, known)}"
 
     def _known_arguments(self, pattern: Action) -> list[str] | None:
