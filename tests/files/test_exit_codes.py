@@ -35,9 +35,9 @@ MISSING = {
     "import": ["import", "gone.json"],
     "export": ["export", "gone.jsonl"],
     "formats": ["formats", "gone.json"],
-    "draft": ["draft", "gone.md", "--tools", "e.jsonl", "--model", "openai/x"],
     "benchmark": ["benchmark", "gone"],
     "derive": ["derive", "gone.json"],
+    "draft": ["draft", "gone.md", "--tools", "e.jsonl", "--model", "openai/x"],
     "serve": ["serve", "gone.yaml"],
 }
 NO_FILE = {"worlds", "new", "schema"}
@@ -58,6 +58,7 @@ def test_a_missing_file_is_wrong_use(command, bank, run) -> None:
 @pytest.mark.parametrize("arguments", [
     ["import", "e.jsonl", "--map", "gone.yaml", "--task-by", "x"], ["derive", "e.jsonl", "--tools", "gone.yaml"],
     ["score", "e.jsonl", "--tasks", "gone.yaml"], ["compare", "e.jsonl", "gone"], ["compare", "e.jsonl", "gone@ann"],
+    ["show", "gone.yaml", "--as", "dogwood"], ["draft", "e.jsonl", "--tools", "gone.json", "--model", "openai/x"],
 ])  # fmt: skip
 def test_a_missing_file_of_an_option_is_wrong_use_too(arguments, bank, run) -> None:
     code, _, err = run(*arguments)
@@ -90,9 +91,12 @@ def test_a_report_over_nothing_but_bad_input_is_not_written(bank, run) -> None:
 def test_a_missing_extra_says_which_and_exits_3(tmp_path, corepath) -> None:
     for name in ("inspect_ai", "mcp"):
         (tmp_path / f"{name}.py").write_text("raise ImportError('not here')\n")
+    (tmp_path / "policy.md").write_text("Be kind.")
+    (tmp_path / "tools.json").write_text('[{"name": "pay"}]')
     for command, extra in (
         (["serve", "farm/dry_plants"], "mcp"),
         (["run", "--model", "openai/x", "--limit", 1], "run"),
+        (["draft", "policy.md", "--tools", "tools.json", "--model", "openai/x"], "run"),
     ):
         done = corepath(*command, env={"PYTHONPATH": str(tmp_path)}, cwd=tmp_path)
         assert (done.returncode, f"pip install 'corepath[{extra}]'" in done.stderr) == (3, True), done.stderr

@@ -17,6 +17,7 @@ from corepath.errors import InputError, Problem, nearest
 from corepath.files.document import Document, parse_mapping
 from corepath.files.rules import read_rules
 from corepath.files.tool_list import ListedTool
+from corepath.notation.action import Action
 from corepath.rules.rule import Rule, Said, SumAtMost
 from corepath.rules.trace_text import write_trace
 from corepath.rules.witness import Answer
@@ -151,20 +152,21 @@ class Draft:
 
     def _unknown_arguments(self, rule: Rule) -> Iterator[str]:
         """Yield a message for each argument that no tool of its pattern has."""
+        more = [rule.field] if isinstance(rule, SumAtMost) else []
         for pattern in rule.patterns:
-            tools = [
-                one.tool for one in self.tools if not isinstance(pattern, Said) and pattern.fits_tool(one.tool.name)
-            ]
-            known = [name for tool in tools for name in tool.parameters or ()]
-            if not tools or any(tool.parameters is None for tool in tools):
-                continue
-            fields = [name for name, _ in pattern.arguments.fields]
-            fields += [rule.field] if isinstance(rule, SumAtMost) else []
-            yield from (
-                f"tool '{pattern.tool}' has no argument '{name}'{nearest(name, known)}"
-                for name in fields
-                if name not in known
-            )
+            known = self._known_arguments(pattern)
+            for name in (*(name for name, _ in pattern.arguments.fields), *more):
+                if known is not None and name not in known:
+                    yield f"tool '{pattern.tool}' has no argument '{name}'{nearest(name, known)}"
+
+    def _known_arguments(self, pattern: Action) -> list[str] | None:
+        """Return the arguments of all tools that a pattern is about, or None if they are not known."""
+        if isinstance(pattern, Said):
+            return None
+        tools = [one.tool for one in self.tools if pattern.fits_tool(one.tool.name)]
+        if not tools or any(tool.parameters is None for tool in tools):
+            return None
+        return [name for tool in tools for name in tool.parameters or ()]
 
     def _head(self) -> str:
         """Write the part of a rule file that is before the rules."""

@@ -23,6 +23,7 @@ from corepath.cli.options import (
     TracesOption,
     find_sources,
     require_episodes,
+    require_paths,
 )
 from corepath.cli.printing import print_problems, print_scores, print_table, safe, safe_lines, say, table, usage_error
 from corepath.drawing.draw import draw
@@ -163,7 +164,7 @@ def show_command(
 
 
 def _print_dogwood(path: str) -> None:
-    found = load_rules(path)
+    found = load_rules(require_paths([Path(path)])[0])
     exported = [export_rule(rule, found.tools) for rule in found.rules]
     typer.echo(safe_lines(as_dogwood(exported)), nl=False)
     for one in exported:
