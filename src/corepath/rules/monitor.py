@@ -15,41 +15,50 @@ from functools import cached_property
 from typing import Any
 
 from corepath.notation.call import Call
-from corepath.rules.event import Event, Mark
+from corepath.rules.event import Event, Mark, bind
 from corepath.rules.rule import Eventually, Never, Rule
 from corepath.rules.segments import make_watch
-from corepath.rules.watch import Watch
+from corepath.rules.watch import Watch, is_forbidden
+from corepath.values import canonical
 
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """What the rules remember after some calls."""
+    """What the rules remember after some calls. `keys` identifies what each watch remembers."""
 
     watches: tuple[Watch, ...]
+    keys: tuple[Hashable, ...]
     calls: int = 0
 
     @cached_property
-    def key(self) -> tuple[Hashable, ...]:
-        """What tells this memory from others."""
-        return tuple(watch.key() for watch in self.watches)
+    def _hash(self) -> int:
+        return hash(self.keys)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Memory) and self.key == other.key
+        return self is other or (isinstance(other, Memory) and self.keys == other.keys)
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return self._hash
+
+
+_Outcome = tuple[bool, Watch, Hashable]
+"""Whether a call breaks a rule, and the rule's watch after the call with its key."""
 
 
 @dataclass(eq=False)
 class Monitor:
-    """Applies rules to calls, one call at a time."""
+    """Applies rules to calls, one call at a time. What a call does to a watch is cached."""
 
     policies: Sequence[Rule]
     _by_tool: dict[str, list[int]] = field(default_factory=dict, init=False, repr=False)
+    _outcomes: dict[tuple[int, Hashable, str], _Outcome] = field(default_factory=dict, init=False, repr=False)
+
+    _matches: dict[tuple[int, str], bool] = field(default_factory=dict, init=False, repr=False)
 
     def begin(self) -> Memory:
         """Return the memory before the first call."""
-        return Memory(tuple(make_watch(rule) for rule in self.policies))
+        watches = tuple(make_watch(rule) for rule in self.policies)
+        return Memory(watches, tuple(watch.key() for watch in watches))
 
     def observe(self, memory: Memory, call: Call, state: Any, after: Any) -> tuple[list[Rule], Memory]:
         """Return the rules that `call` breaks, and the memory after the call.
@@ -59,14 +68,44 @@ class Monitor:
         number = memory.calls + 1
         concerned = self._concerned(call.tool)
         if not concerned:
-            return [], Memory(memory.watches, number)
+            return [], Memory(memory.watches, memory.keys, number) if self._has_windows else memory
         event = Event(call, Mark(number - 1, number, call.time), number, state, after)
-        watches, broken = list(memory.watches), []
+        text = canonical([call.tool, call.arguments, call.result, call.failed])
+        watches, keys, broken = list(memory.watches), list(memory.keys), []
         for place in concerned:
-            watches[place] = memory.watches[place].fork()
-            if any(True for _ in list(watches[place].see(event))):
+            breaks, watches[place], keys[place] = self._take(memory, place, event, text)
+            if breaks:
                 broken.append(self.policies[place])
-        return broken, Memory(tuple(watches), number)
+        return broken, Memory(tuple(watches), tuple(keys), number)
+
+    def _take(self, memory: Memory, place: int, event: Event, text: str) -> _Outcome:
+        """Let the watch at `place` see an event."""
+        rule, watch = self.policies[place], memory.watches[place]
+        if isinstance(rule, Never) and _depends_on_state(rule):
+            return (
+                self._fits(place, event, text) and is_forbidden(rule, event.state, event.after),
+                watch,
+                memory.keys[place],
+            )
+        if _has_window(rule):
+            return _see(watch, event)
+        cached = (place, memory.keys[place], text)
+        if cached not in self._outcomes:
+            self._outcomes[cached] = _see(watch, event)
+        return self._outcomes[cached]
+
+    def _fits(self, place: int, event: Event, text: str) -> bool:
+        """Whether a call is one that the `never` rule at `place` is about."""
+        if (place, text) not in self._matches:
+            rule = self.policies[place]
+            assert isinstance(rule, Never)
+            about = rule.call is None or bind(rule.call, event.item) is not None
+            self._matches[place, text] = about and (rule.attempted or not event.failed)
+        return self._matches[place, text]
+
+    @cached_property
+    def _has_windows(self) -> bool:
+        return any(map(_has_window, self.policies))
 
     def owed(self, memory: Memory) -> list[Rule]:
         """Return the rules that still require a call."""
@@ -77,6 +116,21 @@ class Monitor:
         if tool not in self._by_tool:
             self._by_tool[tool] = [number for number, rule in enumerate(self.policies) if concerns(rule, tool)]
         return self._by_tool[tool]
+
+
+def _see(watch: Watch, event: Event) -> _Outcome:
+    forked = watch.fork()
+    breaks = bool(list(forked.see(event)))
+    return breaks, forked, forked.key()
+
+
+def _depends_on_state(rule: Never) -> bool:
+    """Whether a rule looks at the state of the world, and so remembers nothing."""
+    return rule.when is not None or rule.leaves is not None
+
+
+def _has_window(rule: Rule) -> bool:
+    return getattr(rule, "within", None) is not None
 
 
 def concerns(rule: Rule, tool: str) -> bool:
