@@ -50,6 +50,19 @@ def is_stream(value: Any, new: NewStreams) -> bool:
     return any(isinstance(one, Mapping) and new().add(one) for one in map(_unwrap, _as_list(value)))
 
 
+def explain_unless_stream(value: Any, new: NewStreams, explain: Callable[[Any], str | None]) -> str | None:
+    """Explain why a record is not in a format, or return None if it is, as every stream of the format is.
+
+    `explain` judges records that are no streams. It may raise `RecordError`.
+    """
+    if is_stream(value, new):
+        return None
+    try:
+        return explain(value)
+    except RecordError as error:
+        return str(error)
+
+
 def split_streams(value: Any, new: NewStreams) -> list[Any]:
     """Return the response of each stream in a list of pieces, or a list of only `value` if it is something else.
 

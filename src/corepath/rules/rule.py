@@ -6,6 +6,7 @@ made by the functions in `rules.policy`. `rules.watch` says what each rule means
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -76,7 +77,7 @@ def _whole(number: float) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
+class Rule(ABC):
     """What all rules have.
 
     `because` is the reason for the rule. If `attempted` is False, only calls that did not fail can break the rule.
@@ -94,9 +95,9 @@ class Rule:
                 raise TaskError.of(f"'{pattern.notation}': a rule has no steps, so result_of means nothing")
 
     @property
+    @abstractmethod
     def own_patterns(self) -> tuple[Action, ...]:
         """The patterns of the rule itself, without those of `between`."""
-        raise NotImplementedError
 
     @cached_property
     def patterns(self) -> tuple[Action, ...]:
@@ -104,9 +105,9 @@ class Rule:
         return (*self.own_patterns, *(self.between or ()))
 
     @property
+    @abstractmethod
     def sentence(self) -> str:
         """The rule itself in the notation, without `between`."""
-        raise NotImplementedError
 
     def __str__(self) -> str:
         if self.between is None:

@@ -27,7 +27,7 @@ from corepath.importers.exchanges import (
     normalise,
 )
 from corepath.importers.message_streams import MessageStreams
-from corepath.importers.streams import is_stream, join_response, split_streams
+from corepath.importers.streams import explain_unless_stream, join_response, split_streams
 from corepath.importers.transcript import Transcript
 
 CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
@@ -41,12 +41,7 @@ _CONVERSATION: Final = ("messages", "system", "content", "role", "type")
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    if is_stream(value, MessageStreams):
-        return None
-    try:
-        return _explain_mismatch(_normalise_record(value))
-    except RecordError as error:
-        return str(error)
+    return explain_unless_stream(value, MessageStreams, lambda one: _explain_mismatch(_normalise_record(one)))
 
 
 def _explain_mismatch(value: Any) -> str | None:

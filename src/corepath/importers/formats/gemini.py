@@ -29,7 +29,7 @@ from corepath.importers.exchanges import (
     normalise,
 )
 from corepath.importers.gemini_streams import AUTOMATIC, USAGE, GeminiStreams, candidate_of
-from corepath.importers.streams import is_stream, join_response, split_streams
+from corepath.importers.streams import explain_unless_stream, join_response, split_streams
 from corepath.importers.transcript import Transcript
 
 CALL: Final = ("functionCall", "function_call")
@@ -53,12 +53,7 @@ _CONVERSATION: Final = (
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    if is_stream(value, GeminiStreams):
-        return None
-    try:
-        return _explain_mismatch(_normalise_record(value))
-    except RecordError as error:
-        return str(error)
+    return explain_unless_stream(value, GeminiStreams, lambda one: _explain_mismatch(_normalise_record(one)))
 
 
 def _explain_mismatch(value: Any) -> str | None:

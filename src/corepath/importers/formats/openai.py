@@ -26,7 +26,7 @@ from corepath.importers.exchanges import (
     message_time,
     normalise,
 )
-from corepath.importers.streams import is_stream, join_response, split_streams
+from corepath.importers.streams import explain_unless_stream, join_response, split_streams
 from corepath.importers.transcript import Transcript
 from corepath.play.episode_origin import KEY, origin_in, restore
 from corepath.values import arguments_of
@@ -36,12 +36,7 @@ ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    if is_stream(value, ChatStreams):
-        return None
-    try:
-        return _explain_mismatch(_normalise_record(value))
-    except RecordError as error:
-        return str(error)
+    return explain_unless_stream(value, ChatStreams, lambda one: _explain_mismatch(_normalise_record(one)))
 
 
 def _explain_mismatch(value: Any) -> str | None:

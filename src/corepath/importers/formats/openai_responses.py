@@ -30,7 +30,7 @@ from corepath.importers.exchanges import (
     normalise,
 )
 from corepath.importers.response_streams import ResponseStreams
-from corepath.importers.streams import CUT_OFF, is_stream, join_response, split_streams
+from corepath.importers.streams import CUT_OFF, explain_unless_stream, join_response, split_streams
 from corepath.importers.transcript import Transcript
 from corepath.values import arguments_of
 
@@ -54,12 +54,7 @@ _CONVERSATION: Final = ("input", "output", "items", "data", "instructions")
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    if is_stream(value, ResponseStreams):
-        return None
-    try:
-        return _explain_mismatch(_normalise_record(value))
-    except RecordError as error:
-        return str(error)
+    return explain_unless_stream(value, ResponseStreams, lambda one: _explain_mismatch(_normalise_record(one)))
 
 
 def _explain_mismatch(value: Any) -> str | None:
