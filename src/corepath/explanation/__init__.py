@@ -13,15 +13,28 @@ from dataclasses import replace
 from typing import Final
 
 from corepath.episode import Episode, events
+from corepath.explanation.blame import find_cause
 from corepath.explanation.facts import Facts
-from corepath.explanation.findings import Explanation, Finding, FindingKind, Note
+from corepath.explanation.findings import (
+    ABSENT,
+    Cause,
+    CauseKind,
+    Difference,
+    Edit,
+    EditKind,
+    Explanation,
+    Finding,
+    FindingKind,
+    Note,
+)
+from corepath.explanation.fix import find_fix, write_fix
 from corepath.explanation.groups import group_harms
 from corepath.explanation.harms import find_harms
 from corepath.explanation.headline import write_headline
 from corepath.explanation.notes import write_notes
 from corepath.explanation.outcome import find_outside_failure, find_state_mismatch, find_wrong_answer
 from corepath.explanation.path import find_divergence, find_early_stop, find_skipped
-from corepath.explanation.repair import find_repair, repair_path
+from corepath.explanation.repair import repair_path
 from corepath.explanation.rules import explain_rules, find_broken_rules
 from corepath.explanation.sentences import cut
 from corepath.explanation.turns import find_unseen
@@ -38,7 +51,20 @@ from corepath.world.exploring import replay
 
 LONGEST_HEADLINE: Final = 300
 
-__all__ = ["Explanation", "Finding", "FindingKind", "Note", "explain", "explain_rules"]
+__all__ = [
+    "ABSENT",
+    "Cause",
+    "CauseKind",
+    "Difference",
+    "Edit",
+    "EditKind",
+    "Explanation",
+    "Finding",
+    "FindingKind",
+    "Note",
+    "explain",
+    "explain_rules",
+]
 
 
 def explain(
@@ -61,6 +87,7 @@ def explain(
     facts = Facts(task, scored, replayed, episode)
     undone, loops = undo_pairs(facts), classify_loops(facts)
     groups, repair = group_harms(facts, undone), repair_path(facts)
+    fix = write_fix(facts, repair)
     findings = (
         *find_outside_failure(facts),
         *find_divergence(facts),
@@ -73,13 +100,15 @@ def explain(
         *find_waste(facts, loops, undone),
         *find_state_mismatch(facts),
         *find_wrong_answer(facts),
-        *find_repair(facts, repair),
+        *find_fix(fix, repair),
     )
     return Explanation(
         headline=visible(cut(write_headline(facts, groups, loops), LONGEST_HEADLINE)),
         notes=tuple(write_notes(facts, loops)),
         findings=tuple(replace(finding, text=visible(finding.text)) for finding in findings),
         repair=() if repair is None else repair.rows,
+        cause=find_cause(facts, groups),
+        fix=fix,
     )
 
 
