@@ -528,8 +528,8 @@ def test_schema_prints_a_json_schema(corepath, kind):
 # Terminals and pipes
 
 
-def in_terminal(columns: int, *arguments: object) -> str:
-    """What the command prints in a terminal of that width."""
+def in_terminal(columns: int, *arguments: object, colours: bool = False) -> str:
+    """What the command prints in a terminal of that width, with or without the signs for colours."""
     parent, child = pty.openpty()
     environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
     with subprocess.Popen([COMMAND, *map(str, arguments)], stdout=child, stderr=child, env=environment) as process:
@@ -543,7 +543,22 @@ def in_terminal(columns: int, *arguments: object) -> str:
             shown += part
         process.wait()
     os.close(parent)
-    return re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).replace("\r\n", "\n")
+    text = shown.decode().replace("\r\n", "\n")
+    return text if colours else re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_an_explanation_is_in_colour_fits_a_terminal_and_breaks_no_word(columns, corepath):
+    plain = corepath("explain", "-t", TASKS, EPISODES, "--json").stdout
+    coloured = in_terminal(columns, "explain", "-t", TASKS, EPISODES, colours=True)
+    assert "\x1b[1;31m" in coloured
+    shown = in_terminal(columns, "explain", "-t", TASKS, EPISODES)
+    words = set(shown.split())
+    for row in map(json.loads, plain.splitlines()):
+        texts = [row["headline"], *(one["text"] for one in row["findings"]), *(one["call"] for one in row["steps"])]
+        assert {word for text in texts for word in text.split()} <= words
+    assert max(len(line) for line in shown.splitlines() if " " in line.strip()) <= columns
+    assert "\x1b" not in corepath("explain", "-t", TASKS, EPISODES).stdout
 
 
 @pytest.mark.parametrize("columns", [80, 100])
