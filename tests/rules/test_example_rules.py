@@ -153,7 +153,7 @@ def test_an_example_loads_without_warnings_and_explains_every_rule(file: Path) -
     assert not found.warnings
     assert len(found.rules) == len(TRACES[file.stem])
     for entry in yaml.safe_load(file.read_text(encoding="utf-8"))["rules"]:
-        assert entry.keys() == {"rule", "because", "severity"}, entry
+        assert entry.keys() - {"attempted"} == {"rule", "because", "severity"}, entry
 
 
 @pytest.mark.parametrize(("name", "number"), CASES)
@@ -190,6 +190,10 @@ def test_what_counts_as_consent(answer: str, consents: bool) -> None:
         ("tau_airline", booking, "Please use my gift card.", True),
         ("tau_airline", booking, "I will use the Visa ending in 6437.", True),
         ("tau_airline", booking, "I'd like to go with the second flight.", False),
+        ("tau_airline", cancel, "Please cancel all of them.", True),
+        ("tau_airline", cancel, "Can you cancel them now?", False),
+        ("tau_airline", cancel, "I'd like to cancel my flight.", False),
+        ("tau_retail", cancel_order, "Both.", True),
         ("tau_retail", exchanged, "I'd like to go with the second lamp.", True),
         ("tau_retail", exchanged, "Could you use that information?", False),
         ("tau_telecom", refuel(2), "I'd like to refuel 2.0 GB. What is next?", True),
@@ -208,6 +212,11 @@ def test_consent_covers_a_list_until_the_user_says_something_else() -> None:
     for said, agreed in (("My gift card.", True), ("Change of plans.", True), ("Add a bag.", False)):
         asked = [*talk(cancel), agent("Done. Anything else?"), user(said), baggage]
         assert judge([rule], asked)[0].is_kept is agreed, said
+
+
+def test_a_profile_that_is_not_found_is_not_looked_at() -> None:
+    rule = load_rules(ROOT / "examples" / "rules" / "tau_retail.yaml").rules[6]
+    assert judge([rule], [found, refused("get_user_details", user_id="mai")])[0].is_kept
 
 
 def test_the_page_shows_the_tables_of_the_study() -> None:
