@@ -28,6 +28,9 @@ def main_mistake(facts: Facts, mistakes: Iterable[Mistake]) -> Mistake | None:
     A call that is against a rule and took effect comes first, then other calls that took effect, then missing steps,
     then calls that the tool refused. Among equals, the first one counts.
     """
+    mistakes = list(mistakes)
+    if not facts.score.harms and not facts.steps_done and (left := unfinished_part(mistakes)) is not None:
+        return left
     return min(mistakes, key=lambda one: (_rank(facts, one), one.call), default=None)
 
 

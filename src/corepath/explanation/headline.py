@@ -72,8 +72,8 @@ def _other_calls(facts: Facts, loops: Mapping[int, Loop]) -> list[str]:
 
 def _unfinished_text(facts: Facts, main: Mistake | None, loops: Mapping[int, Loop]) -> str:
     """Write the headline for a path whose cause is that it stopped early."""
-    left = facts.steps_left if main is None else main.steps
-    total = facts.steps_done + len(left)
+    left = facts.steps_left if main is None or not facts.steps_done else main.steps
+    total = facts.steps_done + facts.score.missing_steps
     if not facts.steps:
         were = "step was" if total == 1 else "steps were"
         limit = f"; ran into {limit_text(facts)}" if limit_text(facts) else ""
@@ -93,9 +93,15 @@ def _stop_text(facts: Facts, left: tuple[int, ...], total: int, loops: Mapping[i
         return f"ran into {limit}; {none}"
     if facts.hand_over is not None:
         return f"handed over to a human; {none}"
-    if not facts.score.harms and all(loop.kind is WasteKind.LOOK for loop in loops.values()):
+    if not facts.score.harms and all(_only_looks(facts, index, loop) for index, loop in loops.items()):
         return f"only looked; {none}"
     return none
+
+
+def _only_looks(facts: Facts, index: int, loop: Loop) -> bool:
+    """Whether a call was meant only to look."""
+    looks = (WasteKind.LOOK, WasteKind.AGAIN, WasteKind.EARLY)
+    return loop.kind in looks or (loop.kind is WasteKind.REFUSED and facts.steps[index].reading.loops)
 
 
 def _missing_text(facts: Facts, left: tuple[int, ...]) -> str:

@@ -28,7 +28,9 @@ def mistake_text(facts: Facts, mistake: Mistake) -> str:
             text = _argument_text(facts, mistake)
         case MistakeKind.OTHER_CALL:
             step = facts.missing_text(mistake.steps, mistake.call)
-            text = f"{capitalise(facts.call_text(mistake.call))}, was made instead of {step}"
+            missing = "is missing" if len(mistake.steps) == 1 else "are missing"
+            reason = _other_reason(facts, mistake)
+            text = f"{capitalise(facts.call_text(mistake.call))}, {reason}, and {step} {missing}"
         case _:
             return _extra_text(facts, mistake)
     return text + _consequences(mistake)
@@ -64,7 +66,8 @@ def _skipped_text(facts: Facts, mistake: Mistake) -> str:
         result = "its result" if len(steps) == 1 else "a result of these"
         return f"Skipped {names}: {call} needs {result}"
     if facts.steps[index].kind is Kind.LOOP:
-        return f"Skipped {names}: {call} does not count without {it}"
+        how = "was refused" if facts.steps[index].call.failed else "does not count"
+        return f"Skipped {names}: {call} {how} without {it}"
     return f"Skipped {names}: {call} was made without {it}"
 
 
@@ -130,7 +133,11 @@ def _extra_text(facts: Facts, mistake: Mistake) -> str:
     if mistake.other is not None:
         return f"{text}; call {mistake.other + 1} undid it"
     others = [index for index in mistake.calls if index != mistake.call]
-    return f"{text}; so {'is' if len(others) == 1 else 'are'} {calls_text(others)}" if others else text
+    return f"{text}; the same goes for {calls_text(others)}" if others else text
+
+
+def _other_reason(facts: Facts, mistake: Mistake) -> str:
+    return "is in the wrong place" if mistake.first is None else _extra_reason(facts, mistake.first)
 
 
 def _extra_reason(facts: Facts, harm: Harm) -> str:

@@ -48,7 +48,7 @@ def _fault_text(facts: Facts, harm: Harm, mistake: Mistake) -> str:
             return f"comes too early: {steps} must come first, and came only at call {other + 1}"
         case MistakeKind.WRONG_ARGUMENT:
             return argument_text(facts, index, mistake.steps[0])
-    return f"{extra_text(facts, harm)}; expected was {steps}"
+    return f"{extra_text(facts, harm).split('; compared with')[0]}; expected was {steps}"
 
 
 def _early_text(facts: Facts, index: int) -> str:
