@@ -11,7 +11,7 @@ from corepath.explanation.arguments import compare_with_step
 from corepath.explanation.facts import Facts
 from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.mistakes import Mistake, MistakeKind
-from corepath.explanation.reasons import extra_text
+from corepath.explanation.reasons import extra_text, late_text
 from corepath.explanation.sentences import calls_text, capitalise, times_text
 from corepath.explanation.value_text import tool_name
 from corepath.scoring.evidence import Harm
@@ -50,7 +50,7 @@ def _consequences(mistake: Mistake) -> str:
 def _skipped_text(facts: Facts, mistake: Mistake) -> str:
     index, steps = mistake.call, mistake.steps
     call = tool_and_number(facts, index)
-    if text := _unexpected_result_text(facts, mistake):
+    if len(steps) == 1 and (text := _unexpected_result_text(facts, mistake)):
         return text
     names = facts.missing_text(steps, index)
     failed = failed_attempts(facts, frozenset(steps), index)
@@ -99,10 +99,9 @@ def failed_attempts(facts: Facts, steps: frozenset[int], before: int) -> dict[in
 
 
 def _too_early_text(facts: Facts, mistake: Mistake) -> str:
-    other = mistake.call if mistake.other is None else mistake.other
     first = facts.missing_text(mistake.steps, mistake.call)
     call = tool_and_number(facts, mistake.call)
-    return f"{call} came too early: {first} must come first, and came only at call {other + 1}"
+    return f"{call} came too early: {first} must come first{late_text(mistake)}"
 
 
 # Wrong calls
@@ -174,9 +173,8 @@ def _repetition_text(facts: Facts, mistake: Mistake) -> str:
     tool = alphabet.actions[symbol].tool
     is_only_step = sum(action.tool == tool for action in alphabet.actions) == 1
     name = tool if is_only_step else facts.short_text(symbol, mistake.call)
-    often = "only once was" if expected == 1 else f"only {times_text(expected)} was"
     repeat = "repeats" if len(mistake.harms) == 1 else "repeat"
-    return f"{name} was called {times_text(len(made))}, but {often} expected: {calls_text(mistake.calls)} {repeat} it"
+    return f"{name} was called {times_text(len(made))}, but expected only {times_text(expected)}: {calls_text(mistake.calls)} {repeat} it"
 
 
 def tool_and_number(facts: Facts, index: int) -> str:

@@ -144,7 +144,7 @@ class _Search:
             if node.call == end and node.state in accepting:
                 return _trace_back(came, node)
             closed.add(node)
-            for cost, after, move in self._edges(node):
+            for cost, after, move in reversed(self._edges(node)):  # of equals, the one pushed last comes first
                 total = best[node] + cost
                 if after not in closed and total < best.get(after, total + 1):
                     best[after] = total
@@ -179,8 +179,8 @@ class _Search:
 
     def _is_early(self, node: _Node) -> bool:
         """Whether the next call is a step that is expected only later, and so may count if other steps come first."""
-        symbol = self._symbols[node.call]
-        return symbol is not None and bool(self._automaton.ahead[node.state] >> symbol & 1)
+        fits = self._lenient_fits(node.call) if self.lenient else (self._symbols[node.call],)
+        return any(symbol is not None and self._automaton.ahead[node.state] >> symbol & 1 for symbol in fits)
 
     def _keep(self, node: _Node) -> Iterator[_Edge]:
         """Keep the next call, if it is legal here."""
