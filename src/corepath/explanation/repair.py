@@ -24,8 +24,10 @@ from corepath.notation.call import UNANSWERED
 from corepath.notation.matchers import Scope
 from corepath.values import canonical
 
-MOST_NODES: Final = 1_500
+MOST_NODES: Final = 1_000
 """Maximum number of nodes that the search expands. If that is not enough, it searches again without moves."""
+MOST_EDITS: Final = 8
+"""A path that needs more edits than this is repaired without moves."""
 _EDIT: Final = 100_000
 """The cost of an edit. The penalties below only decide between repairs of the same size."""
 _ASSUMED: Final = 1
@@ -72,7 +74,10 @@ def _search_in_world(facts: Facts) -> list[Move] | None:
 
 
 def _search(facts: Facts, *, lenient: bool = False) -> list[Move] | None:
-    return _Search(facts, lenient).run() or _Search(facts, lenient, with_moves=False).run()
+    """Search with moves unless the path is far from right, and otherwise without."""
+    search = _Search(facts, lenient)
+    near = search.least_edits <= MOST_EDITS
+    return (search.run() if near else None) or _Search(facts, lenient, with_moves=False).run()
 
 
 def _go_on_without_harm(facts: Facts) -> Iterator[Move]:
@@ -151,6 +156,12 @@ class _Search:
                     came[after] = node, move
                     heappush(queue, (total + self._remaining(after), -after.call, -len(came), after))
         return None
+
+    @property
+    def least_edits(self) -> int:
+        """A lower bound for the number of edits."""
+        begin = self.facts.score.trace.begin
+        return self._remaining(_Node(0, begin.state, 0, (), ())) // _EDIT
 
     def _remaining(self, node: _Node) -> int:
         """Return a lower bound for the cost from a node on."""
