@@ -58,9 +58,10 @@ def _describe_group(group: Sequence[Difference]) -> str:
     """Describe differences of the same shape."""
     place = _place(group)
     if group[0].given == ABSENT:
-        return f"{place} {_be(group)} missing: expected {_values(one.expected for one in group)}"
+        return f"{place} {_be(group)} not given, expected {_values(one.expected for one in group)}"
     if group[0].expected == UNWANTED:
-        return f"{place} {_be(group)} not expected: {_values(one.given for one in group)}"
+        what = "item" if _IN_LIST.fullmatch(group[0].path) else "argument"
+        return f"{place} {_be(group)} {_values(one.given for one in group)}, but no such {what} is expected"
     given, expected = _sides(group)
     return (
         f"{place} was {given}, expected {expected}" if len(group) == 1 else f"{place} were {given}; expected {expected}"

@@ -93,6 +93,6 @@ def _describe_change(facts: Facts, edit: PathEdit) -> str:
     if step.call.tool == action.tool and not step.call.malformed:
         compared = compare_with_step(facts, edit.call, edit.symbol)
         changes = describe_changes(compared.differences)
-        if len(changes) <= MOST_CHANGES and not compared.needs:
+        if len(changes) <= MOST_CHANGES:
             return f"in call {edit.call + 1}, {join(changes, most=MOST_CHANGES)}"
     return f"instead of {facts.call_text(edit.call)}, call {facts.whole_text(edit.symbol, edit.call)}"

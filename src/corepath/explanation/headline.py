@@ -10,8 +10,8 @@ from corepath.explanation.blame import main_mistake
 from corepath.explanation.facts import Facts
 from corepath.explanation.mistake_text import missing_steps_text, mistake_text
 from corepath.explanation.mistakes import Mistake, MistakeKind
-from corepath.explanation.path import divergence, failed_at_the_end, limit_text
-from corepath.explanation.sentences import add_full_stop, capitalise, number_text, sentence
+from corepath.explanation.path import divergence, failed_at_the_end, limit_text, uncounted_calls
+from corepath.explanation.sentences import add_full_stop, calls_text, capitalise, number_text, sentence
 from corepath.explanation.turns import unseen_pairs
 from corepath.explanation.waste import Loop, WasteKind
 
@@ -114,6 +114,10 @@ def _only_looks(facts: Facts, index: int, loop: Loop) -> bool:
 def _missing_text(facts: Facts, left: tuple[int, ...]) -> str:
     if failed := failed_at_the_end(facts):
         return f"{facts.call_text(failed[-1])}, was refused by the tool"
+    early = uncounted_calls(facts, left)
+    if {facts.symbol(facts.steps[index]) for index in early} == set(left):
+        it = "it" if len(early) == 1 else "they"
+        return f"{calls_text(early)} came too early, and {it} must be made again"
     return missing_steps_text(facts, left)
 
 

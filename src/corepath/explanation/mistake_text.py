@@ -116,7 +116,9 @@ def _argument_text(facts: Facts, mistake: Mistake) -> str:
 
 def _refused(facts: Facts, mistake: Mistake) -> str:
     """Say that the tool refused the call at fault, if it did and that is not all."""
-    return "; the tool refused it" if facts.steps[mistake.call].call.failed else ""
+    first = mistake.first
+    counts_anyway = first is not None and first.kind is HarmKind.FAILED
+    return "; the tool refused it" if facts.steps[mistake.call].call.failed and not counts_anyway else ""
 
 
 def _extra_text(facts: Facts, mistake: Mistake) -> str:
@@ -174,7 +176,8 @@ def _repetition_text(facts: Facts, mistake: Mistake) -> str:
     is_only_step = sum(action.tool == tool for action in alphabet.actions) == 1
     name = tool if is_only_step else facts.short_text(symbol, mistake.call)
     repeat = "repeats" if len(mistake.harms) == 1 else "repeat"
-    return f"{name} was called {times_text(len(made))}, but expected only {times_text(expected)}: {calls_text(mistake.calls)} {repeat} it"
+    often, calls = times_text(expected), calls_text(mistake.calls)
+    return f"{name} was called {times_text(len(made))}, but expected only {often}: {calls} {repeat} it"
 
 
 def tool_and_number(facts: Facts, index: int) -> str:

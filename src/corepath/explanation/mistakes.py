@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Final
 
 from corepath.automaton.harm import HarmKind
 from corepath.explanation.arguments import differing_arguments
@@ -158,11 +159,10 @@ class _Builder:
         for index, harm in self.harms.items():
             if index in self._mended:
                 continue
-            earlier = [
-                place for place, one in enumerate(self.found)
-                if one.kind is not MistakeKind.EXTRA and one.call <= index
-            ]  # fmt: skip
-            if not earlier or self.facts.steps[index].only_breaks:
+            earlier = [place for place, one in enumerate(self.found) if one.kind in _SPREADING and one.call <= index]
+            step = self.facts.steps[index]
+            is_own = step.only_breaks and not (step.breach is not None and step.breach.consequence)
+            if not earlier or is_own:
                 self.found.append(Mistake(MistakeKind.BREACH, index, (), (harm,)))
                 continue
             place = max(earlier, key=lambda place: (self.found[place].call, place))
@@ -188,6 +188,12 @@ class _Builder:
             return False
         fields = self.facts.automaton.alphabet.actions[one.steps[0]].arguments.fields
         return 1 < len(fields) <= len(differing_arguments(self.facts, one.call, one.steps[0]))
+
+
+_SPREADING: Final = (
+    MistakeKind.SKIPPED, MistakeKind.TOO_EARLY, MistakeKind.WRONG_ARGUMENT, MistakeKind.OTHER_CALL,
+)  # fmt: skip
+"""The mistakes that make later calls harmful."""
 
 
 def _steps(edit: PathEdit) -> tuple[int, ...]:

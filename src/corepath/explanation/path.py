@@ -71,12 +71,16 @@ def _circle_texts(facts: Facts, step: Step, visited: set[int]) -> Iterator[str]:
 def find_skipped(facts: Facts, mistakes: Iterable[Mistake]) -> Iterator[Finding]:
     """Yield a finding about the steps that were never done although the agent went on."""
     end = len(facts.steps)
-    missing = [symbol for one in mistakes if one.kind in _LACKING for symbol in one.steps]
+    missing = [symbol for one in mistakes if one.kind in _LACKING or _is_near_miss(one) for symbol in one.steps]
     if facts.score.accepted or facts.outside_failure or not missing:
         return
     near, near_texts = _near_calls(facts, frozenset(missing))
     text = sentence(f"never done: {facts.missing_text(missing, end, MOST_STEPS)}")
     yield Finding(FindingKind.SKIPPED, " ".join([text, *near_texts]), near)
+
+
+def _is_near_miss(one: Mistake) -> bool:
+    return one.kind is MistakeKind.WRONG_ARGUMENT and one.first is None
 
 
 _LACKING: Final = (MistakeKind.SKIPPED, MistakeKind.OTHER_CALL)

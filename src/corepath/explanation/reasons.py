@@ -82,6 +82,8 @@ def extra_text(facts: Facts, harm: Harm) -> str:
         case _ if facts.expects_nothing:
             return "was not asked for: nothing was to be changed"
         case HarmKind.OUT_OF_ORDER:
+            if (again := _repeated_call(facts, harm)) is not None:
+                return f"repeats call {again + 1}, and is not expected again yet"
             return f"is a step of this task, but not expected at this point{_deciding_call(facts, harm)}"
         case HarmKind.AFTER_COMPLETION:
             return f"was not asked for: the task was complete{_completion_text(facts, harm)}"
@@ -145,6 +147,15 @@ def earlier_call(facts: Facts, step: Step) -> int:
     """Return the index of the last call before `step` that did the same step."""
     symbols = set(step.reading.fits) if step.symbol is None else {step.symbol}
     return max(index for symbol in symbols for index in facts.done_at.get(symbol, ()) if index < step.index)
+
+
+def _repeated_call(facts: Facts, harm: Harm) -> int | None:
+    """Return the index of the step that a call repeats at once, or None if it repeats none."""
+    step = facts.steps[harm.index]
+    before = next((one for one in reversed(facts.steps[: harm.index]) if one.kind is not Kind.LOOP), None)
+    if before is None or before.kind is not Kind.PROGRESS or before.symbol is None or before.symbol != step.symbol:
+        return None
+    return before.index
 
 
 def effect_text(facts: Facts, harm: Harm) -> str:

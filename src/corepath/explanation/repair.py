@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple
@@ -64,20 +65,30 @@ def _search_in_world(facts: Facts) -> list[Move] | None:
     If no repair is found to work, return the best by the record.
     """
     by_record: list[Move] | None = None
-    for lenient in (True, False):
-        moves = _search(facts, lenient=lenient)
+    for trust in Trust:
+        moves = _search(facts, trust)
         if moves is not None and rehearse(facts, moves):
             return moves
-        by_record = moves
+        by_record = moves or by_record
     plain = list(_go_on_without_harm(facts))
     return plain if rehearse(facts, plain) else by_record
 
 
-def _search(facts: Facts, *, lenient: bool = False) -> list[Move] | None:
+class Trust(StrEnum):
+    """What the search assumes about calls that stay after an edit."""
+
+    RESULTS_MAY_DIFFER = "results may differ"
+    """Earlier results may differ from those on record, so that calls that use them may be right."""
+    FAILURES_MAY_VANISH = "failures may vanish"
+    """Calls that failed may succeed, because a harmful call may have made them fail."""
+    AS_RECORDED = "as recorded"
+
+
+def _search(facts: Facts, trust: Trust = Trust.FAILURES_MAY_VANISH) -> list[Move] | None:
     """Search with moves unless the path is far from right, and otherwise without."""
-    search = _Search(facts, lenient)
+    search = _Search(facts, trust)
     near = search.least_edits <= MOST_EDITS
-    return (search.run() if near else None) or _Search(facts, lenient, with_moves=False).run()
+    return (search.run() if near else None) or _Search(facts, trust, with_moves=False).run()
 
 
 def _go_on_without_harm(facts: Facts) -> Iterator[Move]:
@@ -118,7 +129,7 @@ class _Search:
     """The search for the smallest repair of one path."""
 
     facts: Facts
-    lenient: bool = False
+    trust: Trust
     with_moves: bool = True
     _bindings: list[tuple[dict[str, Any], dict[Any, Any]]] = field(default_factory=list)
     _numbers: dict[Any, int] = field(default_factory=dict)
@@ -190,7 +201,7 @@ class _Search:
 
     def _is_early(self, node: _Node) -> bool:
         """Whether the next call is a step that is expected only later, and so may count if other steps come first."""
-        fits = self._lenient_fits(node.call) if self.lenient else (self._symbols[node.call],)
+        fits = self._lenient_fits(node.call) if self.trust is Trust.RESULTS_MAY_DIFFER else (self._symbols[node.call],)
         return any(symbol is not None and self._automaton.ahead[node.state] >> symbol & 1 for symbol in fits)
 
     def _keep(self, node: _Node) -> Iterator[_Edge]:
@@ -207,7 +218,7 @@ class _Search:
             symbol = reading.symbol if after != state else None
             known = bound if symbol is None else self._bind(bound, index, reading)
             yield 0, _Node(index + 1, after, known, spare, taken), Move("keep", index, symbol, index)
-        if (failed and self._may_succeed(index)) or reading.early:
+        if (failed and self._may_succeed(index)) or (reading.early and self.trust is not Trust.AS_RECORDED):
             edges = self._automaton.delta[state]
             fitting = (one for one in (*reading.fits, *reading.early) if edges.get(one, state) != state)
             if (symbol := next(fitting, None)) is not None:
@@ -240,7 +251,7 @@ class _Search:
 
     def _may_succeed(self, index: int) -> bool:
         """Whether a call may have failed only because of a harmful call, which may be the call itself."""
-        harms = () if self.lenient else self.facts.score.harms
+        harms = self.facts.score.harms if self.trust is Trust.FAILURES_MAY_VANISH else ()
         return bool(harms) and harms[0].index <= index
 
     def _leave_out(self, node: _Node, *, stays: bool) -> Iterator[_Edge]:
@@ -305,7 +316,7 @@ class _Search:
 
     def _after_edit(self, bound: int) -> int:
         """Return what is known after an edit. In a lenient search, that is nothing."""
-        return _UNKNOWN if self.lenient else bound
+        return _UNKNOWN if self.trust is Trust.RESULTS_MAY_DIFFER else bound
 
     def _expected(self, state: int) -> tuple[tuple[int, int], ...]:
         """Return the steps that are expected in a state, each with the state that it leads to."""
@@ -328,6 +339,8 @@ class _Search:
         """Return the step that a call is, if any."""
         step = self._steps[index]
         symbol = self.facts.symbol(step) if self._binds else step.symbol
+        if step.call.failed and self.trust is Trust.AS_RECORDED:
+            return None
         if symbol is None and step.call.failed and step.reading.fits:
             symbol = step.reading.fits[0]
         return symbol if symbol in self._automaton.alphabet.steps else None

@@ -97,7 +97,7 @@ def expected_text(pattern: Matcher, scope: Scope) -> str:
         case Approx(number, tol):
             return f"{number} ± {tol}" if tol is not None and tol > abs(number) * _NEGLIGIBLE else str(number)
         case Between(low, high):
-            return f"{value_text(low)} to {value_text(high)}"
+            return f"between {value_text(low)} and {value_text(high)}"
         case OneOf(options):
             return _alternatives_text(options, scope)
         case NoneOf(options):
