@@ -1,4 +1,4 @@
-"""Write a repair as instructions, e.g. `In call 3, change amount to 50.`"""
+"""Write a repair as instructions, e.g. `In call 3, change amount to 50`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from corepath.automaton.step import Kind
-from corepath.explanation.arguments import NearestStep, compare_with_step
-from corepath.explanation.differences import UNWANTED
+from corepath.explanation.arguments import compare_with_step
+from corepath.explanation.difference_text import describe_changes
 from corepath.explanation.edits import PathEdit, Repair
 from corepath.explanation.facts import Facts
-from corepath.explanation.findings import ABSENT, Difference, Edit, EditKind, Finding, FindingKind
-from corepath.explanation.sentences import sentence
+from corepath.explanation.findings import Edit, EditKind, Finding, FindingKind
+from corepath.explanation.sentences import join, sentence
 from corepath.values import visible
 
 MOST_CHANGES: Final = 4
-"""Maximum number of values that are named in one change. A call that differs more is written anew."""
+"""Maximum number of changes that are named for one call. A call that differs more is written anew."""
 
 
 def write_fix(facts: Facts, repair: Repair | None) -> tuple[Edit, ...]:
@@ -58,11 +58,13 @@ def _describe(facts: Facts, edit: PathEdit, *, follows: bool) -> str:
         case "change":
             return _describe_change(facts, edit)
     assert edit.symbol is not None
-    step = facts.step_text(edit.symbol, edit.place)
+    step = facts.whole_text(edit.symbol, edit.place)
     if follows:
         return f"then call {step}"
     if edit.place < end:
         return f"call {step} before call {edit.place + 1}"
+    if facts.hand_over is not None:
+        return f"before handing over (call {facts.hand_over + 1}), call {step}"
     return f"at the end, call {step}" if end else f"call {step}"
 
 
@@ -90,19 +92,7 @@ def _describe_change(facts: Facts, edit: PathEdit) -> str:
     step, action = facts.steps[edit.call], facts.automaton.alphabet.actions[edit.symbol]
     if step.call.tool == action.tool and not step.call.malformed:
         compared = compare_with_step(facts, edit.call, edit.symbol)
-        if len(compared.differences) <= MOST_CHANGES and not compared.needs:
-            return f"in call {edit.call + 1}, {_changes(compared)}"
-    return f"instead of {facts.call_text(edit.call)}, call {facts.step_text(edit.symbol, edit.call)}"
-
-
-def _changes(compared: NearestStep) -> str:
-    """Describe how a call's arguments are to be changed, e.g. `change amount to 50 and leave out note`."""
-    return " and ".join(map(_change, compared.differences))
-
-
-def _change(one: Difference) -> str:
-    if one.given == ABSENT:
-        return f"add {one.path}={one.expected}"
-    if one.expected == UNWANTED:
-        return f"leave out {one.path}"
-    return f"change {one.path} from {one.given} to {one.expected}"
+        changes = describe_changes(compared.differences)
+        if len(changes) <= MOST_CHANGES:
+            return f"in call {edit.call + 1}, {join(changes, most=MOST_CHANGES)}"
+    return f"instead of {facts.call_text(edit.call)}, call {facts.whole_text(edit.symbol, edit.call)}"
