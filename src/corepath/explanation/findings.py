@@ -43,6 +43,76 @@ class FindingKind(StrEnum):
     """The smallest change that makes the path valid, and the nearest golden path."""
 
 
+class CauseKind(StrEnum):
+    """What is at fault in an episode. The values are labels for people."""
+
+    SKIPPED = "skipped a step"
+    WRONG_ARGUMENT = "wrong argument"
+    TOO_EARLY = "too early"
+    REPEATED = "repeated"
+    AGAINST_A_RULE = "against a rule"
+    NOT_PART = "not part of the task"
+    UNDONE = "done and undone"
+    STOPPED = "stopped early"
+    HANDED_OVER = "handed over"
+    NO_CALL = "made no call"
+    REFUSED = "refused by the tool"
+    UNKNOWN_TOOL = "unknown tool"
+    MALFORMED = "malformed arguments"
+    UNEXPECTED_RESULT = "ignored a result"
+    WRONG_STATE = "wrong final state"
+    WRONG_ANSWER = "wrong answer"
+    LIMIT = "ran into a limit"
+    OUTSIDE = "failed outside the agent"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What is at fault: the kind, and the tool and the argument that it is about if there are any.
+
+    `calls` holds the indexes of the calls at fault, the first mistake first. `effected` says whether one of them took
+    effect. If a step is missing, `tool` is the tool of that step.
+    """
+
+    kind: CauseKind
+    tool: str | None = None
+    argument: str | None = None
+    calls: tuple[int, ...] = ()
+    effected: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the cause as JSON."""
+        return {**vars(self), "kind": self.kind.value, "calls": list(self.calls)}
+
+
+class EditKind(StrEnum):
+    """What an edit does to a path."""
+
+    ADD = "add"
+    LEAVE_OUT = "leave out"
+    MOVE = "move"
+    CHANGE = "change"
+    KEEP = "keep"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One edit of a repair, as an instruction in `text`, e.g. `In call 3, change amount to 50.`
+
+    `call` is the index of the call that is changed, moved or left out. For an added step, it is the index of the call
+    that the step goes before; the number of calls stands for the end. `action` is the number of the step that is added,
+    or that the call becomes.
+    """
+
+    kind: EditKind
+    call: int | None
+    action: int | None
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 @dataclass(frozen=True)
 class Note:
     """A call with a short comment. `index` counts from 0, as in a score."""
@@ -76,6 +146,8 @@ class Explanation:
     notes: tuple[Note, ...]
     findings: tuple[Finding, ...]
     repair: tuple[tuple[int | None, int | None], ...] = ()
+    cause: Cause | None = None
+    fix: tuple[Edit, ...] = ()
 
     def __str__(self) -> str:
         parts = [self.headline]

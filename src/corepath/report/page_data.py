@@ -20,15 +20,14 @@ from corepath.automaton.step import Kind
 from corepath.drawing.draw import STYLE, Drawing, draw
 from corepath.drawing.export import describe_size
 from corepath.episode import FAILED_OUTSIDE, free_record, reward_of
-from corepath.explanation import Explanation, explain
+from corepath.explanation import Explanation
 from corepath.notation.call import UNANSWERED, Call
 from corepath.notation.message import Message
 from corepath.report.results import Result, Results
 from corepath.rules.verdict import State
 from corepath.scoring.agreement import disagreement
 from corepath.scoring.evidence import Reference
-from corepath.scoring.options import Scoring
-from corepath.scoring.score import Score, score
+from corepath.scoring.score import Score
 from corepath.scoring.summary import BROKEN, is_by_rules_alone
 from corepath.task import Task
 
@@ -55,7 +54,7 @@ def page_data(results: Results) -> Iterator[tuple[str, str]]:
     tasks: list[dict[str, Any]] = []
     size = block = 0
     for name, group in _by_task(results).items():
-        tasks.append(_task(name, group, results.scoring, index))
+        tasks.append(_task(name, group, index))
         index.blocks.append(block)
         size += len(json.dumps(tasks[-1]))
         if size > BLOCK_SIZE:
@@ -191,14 +190,14 @@ def _number(known: dict[str, int], record: dict[str, Any]) -> int:
     return known.setdefault(json.dumps(record), len(known))
 
 
-def _task(name: str, group: list[Result], scoring: Scoring, index: _Index) -> dict[str, Any]:
+def _task(name: str, group: list[Result], index: _Index) -> dict[str, Any]:
     """Build the record for a task and its episodes, and add the episodes to the index."""
     seen: Counter[tuple[str, int]] = Counter()
     harms: dict[int, Counter[str]] = defaultdict(Counter)
     calls = _Calls()
     episodes = []
     for result in group:
-        scored, explanation = _explain(result, scoring)
+        scored, explanation = _explain(result)
         for step in scored.trace.steps if scored else ():
             if step.kind is Kind.HARM:
                 harms[step.before][step.call.label] += 1
@@ -213,12 +212,9 @@ def _task(name: str, group: list[Result], scoring: Scoring, index: _Index) -> di
     return {"name": name, **about, **calls.to_dict(), "episodes": episodes}
 
 
-def _explain(result: Result, scoring: Scoring) -> tuple[Score | None, Explanation | None]:
+def _explain(result: Result) -> tuple[Score | None, Explanation | None]:
     """Score and explain an episode. If its task is not available, only rules explain it, or nothing does."""
-    if result.task is None:
-        return None, result.explanation if result.rules else None
-    scored = score(result.task, result.episode, scoring, rules=result.rules)
-    return scored, explain(result.task, result.episode, scoring, scored=scored)
+    return (None, None) if result.task is None and not result.rules else result.explain()
 
 
 def _about(task: Task, harms: Mapping[int, Counter[str]]) -> dict[str, Any]:
