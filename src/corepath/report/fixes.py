@@ -197,17 +197,15 @@ class Fixes:
 
     @classmethod
     def of(cls, results: Iterable[Result], agents: Iterable[str]) -> Fixes:
-        """Find out what to fix in results. If there are other `agents`, the floor agents are left out."""
-        names = set(agents)
-        floor = frozenset(FLOOR) & names
-        found = cls(floor if names > floor else frozenset())
+        """Find out what to fix in the results of `agents`."""
+        found = cls(floor_of(agents))
         for result in results:
             found.add(result)
         return found
 
     def add(self, result: Result) -> None:
         """Add an episode. Only failed episodes are explained."""
-        if reason := self.reason_to_leave_out(result):
+        if reason := reason_to_leave_out(result, self.floor):
             self.left_out[reason] += 1
             return
         self.episodes += 1
@@ -216,16 +214,6 @@ class Fixes:
             found = diagnose(result)
             key = key_of(result, found)
             self._clusters.setdefault(key, Cluster(key)).add(result, found)
-
-    def reason_to_leave_out(self, result: Result) -> str | None:
-        """Return the key in `LEFT_OUT` that says why an episode does not count, or None if it counts."""
-        return "floor" if result.agent in self.floor else exclusion(result.episode)
-
-    def cause_of(self, result: Result) -> CauseKey | None:
-        """Return the cause by which an episode is clustered, or None if it did not fail or does not count."""
-        if self.reason_to_leave_out(result) or not is_failed(result.scores):
-            return None
-        return key_of(result, diagnose(result))
 
     @property
     def clusters(self) -> list[Cluster]:
@@ -293,6 +281,25 @@ class Fixes:
             "episodes": self.episodes, "failed": self.failed, "left_out": dict(self.left_out), "causes": self.causes,
             "clusters": [one.to_dict(self.failed) for one in self.clusters[:top]], "harms": harms,
         }  # fmt: skip
+
+
+def floor_of(agents: Iterable[str]) -> frozenset[str]:
+    """Return the floor agents that are left out. If there are no other agents, that is none."""
+    names = set(agents)
+    floor = names.intersection(FLOOR)
+    return frozenset(floor if names > floor else ())
+
+
+def reason_to_leave_out(result: Result, floor: frozenset[str]) -> str | None:
+    """Return the key in `LEFT_OUT` that says why an episode does not count, or None if it counts."""
+    return "floor" if result.agent in floor else exclusion(result.episode)
+
+
+def cause_of(result: Result, floor: frozenset[str]) -> CauseKey | None:
+    """Return the cause by which an episode is clustered, or None if it did not fail or does not count."""
+    if reason_to_leave_out(result, floor) or not is_failed(result.scores):
+        return None
+    return key_of(result, diagnose(result))
 
 
 def name_of(result: Result) -> EpisodeName:

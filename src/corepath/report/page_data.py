@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Final
@@ -23,6 +23,16 @@ from corepath.episode import FAILED_OUTSIDE, free_record, reward_of
 from corepath.explanation import Explanation
 from corepath.notation.call import UNANSWERED, Call
 from corepath.notation.message import Message
+from corepath.report.fixes import (
+    CauseKey,
+    EpisodeName,
+    Fixes,
+    cause_of,
+    floor_of,
+    harms_of,
+    name_of,
+    reason_to_leave_out,
+)
 from corepath.report.results import Result, Results
 from corepath.rules.verdict import State
 from corepath.scoring.agreement import disagreement
@@ -50,7 +60,7 @@ _INDEXED: Final = (
 
 def page_data(results: Results) -> Iterator[tuple[str, str]]:
     """Yield an (id, encoded data) pair for each block: `tasks-0`, `tasks-1`, …, and finally `index`."""
-    index = _Index(list(map(str, results.rules)))
+    index = _Index(list(map(str, results.rules)), floor_of(results.by_agent))
     tasks: list[dict[str, Any]] = []
     size = block = 0
     for name, group in _by_task(results).items():
@@ -62,7 +72,7 @@ def page_data(results: Results) -> Iterator[tuple[str, str]]:
             tasks, size, block = [], 0, block + 1
     if tasks:
         yield f"tasks-{block}", encode(_columns(tasks))
-    yield "index", encode(index.to_dict())
+    yield "index", encode(index.to_dict(results.fixes))
 
 
 def encode(value: Any) -> str:
@@ -106,14 +116,18 @@ class _Index:
     """The index of all episodes: a table with one row per episode, stored as columns.
 
     Agents, worlds and tasks are stored as indexes into the lists in `names`, and the rules that an episode broke as
-    indexes into `rules`.
+    indexes into `rules`. Its harmful calls are indexes into `harms`, unless it is in no cluster.
     """
 
     rules: list[str] = field(default_factory=list)
+    floor: frozenset[str] = frozenset()
     names: dict[str, dict[str, int]] = field(default_factory=lambda: {"agent": {}, "world": {}, "task": {}})
     columns: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
     blocks: list[int] = field(default_factory=list)
     """The number of the block that holds each task."""
+    harms: dict[tuple[str, str, bool], int] = field(default_factory=dict)
+    rows: list[tuple[EpisodeName, CauseKey | None]] = field(default_factory=list)
+    """The name and the cause of each episode."""
 
     def add(self, name: str, result: Result, nth: int, headline: str) -> None:
         """Add a row for an episode. `nth` numbers the episodes with the same agent, task and epoch, starting at 1."""
@@ -130,14 +144,28 @@ class _Index:
             "harms": " ".join(dict.fromkeys(_harm_kinds(result.scores).values())),
             "headline": headline,
             "broken": _broken_rules(result),
+            "harmed": [self.harms.setdefault(harm, len(self.harms)) for harm in self._harms(result)],
         }
+        self.rows.append((name_of(result), cause_of(result, self.floor)))
         for key, value in row.items():
             self.columns[key].append(value)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the index as JSON."""
+    def _harms(self, result: Result) -> Iterable[tuple[str, str, bool]]:
+        return () if reason_to_leave_out(result, self.floor) else harms_of(result)
+
+    def to_dict(self, fixes: Fixes) -> dict[str, Any]:
+        """Return the index as JSON. The causes are stored as indexes into the clusters of `fixes`."""
         names = {column: list(numbers) for column, numbers in self.names.items()}
-        return {"names": names, "columns": self.columns, "blocks": self.blocks, "rules": self.rules}
+        clusters, numbers = fixes.clusters, {one.key: number for number, one in enumerate(fixes.clusters)}
+        places = {name: place for place, (name, _) in reversed(list(enumerate(self.rows)))}
+        causes = {
+            "names": [str(one) for one in clusters],
+            "kinds": [one.key.kind for one in clusters],
+            "examples": [places[one.example.name] for one in clusters],
+        }
+        columns = {**self.columns, "cause": [None if key is None else numbers[key] for _, key in self.rows]}
+        return {"names": names, "columns": columns, "blocks": self.blocks, "rules": self.rules, "causes": causes,
+                "harmed": list(self.harms)}  # fmt: skip
 
 
 def _broken_rules(result: Result) -> list[int]:
