@@ -79,16 +79,6 @@ class Diagnosis(NamedTuple):
         """Take the diagnosis from an explanation."""
         cause, fix = explanation.cause, tuple(edit.text for edit in explanation.fix if edit.kind != "keep")
         if cause is None:
-            first = next((one for one in explanation.notes if one.harm), None)
-            if first:
-                return cls(
-                    first.harm.value,
-                    first.call.split("(")[0],
-                    None,
-                    effected=True,
-                    headline=explanation.headline,
-                    fix=("Do it right.",),
-                )
             return cls(None, None, None, effected=False, headline=explanation.headline, fix=fix)
         return cls(cause.kind.value, cause.tool, cause.argument, cause.effected, explanation.headline, fix)
 
