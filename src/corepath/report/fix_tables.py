@@ -106,7 +106,7 @@ def _causes_html(fixes: Fixes) -> str:
 
 def _cause_row(one: Cluster, most: int) -> str:
     href, example = _href({"cause": str(one)}), one.example
-    about = f" <code><bdi>{_name(one.key.about)}</bdi></code>" if one.key.about else ""
+    about = f" <code><bdi>{_name(one.key.about)}</bdi></code>{one.key.after}" if one.key.about else ""
     fix = f'<p class="cure"><b>Fix:</b> <bdi>{_words(" ".join(example.fix))}</bdi></p>' if example.fix else ""
     title = f"All {len(one):,} episodes" if len(one) > 1 else "The episode"
     return (

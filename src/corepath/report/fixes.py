@@ -24,6 +24,10 @@ OTHER: Final = "other cause"
 """The kind of cause of a failed episode whose explanation names no cause."""
 AGAINST_A_RULE: Final = "against a rule"
 """The kind of cause of an episode that was judged by rules alone."""
+_WHATEVER_WAS_DUE: Final = ("made no call", "ran into a limit")
+"""Kinds of cause that are the same whichever step was due."""
+_DUE: Final = "stopped early"
+"""The kind of cause that is about the tool of the step that was due."""
 LEFT_OUT: Final = {**EXCLUSIONS, "floor": "of the floor agents, which fail by design"}
 """Why an episode is in no cluster although it may have failed, each reason with its description."""
 
@@ -45,8 +49,13 @@ class CauseKey(NamedTuple):
             return ""
         return self.tool if self.argument is None else f"{self.tool}({self.argument}=…)"
 
+    @property
+    def after(self) -> str:
+        """The words that follow what the cause is about."""
+        return " was due" if self.about and self.kind == _DUE else ""
+
     def __str__(self) -> str:
-        return f"{self.kind}: {self.about}" if self.about else self.kind
+        return f"{self.kind}: {self.about}{self.after}" if self.about else self.kind
 
 
 class EpisodeName(NamedTuple):
@@ -309,6 +318,8 @@ def key_of(result: Result, found: Diagnosis) -> CauseKey:
     """Return the cause by which a failed episode is clustered. If it was judged by rules alone, that is the rule."""
     if is_by_rules_alone(result.scores) and (rule := _first_broken_rule(result.scores)) is not None:
         return CauseKey(AGAINST_A_RULE, rule=rule)
+    if found.kind in _WHATEVER_WAS_DUE:
+        return CauseKey(found.kind)
     return CauseKey(OTHER if found.kind is None else found.kind, found.tool, found.argument)
 
 
