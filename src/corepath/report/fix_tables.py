@@ -13,8 +13,9 @@ from corepath.report.fixes import Cluster, Fixes, HarmCount
 from corepath.report.table import Column, Table
 from corepath.values import visible
 
-MOST_SHOWN: Final = 10
-"""The most rows of a table on the page. Further rows are folded."""
+MOST_CAUSES: Final = 8
+MOST_TOOLS: Final = 16
+"""The most rows of the two tables on the page. Further rows are folded."""
 MOST_FOLDED: Final = 300
 """The most folded rows of a table on the page. Further rows are only counted."""
 LONGEST_NAME: Final = 60
@@ -95,13 +96,11 @@ def _summary_html(fixes: Fixes) -> str:
 
 
 def _causes_html(fixes: Fixes) -> str:
-    titles = {"cause": "Cause", "episodes": "Episodes", "tasks": "Tasks", "effected": "Took effect",
-              "example": "For example, and what fixes it"}  # fmt: skip
+    titles = {"cause": "Cause", "episodes": "Episodes", "example": "For example, and what fixes it"}
     clusters = fixes.clusters
     rows = [_cause_row(one, len(clusters[0])) for one in clusters]
-    sizes = [len(one) for one in clusters]
-    more = f"{count(len(rows) - MOST_SHOWN, 'more cause')} ({count(sum(sizes[MOST_SHOWN:]), 'episode')})"
-    return _folded("fixes", "Failed episodes by cause", titles, rows, more)
+    more = f"{count(len(rows) - MOST_CAUSES, 'more cause')} ({count(sum(map(len, clusters[MOST_CAUSES:])), 'episode')})"
+    return _folded("fixes", "Failed episodes by cause", titles, rows, MOST_CAUSES, more)
 
 
 def _cause_row(one: Cluster, most: int) -> str:
@@ -109,21 +108,21 @@ def _cause_row(one: Cluster, most: int) -> str:
     about = f" <code><bdi>{_name(one.key.about)}</bdi></code>{one.key.after}" if one.key.about else ""
     fix = f'<p class="cure"><b>Fix:</b> <bdi>{_words(" ".join(example.fix))}</bdi></p>' if example.fix else ""
     title = f"All {len(one):,} episodes" if len(one) > 1 else "The episode"
+    effect = f", {one.effected:,} took effect" if one.effected else ""
     return (
         f'<tr><th scope="row"><a href="{href}" title="{title}">{_text(one.key.kind)}{about}</a></th>'
-        f'<td class="number" data-value="{len(one)}">{_bar(len(one), most)}{len(one):,}</td>'
-        f'<td class="number" data-value="{len(one.tasks)}">{len(one.tasks):,}</td>'
-        f'<td class="number" data-value="{one.effected}">{one.effected:,}</td>'
+        f'<td class="number" data-value="{len(one)}">{len(one):,}{_bar(len(one), most)}'
+        f"<small>{count(len(one.tasks), 'task')}{effect}</small></td>"
         f'<td class="words"><a class="example" data-cause="{_text(str(one))}" href="{href}">'
         f"<bdi>{_words(example.headline)}</bdi></a>{fix}</td></tr>"
     )
 
 
 def _bar(number: int, most: int) -> str:
-    """Draw a bar. The page's policy allows no style attributes, so that it is SVG."""
+    """Draw a bar. It is SVG because the page's policy allows no style attributes."""
     width = round(100 * number / most, 1)
     return (
-        '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
+        '<svg class="amount" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect width="{width}" height="10"/></svg>'
     )
 
@@ -138,9 +137,9 @@ def _matrix_html(fixes: Fixes) -> str:
         for tool, row in counted.items()
     ]
     titles = {"tool": "Tool", **{kind: kind.replace("_", " ") for kind in kinds}}
-    more = count(len(rows) - MOST_SHOWN, "more tool")
+    more = count(len(rows) - MOST_TOOLS, "more tool")
     label = "Harmful calls by tool and kind: took effect / refused"
-    return _folded("heat harmful-tools", label, titles, rows, more)
+    return _folded("heat harmful-tools", label, titles, rows, MOST_TOOLS, more)
 
 
 def _harm_cell(tool: str, kind: str, one: HarmCount, most: int) -> str:
@@ -156,16 +155,16 @@ def _harm_cell(tool: str, kind: str, one: HarmCount, most: int) -> str:
     return f'<td class="number heat{level}" data-value="{one.effected}">{" / ".join(parts)}</td>'
 
 
-def _folded(name: str, label: str, titles: Mapping[str, str], rows: Sequence[str], more: str) -> str:
+def _folded(name: str, label: str, titles: Mapping[str, str], rows: Sequence[str], shown: int, more: str) -> str:
     """Return a table with a heading. Rows after the first few are in a second table, which is folded."""
-    heading = f"<h3>{_text(label)}</h3>"
-    rest = rows[MOST_SHOWN : MOST_SHOWN + MOST_FOLDED]
+    first = f"<h3>{_text(label)}</h3>{_table(name, label, titles, rows[:shown])}"
+    rest = rows[shown : shown + MOST_FOLDED]
     if not rest:
-        return f"<div>{heading}{_table(name, label, titles, rows)}</div>"
-    uncounted = len(rows) - MOST_SHOWN - len(rest)
-    cut = f'<p class="note">and {uncounted:,} more, which the tables beside this page list</p>' if uncounted else ""
-    folded = f"<details><summary>{more}</summary>{_table(name, f'{label}, continued', titles, rest)}{cut}</details>"
-    return f"<div>{heading}{_table(name, label, titles, rows[:MOST_SHOWN])}{folded}</div>"
+        return f"<div>{first}</div>"
+    left = len(rows) - shown - len(rest)
+    note = f'<p class="note">and {left:,} more: corepath fix lists them all</p>' if left else ""
+    folded = f"<details><summary>{more}</summary>{_table(name, f'{label}, continued', titles, rest)}{note}</details>"
+    return f"<div>{first}{folded}</div>"
 
 
 def _table(name: str, label: str, titles: Mapping[str, str], rows: Iterable[str]) -> str:
