@@ -106,7 +106,7 @@ def _causes_html(fixes: Fixes) -> str:
 
 def _cause_row(one: Cluster, most: int) -> str:
     href, example = _href({"cause": str(one)}), one.example
-    about = f" <code><bdi>{_name(one.key.about)}</bdi></code>{one.key.after}" if one.key.about else ""
+    about = f" <code><bdi>{_breakable(_name(one.key.about))}</bdi></code>{one.key.after}" if one.key.about else ""
     fix = f'<p class="cure"><b>Fix:</b> <bdi>{_words(" ".join(example.fix))}</bdi></p>' if example.fix else ""
     title = f"All {len(one):,} episodes" if len(one) > 1 else "The episode"
     touched = [count(len(one.tasks), "task")] if one.tasks else []
@@ -200,7 +200,12 @@ def _name(text: str) -> str:
 
 
 def _words(text: str) -> str:
-    return _text(_short(text, LONGEST_WORDS))
+    return _breakable(_text(_short(text, LONGEST_WORDS)))
+
+
+def _breakable(html: str) -> str:
+    """Let lines break after underscores, since the names of tools are long."""
+    return html.replace("_", "_<wbr>")
 
 
 def _text(text: str) -> str:
