@@ -16,7 +16,7 @@ _IDENTIFIER = re.compile(r'"[A-Za-z#][\w#-]*"', re.ASCII)
 def describe_differences(differences: Sequence[Difference], most: int = MOST_LISTED) -> str:
     """Describe differences in words. Those in the same place of several items of a list are told together."""
     texts = [_describe_group(group) for group in _group(differences)]
-    more = [f"and {len(texts) - most} more"] if len(texts) > most else []
+    more = [f"and {len(texts) - most} more differences"] if len(texts) > most else []
     return "; ".join([*texts[:most], *more])
 
 

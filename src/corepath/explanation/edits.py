@@ -28,9 +28,9 @@ class Move:
 
 @dataclass(frozen=True)
 class PathEdit:
-    """One edit of a path. `call`, `symbol` and `place` are as in `Move`."""
+    """One edit of a path, or a call that stays as a step. `call`, `symbol` and `place` are as in `Move`."""
 
-    kind: Literal["leave out", "change", "add", "move"]
+    kind: Literal["leave out", "change", "add", "move", "keep"]
     call: int | None
     symbol: int | None
     place: int
@@ -38,10 +38,19 @@ class PathEdit:
 
 @dataclass(frozen=True)
 class Repair:
-    """Edits that make a path valid, in the order of the new path. `rows` has the old path beside the new one."""
+    """Edits that make a path valid. `path` has the edits and the calls that stay as steps, in their new order."""
 
-    edits: tuple[PathEdit, ...]
-    rows: tuple[Row, ...]
+    path: tuple[PathEdit, ...]
+
+    @property
+    def edits(self) -> tuple[PathEdit, ...]:
+        """The edits, in the order of the new path."""
+        return tuple(one for one in self.path if one.kind != "keep")
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The old path beside the new one. A call that is moved is made anew."""
+        return tuple((None if one.kind == "move" else one.call, one.symbol) for one in self.path)
 
     @property
     def calls(self) -> tuple[int, ...]:
@@ -57,28 +66,22 @@ def as_repair(moves: Sequence[Move]) -> Repair:
     """
     moved_later = {move.call for move in moves if move.kind == "put back"}
     moved_earlier = _match_taken(moves)
-    edits: list[PathEdit] = []
-    rows: list[Row] = []
+    path: list[PathEdit] = []
     for number, move in enumerate(moves):
         match move.kind:
             case "keep" if move.symbol is not None:
-                rows.append((move.call, move.symbol))
+                path.append(PathEdit("keep", move.call, move.symbol, move.place))
             case "leave out" if move.call not in moved_later:
-                edits.append(PathEdit("leave out", move.call, None, move.place))
-                rows.append((move.call, None))
+                path.append(PathEdit("leave out", move.call, None, move.place))
             case "change":
-                edits.append(PathEdit("change", move.call, move.symbol, move.place))
-                rows.append((move.call, move.symbol))
+                path.append(PathEdit("change", move.call, move.symbol, move.place))
             case "put back":
-                edits.append(PathEdit("move", move.call, move.symbol, move.place))
-                rows.append((None, move.symbol))
+                path.append(PathEdit("move", move.call, move.symbol, move.place))
             case "add" if number in moved_earlier:
-                edits.append(PathEdit("move", moved_earlier[number], move.symbol, move.place))
-                rows.append((None, move.symbol))
+                path.append(PathEdit("move", moved_earlier[number], move.symbol, move.place))
             case "add":
-                edits.append(PathEdit("add", None, move.symbol, move.place))
-                rows.append((None, move.symbol))
-    return Repair(tuple(edits), tuple(rows))
+                path.append(PathEdit("add", None, move.symbol, move.place))
+    return Repair(tuple(path))
 
 
 def _match_taken(moves: Sequence[Move]) -> dict[int, int]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from corepath.errors import count
-from corepath.explanation.blame import main_mistake, unfinished_part
+from corepath.explanation.blame import main_mistake
 from corepath.explanation.facts import Facts
 from corepath.explanation.mistake_text import missing_steps_text, mistake_text
 from corepath.explanation.mistakes import Mistake, MistakeKind
@@ -13,6 +14,9 @@ from corepath.explanation.path import divergence, failed_at_the_end, limit_text
 from corepath.explanation.sentences import add_full_stop, capitalise, number_text, sentence
 from corepath.explanation.turns import unseen_pairs
 from corepath.explanation.waste import Loop, WasteKind
+
+_LACKING: Final = (MistakeKind.SKIPPED, MistakeKind.UNFINISHED, MistakeKind.OTHER_CALL)
+"""The mistakes that leave steps undone."""
 
 
 def write_headline(facts: Facts, mistakes: tuple[Mistake, ...], loops: Mapping[int, Loop]) -> str:
@@ -73,11 +77,14 @@ def _other_calls(facts: Facts, loops: Mapping[int, Loop]) -> list[str]:
 def _unfinished_text(facts: Facts, main: Mistake | None, loops: Mapping[int, Loop]) -> str:
     """Write the headline for a path whose cause is that it stopped early."""
     left = facts.steps_left if main is None else main.steps
-    total = facts.steps_done + len(left)
+    total = facts.steps_done + facts.score.missing_steps
     if not facts.steps:
         were = "step was" if total == 1 else "steps were"
         limit = f"; ran into {limit_text(facts)}" if limit_text(facts) else ""
-        return f"Made no call; {number_text(total)} {were} expected, first {facts.expected_text(0, 1)}{limit}"
+        first = facts.short_text(left[0], 0)
+        return (
+            f"Made no call; {number_text(total)} {were} expected, {'namely' if total == 1 else 'first'} {first}{limit}"
+        )
     harms = f"; {count(facts.score.harm_count, 'harmful call')}" if facts.score.harms else ""
     return f"{capitalise(_stop_text(facts, left, total, loops))}{harms}"
 
@@ -88,14 +95,20 @@ def _stop_text(facts: Facts, left: tuple[int, ...], total: int, loops: Mapping[i
     if facts.steps_done:
         how = f"ran into {limit}" if limit else "handed over to a human" if facts.hand_over is not None else "stopped"
         return f"{how} after {facts.steps_done} of {count(total, 'step')}: {missing}"
-    none = _none_text(facts, left)
+    none = _none_text(facts, left, total)
     if limit:
         return f"ran into {limit}; {none}"
     if facts.hand_over is not None:
         return f"handed over to a human; {none}"
-    if not facts.score.harms and all(loop.kind is WasteKind.LOOK for loop in loops.values()):
+    if not facts.score.harms and all(_only_looks(facts, index, loop) for index, loop in loops.items()):
         return f"only looked; {none}"
     return none
+
+
+def _only_looks(facts: Facts, index: int, loop: Loop) -> bool:
+    """Whether a call was meant only to look."""
+    looks = (WasteKind.LOOK, WasteKind.AGAIN, WasteKind.EARLY)
+    return loop.kind in looks or (loop.kind is WasteKind.REFUSED and facts.steps[index].reading.loops)
 
 
 def _missing_text(facts: Facts, left: tuple[int, ...]) -> str:
@@ -104,17 +117,17 @@ def _missing_text(facts: Facts, left: tuple[int, ...]) -> str:
     return missing_steps_text(facts, left)
 
 
-def _none_text(facts: Facts, left: tuple[int, ...]) -> str:
+def _none_text(facts: Facts, left: tuple[int, ...], total: int) -> str:
     """Say that none of the steps was done, and name them, or the first one if there are many."""
     if failed := failed_at_the_end(facts):
         return f"no step was done: {facts.call_text(failed[-1])}, was refused by the tool"
-    names = facts.missing_text(left, len(facts.steps))
-    if len(left) == 1:
-        return f"{names} was never called"
-    if len(left) == 2:
-        return f"neither of the two steps was done: {names}"
-    first = facts.short_text(left[0], len(facts.steps))
-    return f"none of the {number_text(len(left))} steps was done, first {first}"
+    if total == len(left) == 1:
+        return f"{facts.missing_text(left, len(facts.steps))} was never called"
+    none = "neither of the two steps" if total == 2 else f"none of the {number_text(total)} steps"
+    if total == len(left) == 2:
+        return f"{none} was done: {facts.missing_text(left, len(facts.steps))}"
+    first = f"; the first is {facts.short_text(left[0], len(facts.steps))}" if total == len(left) else ""
+    return f"{none} was done{first}"
 
 
 def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> str:
@@ -122,12 +135,12 @@ def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
     parts = [mistake_text(facts, main)]
     others = facts.score.harm_count - len(main.harms)
     if others:
-        parts.append(count(others, "more harmful call"))
-    left = unfinished_part(mistakes)
-    if left is not None and facts.hand_over is not None:
-        parts.append(f"then handed over to a human, with {count(len(left.steps), 'step')} missing")
-    elif left is not None:
-        parts.append(f"{count(len(left.steps), 'step')} missing at the end")
+        parts.append(count(others, "more harmful call" if main.harms else "harmful call"))
+    missing = sum(len(one.steps) for one in mistakes if one is not main and one.kind in _LACKING)
+    if missing and facts.hand_over is not None:
+        parts.append(f"then handed over to a human, with {count(missing, 'step')} missing")
+    elif missing:
+        parts.append(f"{count(missing, 'step')} missing")
     elif facts.hand_over is not None:
         parts.append("then handed over to a human")
     if limit := limit_text(facts):

@@ -11,7 +11,7 @@ from corepath.explanation.arguments import compare_with_step
 from corepath.explanation.facts import Facts
 from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.mistakes import Mistake, MistakeKind
-from corepath.explanation.reasons import extra_text
+from corepath.explanation.reasons import extra_text, late_text
 from corepath.explanation.sentences import calls_text, capitalise, times_text
 from corepath.explanation.value_text import tool_name
 from corepath.scoring.evidence import Harm
@@ -28,7 +28,9 @@ def mistake_text(facts: Facts, mistake: Mistake) -> str:
             text = _argument_text(facts, mistake)
         case MistakeKind.OTHER_CALL:
             step = facts.missing_text(mistake.steps, mistake.call)
-            text = f"{capitalise(facts.call_text(mistake.call))}, was made instead of {step}"
+            missing = "is missing" if len(mistake.steps) == 1 else "are missing"
+            reason = _other_reason(facts, mistake)
+            text = f"{capitalise(facts.call_text(mistake.call))}, {reason}, and {step} {missing}"
         case _:
             return _extra_text(facts, mistake)
     return text + _consequences(mistake)
@@ -48,7 +50,7 @@ def _consequences(mistake: Mistake) -> str:
 def _skipped_text(facts: Facts, mistake: Mistake) -> str:
     index, steps = mistake.call, mistake.steps
     call = tool_and_number(facts, index)
-    if text := _unexpected_result_text(facts, mistake):
+    if len(steps) == 1 and (text := _unexpected_result_text(facts, mistake)):
         return text
     names = facts.missing_text(steps, index)
     failed = failed_attempts(facts, frozenset(steps), index)
@@ -64,7 +66,8 @@ def _skipped_text(facts: Facts, mistake: Mistake) -> str:
         result = "its result" if len(steps) == 1 else "a result of these"
         return f"Skipped {names}: {call} needs {result}"
     if facts.steps[index].kind is Kind.LOOP:
-        return f"Skipped {names}: {call} does not count without {it}"
+        how = "was refused" if facts.steps[index].call.failed else "does not count"
+        return f"Skipped {names}: {call} {how} without {it}"
     return f"Skipped {names}: {call} was made without {it}"
 
 
@@ -96,10 +99,9 @@ def failed_attempts(facts: Facts, steps: frozenset[int], before: int) -> dict[in
 
 
 def _too_early_text(facts: Facts, mistake: Mistake) -> str:
-    other = mistake.call if mistake.other is None else mistake.other
     first = facts.missing_text(mistake.steps, mistake.call)
     call = tool_and_number(facts, mistake.call)
-    return f"{call} came too early: {first} must come first, and came only at call {other + 1}"
+    return f"{call} came too early: {first} must come first{late_text(mistake)}"
 
 
 # Wrong calls
@@ -130,7 +132,11 @@ def _extra_text(facts: Facts, mistake: Mistake) -> str:
     if mistake.other is not None:
         return f"{text}; call {mistake.other + 1} undid it"
     others = [index for index in mistake.calls if index != mistake.call]
-    return f"{text}; so {'is' if len(others) == 1 else 'are'} {calls_text(others)}" if others else text
+    return f"{text}; the same goes for {calls_text(others)}" if others else text
+
+
+def _other_reason(facts: Facts, mistake: Mistake) -> str:
+    return "is in the wrong place" if mistake.first is None else _extra_reason(facts, mistake.first)
 
 
 def _extra_reason(facts: Facts, harm: Harm) -> str:
@@ -167,9 +173,8 @@ def _repetition_text(facts: Facts, mistake: Mistake) -> str:
     tool = alphabet.actions[symbol].tool
     is_only_step = sum(action.tool == tool for action in alphabet.actions) == 1
     name = tool if is_only_step else facts.short_text(symbol, mistake.call)
-    often = "only once was" if expected == 1 else f"only {times_text(expected)} was"
     repeat = "repeats" if len(mistake.harms) == 1 else "repeat"
-    return f"{name} was called {times_text(len(made))}, but {often} expected: {calls_text(mistake.calls)} {repeat} it"
+    return f"{name} was called {times_text(len(made))}, but expected only {times_text(expected)}: {calls_text(mistake.calls)} {repeat} it"
 
 
 def tool_and_number(facts: Facts, index: int) -> str:

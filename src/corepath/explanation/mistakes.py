@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from corepath.automaton.harm import HarmKind
-from corepath.automaton.step import Kind
+from corepath.explanation.arguments import differing_arguments
 from corepath.explanation.edits import PathEdit, Repair
 from corepath.explanation.facts import Facts
 from corepath.explanation.undo import UndoPair
@@ -73,9 +73,10 @@ class Mistake:
 def find_mistakes(facts: Facts, repair: Repair | None, undone: Sequence[UndoPair]) -> tuple[Mistake, ...]:
     """Find the mistakes that a repair mends, in the order in which they were made."""
     builder = _Builder(facts, {harm.index: harm for harm in facts.score.harms})
-    for edit in () if repair is None else repair.edits:
-        builder.add(edit)
+    if repair is not None:
+        builder.read(repair)
     builder.assign_harms()
+    builder.tell_apart()
     return tuple(_merge(facts, sorted(builder.found, key=lambda one: one.call), undone))
 
 
@@ -86,46 +87,68 @@ class _Builder:
     facts: Facts
     harms: dict[int, Harm]
     found: list[Mistake] = field(default_factory=list)
+    _path: tuple[PathEdit, ...] = ()
     _mended: set[int] = field(default_factory=set)
 
-    def add(self, edit: PathEdit) -> None:
-        """Add the mistake that an edit mends. Steps that are added in one place are one mistake."""
-        made = self._make(edit)
-        last = self.found[-1] if self.found else None
-        if edit.kind == "add" and last is not None and (last.kind, last.call) == (made.kind, made.call):
-            self.found[-1] = replace(last, steps=(*last.steps, *made.steps))
-        else:
-            self.found.append(made)
+    @property
+    def _end(self) -> int:
+        return len(self.facts.steps)
 
-    def _make(self, edit: PathEdit) -> Mistake:
-        steps: tuple[int, ...] = () if edit.symbol is None else (edit.symbol,)
-        if edit.kind == "add":
-            kind = MistakeKind.UNFINISHED if edit.place == len(self.facts.steps) else MistakeKind.SKIPPED
-            return Mistake(kind, edit.place, steps)
-        assert edit.call is not None
-        self._mended.add(edit.call)
-        if edit.kind == "move":
-            return self._make_move(edit.call, edit.place, steps)
-        own = self._harms_of(edit.call)
-        if edit.kind == "leave out":
-            return Mistake(MistakeKind.EXTRA, edit.call, (), own)
-        call, action = self.facts.steps[edit.call].call, self.facts.automaton.alphabet.actions[steps[0]]
-        same = call.tool == action.tool and not call.malformed
-        return Mistake(MistakeKind.WRONG_ARGUMENT if same else MistakeKind.OTHER_CALL, edit.call, steps, own)
+    def read(self, repair: Repair) -> None:
+        """Find the mistake that each edit mends. Steps that are missing before one call are one mistake."""
+        self._path = repair.path
+        self._mended = {edit.call for edit in repair.edits if edit.call is not None}
+        for place, edit in enumerate(repair.path):
+            if edit.kind == "add":
+                call = self._call_after(place)
+                self._add(Mistake(_kind_of_gap(call, self._end), call, _steps(edit)))
+            elif edit.kind == "move" and edit.call is not None:
+                self.found.append(self._read_move(place, edit.call, edit))
+            elif edit.kind != "keep" and edit.call is not None:
+                kind = self._kind_of_call(edit.call, edit.symbol)
+                self.found.append(Mistake(kind, edit.call, _steps(edit), self._harms_of(edit.call)))
 
-    def _make_move(self, call: int, place: int, steps: tuple[int, ...]) -> Mistake:
+    def _add(self, made: Mistake) -> None:
+        for number, one in enumerate(self.found):
+            if (one.kind, one.call) == (made.kind, made.call):
+                self.found[number] = replace(one, steps=(*one.steps, *made.steps))
+                return
+        self.found.append(made)
+
+    def _call_after(self, place: int) -> int:
+        """Return the next call of the old path that needs what is put in at a place of the new one.
+
+        That is a call that stays, or that only has wrong arguments. Return the number of calls if there is none.
+        """
+        for one in self._path[place + 1 :]:
+            if one.kind == "keep" and one.call is not None:
+                return one.call
+            if one.kind == "change" and one.call is not None and self._is_same_tool(one.call, one.symbol):
+                return one.call
+        return self._end
+
+    def _read_move(self, place: int, call: int, edit: PathEdit) -> Mistake:
         """Return the mistake of a call that came too late, or too early.
 
         Either way the call at fault is the one that came too early, and `other` is the one that must come first.
         """
-        if place > call:
-            between = [step.index for step in self.facts.steps[call + 1 : place] if step.kind is not Kind.LOOP]
-            needed = between[-1] if between else call
-            symbol = self.facts.symbol(self.facts.steps[needed])
-            return Mistake(MistakeKind.TOO_EARLY, call, steps if symbol is None else (symbol,),
-                           self._harms_of(call), needed)  # fmt: skip
-        between = [step.index for step in self.facts.steps[place:call] if step.kind is not Kind.LOOP]
-        return Mistake(MistakeKind.TOO_EARLY, between[0] if between else place, steps, self._harms_of(call), call)
+        if edit.place < call:
+            return Mistake(MistakeKind.TOO_EARLY, self._call_after(place), _steps(edit), self._harms_of(call), call)
+        first = next((one for one in reversed(self._path[:place]) if one.symbol is not None), None)
+        steps = () if first is None else _steps(first)
+        other = None if first is None or first.kind in ("add", "change") else first.call
+        return Mistake(MistakeKind.TOO_EARLY, call, steps, self._harms_of(call), other)
+
+    def _kind_of_call(self, index: int, symbol: int | None) -> MistakeKind:
+        if symbol is None:
+            return MistakeKind.EXTRA
+        return MistakeKind.WRONG_ARGUMENT if self._is_same_tool(index, symbol) else MistakeKind.OTHER_CALL
+
+    def _is_same_tool(self, index: int, symbol: int | None) -> bool:
+        call = self.facts.steps[index].call
+        if symbol is None or call.malformed:
+            return False
+        return call.tool == self.facts.automaton.alphabet.actions[symbol].tool
 
     def _harms_of(self, index: int) -> tuple[Harm, ...]:
         return (self.harms[index],) if index in self.harms else ()
@@ -145,6 +168,34 @@ class _Builder:
             place = max(earlier, key=lambda place: (self.found[place].call, place))
             harms = sorted((*self.found[place].harms, harm), key=lambda one: one.index)
             self.found[place] = replace(self.found[place], harms=tuple(harms))
+
+    def tell_apart(self) -> None:
+        """Take calls that have little to do with the step in their place for unwanted calls and missing steps.
+
+        A call that is the only mistake, or that others follow from, stands for the step.
+        """
+        if len(self.found) == 1:
+            return
+        for number, one in enumerate(self.found):
+            if len(one.harms) <= 1 and self._has_little_to_do(one):
+                self.found[number] = replace(one, kind=MistakeKind.EXTRA, steps=())
+                self._add(Mistake(MistakeKind.UNFINISHED, self._end, one.steps))
+
+    def _has_little_to_do(self, one: Mistake) -> bool:
+        if one.kind is MistakeKind.OTHER_CALL:
+            return True
+        if one.kind is not MistakeKind.WRONG_ARGUMENT:
+            return False
+        fields = self.facts.automaton.alphabet.actions[one.steps[0]].arguments.fields
+        return 1 < len(fields) <= len(differing_arguments(self.facts, one.call, one.steps[0]))
+
+
+def _steps(edit: PathEdit) -> tuple[int, ...]:
+    return () if edit.symbol is None else (edit.symbol,)
+
+
+def _kind_of_gap(call: int, end: int) -> MistakeKind:
+    return MistakeKind.UNFINISHED if call == end else MistakeKind.SKIPPED
 
 
 def _merge(facts: Facts, mistakes: Iterable[Mistake], undone: Sequence[UndoPair]) -> Iterator[Mistake]:

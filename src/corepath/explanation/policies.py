@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from corepath.automaton.harm import HarmKind
 from corepath.explanation.facts import Facts
-from corepath.explanation.value_text import message_text
+from corepath.explanation.value_text import LONGEST_MESSAGE, message_text
 from corepath.rules.rule import Never
 from corepath.scoring.evidence import Harm
 
-FEWEST_WORDS = 3
+_ENDS: Final = re.compile(r"[.!?]( |$)")
+"""What ends a sentence."""
+FEWEST_WORDS: Final = 3
 """A policy's reason is quoted only if it has at least this many words. A shorter reason is a fragment."""
 
 
@@ -40,4 +45,21 @@ def quote_policy(facts: Facts, harm: Harm) -> str:
     why = broken_policy(facts, harm)
     if why is None or harm.kind is HarmKind.FORBIDDEN or len(why.split()) < FEWEST_WORDS:
         return ""
-    return f'the agent was told: "{message_text(why)}"'
+    return f'the agent was told: "{whole_sentence(facts, why)}"'
+
+
+def whole_sentence(facts: Facts, why: str) -> str:
+    """Return the sentence that a reason is taken from, or the reason itself if it is in no sentence.
+
+    The sentence is looked for in the prompt and in the world's rules, because the agent was told both.
+    """
+    world = facts.task.simulator
+    for told in (facts.task.prompt, "" if world is None else world.rules):
+        text = " ".join(told.split())
+        place = text.lower().find(why.lower().rstrip("."))
+        if place >= 0:
+            begin = max((end.end() for end in _ENDS.finditer(text, 0, place)), default=0)
+            end = _ENDS.search(text, place + len(why) - 1)
+            found = text[begin : len(text) if end is None else end.start()]
+            return message_text(found if len(found) <= LONGEST_MESSAGE else why)
+    return message_text(why)

@@ -9,7 +9,7 @@ from corepath.explanation.arguments import compare_with_step, nearest_step
 from corepath.explanation.facts import Facts
 from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.mistakes import Mistake, MistakeKind
-from corepath.explanation.policies import broken_policy
+from corepath.explanation.policies import broken_policy, whole_sentence
 from corepath.explanation.value_text import message_text, value_text
 from corepath.notation.call import UNANSWERED
 from corepath.scoring.evidence import Harm
@@ -44,11 +44,15 @@ def _fault_text(facts: Facts, harm: Harm, mistake: Mistake) -> str:
         case MistakeKind.SKIPPED:
             return f"{_early_text(facts, index)}: {steps} must come first"
         case MistakeKind.TOO_EARLY:
-            other = mistake.other if mistake.other is not None else index
-            return f"comes too early: {steps} must come first, and came only at call {other + 1}"
+            return f"comes too early: {steps} must come first{late_text(mistake)}"
         case MistakeKind.WRONG_ARGUMENT:
             return argument_text(facts, index, mistake.steps[0])
-    return f"{extra_text(facts, harm)}; expected was {steps}"
+    return f"{extra_text(facts, harm).split('; compared with')[0]}; expected was {steps}"
+
+
+def late_text(mistake: Mistake) -> str:
+    """Say when the step was called that must come first."""
+    return ", and was never called" if mistake.other is None else f", and came only at call {mistake.other + 1}"
 
 
 def _early_text(facts: Facts, index: int) -> str:
@@ -78,7 +82,7 @@ def extra_text(facts: Facts, harm: Harm) -> str:
         case _ if facts.expects_nothing:
             return "was not asked for: nothing was to be changed"
         case HarmKind.OUT_OF_ORDER:
-            return f"is a step of this task, but not expected here{_deciding_call(facts, harm)}"
+            return f"is a step of this task, but not expected at this point{_deciding_call(facts, harm)}"
         case HarmKind.AFTER_COMPLETION:
             return f"was not asked for: the task was complete{_completion_text(facts, harm)}"
     return _not_part(facts, harm)
@@ -102,7 +106,7 @@ def _forbidden(facts: Facts, harm: Harm) -> str:
     why = broken_policy(facts, harm)
     if why is None:
         return "was made in a state that an earlier call had made wrong"
-    return f'is against a rule: "{message_text(why)}"{severity}'
+    return f'is against a rule: "{whole_sentence(facts, why)}"{severity}'
 
 
 def _deciding_call(facts: Facts, harm: Harm) -> str:

@@ -18,8 +18,10 @@ from corepath.automaton.step import Kind, effect
 from corepath.explanation.arguments import differing_arguments
 from corepath.explanation.edits import Move, Repair, as_repair
 from corepath.explanation.facts import Facts
+from corepath.explanation.rehearsal import rehearse
 from corepath.explanation.repair_bounds import Bound, lower_bounds
 from corepath.notation.call import UNANSWERED
+from corepath.notation.matchers import Scope
 from corepath.values import canonical
 
 MOST_NODES: Final = 1_500
@@ -36,6 +38,8 @@ _ADDED_EARLY: Final = 1
 """Further penalty for adding a step before a call that does not need it."""
 _OTHER_TOOL: Final = 100
 """Penalty for replacing a call by a step that uses another tool."""
+_REFUSED: Final = 20
+"""Penalty for changing a call that the tool refused, rather than one that took effect."""
 _LOST_PROGRESS: Final = 200
 """Penalty for leaving out, moving or changing a call that was a step in its place."""
 
@@ -47,11 +51,28 @@ def repair_path(facts: Facts) -> Repair | None:
     """
     if facts.outside_failure or (facts.score.accepted and not facts.score.harms):
         return None
-    moves = _Search(facts).run()
-    if moves is None:
-        moves = _Search(facts, with_moves=False).run()
+    moves = _search(facts) if facts.task.simulator is None else _search_in_world(facts)
     repair = as_repair(list(_go_on_without_harm(facts)) if moves is None else moves)
     return repair if repair.edits else None
+
+
+def _search_in_world(facts: Facts) -> list[Move] | None:
+    """Search for a repair that works in the task's world, where results after an edit may differ from those on record.
+
+    If no repair is found to work, return the best by the record.
+    """
+    by_record: list[Move] | None = None
+    for lenient in (True, False):
+        moves = _search(facts, lenient=lenient)
+        if moves is not None and rehearse(facts, moves):
+            return moves
+        by_record = moves
+    plain = list(_go_on_without_harm(facts))
+    return plain if rehearse(facts, plain) else by_record
+
+
+def _search(facts: Facts, *, lenient: bool = False) -> list[Move] | None:
+    return _Search(facts, lenient).run() or _Search(facts, lenient, with_moves=False).run()
 
 
 def _go_on_without_harm(facts: Facts) -> Iterator[Move]:
@@ -63,6 +84,10 @@ def _go_on_without_harm(facts: Facts) -> Iterator[Move]:
             yield Move("keep", step.index, step.symbol if step.advances else None, step.index)
     for symbol in facts.steps_left:
         yield Move("add", None, symbol, len(facts.steps))
+
+
+_UNKNOWN: Final = -1
+"""Stands for variables and results that may differ from those on record."""
 
 
 class _Node(NamedTuple):
@@ -88,12 +113,14 @@ class _Search:
     """The search for the smallest repair of one path."""
 
     facts: Facts
+    lenient: bool = False
     with_moves: bool = True
     _bindings: list[tuple[dict[str, Any], dict[Any, Any]]] = field(default_factory=list)
     _numbers: dict[Any, int] = field(default_factory=dict)
     _readings: dict[tuple[int, int], Reading] = field(default_factory=dict)
     _penalties: dict[tuple[int, int], int | None] = field(default_factory=dict)
     _due: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    _loose: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._steps = self.facts.steps
@@ -117,7 +144,7 @@ class _Search:
             if node.call == end and node.state in accepting:
                 return _trace_back(came, node)
             closed.add(node)
-            for cost, after, move in self._edges(node):
+            for cost, after, move in reversed(self._edges(node)):  # of equals, the one pushed last comes first
                 total = best[node] + cost
                 if after not in closed and total < best.get(after, total + 1):
                     best[after] = total
@@ -152,12 +179,15 @@ class _Search:
 
     def _is_early(self, node: _Node) -> bool:
         """Whether the next call is a step that is expected only later, and so may count if other steps come first."""
-        symbol = self._symbols[node.call]
-        return symbol is not None and bool(self._automaton.ahead[node.state] >> symbol & 1)
+        fits = self._lenient_fits(node.call) if self.lenient else (self._symbols[node.call],)
+        return any(symbol is not None and self._automaton.ahead[node.state] >> symbol & 1 for symbol in fits)
 
     def _keep(self, node: _Node) -> Iterator[_Edge]:
         """Keep the next call, if it is legal here."""
         index, state, bound, spare, taken = node
+        if bound == _UNKNOWN:
+            yield from self._keep_unknown(node)
+            return
         step, reading = self._steps[index], self._read(index, bound)
         failed = step.call.failed and self._errors != "as_called"
         kind, after = effect(self._automaton, state, reading, failed=failed)
@@ -173,9 +203,33 @@ class _Search:
                 move = Move("keep", index, symbol, index)
                 yield _ASSUMED, _Node(index + 1, edges[symbol], bound, spare, taken), move
 
+    def _keep_unknown(self, node: _Node) -> Iterator[_Edge]:
+        """Keep the next call after an edit, when earlier results may differ from those on record."""
+        index, state, bound, spare, taken = node
+        step, edges = self._steps[index], self._automaton.delta[state]
+        fits = self._lenient_fits(index)
+        for symbol in fits:
+            if edges.get(symbol, state) != state:
+                move = Move("keep", index, symbol, index)
+                yield _ASSUMED, _Node(index + 1, edges[symbol], bound, spare, taken), move
+                break
+        if step.kind is Kind.LOOP or step.reading.loops or any(edges.get(symbol) == state for symbol in fits):
+            yield 2 * _ASSUMED, _Node(index + 1, state, bound, spare, taken), Move("keep", index, None, index)
+
+    def _lenient_fits(self, index: int) -> tuple[int, ...]:
+        """Return the steps that a call may be if earlier results were not those on record."""
+        if index not in self._loose:
+            alphabet, call = self._automaton.alphabet, self._steps[index].call
+            self._loose[index] = tuple(
+                number for number in sorted(alphabet.steps)
+                if alphabet.patterns[number].tool == call.tool and not call.malformed
+                and alphabet.patterns[number].arguments.matches(call.arguments, Scope({}, {}, lenient=True))
+            )  # fmt: skip
+        return self._loose[index]
+
     def _may_succeed(self, index: int) -> bool:
         """Whether a call may have failed only because of a harmful call, which may be the call itself."""
-        harms = self.facts.score.harms
+        harms = () if self.lenient else self.facts.score.harms
         return bool(harms) and harms[0].index <= index
 
     def _leave_out(self, node: _Node, *, stays: bool) -> Iterator[_Edge]:
@@ -185,17 +239,19 @@ class _Search:
         if symbol is not None and symbol in taken:
             place = taken.index(symbol)
             left = taken[:place] + taken[place + 1 :]
-            yield 0, _Node(index + 1, state, bound, spare, left), Move("taken", index, symbol, index)
+            yield 0, _Node(index + 1, state, self._after_edit(bound), spare, left), Move("taken", index, symbol, index)
         if stays:
             return
         cost = _EDIT + (_LOST_PROGRESS if self._steps[index].kind is Kind.PROGRESS else 0)
         may_return = self.with_moves and symbol is not None and self._automaton.ahead[state] >> symbol & 1
         kept = (*spare, index) if may_return else spare
-        yield cost, _Node(index + 1, state, bound, kept, taken), Move("leave out", index, None, index)
+        after = _Node(index + 1, state, self._after_edit(bound), kept, taken)
+        yield cost, after, Move("leave out", index, None, index)
 
     def _change(self, node: _Node) -> Iterator[_Edge]:
         """Change the next call into a step that is expected here."""
         index, state, bound, spare, taken = node
+        bound = self._after_edit(bound)
         lost = _LOST_PROGRESS if self._steps[index].kind is Kind.PROGRESS else 0
         for symbol, after in self._expected(state):
             if (penalty := self._change_penalty(index, symbol)) is not None:
@@ -212,17 +268,19 @@ class _Search:
         step, action = self._steps[index], self._automaton.alphabet.patterns[symbol]
         if symbol in step.reading.fits:
             return None
+        refused = _REFUSED if step.call.failed else 0
         if action.tool != step.call.tool or step.call.malformed:
-            return None if step.kind is Kind.LOOP else _OTHER_TOOL
+            return None if step.kind is Kind.LOOP else _OTHER_TOOL + refused + min(index, _REFUSED)
         names = differing_arguments(self.facts, index, symbol)
         if step.kind is Kind.LOOP:
             return _NEAR_MISS if len(names) == 1 else None
         first = next((name for name, _ in action.arguments.fields), None)
-        return min(2 * len(names) + (first in names), _OTHER_TOOL)
+        return min(2 * len(names) + (first in names) + refused, _OTHER_TOOL)
 
     def _add(self, node: _Node, *, can_wait: bool) -> Iterator[_Edge]:
         """Put in a step that is expected here: a new one, or a call that was left out before."""
         place, state, bound, spare, taken = node
+        bound = self._after_edit(bound)
         cost = _EDIT + _ADDED + (_ADDED_EARLY if can_wait else 0)
         for symbol, after in self._expected(state):
             back = next((index for index in spare if self._symbols[index] == symbol), None)
@@ -233,6 +291,10 @@ class _Search:
             comes = self.with_moves and self._last_calls.get(symbol, -1) >= place
             new = tuple(sorted((*taken, symbol))) if comes else taken
             yield cost, _Node(place, after, bound, spare, new), Move("add", None, symbol, place)
+
+    def _after_edit(self, bound: int) -> int:
+        """Return what is known after an edit. In a lenient search, that is nothing."""
+        return _UNKNOWN if self.lenient else bound
 
     def _expected(self, state: int) -> tuple[tuple[int, int], ...]:
         """Return the steps that are expected in a state, each with the state that it leads to."""

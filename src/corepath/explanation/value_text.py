@@ -33,7 +33,7 @@ from corepath.values import key_text, to_notation
 LONGEST_NAME: Final = 60
 LONGEST_VALUE: Final = 50
 LONGEST_CALL: Final = 110
-LONGEST_MESSAGE: Final = 120
+LONGEST_MESSAGE: Final = 140
 LONGEST_WHOLE: Final = 1_200
 """Maximum length of a call that is written in full."""
 UNKNOWN: Final = object()
@@ -82,7 +82,7 @@ def whole_step_text(action: Action, scope: Scope) -> str:
     """Write a step as a call with all its arguments, for someone who is to make that call."""
     parts = [f"{_key(name)}={_pattern_text(part, scope, LONGEST_WHOLE)}" for name, part in action.arguments.fields]
     call = f"{tool_name(action.tool)}({', '.join([*parts, '…'] if action.arguments.open else parts)})"
-    return f"{cut(call, LONGEST_WHOLE)}{_result_text(action, scope)}"
+    return cut(call, LONGEST_WHOLE)
 
 
 def _result_text(action: Action, scope: Scope) -> str:
