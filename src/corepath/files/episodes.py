@@ -24,11 +24,15 @@ from corepath.values import parse_json
 
 @dataclass(frozen=True)
 class EpisodeLine:
-    """One line in an episode file: the episode, or the problem with the line."""
+    """One line in an episode file: the episode, or the problem with the line.
+
+    `number` counts the episodes from 1, as `corepath explain --episode` does. It is 0 if there is a problem.
+    """
 
     line: int
     episode: Episode | None
     problem: Problem | None = None
+    number: int = 0
 
 
 def read_episodes(path: str | Path, stream: IO[bytes] | None = None) -> Iterator[EpisodeLine]:
@@ -70,12 +74,15 @@ def episode_json(episode: Episode) -> str:
 
 def _parse_lines(file: str, lines: IO[bytes]) -> Iterator[EpisodeLine]:
     is_empty = True
+    found = 0
     for number, raw in enumerate(lines, start=1):
         if raw.strip() in (b"", b"\xef\xbb\xbf"):
             continue
         is_empty = False
         try:
-            yield EpisodeLine(number, _parse_episode(raw))
+            episode = _parse_episode(raw)
+            found += 1
+            yield EpisodeLine(number, episode, number=found)
         except _LineError as error:
             yield EpisodeLine(number, None, Problem(file, number, error.column, error.message))
     if is_empty:

@@ -14,6 +14,7 @@ from corepath.files.episodes import EpisodeLine, read_episodes
 from corepath.files.lookup import Tasks
 from corepath.play.built_in import BUILT_IN
 from corepath.play.play import rescore
+from corepath.report.fixes import Diagnosis, Fixes
 from corepath.report.summary_table import AGENTS, summary_table
 from corepath.rules.rule import Rule
 from corepath.runs.episode_check import scores_error
@@ -23,6 +24,7 @@ from corepath.runs.tasks import FoundTask, RunTasks
 from corepath.scoring.agreement import Agreement, agreement
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.rules import RuleCounts, score_rules
+from corepath.scoring.score import Score, score
 from corepath.scoring.summary import BROKEN, REWARD, Summary, is_by_rules_alone, summarise
 from corepath.task import Task
 
@@ -37,13 +39,15 @@ class Result:
     """A scored episode and its task. The task is built when it is first needed.
 
     If the task is not available, `why` gives the reason, and `scores` are the recorded scores, or those by `rules`
-    alone.
+    alone. `place` is the folder or file that the episode was read from, and `number` its number there, from 1.
     """
 
     episode: Episode
     find: Callable[[str], FoundTask] = field(repr=False, compare=False)
     rules: tuple[Rule, ...] = field(default=(), repr=False, compare=False)
     """The rules beside the task."""
+    place: str = field(default="", compare=False)
+    number: int = field(default=0, compare=False)
 
     @property
     def task(self) -> Task | None:
@@ -81,13 +85,27 @@ class Result:
 
         Raises `CorepathError` if the task is not available and there are no rules.
         """
+        return self.explain()[1]
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """The cause of a failure, and how to fix it. It is kept, so that an episode is explained only once."""
+        return Diagnosis.of(self.explanation)
+
+    def explain(self) -> tuple[Score | None, Explanation]:
+        """Score and explain the episode, as `explanation` does. By rules alone, there is no score."""
         from corepath.explanation import explain, explain_rules  # noqa: PLC0415  # not needed for tables
 
-        if self.task is None and self.rules:
-            return explain_rules(score_rules(self.rules, self.episode, _recorded_scoring(self.episode)))
-        if self.task is None:
+        scoring, task, scored = _recorded_scoring(self.episode), self.task, None
+        if task is not None:
+            scored = score(task, self.episode, scoring, rules=self.rules)
+            found = explain(task, self.episode, scoring, scored=scored)
+        elif self.rules:
+            found = explain_rules(score_rules(self.rules, self.episode, scoring))
+        else:
             raise CorepathError(f"{self.episode.task[:120]}: {self.why}")
-        return explain(self.task, self.episode, _recorded_scoring(self.episode), rules=self.rules)
+        vars(self)["diagnosis"] = Diagnosis.of(found)
+        return scored, found
 
 
 @dataclass(frozen=True)
@@ -152,6 +170,11 @@ class Results:
     def by_pair(self) -> dict[tuple[str, str], Summary]:
         """A summary for each (agent, world) pair."""
         return self._by(lambda episode: (agent_of(episode), world_of(episode)))
+
+    @cached_property
+    def fixes(self) -> Fixes:
+        """What to fix: the failed episodes grouped by cause, the largest group first."""
+        return Fixes.of(self.results, self.by_agent)
 
     @cached_property
     def agreements(self) -> list[Agreement]:
@@ -288,7 +311,7 @@ def _load_run(path: Path, known: Tasks, scoring: Scoring | None, rules: tuple[Ru
         if rules
         else [*tasks.lines(used)]
     )
-    results = [Result(line.episode, tasks, rules) for line in lines if line.episode is not None]
+    results = [Result(line.episode, tasks, rules, str(path), line.number) for line in lines if line.episode is not None]
     results.sort(key=_plan_order(plan))
     notes: tuple[str, ...] = ()
     if len(results) < plan.size:
@@ -348,7 +371,8 @@ def _load_file(path: Path, tasks: Tasks, wanted: Scoring | None, rules: tuple[Ru
         try:
             scoring = wanted or _recorded_scoring(line.episode)
             scorings.add(scoring)
-            results.append(_score(line.episode, tasks, scoring, rules))
+            scored = _score(line.episode, tasks, scoring, rules)
+            results.append(replace(scored, place=str(path), number=line.number))
         except CorepathError as error:
             problems.append(Problem(str(path), line.line, 1, str(error)))
     if len(scorings) > 1:
