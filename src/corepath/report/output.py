@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from corepath.report.figures import core_versus_bfcl, pareto_view
+from corepath.report.dots import dots
+from corepath.report.figures import core_versus_bfcl, heat_map, pareto_view
 from corepath.report.page import page
 from corepath.report.results import Results
 from corepath.report.summary_table import MORE_COLUMNS, Means
@@ -47,8 +48,12 @@ def write_report(results: Results, folder: Path) -> Path:
         formats = {"txt": table.text(), "md": table.markdown(), "csv": table.csv(), "tex": table.latex()}
         for ending, text in formats.items():
             replace_file(folder / f"{name}.{ending}", text + "\n")
-    for name, figure in (("core-versus-bfcl", core_versus_bfcl(results)), ("pareto", pareto_view(results))):
-        replace_file(folder / f"{name}.svg", figure.svg() + "\n")
+    figures = {
+        "agents": dots(results).svg(), "core-versus-bfcl": core_versus_bfcl(results).svg(),
+        "pareto": pareto_view(results).svg(), "heat-map": heat_map(results).svg(),
+    }  # fmt: skip
+    for name, figure in figures.items():
+        replace_file(folder / f"{name}.svg", figure + "\n")
     replace_file(folder / PAGE, page(results))
     return folder / PAGE
 
