@@ -170,7 +170,7 @@ function pairTable(a, b, entries) {
       number(before, formatMean(key, before)), number(after, formatMean(key, after)), [won, lost, tied].map((list) => number(list.length, String(list.length))));
   });
   const heads = [["score", "Score"], ["verdict", "How sure"], ["difference", "B − A"], ["a", "A"], ["b", "B"], ["won", "B won"], ["lost", "A won"], ["tied", "Tied"]];
-  const table = h("table", { class: "scores paired" }, h("caption", {}, "Differences between A and B"), h("thead", {}, h("tr", {}, heads.map(([key, title]) =>
+  const table = h("table", { class: "paired" }, h("caption", {}, "Differences between A and B"), h("thead", {}, h("tr", {}, heads.map(([key, title]) =>
     h("th", { scope: "col", "data-key": key, class: ["score", "verdict"].includes(key) ? null : key === "difference" ? "dot" : "number" }, title)))), h("tbody", {}, rows));
   const full = () => pairs.data.scores.flatMap((key, place) => (entries[place] ? [savedPair(a, b, key, entries[place])] : []));
   return h("div", {}, scrollArea("Differences between A and B", table),
