@@ -123,11 +123,11 @@ class _Index:
         for score_name in _INDEXED:
             self.columns[score_name].append(_short_number(result.scores.get(score_name)))
         row = {
-            "epoch": result.episode.epoch,
+            "epoch": result.epoch,
             "nth": nth,
-            "reward": _short_number(reward_of(result.episode)),
-            "disagrees": disagreement(result.episode),
-            "outside": result.episode.outcome == FAILED_OUTSIDE,
+            "reward": _short_number(reward_of(result.record)),
+            "disagrees": disagreement(result.record),
+            "outside": result.record.outcome == FAILED_OUTSIDE,
             "harms": " ".join(dict.fromkeys(_harm_kinds(result.scores).values())),
             "headline": headline,
             "broken": _broken_rules(result),
@@ -202,9 +202,9 @@ def _task(name: str, group: list[Result], scoring: Scoring, index: _Index) -> di
         for step in scored.trace.steps if scored else ():
             if step.kind is Kind.HARM:
                 harms[step.before][step.call.label] += 1
-        seen[result.agent, result.episode.epoch] += 1
+        seen[result.agent, result.epoch] += 1
         headline = explanation.headline if explanation else f"not explained: {result.why}"
-        index.add(name, result, seen[result.agent, result.episode.epoch], headline)
+        index.add(name, result, seen[result.agent, result.epoch], headline)
         episode = _episode(result, scored, explanation)
         episodes.append({**episode, "calls": calls.add(episode["calls"]), "others": calls.add(episode["others"])})
     task = next((result.task for result in group if result.task is not None), None)
