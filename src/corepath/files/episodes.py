@@ -26,12 +26,14 @@ from corepath.values import parse_json
 class EpisodeLine:
     """One line in an episode file: the episode, or the problem with the line.
 
-    `line` is the line's number, and `offset` says how many bytes of the file come before it.
+    `line` is the line's number, and `offset` says how many bytes of the file come before it. `number` counts the
+    episodes from 1, as `corepath explain --episode` does. It is 0 if there is a problem.
     """
 
     line: int
     episode: Episode | None
     problem: Problem | None = None
+    number: int = 0
     offset: int = field(default=0, compare=False)
 
 
@@ -73,14 +75,16 @@ def episode_json(episode: Episode) -> str:
 
 
 def _parse_lines(file: str, lines: IO[bytes]) -> Iterator[EpisodeLine]:
-    is_empty, end = True, 0
+    is_empty, end, found = True, 0, 0
     for number, raw in enumerate(lines, start=1):
         start, end = end, end + len(raw)
         if raw.strip() in (b"", b"\xef\xbb\xbf"):
             continue
         is_empty = False
         try:
-            yield EpisodeLine(number, _parse_episode(raw), offset=start)
+            episode = _parse_episode(raw)
+            found += 1
+            yield EpisodeLine(number, episode, number=found, offset=start)
         except _LineError as error:
             yield EpisodeLine(number, None, Problem(file, number, error.column, error.message))
     if is_empty:

@@ -101,12 +101,12 @@ def _load_run(path: Path, known: Tasks, scoring: Scoring | None, rules: tuple[Ru
     def judge(line: EpisodeLine) -> EpisodeLine:
         return _judge(path / EPISODES, line, tasks, used, rules) if rules else tasks.score(line, used)
 
-    file = EpisodeFile(path / EPISODES, lambda episode: judge(EpisodeLine(1, episode)).episode)
+    file = EpisodeFile(path / EPISODES, str(path), lambda episode: judge(EpisodeLine(1, episode)).episode)
     results: list[Result] = []
     problems: list[Problem] = []
     for line in map(judge, folder.lines()):
         if line.episode is not None:
-            results.append(_keep(file, line.offset, line.episode, tasks, rules))
+            results.append(_keep(file, line, line.episode, tasks, rules))
         if line.problem is not None:
             problems.append(line.problem)
     results.sort(key=_plan_order(plan))
@@ -118,10 +118,10 @@ def _load_run(path: Path, known: Tasks, scoring: Scoring | None, rules: tuple[Ru
 
 
 def _keep(
-    file: EpisodeFile, offset: int, episode: Episode, find: Callable[[str], FoundTask], rules: tuple[Rule, ...]
+    file: EpisodeFile, line: EpisodeLine, episode: Episode, find: Callable[[str], FoundTask], rules: tuple[Rule, ...]
 ) -> Result:
     """Return the result of an episode that is read again from its file when it is needed."""
-    return Result(shorten(episode), find, rules, StoredEpisode(file, offset, content_hash(episode)))
+    return Result(shorten(episode), find, rules, StoredEpisode(file, line.offset, line.number, content_hash(episode)))
 
 
 def _judge(file: Path, line: EpisodeLine, tasks: RunTasks, scoring: Scoring, rules: tuple[Rule, ...]) -> EpisodeLine:
@@ -163,7 +163,7 @@ def _load_file(path: Path, tasks: Tasks, wanted: Scoring | None, rules: tuple[Ru
     if not path.exists():
         raise CorepathError(f"no such file or folder: {path}")
     scorer = _Scorer(tasks, wanted, rules)
-    file = EpisodeFile(path, lambda episode: scorer.score(episode)[0])
+    file = EpisodeFile(path, str(path), lambda episode: scorer.score(episode)[0])
     scorings: set[Scoring] = set()
     results: list[Result] = []
     problems: list[Problem] = []
@@ -175,7 +175,7 @@ def _load_file(path: Path, tasks: Tasks, wanted: Scoring | None, rules: tuple[Ru
             continue
         try:
             scorings.add(scorer.options(line.episode))
-            results.append(_keep(file, line.offset, *scorer.score(line.episode)))
+            results.append(_keep(file, line, *scorer.score(line.episode)))
         except CorepathError as error:
             problems.append(Problem(str(path), line.line, 1, str(error)))
     if len(scorings) > 1:

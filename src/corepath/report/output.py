@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from corepath.report.figures import core_versus_bfcl, pareto_view
+from corepath.report.fix_tables import fixes_table, tools_table
 from corepath.report.page import page
 from corepath.report.results import Results
 from corepath.report.summary_table import MORE_COLUMNS, Means
@@ -31,6 +33,8 @@ def tables_of(results: Results) -> dict[str, Table]:
         "worlds": worlds_table(results),
         "failure-modes": faults_table(results),
         "harms": harms_table(results),
+        "fixes": fixes_table(results.fixes),
+        "harms-by-tool": tools_table(results.fixes),
         "rules": rules_table(results),
         "reward": reward_table(results.agreements),
         "agents-with-intervals": agents_table(results, Means(MORE_COLUMNS, intervals=True)),
@@ -43,13 +47,14 @@ def tables_of(results: Results) -> dict[str, Table]:
 def write_report(results: Results, folder: Path) -> Path:
     """Write the page, the tables and the SVG figures to a folder, and return the page's path."""
     folder.mkdir(parents=True, exist_ok=True)
+    replace_file(folder / PAGE, page(results))  # first, as it explains the episodes, and tables need some of that
     for name, table in tables_of(results).items():
         formats = {"txt": table.text(), "md": table.markdown(), "csv": table.csv(), "tex": table.latex()}
         for ending, text in formats.items():
             replace_file(folder / f"{name}.{ending}", text + "\n")
     for name, figure in (("core-versus-bfcl", core_versus_bfcl(results)), ("pareto", pareto_view(results))):
         replace_file(folder / f"{name}.svg", figure.svg() + "\n")
-    replace_file(folder / PAGE, page(results))
+    replace_file(folder / "fixes.json", json.dumps(results.fixes.to_dict(), indent=1) + "\n")
     return folder / PAGE
 
 

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from corepath.drawing.draw import STYLE
 from corepath.errors import Problem, count
 from corepath.report.figures import Scatter, core_versus_bfcl, heat_map, pareto_view
+from corepath.report.fix_tables import fix_html
 from corepath.report.page_data import page_data
 from corepath.report.results import Results
 from corepath.report.summary_table import MORE_COLUMNS, Means, note_exclusions
@@ -27,7 +28,8 @@ MOST_PROBLEMS: Final = 100
 """The most problems that the page lists. Further problems are only counted."""
 
 _MEANS: Final = Means(MORE_COLUMNS)
-_SCRIPTS: Final = ("basics.js", "data.js", "lists.js", "task.js", "episode.js", "diff.js", "page.js")
+_STYLES: Final = ("page.css", "fix.css")
+_SCRIPTS: Final = ("basics.js", "data.js", "lists.js", "task.js", "episode.js", "diff.js", "fix.js", "page.js")
 
 
 class _Section(NamedTuple):
@@ -44,7 +46,8 @@ def page(results: Results) -> str:
 
     Equal results give the same HTML. Control characters are escaped.
     """
-    style, script = f"{_asset('page.css')}\n{STYLE}", "\n\n".join(map(_asset, _SCRIPTS))
+    style, script = "\n".join([*map(_asset, _STYLES), STYLE]), "\n\n".join(map(_asset, _SCRIPTS))
+    blocks = list(page_data(results))  # first, as it explains the episodes, and keeps what the sections need of that
     sections = list(_sections(results))
     parts = {
         "policy": f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
@@ -58,7 +61,7 @@ def page(results: Results) -> str:
             f'<h2 id="{one.id}-title">{_text(one.title)}</h2>\n{one.html}</section>'
             for one in sections
         ),
-        "blocks": "\n".join(_block(name, text) for name, text in page_data(results)),
+        "blocks": "\n".join(_block(name, text) for name, text in blocks),
     }
     html = re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html"))
     return "\n".join(map(visible, html.split("\n")))
@@ -122,6 +125,7 @@ def _sections(results: Results) -> Iterable[_Section]:
     if not results.results:
         return
     yield _table("agents", "Agents", agents_table(results, _MEANS))
+    yield _Section("fix", "What to fix", "What to fix", fix_html(results.fixes))
     yield _table("worlds", "Worlds", worlds_table(results, _MEANS))
     if reward := reward_table(results.agreements):
         yield _table("reward", "Reward", reward)

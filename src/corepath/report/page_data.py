@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Final
@@ -20,15 +20,24 @@ from corepath.automaton.step import Kind
 from corepath.drawing.draw import STYLE, Drawing, draw
 from corepath.drawing.export import describe_size
 from corepath.episode import FAILED_OUTSIDE, free_record, reward_of
-from corepath.explanation import Explanation, explain
+from corepath.explanation import Explanation
 from corepath.notation.call import UNANSWERED, Call
 from corepath.notation.message import Message
+from corepath.report.fixes import (
+    CauseKey,
+    EpisodeName,
+    Fixes,
+    cause_of,
+    floor_of,
+    harms_of,
+    name_of,
+    reason_to_leave_out,
+)
 from corepath.report.results import Result, Results
 from corepath.rules.verdict import State
 from corepath.scoring.agreement import disagreement
 from corepath.scoring.evidence import Reference
-from corepath.scoring.options import Scoring
-from corepath.scoring.score import Score, score
+from corepath.scoring.score import Score
 from corepath.scoring.summary import BROKEN, is_by_rules_alone
 from corepath.task import Task
 
@@ -51,11 +60,11 @@ _INDEXED: Final = (
 
 def page_data(results: Results) -> Iterator[tuple[str, str]]:
     """Yield an (id, encoded data) pair for each block: `tasks-0`, `tasks-1`, …, and finally `index`."""
-    index = _Index(list(map(str, results.rules)))
+    index = _Index(list(map(str, results.rules)), floor_of(results.by_agent))
     tasks: list[dict[str, Any]] = []
     size = block = 0
     for name, group in _by_task(results).items():
-        tasks.append(_task(name, group, results.scoring, index))
+        tasks.append(_task(name, group, index))
         index.blocks.append(block)
         size += len(json.dumps(tasks[-1]))
         if size > BLOCK_SIZE:
@@ -63,7 +72,7 @@ def page_data(results: Results) -> Iterator[tuple[str, str]]:
             tasks, size, block = [], 0, block + 1
     if tasks:
         yield f"tasks-{block}", encode(_columns(tasks))
-    yield "index", encode(index.to_dict())
+    yield "index", encode(index.to_dict(results.fixes))
 
 
 def encode(value: Any) -> str:
@@ -107,14 +116,18 @@ class _Index:
     """The index of all episodes: a table with one row per episode, stored as columns.
 
     Agents, worlds and tasks are stored as indexes into the lists in `names`, and the rules that an episode broke as
-    indexes into `rules`.
+    indexes into `rules`. Its harmful calls are indexes into `harms`, unless it is in no cluster.
     """
 
     rules: list[str] = field(default_factory=list)
+    floor: frozenset[str] = frozenset()
     names: dict[str, dict[str, int]] = field(default_factory=lambda: {"agent": {}, "world": {}, "task": {}})
     columns: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
     blocks: list[int] = field(default_factory=list)
     """The number of the block that holds each task."""
+    harms: dict[tuple[str, str, bool], int] = field(default_factory=dict)
+    rows: list[tuple[EpisodeName, CauseKey | None]] = field(default_factory=list)
+    """The name and the cause of each episode."""
 
     def add(self, name: str, result: Result, nth: int, headline: str) -> None:
         """Add a row for an episode. `nth` numbers the episodes with the same agent, task and epoch, starting at 1."""
@@ -131,14 +144,28 @@ class _Index:
             "harms": " ".join(dict.fromkeys(_harm_kinds(result.scores).values())),
             "headline": headline,
             "broken": _broken_rules(result),
+            "harmed": [self.harms.setdefault(harm, len(self.harms)) for harm in self._harms(result)],
         }
+        self.rows.append((name_of(result), cause_of(result, self.floor)))
         for key, value in row.items():
             self.columns[key].append(value)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the index as JSON."""
+    def _harms(self, result: Result) -> Iterable[tuple[str, str, bool]]:
+        return () if reason_to_leave_out(result, self.floor) else harms_of(result)
+
+    def to_dict(self, fixes: Fixes) -> dict[str, Any]:
+        """Return the index as JSON. The causes are stored as indexes into the clusters of `fixes`."""
         names = {column: list(numbers) for column, numbers in self.names.items()}
-        return {"names": names, "columns": self.columns, "blocks": self.blocks, "rules": self.rules}
+        clusters, numbers = fixes.clusters, {one.key: number for number, one in enumerate(fixes.clusters)}
+        places = {name: place for place, (name, _) in reversed(list(enumerate(self.rows)))}
+        causes = {
+            "names": [str(one) for one in clusters],
+            "kinds": [one.key.kind for one in clusters],
+            "examples": [places[one.example.name] for one in clusters],
+        }
+        columns = {**self.columns, "cause": [None if key is None else numbers[key] for _, key in self.rows]}
+        return {"names": names, "columns": columns, "blocks": self.blocks, "rules": self.rules, "causes": causes,
+                "harmed": list(self.harms)}  # fmt: skip
 
 
 def _broken_rules(result: Result) -> list[int]:
@@ -191,14 +218,14 @@ def _number(known: dict[str, int], record: dict[str, Any]) -> int:
     return known.setdefault(json.dumps(record), len(known))
 
 
-def _task(name: str, group: list[Result], scoring: Scoring, index: _Index) -> dict[str, Any]:
+def _task(name: str, group: list[Result], index: _Index) -> dict[str, Any]:
     """Build the record for a task and its episodes, and add the episodes to the index."""
     seen: Counter[tuple[str, int]] = Counter()
     harms: dict[int, Counter[str]] = defaultdict(Counter)
     calls = _Calls()
     episodes = []
     for result in group:
-        scored, explanation = _explain(result, scoring)
+        scored, explanation = _explain(result)
         for step in scored.trace.steps if scored else ():
             if step.kind is Kind.HARM:
                 harms[step.before][step.call.label] += 1
@@ -213,12 +240,9 @@ def _task(name: str, group: list[Result], scoring: Scoring, index: _Index) -> di
     return {"name": name, **about, **calls.to_dict(), "episodes": episodes}
 
 
-def _explain(result: Result, scoring: Scoring) -> tuple[Score | None, Explanation | None]:
+def _explain(result: Result) -> tuple[Score | None, Explanation | None]:
     """Score and explain an episode. If its task is not available, only rules explain it, or nothing does."""
-    if result.task is None:
-        return None, result.explanation if result.rules else None
-    scored = score(result.task, result.episode, scoring, rules=result.rules)
-    return scored, explain(result.task, result.episode, scoring, scored=scored)
+    return (None, None) if result.task is None and not result.rules else result.explain()
 
 
 def _about(task: Task, harms: Mapping[int, Counter[str]]) -> dict[str, Any]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from corepath.episode import Episode, agent_of, exclusion, reward_of, variant_name, variant_of, world_of
 from corepath.errors import CorepathError, Problem, count, install
+from corepath.report.fixes import Diagnosis, Fixes
 from corepath.report.stored import StoredEpisode, content_hash
 from corepath.report.summary_table import AGENTS, summary_table
 from corepath.rules.rule import Rule
@@ -16,13 +18,18 @@ from corepath.runs.tasks import FoundTask
 from corepath.scoring.agreement import Agreement, agreement
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.rules import RuleCounts, score_rules
-from corepath.scoring.summary import BROKEN, REWARD, Summary, summarise, value_of
+from corepath.scoring.score import Score, score
+from corepath.scoring.summary import BROKEN, REWARD, Summary, is_failed, summarise
 from corepath.task import Task
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from corepath.explanation import Explanation
+
+
+MOST_DIAGNOSES: Final = 10_000
+"""The most diagnoses that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,16 @@ class Result:
             return self.record
         found = self.stored.read()
         return found if found.agent == self.record.agent else replace(found, agent=self.record.agent)
+
+    @property
+    def place(self) -> str:
+        """The folder or file that the episode was read from. It is empty if the episode is not stored."""
+        return "" if self.stored is None else self.stored.file.place
+
+    @property
+    def number(self) -> int:
+        """The episode's number in its place, from 1. It is 0 if the episode is not stored."""
+        return 0 if self.stored is None else self.stored.number
 
     @property
     def content(self) -> int:
@@ -91,15 +108,21 @@ class Result:
         return self.record.scores
 
     @property
+    def harms(self) -> Iterator[tuple[Mapping[str, Any], str | None]]:
+        """The harms in `scores`, each with its call's tool, or with None if there is no such call."""
+        for harm in self.scores["harms"]:
+            index, calls = harm.get("index"), self.record.calls
+            known = isinstance(index, int) and 0 <= index < len(calls)
+            yield harm, calls[index].tool if known else harm.get("tool")
+
+    @property
     def failed(self) -> bool:
-        """Whether the episode failed: it was not solved, it broke a rule, or something outside the agent failed.
+        """Whether the episode failed, be it by the agent or by something outside the agent.
 
         Episodes that the means leave out for another reason did not fail.
         """
         reason = exclusion(self.record)
-        if reason is not None:
-            return reason == "outside"
-        return value_of(self.record, "solved") == 0 or bool(self.scores.get(BROKEN))
+        return is_failed(self.scores) if reason is None else reason == "outside"
 
     @property
     def explanation(self) -> Explanation:
@@ -107,15 +130,42 @@ class Result:
 
         Raises `CorepathError` if the task is not available and there are no rules.
         """
+        return self.explain()[1]
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """The cause of a failure, and how to fix it. It is kept for a while, so that equal episodes share it."""
+        if self._key not in _DIAGNOSES:
+            self.explain()
+        return _DIAGNOSES[self._key][1]
+
+    @property
+    def _key(self) -> tuple[int, str, int]:
+        """The same for results that have the same task and content, and so the same explanation."""
+        return id(self.find), self.task_name, self.content
+
+    def explain(self) -> tuple[Score | None, Explanation]:
+        """Score and explain the episode, as `explanation` does. By rules alone, there is no score."""
         from corepath.explanation import explain, explain_rules  # noqa: PLC0415  # not needed for tables
 
-        if self.task is None and not self.rules:
+        task = self.task
+        if task is None and not self.rules:
             raise CorepathError(f"{self.record.task[:120]}: {self.why}")
         episode = self.episode
         scoring = recorded_scoring(episode)
-        if self.task is None:
-            return explain_rules(score_rules(self.rules, episode, scoring))
-        return explain(self.task, episode, scoring, rules=self.rules)
+        if task is None:
+            scored, found = None, explain_rules(score_rules(self.rules, episode, scoring))
+        else:
+            scored = score(task, episode, scoring, rules=self.rules)
+            found = explain(task, episode, scoring, scored=scored)
+        _DIAGNOSES[self._key] = self, Diagnosis.of(found)
+        if len(_DIAGNOSES) > MOST_DIAGNOSES:
+            _DIAGNOSES.popitem(last=False)
+        return scored, found
+
+
+_DIAGNOSES: Final[OrderedDict[tuple[int, str, int], tuple[Result, Diagnosis]]] = OrderedDict()
+"""The latest diagnoses by task and content. Each keeps its result, so that the id in its key stays unique."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +235,11 @@ class Results:
     def by_pair(self) -> dict[tuple[str, str], Summary]:
         """A summary for each (agent, world) pair."""
         return self._by(lambda episode: (agent_of(episode), world_of(episode)))
+
+    @cached_property
+    def fixes(self) -> Fixes:
+        """What to fix: the failed episodes grouped by cause, the largest group first."""
+        return Fixes.of(self.results, self.by_agent)
 
     @cached_property
     def agreements(self) -> list[Agreement]:

@@ -27,7 +27,7 @@ MOST_OPEN: Final = 100
 TAKEN: Final = ("seconds", "usage")
 """The keys in an episode's record that say what it took. They stay in memory."""
 _CHUNK: Final = 1 << 16
-_HARM: Final = ("index", "kind", "effected", "again", "severity")
+_HARM: Final = ("index", "kind", "effected", "again", "severity", "rule")
 _RULE: Final = ("rule", "state")
 
 
@@ -36,12 +36,14 @@ class EpisodeFile:
 
     The file stays open, so that it can still be read after it was deleted or replaced. A file that can be read only
     once, e.g. a pipe, is copied to a temporary file. `complete` scores an episode as it was scored when it was loaded.
+    `place` is what the user named: the file, or the folder of its run.
     """
 
     _open: Final[WeakSet[EpisodeFile]] = WeakSet()
 
-    def __init__(self, path: Path, complete: Callable[[Episode], Episode | None]) -> None:
+    def __init__(self, path: Path, place: str, complete: Callable[[Episode], Episode | None]) -> None:
         self.path = path
+        self.place = place
         self.complete = complete
         self._last: tuple[int, Episode] | None = None
         self._descriptor = _open_file(path) if len(self._open) < MOST_OPEN or not path.is_file() else None
@@ -103,10 +105,14 @@ def _open_file(path: Path) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class StoredEpisode:
-    """Where an episode is stored. `content` is a hash of what the agent did and was told."""
+    """Where an episode is stored.
+
+    `number` counts the episodes of the file from 1, and `content` is a hash of what the agent did and was told.
+    """
 
     file: EpisodeFile
     offset: int
+    number: int
     content: int
 
     def read(self) -> Episode:

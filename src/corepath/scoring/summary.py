@@ -307,6 +307,12 @@ def value_of(episode: Episode, name: str, undefined_efficiency: str = "zero") ->
     return None if value is None else float(value)
 
 
+def is_failed(scores: Mapping[str, Any]) -> bool:
+    """Whether an episode failed: it is not solved, breaks a rule, or ends with a wrong answer or in a wrong state."""
+    unsolved = scores["accepted"] is False or scores["harm_count"] > 0 or bool(scores.get(BROKEN))
+    return unsolved or scores.get("answer_match") is False or scores.get("state_match") is False
+
+
 def is_by_rules_alone(scores: Mapping[str, Any]) -> bool:
     """Whether scores come from rules without a task, so that there is no procedure to compare with."""
     return "pc" in scores and scores["pc"] is None

@@ -7,7 +7,8 @@ const view = document.getElementById("view");
 const filters = document.getElementById("filters");
 const all = { rows: [], listed: [], rules: [] };
 
-function fillFilters({ names, rules }) {
+function fillFilters(index) {
+  const { names, rules } = index;
   for (const what of ["agent", "world"]) {
     for (const name of [...names[what]].sort()) filters.elements[what].append(h("option", { value: visible(name) }, visible(name)));
   }
@@ -19,6 +20,7 @@ function fillFilters({ names, rules }) {
   filters.elements.rule.parentElement.hidden = !offended.length;
   all.rules = rules.map((rule) => visible(rule));
   filters.hidden = !all.rows.length;
+  fillFixFilters(index);
 }
 
 /** The episodes that match the filters. */
@@ -28,12 +30,13 @@ function matchingRows() {
   return all.rows.filter((row) => {
     const text = `${row.agent} ${row.task} ${row.headline} ${row.harms} ${spell(row.harms)} ${outcome(row)[1]}`.toLowerCase();
     return (!wanted.agent || visible(row.agent) === wanted.agent) && (!wanted.world || visible(row.world) === wanted.world)
-      && (!wanted.rule || row.broken.some((number) => all.rules[number] === wanted.rule)) && (!wanted.outcome || OUTCOMES[wanted.outcome][1](row)) && words.every((word) => text.includes(word));
+      && (!wanted.rule || row.broken.some((number) => all.rules[number] === wanted.rule)) && (!wanted.outcome || OUTCOMES[wanted.outcome][1](row)) && matchesFix(row, wanted) && words.every((word) => text.includes(word));
   });
 }
 
 function showList(...notes) {
   const list = document.getElementById("list");
+  showNarrowed();
   if (!all.rows.length) return list.replaceChildren(h("p", {}, "There are no episodes to list."));
   list.replaceChildren(...notes, episodeList("Episodes", matchingRows(), { sorted: (listed) => { all.listed = listed; } }));
 }
@@ -48,7 +51,7 @@ function filtersChanged() {
 
 /** Set the filters from a query, and show the list again if they changed. */
 function filterBy(query) {
-  const fields = ["text", "agent", "world", "outcome", "rule"].map((name) => [filters.elements[name], query.get(name) ?? ""]);
+  const fields = [...filters.elements].filter(({ name }) => name).map((field) => [field, query.get(field.name) ?? ""]);
   if (fields.every(([field, value]) => field.value === value)) return;
   for (const [field, value] of fields) field.value = value;
   const lost = fields.filter(([field, value]) => value && field.value !== value);
