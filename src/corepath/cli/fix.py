@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from corepath.cli.options import JsonOption, ProfileOption, RulesOption, RunsArgument, TasksOption, find_rules
-from corepath.cli.printing import out, say, usage_error
+from corepath.cli.printing import fail, out, say, usage_error
 from corepath.cli.progress import show_status
 from corepath.cli.results import finish, load
 from corepath.errors import count, nearest
@@ -57,6 +57,8 @@ def fix_command(
 ) -> None:
     """Say what to fix: failed episodes by cause, the largest first, each with an example and its fix."""
     results = load(runs, tasks, profile, find_rules(rules))
+    if results.problems and not results.results:
+        fail("no episode could be read, so it is not known what to fix")
     with show_status("explaining the episodes that failed"):
         fixes = _find_fixes(results, agents or [])
     if as_json:
@@ -114,9 +116,10 @@ class _Text:
         bar = "█" * max(1, round(_BAR * len(one) / largest))
         begin = f"{len(one):>{len(f'{largest:,}')},}  {bar:<{_BAR}}  "
         yield from self._wrap(_cut(str(one), LONGEST_NAME), len(begin), begin)
+        tasks = f", in {count(len(one.tasks), 'task')}" if one.tasks else ""
         agents = f" by {count(len(one.agents), 'agent')}" if len(one.agents) > 1 else ""
         effect = f"; took effect in {one.effected:,}" if one.effected else ""
-        about = f"{_percent(len(one) / failed)} of the failures, in {count(len(one.tasks), 'task')}{agents}{effect}"
+        about = f"{_percent(len(one) / failed)} of the failures{tasks}{agents}{effect}"
         yield from self._wrap(about, len(begin), " " * len(begin))
         yield from self._example(one.example)
 

@@ -108,11 +108,12 @@ def _cause_row(one: Cluster, most: int) -> str:
     about = f" <code><bdi>{_name(one.key.about)}</bdi></code>{one.key.after}" if one.key.about else ""
     fix = f'<p class="cure"><b>Fix:</b> <bdi>{_words(" ".join(example.fix))}</bdi></p>' if example.fix else ""
     title = f"All {len(one):,} episodes" if len(one) > 1 else "The episode"
-    effect = f", {one.effected:,} took effect" if one.effected else ""
+    touched = [count(len(one.tasks), "task")] if one.tasks else []
+    touched += [f"{one.effected:,} took effect"] if one.effected else []
     return (
         f'<tr><th scope="row"><a href="{href}" title="{title}">{_text(one.key.kind)}{about}</a></th>'
         f'<td class="number" data-value="{len(one)}">{len(one):,}{_bar(len(one), most)}'
-        f"<small>{count(len(one.tasks), 'task')}{effect}</small></td>"
+        f"<small>{', '.join(touched)}</small></td>"
         f'<td class="words"><a class="example" data-cause="{_text(str(one))}" href="{href}">'
         f"<bdi>{_words(example.headline)}</bdi></a>{fix}</td></tr>"
     )

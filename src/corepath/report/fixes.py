@@ -12,7 +12,7 @@ from corepath.episode import EXCLUSIONS, exclusion
 from corepath.errors import count
 from corepath.play.built_in import FLOOR
 from corepath.rules.verdict import State
-from corepath.scoring.summary import BROKEN, is_by_rules_alone, is_failed
+from corepath.scoring.summary import is_by_rules_alone, is_failed
 
 if TYPE_CHECKING:
     from corepath.explanation import Explanation
@@ -91,7 +91,8 @@ class Diagnosis(NamedTuple):
         cause, fix = explanation.cause, tuple(edit.text for edit in explanation.fix if edit.kind != "keep")
         calls = len(explanation.notes)
         if cause is None:
-            return cls(None, None, None, effected=False, headline=explanation.headline, fix=fix, calls=calls)
+            broken = next((one.text for one in explanation.findings if one.kind == "rule"), None)
+            return cls(None, None, None, effected=False, headline=broken or explanation.headline, fix=fix, calls=calls)
         return cls(cause.kind.value, cause.tool, cause.argument, cause.effected, explanation.headline, fix, calls)
 
 
@@ -120,6 +121,7 @@ class Cluster:
     effected: int = 0
     """In how many of the episodes the calls at fault took effect."""
     tasks: Counter[str] = field(default_factory=Counter)
+    """The number of episodes by task. Episodes without a task are not in it."""
     agents: Counter[str] = field(default_factory=Counter)
     names: list[EpisodeName] = field(default_factory=list)
     """All episodes of the cluster, in the order in which they were read."""
@@ -133,7 +135,8 @@ class Cluster:
         """
         name = name_of(result)
         self.effected += found.effected
-        self.tasks[name.task] += 1
+        if result.record.task:
+            self.tasks[name.task] += 1
         self.agents[name.agent] += 1
         self.names.append(name)
         harms = result.scores["harm_count"]
@@ -314,21 +317,25 @@ def diagnose(result: Result) -> Diagnosis:
     if result.task is None and not result.rules:
         headline = f"Not explained: {result.why}."
         return Diagnosis(NOT_EXPLAINED, None, None, effected=False, headline=headline, fix=())
-    return result.diagnosis
+    if (rule := _rule_alone(result.scores)) is None:
+        return result.diagnosis
+    effected = any(harm["effected"] for harm in result.scores["harms"] if harm.get("rule") == rule)
+    return result.diagnosis._replace(effected=effected)
 
 
 def key_of(result: Result, found: Diagnosis) -> CauseKey:
     """Return the cause by which a failed episode is clustered. If it was judged by rules alone, that is the rule."""
-    if is_by_rules_alone(result.scores) and (rule := _first_broken_rule(result.scores)) is not None:
+    if (rule := _rule_alone(result.scores)) is not None:
         return CauseKey(AGAINST_A_RULE, rule=rule)
     if found.kind in _WHATEVER_WAS_DUE:
         return CauseKey(found.kind)
     return CauseKey(OTHER if found.kind is None else found.kind, found.tool, found.argument)
 
 
-def _first_broken_rule(scores: Mapping[str, Any]) -> str | None:
-    broken = (one["rule"] for one in scores.get("rules", ()) if one["state"] in (State.BROKEN, State.OWED))
-    return next(broken, None) if scores.get(BROKEN) else None
+def _rule_alone(scores: Mapping[str, Any]) -> str | None:
+    """Return the first broken rule of an episode that was judged by rules alone, or None if it was not."""
+    rules = scores.get("rules", ()) if is_by_rules_alone(scores) else ()
+    return next((one["rule"] for one in rules if one["state"] in (State.BROKEN, State.OWED)), None)
 
 
 def harms_of(result: Result) -> Counter[tuple[str, str, bool]]:
