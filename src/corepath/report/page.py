@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
+from shlex import quote
 from typing import Final, NamedTuple
 
 from corepath.drawing.draw import STYLE
@@ -18,7 +19,7 @@ from corepath.errors import Problem, count
 from corepath.report.figures import Scatter, core_versus_bfcl, heat_map, pareto_view
 from corepath.report.fix_tables import fix_html
 from corepath.report.page_data import page_data
-from corepath.report.results import Results
+from corepath.report.results import Result, Results
 from corepath.report.summary_table import MORE_COLUMNS, Means, note_exclusions
 from corepath.report.table import Table
 from corepath.report.tables import agents_table, faults_table, harms_table, reward_table, rules_table, worlds_table
@@ -41,20 +42,23 @@ class _Section(NamedTuple):
     html: str
 
 
-def page(results: Results) -> str:
+def page(results: Results, shown: Sequence[Result] | None = None) -> str:
     """Return the report page as HTML.
 
+    The page has the episodes of `shown`, or all episodes if it is None. Its tables and figures are of all episodes.
     Equal results give the same HTML. Control characters are escaped.
     """
+    listed = results.results if shown is None else shown
     style, script = "\n".join([*map(_asset, _STYLES), STYLE]), "\n\n".join(map(_asset, _SCRIPTS))
-    blocks = list(page_data(results))  # first, as it explains the episodes, and keeps what the sections need of that
+    blocks = list(page_data(results, listed))  # first: sections use what it explains
     sections = list(_sections(results))
     parts = {
         "policy": f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
         "base-uri 'none'; form-action 'none'",
         "style": style,
         "script": script,
-        "facts": _facts(results),
+        "facts": _facts(results, listed),
+        "listed": _count_listed(results, listed),
         "contents": "".join(f'<li><a href="#{one.id}">{one.name}</a></li>' for one in sections),
         "sections": "\n".join(
             f'<section id="{one.id}" aria-labelledby="{one.id}-title">'
@@ -82,10 +86,36 @@ def _block(name: str, text: str) -> str:
 # The overview
 
 
-def _facts(results: Results) -> str:
+def _facts(results: Results, listed: Sequence[Result]) -> str:
     """Return the introduction as HTML: what the results cover, and which episodes the means leave out."""
     places = f"<p>From {', '.join(map(_foreign, results.places))}.</p>" if results.places else ""
-    return f"<p>{' '.join(_sentences(results))}</p>{places}{_problems(results.problems)}"
+    rest = _describe_rest(results, listed)
+    return f"<p>{' '.join(_sentences(results))}</p>{places}{rest}{_problems(results.problems)}"
+
+
+def _count_listed(results: Results, listed: Sequence[Result]) -> str:
+    """Return a paragraph that says how many episodes the page lists, or an empty string if it lists all."""
+    if len(listed) >= len(results):
+        return ""
+    return f'<p class="rest">Listed are the {len(listed):,} of {count(len(results), "episode")} in this page.</p>'
+
+
+def _describe_rest(results: Results, listed: Sequence[Result]) -> str:
+    """Return a paragraph that says which episodes are in the page, and how to see the rest. Empty if all are."""
+    if len(listed) >= len(results):
+        return ""
+    there = {id(result) for result in listed}
+    failed = sum(result.failed for result in results.results)
+    shown_failed = sum(result.failed for result in listed)
+    missing = next(result for result in results.results if id(result) not in there)
+    runs = " ".join(map(quote, results.places)) or "RUN"
+    command = f"corepath report {runs} --only {quote(missing.task_name)} --episodes all"
+    verb = "is" if len(listed) == 1 else "are"
+    return (
+        f'<p class="rest">{len(listed):,} of {count(len(results), "episode")} {verb} in this page, '
+        f"with {shown_failed:,} of the {failed:,} that failed. All tables, figures and counts are of all episodes. "
+        f"For the other episodes, make a page of one task, world or agent: <code><bdi>{_text(command)}</bdi></code></p>"
+    )
 
 
 def _sentences(results: Results) -> Iterator[str]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from corepath.episode import Episode, agent_of, exclusion, reward_of, variant_name, variant_of, world_of
-from corepath.errors import CorepathError, Problem, count, install
+from corepath.errors import CorepathError, OptionError, Problem, count, install, nearest
 from corepath.report.fixes import Diagnosis, Fixes
 from corepath.report.stored import StoredEpisode, content_hash
 from corepath.report.summary_table import AGENTS, summary_table
@@ -262,6 +262,25 @@ class Results:
         """Return the results for these agents only."""
         wanted = set(agents)
         return replace(self, results=tuple(result for result in self.results if result.agent in wanted))
+
+    def narrow(self, names: Iterable[str]) -> Results:
+        """Return the results of these agents, tasks and worlds only.
+
+        If agents are named, the agent must be one of them. If tasks or worlds are named, the task must be one of them
+        or of one of them. Raises `OptionError` if a name is none of these.
+        """
+        wanted = set(names)
+        places = {(result.agent, result.record.task, result.task_name, result.world) for result in self.results}
+        agents, others = {one[0] for one in places}, {name for one in places for name in one[1:]}
+        for name in wanted - agents - others:
+            raise OptionError(f"no agent, task or world '{name[:60]}'{nearest(name, agents | others)}")
+        by_agent, by_task = wanted & agents, wanted & others
+        kept = (
+            result for result in self.results
+            if (not by_agent or result.agent in by_agent)
+            and (not by_task or by_task & {result.record.task, result.task_name, result.world})
+        )  # fmt: skip
+        return replace(self, results=tuple(kept))
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a data frame with one row per episode.
