@@ -18,6 +18,7 @@ from corepath.errors import InputError
 _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "score": ("score",),
     "explain": ("explain",),
+    "fix": ("fix",),
     "report": ("report", "view", "table"),
     "comparison": ("compare", "sensitivity"),
     "run": ("run",),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from corepath.report.dots import dots
 from corepath.report.figures import core_versus_bfcl, heat_map, pareto_view
+from corepath.report.fix_tables import fixes_table, tools_table
 from corepath.report.page import page
-from corepath.report.results import Results
+from corepath.report.results import Result, Results
 from corepath.report.summary_table import MORE_COLUMNS, Means
 from corepath.report.table import Table
 from corepath.report.tables import (
@@ -32,6 +35,8 @@ def tables_of(results: Results) -> dict[str, Table]:
         "worlds": worlds_table(results),
         "failure-modes": faults_table(results),
         "harms": harms_table(results),
+        "fixes": fixes_table(results.fixes),
+        "harms-by-tool": tools_table(results.fixes),
         "rules": rules_table(results),
         "reward": reward_table(results.agreements),
         "agents-with-intervals": agents_table(results, Means(MORE_COLUMNS, intervals=True)),
@@ -41,9 +46,13 @@ def tables_of(results: Results) -> dict[str, Table]:
     return {name: table for name, table in tables.items() if table is not None}
 
 
-def write_report(results: Results, folder: Path) -> Path:
-    """Write the page, the tables and the SVG figures to a folder, and return the page's path."""
+def write_report(results: Results, folder: Path, shown: Sequence[Result] | None = None) -> Path:
+    """Write the page, the tables and the SVG figures to a folder, and return the page's path.
+
+    The page has the episodes of `shown`, or all episodes if it is None.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    replace_file(folder / PAGE, page(results, shown))  # first: tables use what it explains
     for name, table in tables_of(results).items():
         formats = {"txt": table.text(), "md": table.markdown(), "csv": table.csv(), "tex": table.latex()}
         for ending, text in formats.items():
@@ -54,7 +63,7 @@ def write_report(results: Results, folder: Path) -> Path:
     }  # fmt: skip
     for name, figure in figures.items():
         replace_file(folder / f"{name}.svg", figure + "\n")
-    replace_file(folder / PAGE, page(results))
+    replace_file(folder / "fixes.json", json.dumps(results.fixes.to_dict(), indent=1) + "\n")
     return folder / PAGE
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
+from shlex import quote
 from typing import Final, NamedTuple
 
 from corepath.drawing.draw import STYLE
@@ -19,11 +20,12 @@ from corepath.errors import Problem, count
 from corepath.report.definitions import definition
 from corepath.report.dots import Dots, dots
 from corepath.report.figures import HeatMap, Scatter, core_versus_bfcl, heat_map, pareto_view
+from corepath.report.fix_tables import fix_html
 from corepath.report.markup import foreign, text
 from corepath.report.page_data import encode, page_data
 from corepath.report.plot import scale_css
 from corepath.report.ranking import compare_all, headline
-from corepath.report.results import Results
+from corepath.report.results import Result, Results
 from corepath.report.summary_table import PAGE_COLUMNS, Means, note_exclusions
 from corepath.report.table import Column, Table
 from corepath.report.tables import agents_table, faults_table, harms_table, reward_table, rules_table, worlds_table
@@ -33,10 +35,10 @@ MOST_PROBLEMS: Final = 100
 """The most problems that the page lists. Further problems are only counted."""
 
 _MEANS: Final = Means(PAGE_COLUMNS)
-_STYLES: Final = ("page.css", "overview.css", "print.css")
+_STYLES: Final = ("page.css", "overview.css", "fix.css", "print.css")
 _SCRIPTS: Final = (
     "basics.js", "data.js", "saving.js", "lists.js", "search.js", "overview.js", "task.js", "episode.js", "diff.js",
-    "page.js",
+    "fix.js", "page.js",
 )  # fmt: skip
 
 
@@ -49,27 +51,31 @@ class _Section(NamedTuple):
     html: str
 
 
-def page(results: Results) -> str:
+def page(results: Results, shown: Sequence[Result] | None = None) -> str:
     """Return the report page as HTML.
 
+    The page has the episodes of `shown`, or all episodes if it is None. Its tables and figures are of all episodes.
     Equal results give the same HTML. Control characters are escaped.
     """
+    listed = results.results if shown is None else shown
     style, script = "\n".join([*map(_asset, _STYLES), scale_css(), STYLE]), "\n\n".join(map(_asset, _SCRIPTS))
     figures = _Figures.of(results)
+    blocks = list(_blocks(results, listed, figures))  # first: sections use what it explains
     sections = list(_sections(results, figures))
     parts = {
         "policy": f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
         "base-uri 'none'; form-action 'none'",
         "style": style,
         "script": script,
-        "facts": _facts(results),
+        "facts": _facts(results, listed),
+        "listed": _count_listed(results, listed),
         "contents": "".join(f'<li><a href="#{one.id}">{one.name}</a></li>' for one in sections),
         "sections": "\n".join(
             f'<section id="{one.id}" aria-labelledby="{one.id}-title">'
             f'<h2 id="{one.id}-title">{text(one.title)}</h2>\n{one.html}</section>'
             for one in sections
         ),
-        "blocks": "\n".join(_block(name, data) for name, data in _blocks(results, figures)),
+        "blocks": "\n".join(_block(name, data) for name, data in blocks),
     }
     html = re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html"))
     return "\n".join(map(visible, html.split("\n")))
@@ -87,9 +93,9 @@ def _block(name: str, data: str) -> str:
     return f'<script type="application/octet-stream" id="{name}">{data}</script>'
 
 
-def _blocks(results: Results, figures: _Figures) -> Iterator[tuple[str, str]]:
+def _blocks(results: Results, listed: Sequence[Result], figures: _Figures) -> Iterator[tuple[str, str]]:
     """Yield an (id, encoded data) pair for each block: the episodes, the pairs of agents, the figures to save."""
-    yield from page_data(results)
+    yield from page_data(results, listed)
     yield "pairs", encode(compare_all(results))
     yield "figures", encode(figures.drawn)
 
@@ -125,12 +131,38 @@ class _Figures:
 # The overview
 
 
-def _facts(results: Results) -> str:
+def _facts(results: Results, listed: Sequence[Result]) -> str:
     """Return the introduction as HTML: the result, what it covers, and which episodes the means leave out."""
     result = headline(results)
     lead = f'<p class="result">{result}</p>' if result else ""
     places = f" From {', '.join(map(foreign, results.places))}." if results.places else ""
-    return f"{lead}<p>{' '.join(_sentences(results))}{places}</p>{_problems(results.problems)}"
+    rest = _describe_rest(results, listed)
+    return f"{lead}<p>{' '.join(_sentences(results))}{places}</p>{rest}{_problems(results.problems)}"
+
+
+def _count_listed(results: Results, listed: Sequence[Result]) -> str:
+    """Return a paragraph that says how many episodes the page lists, or an empty string if it lists all."""
+    if len(listed) >= len(results):
+        return ""
+    return f'<p class="rest">Listed are the {len(listed):,} of {count(len(results), "episode")} in this page.</p>'
+
+
+def _describe_rest(results: Results, listed: Sequence[Result]) -> str:
+    """Return a paragraph that says which episodes are in the page, and how to see the rest. Empty if all are."""
+    if len(listed) >= len(results):
+        return ""
+    there = {id(result) for result in listed}
+    failed = sum(result.failed for result in results.results)
+    shown_failed = sum(result.failed for result in listed)
+    missing = next(result for result in results.results if id(result) not in there)
+    runs = " ".join(map(quote, results.places)) or "RUN"
+    command = f"corepath report {runs} --only {quote(missing.task_name)} --episodes all"
+    verb = "is" if len(listed) == 1 else "are"
+    return (
+        f'<p class="rest">{len(listed):,} of {count(len(results), "episode")} {verb} in this page, '
+        f"with {shown_failed:,} of the {failed:,} that failed. All tables, figures and counts are of all episodes. "
+        f"For the other episodes, make a page of one task, world or agent: <code><bdi>{text(command)}</bdi></code></p>"
+    )
 
 
 def _sentences(results: Results) -> Iterator[str]:
@@ -170,6 +202,7 @@ def _sections(results: Results, figures: _Figures) -> Iterator[_Section]:
     if not results.results:
         return
     yield _agents(results, figures.ranked)
+    yield _Section("fix", "What to fix", "What to fix", fix_html(results.fixes))
     if len(results.by_agent) > 1:
         yield _Section("compare", "A and B", "Is B better than A?", _WITHOUT_SCRIPT)
     if harms := harms_table(results):

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
@@ -85,7 +85,10 @@ class RunFolder:
             wrong = episode_error(line.episode, self.manifest)
             if wrong is None and (there := first.setdefault(key_of(line.episode), line.line)) != line.line:
                 wrong = f"the same agent, task and epoch as in line {there}"
-            yield line if wrong is None else EpisodeLine(line.line, None, Problem(str(file), line.line, 1, wrong))
+            if wrong is None:
+                yield replace(line, number=len(first))
+            else:
+                yield EpisodeLine(line.line, None, Problem(str(file), line.line, 1, wrong))
 
     def episodes(self) -> Iterator[Episode]:
         """Iterate over the episodes, skipping lines with problems."""

@@ -7,7 +7,8 @@ const view = document.getElementById("view");
 const filters = document.getElementById("filters");
 const all = { rows: [], listed: [], rules: [] };
 
-function fillFilters({ names, rules }) {
+function fillFilters(index) {
+  const { names, rules } = index;
   for (const what of ["agent", "world"]) {
     for (const name of [...names[what]].sort()) filters.elements[what].append(h("option", { value: visible(name) }, visible(name)));
   }
@@ -19,6 +20,7 @@ function fillFilters({ names, rules }) {
   filters.elements.rule.parentElement.hidden = !offended.length;
   all.rules = rules.map((rule) => visible(rule));
   filters.hidden = !all.rows.length;
+  fillFixFilters(index);
 }
 
 /** The episodes that match the filters. */
@@ -26,11 +28,12 @@ function matchingRows() {
   const wanted = Object.fromEntries(new FormData(filters));
   const words = searchWords(wanted.text);
   return all.rows.filter((row) => (!wanted.agent || visible(row.agent) === wanted.agent) && (!wanted.world || visible(row.world) === wanted.world)
-      && (!wanted.rule || row.broken.some((number) => all.rules[number] === wanted.rule)) && (!wanted.outcome || OUTCOMES[wanted.outcome][1](row)) && matchesWords(row, words));
+      && (!wanted.rule || row.broken.some((number) => all.rules[number] === wanted.rule)) && (!wanted.outcome || OUTCOMES[wanted.outcome][1](row)) && matchesFix(row, wanted) && matchesWords(row, words));
 }
 
 function showList(...notes) {
   const list = document.getElementById("list");
+  showNarrowed();
   if (!all.rows.length) return list.replaceChildren(h("p", {}, "There are no episodes to list."));
   const words = searchWords(filters.elements.text.value);
   if (words.length && !callTexts.ready) {
@@ -56,7 +59,7 @@ function filtersChanged() {
 
 /** Set the filters from a query, and show the list that they ask for. */
 function filterBy(query) {
-  const fields = ["text", "agent", "world", "outcome", "rule"].map((name) => [filters.elements[name], query.get(name) ?? ""]);
+  const fields = [...filters.elements].filter(({ name }) => name).map((field) => [field, query.get(field.name) ?? ""]);
   for (const [field, value] of fields) field.value = value;
   const lost = fields.filter(([field, value]) => value && field.value !== value);
   for (const [field] of lost) field.value = "";

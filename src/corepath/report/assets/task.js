@@ -24,7 +24,8 @@ async function showTask(name) {
     });
     return h("td", {}, button);
   };
-  show(task.name, [nameElement(task.name)], h("h1", {}, nameElement(task.name)), about(task), h("h2", {}, "Episodes"), rows.length > 1 && compareLink,
+  show(task.name, [nameElement(task.name)], h("h1", {}, nameElement(task.name)), about(task), h("h2", {}, "Episodes"),
+    rows.length < task.all && h("p", { class: "rest" }, `${rows.length} of ${task.all} episodes of this task are in this page.`), rows.length > 1 && compareLink,
     episodeList("Episodes of this task", rows, { without: "task", last: rows.length > 1 ? pick : null }));
 }
 
