@@ -9,7 +9,7 @@ from typing import Any, Final
 from corepath.episode import UNNAMED
 from corepath.errors import count
 from corepath.play.built_in import FLOOR
-from corepath.report.comparison import Difference, compare, difference, sure
+from corepath.report.comparison import LESS_IS_BETTER, Difference, compare, difference, sure
 from corepath.report.markup import foreign, list_link
 from corepath.report.plot import short
 from corepath.report.results import Results
@@ -21,6 +21,8 @@ MOST_AGENTS: Final = 30
 """The most agents that are compared with each other on the page."""
 MOST_GAPS: Final = 75_000
 """The most differences by task, over all pairs, so that comparing takes seconds. Beyond, fewer agents are compared."""
+TIE: Final = 1e-9
+"""Agents whose means on a task differ by less than this are equal there."""
 LONGEST_NAME: Final = 60
 _MOST_NAMED: Final = 3
 
@@ -148,8 +150,8 @@ def compare_all(results: Results) -> dict[str, Any]:
 
     `pairs` has an entry for each pair of `agents` in the order of `itertools.combinations`: for each of `scores`, the
     means of a and b, the difference b − a, its interval, the smallest detectable difference, whether the difference is
-    sure, and the number of tasks. It is None if they have no task in common. If there are too many agents or tasks,
-    only the best are compared. `left_out` counts the others.
+    sure, and on how many tasks b is better, a is better, and both are equal. It is None if they have no task in common.
+    If there are too many agents or tasks, only the best are compared. `left_out` counts the others.
     """
     agents, floor = split_floor(results)
     counted = [one for one in (*agents, *floor) if one.counted]
@@ -181,4 +183,12 @@ def _pair(a: Summary, b: Summary) -> list[list[Any] | None] | None:
 def _entry(one: Difference, certain: bool) -> list[Any]:  # noqa: FBT001
     low, high = one.interval or (None, None)
     numbers = (one.a, one.b, one.difference, low, high, one.detectable)
-    return [*(None if value is None else round(value, 6) for value in numbers), certain, len(one.by_task)]
+    return [*(None if value is None else round(value, 6) for value in numbers), certain, *_count_tasks(one)]
+
+
+def _count_tasks(one: Difference) -> tuple[int, int, int]:
+    """Return on how many tasks b is better, a is better, and both are equal."""
+    sign = -1 if one.score in LESS_IS_BETTER else 1
+    gains = [sign * gap for gap in one.by_task.values() if abs(gap) >= TIE]
+    won = sum(gain > 0 for gain in gains)
+    return won, len(gains) - won, len(one.by_task) - len(gains)

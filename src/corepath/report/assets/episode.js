@@ -28,7 +28,7 @@ async function showEpisode(taskName, agent, number, query) {
   const ofTask = () => link(taskLink(row.task), nameElement(row.task));
   show(`${episodeName(row)} on ${row.task}`, [ofTask(), nameElement(episodeName(row))],
     h("h1", {}, nameElement(episodeName(row)), " on ", ofTask()), h("p", { class: "headline" }, badge(row), " ", foreign(row.headline)),
-    task.prompt && promptElement(task.prompt),
+    task.prompt && h("p", { class: "prompt" }, foreign(task.prompt)),
     h("h2", {}, "Scores"), scoreList(row),
     h("h2", {}, "The path"), walk.element,
     findings(episode, walk.go),

@@ -74,13 +74,13 @@ function swapPair() {
 
 const chosenPair = () => ["a", "b"].map((name) => pairs.data.agents[pairs.form.elements[name].selectedIndex]);
 
-/** The differences of two agents by their places, b − a: [a, b, difference, low, high, detectable, sure, tasks] for each score. */
+/** The differences of two agents by their places, b − a: [a, b, difference, low, high, detectable, sure, won, lost, tied] for each score. */
 function entriesOf(a, b) {
   const { agents, pairs: known } = pairs.data;
   const [first, second] = a < b ? [a, b] : [b, a];
   const found = known[first * agents.length - (first * (first + 1)) / 2 + second - first - 1];
   const turned = (value) => (value === null ? null : -value);
-  return a < b || !found ? found : found.map((entry) => entry && [entry[1], entry[0], turned(entry[2]), turned(entry[4]), turned(entry[3]), ...entry.slice(5)]);
+  return a < b || !found ? found : found.map((entry) => entry && [entry[1], entry[0], turned(entry[2]), turned(entry[4]), turned(entry[3]), entry[5], entry[6], entry[8], entry[7], entry[9]]);
 }
 
 /** The value of a score in an episode, from 0 to 1, or null if it is undefined. */
@@ -121,10 +121,12 @@ function fillPair(notes) {
   const entries = entriesOf(...places);
   if (!entries) return pairs.result.replaceChildren(...notes, h("p", {}, "They have no task in common, so they cannot be compared."));
   const key = pairs.form.elements.by.value;
-  pairs.result.replaceChildren(...notes, pairSentence(a, b, entries), pairTable(a, b, entries), ...taskLists(a, b, key),
+  pairs.result.replaceChildren(...notes, pairSentence(a, b, entries), pairTable(a, b, entries), ...taskLists(a, b, key, entries[pairs.data.scores.indexOf(key)]),
     h("p", { class: "note" }, "Sure: the 95 % interval excludes 0, and flipping signs at random shows so large a difference too rarely (Holm's rule over the three scores). The same in a terminal: ",
       code(`corepath compare RUN@A RUN@B --scores ${pairs.data.scores.join(",")}`), "."));
 }
+
+const tasksIn = (entry) => entry[7] + entry[8] + entry[9];
 
 const PAIR_WORDS = {
   solved: ["solves", "more", "less"], harm_effected: ["has harm that takes effect", "more often", "less often"], pc: ["has a PC that is", "higher", "lower"],
@@ -142,7 +144,7 @@ function pairSentence(a, b, entries) {
   const listed = pairs.data.scores.flatMap((key, place) => (entries[place] ? [[key, entries[place]]] : []));
   const certain = listed.filter(([, entry]) => entry[6]);
   const names = [h("b", {}, nameElement(b)), h("b", {}, nameElement(a))];
-  const over = `over ${many(listed[0][1][7], "task")} that both played`;
+  const over = `over ${many(tasksIn(listed[0][1]), "task")} that both played`;
   const sentence = (kind, badge, ...words) => h("p", { class: "verdict", role: "status" }, h("span", { class: `badge ${kind}` }, badge), " ", ...words);
   if (certain.length) {
     const ways = new Set(certain.map(([key, entry]) => entry[2] * GOOD_WAY[key] > 0));
@@ -159,15 +161,14 @@ function pairTable(a, b, entries) {
   const rows = pairs.data.scores.map((key, place) => {
     const entry = entries[place];
     if (!entry) return null;
-    const [before, after, gap, low, high, , certain] = entry;
-    const { won, lost, tied } = tasksOf([a, b], key);
+    const [before, after, gap, low, high, , certain, ...tasks] = entry;
     const words = !certain ? "cannot tell" : gap * GOOD_WAY[key] > 0 ? "sure: B is better" : "sure: B is worse";
     const kind = !certain ? "" : gap * GOOD_WAY[key] > 0 ? "progress" : "harm";
     const reach = low === null ? "" : h("small", {}, ` ${formatGap(key, low)} to ${formatGap(key, high)}`);
     const number = (value, text) => h("td", { class: "number", "data-value": value }, text);
     return h("tr", {}, h("th", { scope: "row" }, PAIRED[key]), h("td", { class: kind }, words),
       h("td", { class: "dot number", "data-value": gap }, h("div", {}, gapDrawing(entry, kind), h("span", {}, formatGap(key, gap), reach))),
-      number(before, formatMean(key, before)), number(after, formatMean(key, after)), [won, lost, tied].map((list) => number(list.length, String(list.length))));
+      number(before, formatMean(key, before)), number(after, formatMean(key, after)), tasks.map((count) => number(count, count.toLocaleString("en"))));
   });
   const heads = [["score", "Score"], ["verdict", "How sure"], ["difference", "B − A"], ["a", "A"], ["b", "B"], ["won", "B won"], ["lost", "A won"], ["tied", "Tied"]];
   const table = h("table", { class: "paired" }, h("caption", {}, "Differences between A and B"), h("thead", {}, h("tr", {}, heads.map(([key, title]) =>
@@ -178,9 +179,8 @@ function pairTable(a, b, entries) {
 }
 
 /** What is saved of a difference, under the names that `corepath compare --json` has. */
-function savedPair(agentA, agentB, score, [a, b, difference, low, high, detectable, certain, tasks]) {
-  const counts = Object.fromEntries(Object.entries(tasksOf([agentA, agentB], score)).map(([key, list]) => [key, list.length]));
-  return { agent_a: agentA, agent_b: agentB, score, a, b, difference, low, high, detectable, sure: certain, tasks, ...counts };
+function savedPair(agentA, agentB, score, [a, b, difference, low, high, detectable, certain, won, lost, tied]) {
+  return { agent_a: agentA, agent_b: agentB, score, a, b, difference, low, high, detectable, sure: certain, won, lost, tied };
 }
 
 /** A difference from -1 to 1 as a dot with its interval. */
@@ -200,15 +200,18 @@ function gapDrawing([, , gap, low, high], kind) {
 
 const MOST_TASKS = 8;
 
-/** The tasks that B won, that A won and that are tied, each with links to the episodes. */
-function taskLists(a, b, key) {
+/** The tasks that B won, that A won and that are tied, each with links to the episodes that are in the page. */
+function taskLists(a, b, key, entry) {
+  if (!entry) return [];
   const { won, lost, tied } = tasksOf([a, b], key);
+  const listed = won.length + lost.length + tied.length;
   const item = ({ task, before, after, ends }) => h("li", {}, link(diffLink(...ends), nameElement(task, LONGEST_NAME)), " ",
     h("small", {}, link(episodeLink(ends[0]), `A ${formatMean(key, before)}`), " → ", link(episodeLink(ends[1]), `B ${formatMean(key, after)}`)));
   const list = (title, tasks) => h("div", {}, h("h3", {}, `${title} ${many(tasks.length, "task")}`), tasks.length ? h("ul", {}, tasks.slice(0, MOST_TASKS).map(item)) : null,
     tasks.length > MOST_TASKS ? foldable([`${tasks.length - MOST_TASKS} more`], () => h("ul", {}, tasks.slice(MOST_TASKS).map(item))) : null);
+  const part = listed < tasksIn(entry) ? h("p", { class: "note" }, `Of ${many(tasksIn(entry), "task")}, the ${listed} whose episodes are in this page are listed.`) : null;
   const even = tied.length ? foldable([`Tied: ${many(tied.length, "task")}`], () => h("ul", { class: "tied" }, tied.map(item))) : null;
-  return [h("div", { class: "tasks" }, list("B won", won), list("A won", lost)), even].filter(Boolean);
+  return [h("div", { class: "tasks" }, list("B won", won), list("A won", lost)), even, part].filter(Boolean);
 }
 
 // ---- Tooltips ----
