@@ -18,15 +18,17 @@ function csvCell(value) {
 const toCsv = (keys, rows) => `${[keys, ...rows.map((row) => keys.map((key) => row[key]))].map((cells) => cells.map(csvCell).join(",")).join("\n")}\n`;
 const toJson = (rows) => `${JSON.stringify(rows, null, 2)}\n`;
 
-/** The keys and the rows of a table on the page, with numbers that are not rounded for display. */
-function tableData(table) {
+/** The keys and the rows of a table on the page, with numbers that are not rounded for display. `more` continues the table. */
+function tableData(table, ...more) {
   const heads = [...table.tHead.rows[0].cells].map((head, place) => [head.dataset.key ?? (head.matches("th") ? head.textContent : ""), place]).filter(([key]) => key);
   const value = (cell) => {
+    if (cell.dataset.saved !== undefined) return cell.dataset.saved;
     const number = cell.dataset.value ?? cell.dataset.muted;
     if (number !== undefined) return Number(number);
     return cell.textContent === "–" ? null : cell.textContent;
   };
-  return { keys: heads.map(([key]) => key), rows: [...table.tBodies[0].rows].map(({ cells }) => Object.fromEntries(heads.map(([key, place]) => [key, value(cells[place])]))) };
+  const lines = [table, ...more].flatMap((one) => [...one.tBodies[0].rows]);
+  return { keys: heads.map(([key]) => key), rows: lines.map(({ cells }) => Object.fromEntries(heads.map(([key, place]) => [key, value(cells[place])]))) };
 }
 
 /** Buttons that save something: `makers` has a function for each ending, which returns the text of the file. */
@@ -45,7 +47,8 @@ function addSaveBars() {
   for (const place of overview.querySelectorAll("[data-name]")) {
     const { name } = place.dataset;
     const table = place.querySelector("table");
-    const data = table ? { csv: () => { const { keys, rows } = tableData(table); return toCsv(keys, rows); }, json: () => toJson(tableData(table).rows) } : {};
+    const tables = [table, ...(place.parentElement.querySelectorAll(":scope > details > .scroll:not([data-name]) > table"))];
+    const data = table ? { csv: () => { const { keys, rows } = tableData(...tables); return toCsv(keys, rows); }, json: () => toJson(tableData(...tables).rows) } : {};
     const drawn = FIGURES.has(name) ? { svg: async () => `${(await blockData("figures"))[name]}\n` } : {};
     const bar = saveBar(place.getAttribute("aria-label") ?? place.querySelector("figcaption").textContent, name, { ...data, ...drawn });
     if (table) place.after(bar);
