@@ -97,7 +97,7 @@ def _blocks(results: Results, listed: Sequence[Result], figures: _Figures) -> It
     """Yield an (id, encoded data) pair for each block: the episodes, the pairs of agents, the figures to save."""
     yield from page_data(results, listed)
     yield "pairs", encode(compare_all(results))
-    yield "figures", encode(figures.drawn)
+    yield "drawn", encode(figures.drawn)
 
 
 @dataclass(frozen=True)

@@ -221,6 +221,12 @@ function addTips() {
   const tip = h("div", { id: "tip", class: "tip", role: "tooltip", hidden: true });
   document.body.append(tip);
   let of = null;
+  const put = () => {
+    if (!of) return;
+    const [box, own] = [of.getBoundingClientRect(), tip.getBoundingClientRect()];
+    tip.style.left = `${Math.max(8, Math.min(box.left, document.documentElement.clientWidth - own.width - 8))}px`;
+    tip.style.top = `${box.bottom + own.height + 4 > window.innerHeight ? box.top - own.height - 4 : box.bottom + 4}px`;
+  };
   const hide = () => { tip.hidden = true; of?.querySelector("button")?.removeAttribute("aria-describedby"); of = null; };
   for (const head of overview.querySelectorAll("thead th[title]")) {
     const text = head.title;
@@ -232,9 +238,7 @@ function addTips() {
       tip.textContent = text;
       tip.hidden = false;
       head.querySelector("button")?.setAttribute("aria-describedby", "tip");
-      const [box, own] = [head.getBoundingClientRect(), tip.getBoundingClientRect()];
-      tip.style.left = `${Math.max(8, Math.min(box.left, document.documentElement.clientWidth - own.width - 8))}px`;
-      tip.style.top = `${box.bottom + own.height + 4 > window.innerHeight ? box.top - own.height - 4 : box.bottom + 4}px`;
+      put();
     };
     head.addEventListener("mouseenter", show);
     head.addEventListener("focusin", show);
@@ -242,7 +246,7 @@ function addTips() {
     head.addEventListener("focusout", hide);
   }
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
-  window.addEventListener("scroll", hide, { passive: true, capture: true });
+  window.addEventListener("scroll", put, { passive: true, capture: true });
 }
 
 // ---- Print ----
@@ -251,7 +255,7 @@ function addTips() {
 function openForPrint() {
   let opened = [];
   window.addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("main details:not([open])")].filter((one) => one.checkVisibility());
+    opened = [...document.querySelectorAll("main > div:not([hidden]) details:not([open])")];
     for (const one of opened) {
       one.open = true;
       one.dispatchEvent(new Event("toggle"));

@@ -49,7 +49,7 @@ function addSaveBars() {
     const table = place.querySelector("table");
     const tables = [table, ...(place.parentElement.querySelectorAll(":scope > details > .scroll:not([data-name]) > table"))];
     const data = table ? { csv: () => { const { keys, rows } = tableData(...tables); return toCsv(keys, rows); }, json: () => toJson(tableData(...tables).rows) } : {};
-    const drawn = FIGURES.has(name) ? { svg: async () => `${(await blockData("figures"))[name]}\n` } : {};
+    const drawn = FIGURES.has(name) ? { svg: async () => `${(await blockData("drawn"))[name]}\n` } : {};
     const bar = saveBar(place.getAttribute("aria-label") ?? place.querySelector("figcaption").textContent, name, { ...data, ...drawn });
     if (table) place.after(bar);
     else place.append(bar);
