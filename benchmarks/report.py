@@ -13,8 +13,9 @@ from corepath import Task, any_order, explain, score, tool
 from corepath.drawing.draw import draw
 from corepath.files.lookup import all_sources
 from corepath.play.built_in import BUILT_IN
+from corepath.report.loading import load_results
 from corepath.report.page import page
-from corepath.report.results import Results, load_results
+from corepath.report.results import Results
 from corepath.runs.folder import RunFolder
 from corepath.runs.function_agents import play_function_agents
 from corepath.runs.plan import Plan

@@ -7,8 +7,8 @@ from tempfile import TemporaryDirectory
 
 from corepath.files.lookup import all_sources
 from corepath.play.built_in import BUILT_IN
+from corepath.report.loading import load_results
 from corepath.report.page import page
-from corepath.report.results import load_results
 from corepath.runs.folder import RunFolder
 from corepath.runs.function_agents import play_function_agents
 from corepath.runs.plan import Plan

@@ -58,7 +58,8 @@ if TYPE_CHECKING:
     from corepath.explanation import Explanation, Finding, FindingKind, Note, explain
     from corepath.files.episodes import episode_json, load_episodes
     from corepath.files.tasks import load_task, load_tasks, parse_tasks
-    from corepath.report.results import Results, load_results
+    from corepath.report.loading import load_results
+    from corepath.report.results import Results
     from corepath.testing.assertion import assert_path
     from corepath.testing.rules import assert_rules
 
@@ -71,7 +72,8 @@ _LAZY = {
     **dict.fromkeys(("Explanation", "Finding", "FindingKind", "Note", "explain"), "corepath.explanation"),
     **dict.fromkeys(("episode_json", "load_episodes"), "corepath.files.episodes"),
     **dict.fromkeys(("load_task", "load_tasks", "parse_tasks"), "corepath.files.tasks"),
-    **dict.fromkeys(("Results", "load_results"), "corepath.report.results"),
+    "Results": "corepath.report.results",
+    "load_results": "corepath.report.loading",
 }
 
 

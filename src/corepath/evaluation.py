@@ -17,7 +17,8 @@ from corepath.files.lookup import Source, all_sources
 from corepath.play.built_in import BUILT_IN
 from corepath.play.own_agents import RAISED, check_agent, digest, find_agent, is_own, play_safely
 from corepath.play.session import Agent
-from corepath.report.results import Result, Results, load_results
+from corepath.report.loading import load_results
+from corepath.report.results import Result, Results
 from corepath.runs.folder import RunFolder
 from corepath.runs.plan import Plan
 from corepath.scoring.options import PAPER, Scoring
@@ -68,7 +69,7 @@ def run(
         _write(RunFolder.create(Path(out), plan.manifest()), played)
         results = load_results(out)
     for name in agents:
-        _warn_of_exceptions(name, [episode for episode in results.episodes if episode.agent == name])
+        _warn_of_exceptions(name, [episode for episode in results.records if episode.agent == name])
     return results
 
 

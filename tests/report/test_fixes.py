@@ -136,7 +136,7 @@ def test_floor_agents_are_left_out_only_beside_others(results: Results) -> None:
 
 def test_who_failed_outside_is_counted_but_in_no_cluster(results: Results) -> None:
     failed = [one for one in results if one.agent == "left_out"]
-    outside = replace(failed[0], episode=replace(failed[0].episode, outcome=FAILED_OUTSIDE))
+    outside = replace(failed[0], record=replace(failed[0].record, outcome=FAILED_OUTSIDE))
     fixes = Fixes.of([outside, *failed[1:]], ["left_out"])
     assert (fixes.left_out["outside"], fixes.failed) == (1, len(failed) - 1)
     assert "1 episode left out: failed outside the agent" in list(fixes.notes())

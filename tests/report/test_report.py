@@ -16,7 +16,8 @@ from corepath.automaton.harm import HarmKind
 from corepath.files.lookup import all_sources
 from corepath.report.figures import core_versus_bfcl, heat_map, pareto_view
 from corepath.report.item_analysis import items
-from corepath.report.results import Results, load_results
+from corepath.report.loading import load_results
+from corepath.report.results import Results
 from corepath.report.sensitivity import OPTIONS, sensitivity
 from corepath.report.summary_table import MORE_COLUMNS, PAPER_COLUMNS, Means
 from corepath.report.table import Column, Table

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from corepath.report.loading import load_results
 from corepath.report.page import page
-from corepath.report.results import Results, load_results
+from corepath.report.results import Results
 from corepath.report.summary_table import MORE_COLUMNS, Means
 from corepath.report.tables import agents_table, reward_table, tasks_table, worlds_table
 from corepath.scoring.agreement import COMPARED

@@ -156,7 +156,7 @@ def _explain_no_pairs(ours: Results, theirs: Results) -> str:
             return (
                 f"no episode of {name} counts: all of them failed outside the agent, or the fault could not be planted"
             )
-    seeds = {one.episode.seed or 0 for results in (ours, theirs) for one in results.results}
+    seeds = {one.record.seed or 0 for results in (ours, theirs) for one in results.results}
     other = "; they were run with different seeds, so their tasks are different variants" if len(seeds) > 1 else ""
     return f"they have no task in common; a comparison pairs episodes by task{other}"
 

@@ -23,7 +23,8 @@ from corepath.cli.options import (
 from corepath.cli.printing import fail, print_scores, say, usage_error
 from corepath.cli.progress import show_status
 from corepath.cli.results import finish, load
-from corepath.errors import TaskError, install
+from corepath.errors import OptionError, TaskError, install
+from corepath.report.choice import MOST_SHOWN, choose_episodes
 from corepath.report.results import Results
 from corepath.report.summary_table import MORE_COLUMNS, PAPER_COLUMNS, Means
 from corepath.report.table import Table
@@ -54,6 +55,20 @@ class As(StrEnum):
     JSON = "json"
 
 
+EpisodesOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N|all|failed",
+        help=f"Episodes in the page: a number of examples, all, or those that failed. Default: all, or {MOST_SHOWN:,} "
+        "examples if there are more. Tables and figures are always of all episodes.",
+    ),
+]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Only the episodes of this agent, task or world. Can be given several times."),
+]
+
+
 def add_commands(app: typer.Typer) -> None:
     """Add this module's commands to the app."""
     app.command("report")(report_command)
@@ -68,19 +83,22 @@ def report_command(
     out_folder: Annotated[
         Path | None, typer.Option("--out", help="Folder to write to. Default: 'report' in the first run's folder.")
     ] = None,
+    episodes: EpisodesOption = None,
+    only: OnlyOption = None,
     profile: ProfileOption = None,
 ) -> None:
-    """Write a page that explains every episode, the paper's tables in four formats, and the figures."""
+    """Write a page that explains the episodes, the paper's tables in four formats, and the figures."""
     from corepath.report.output import write_figures, write_report  # noqa: PLC0415  # the page needs more than tables do
 
-    results = load(runs, tasks, profile, find_rules(rules))
+    _check_episodes(episodes)
+    results = _narrow(load(runs, tasks, profile, find_rules(rules)), only)
     if results.problems and not results.results:
         fail("no episode could be read, so no report was written")
     folder = out_folder or _default_folder(runs[0])
     if folder.exists() and not folder.is_dir():
         usage_error(f"{folder} is a file; give a folder with --out")
     with show_status("writing the report"):
-        path = write_report(results, folder)
+        path = write_report(results, folder, choose_episodes(results, episodes))
         pdfs = write_figures(results, folder)
     if pdfs is None:
         say(f"figures as PDF need one more package: {install('figures')}")
@@ -91,18 +109,40 @@ def _default_folder(first: Path) -> Path:
     return first / "report" if first.is_dir() else first.with_name(f"{first.stem}-report")
 
 
+def _narrow(results: Results, names: list[str] | None) -> Results:
+    """Return the results with these names. Exit with code 2 if there is no agent, task or world of a name."""
+    try:
+        return results.narrow(names) if names else results
+    except OptionError as error:
+        usage_error(f"--only: {error}")
+
+
+def _check_episodes(wanted: str | None) -> None:
+    """Exit with code 2 if the option `--episodes` is not valid."""
+    try:
+        choose_episodes(Results(), wanted)
+    except OptionError as error:
+        usage_error(f"--episodes: {error}")
+
+
 def view_command(
-    runs: RunsArgument, tasks: TasksOption = None, rules: RulesOption = None, profile: ProfileOption = None
+    runs: RunsArgument,
+    tasks: TasksOption = None,
+    rules: RulesOption = None,
+    episodes: EpisodesOption = None,
+    only: OnlyOption = None,
+    profile: ProfileOption = None,
 ) -> None:
     """Write the page to a temporary folder and open it in a browser."""
     from corepath.report.page import page  # noqa: PLC0415
 
-    results = load(runs, tasks, profile, find_rules(rules))
+    _check_episodes(episodes)
+    results = _narrow(load(runs, tasks, profile, find_rules(rules)), only)
     if results.problems and not results.results:
         fail("no episode could be read, so there is no page")
     path = Path(tempfile.mkdtemp(prefix="corepath-")) / "report.html"
     with show_status("writing the page"):
-        path.write_text(page(results), encoding="utf-8")
+        path.write_text(page(results, choose_episodes(results, episodes)), encoding="utf-8")
     if not webbrowser.open(path.as_uri()):
         say("no browser could be opened here; open the page yourself")
     finish(results, f"page: {path}")

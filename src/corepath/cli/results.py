@@ -14,7 +14,8 @@ from corepath.cli.printing import fail, print_problems, say
 from corepath.cli.profile import Profile
 from corepath.cli.progress import show_status
 from corepath.errors import CorepathError, InputError, count
-from corepath.report.results import Results, load_results
+from corepath.report.loading import load_results
+from corepath.report.results import Results
 from corepath.rules.rule import Rule
 
 MOST_PRINTED: Final = 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,13 +26,15 @@ from corepath.values import parse_json
 class EpisodeLine:
     """One line in an episode file: the episode, or the problem with the line.
 
-    `number` counts the episodes from 1, as `corepath explain --episode` does. It is 0 if there is a problem.
+    `line` is the line's number, and `offset` says how many bytes of the file come before it. `number` counts the
+    episodes from 1, as `corepath explain --episode` does. It is 0 if there is a problem.
     """
 
     line: int
     episode: Episode | None
     problem: Problem | None = None
     number: int = 0
+    offset: int = field(default=0, compare=False)
 
 
 def read_episodes(path: str | Path, stream: IO[bytes] | None = None) -> Iterator[EpisodeLine]:
@@ -73,16 +75,16 @@ def episode_json(episode: Episode) -> str:
 
 
 def _parse_lines(file: str, lines: IO[bytes]) -> Iterator[EpisodeLine]:
-    is_empty = True
-    found = 0
+    is_empty, end, found = True, 0, 0
     for number, raw in enumerate(lines, start=1):
+        start, end = end, end + len(raw)
         if raw.strip() in (b"", b"\xef\xbb\xbf"):
             continue
         is_empty = False
         try:
             episode = _parse_episode(raw)
             found += 1
-            yield EpisodeLine(number, episode, number=found)
+            yield EpisodeLine(number, episode, number=found, offset=start)
         except _LineError as error:
             yield EpisodeLine(number, None, Problem(file, number, error.column, error.message))
     if is_empty:

@@ -154,12 +154,13 @@ def _harm_cell(tool: str, kind: str, one: HarmCount, most: int) -> str:
         label = f"{number:,} {words}: {visible(_short(tool))}, {kind.replace('_', ' ')}"
         wanted = {"tool": tool, "harm": kind, "effect": effect}
         parts.append(_link(wanted, f"{number:,}", label) if number else "0")
-    return f'<td class="number heat{level}" data-value="{one.effected}">{" / ".join(parts)}</td>'
+    saved = f'data-value="{one.effected}" data-saved="{one.effected} / {one.refused}"'
+    return f'<td class="number heat{level}" {saved}>{" / ".join(parts)}</td>'
 
 
 def _folded(name: str, label: str, titles: Mapping[str, str], rows: Sequence[str], shown: int, more: str) -> str:
     """Return a table with a heading. Rows after the first few are in a second table, which is folded."""
-    first = f"<h3>{_text(label)}</h3>{_table(name, label, titles, rows[:shown])}"
+    first = f"<h3>{_text(label)}</h3>{_table(name, label, titles, rows[:shown], saved=True)}"
     rest = rows[shown : shown + MOST_FOLDED]
     if not rest:
         return f"<div>{first}</div>"
@@ -169,14 +170,16 @@ def _folded(name: str, label: str, titles: Mapping[str, str], rows: Sequence[str
     return f"<div>{first}{folded}</div>"
 
 
-def _table(name: str, label: str, titles: Mapping[str, str], rows: Iterable[str]) -> str:
+def _table(name: str, label: str, titles: Mapping[str, str], rows: Iterable[str], *, saved: bool = False) -> str:
+    """Return a table in a region that scrolls. If it is `saved`, it has a name in links and in files."""
     number = ' class="number"'
+    named = f' data-name="{name.rsplit(maxsplit=1)[-1]}"' if saved else ""
     head = "".join(
         f'<th scope="col" data-key="{key}"{"" if key in ("cause", "tool", "example") else number}>{_text(title)}</th>'
         for key, title in titles.items()
     )
     return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{_text(label)}"><table class="{name}">'
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{_text(label)}"{named}><table class="{name}">'
         f"<caption>{_text(label)}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
 

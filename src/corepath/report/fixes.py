@@ -82,15 +82,18 @@ class Diagnosis(NamedTuple):
     effected: bool
     headline: str
     fix: tuple[str, ...]
+    calls: int = 0
+    """The number of calls in the episode."""
 
     @classmethod
     def of(cls, explanation: Explanation) -> Diagnosis:
         """Take the diagnosis from an explanation."""
         cause, fix = explanation.cause, tuple(edit.text for edit in explanation.fix if edit.kind != "keep")
+        calls = len(explanation.notes)
         if cause is None:
             broken = next((one.text for one in explanation.findings if one.kind == "rule"), None)
-            return cls(None, None, None, effected=False, headline=broken or explanation.headline, fix=fix)
-        return cls(cause.kind.value, cause.tool, cause.argument, cause.effected, explanation.headline, fix)
+            return cls(None, None, None, effected=False, headline=broken or explanation.headline, fix=fix, calls=calls)
+        return cls(cause.kind.value, cause.tool, cause.argument, cause.effected, explanation.headline, fix, calls)
 
 
 class Example(NamedTuple):
@@ -132,12 +135,12 @@ class Cluster:
         """
         name = name_of(result)
         self.effected += found.effected
-        if result.episode.task:
+        if result.record.task:
             self.tasks[name.task] += 1
         self.agents[name.agent] += 1
         self.names.append(name)
-        calls, harms = len(result.episode.calls), result.scores["harm_count"]
-        rank = (not found.effected, not found.fix, len(found.fix), harms, calls, len(self.names))
+        harms = result.scores["harm_count"]
+        rank = (not found.effected, not found.fix, len(found.fix), harms, found.calls, len(self.names))
         if self._best is None or rank < self._best[0]:
             self._best = rank, Example(name, found.headline, found.fix, explained=found.kind != NOT_EXPLAINED)
 
@@ -294,7 +297,7 @@ def floor_of(agents: Iterable[str]) -> frozenset[str]:
 
 def reason_to_leave_out(result: Result, floor: frozenset[str]) -> str | None:
     """Return the key in `LEFT_OUT` that says why an episode does not count, or None if it counts."""
-    return "floor" if result.agent in floor else exclusion(result.episode)
+    return "floor" if result.agent in floor else exclusion(result.record)
 
 
 def cause_of(result: Result, floor: frozenset[str]) -> CauseKey | None:
@@ -306,7 +309,7 @@ def cause_of(result: Result, floor: frozenset[str]) -> CauseKey | None:
 
 def name_of(result: Result) -> EpisodeName:
     """Return which episode a result is of."""
-    return EpisodeName(result.place, result.number, result.task_name, result.agent, result.episode.epoch)
+    return EpisodeName(result.place, result.number, result.task_name, result.agent, result.epoch)
 
 
 def diagnose(result: Result) -> Diagnosis:
@@ -337,9 +340,4 @@ def _rule_alone(scores: Mapping[str, Any]) -> str | None:
 
 def harms_of(result: Result) -> Counter[tuple[str, str, bool]]:
     """Count an episode's harmful calls by tool, kind, and whether they took effect."""
-    calls = result.episode.calls
-    return Counter(
-        (calls[harm["index"]].tool, harm["kind"], bool(harm["effected"]))
-        for harm in result.scores["harms"]
-        if isinstance(harm.get("index"), int) and 0 <= harm["index"] < len(calls)
-    )
+    return Counter((tool, harm["kind"], bool(harm["effected"])) for harm, tool in result.harms if tool is not None)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
-from corepath.report.figures import core_versus_bfcl, pareto_view
+from corepath.report.dots import dots
+from corepath.report.figures import core_versus_bfcl, heat_map, pareto_view
 from corepath.report.fix_tables import fixes_table, tools_table
 from corepath.report.page import page
-from corepath.report.results import Results
+from corepath.report.results import Result, Results
 from corepath.report.summary_table import MORE_COLUMNS, Means
 from corepath.report.table import Table
 from corepath.report.tables import (
@@ -44,16 +46,23 @@ def tables_of(results: Results) -> dict[str, Table]:
     return {name: table for name, table in tables.items() if table is not None}
 
 
-def write_report(results: Results, folder: Path) -> Path:
-    """Write the page, the tables and the SVG figures to a folder, and return the page's path."""
+def write_report(results: Results, folder: Path, shown: Sequence[Result] | None = None) -> Path:
+    """Write the page, the tables and the SVG figures to a folder, and return the page's path.
+
+    The page has the episodes of `shown`, or all episodes if it is None.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    replace_file(folder / PAGE, page(results))  # first, as it explains the episodes, and tables need some of that
+    replace_file(folder / PAGE, page(results, shown))  # first: tables use what it explains
     for name, table in tables_of(results).items():
         formats = {"txt": table.text(), "md": table.markdown(), "csv": table.csv(), "tex": table.latex()}
         for ending, text in formats.items():
             replace_file(folder / f"{name}.{ending}", text + "\n")
-    for name, figure in (("core-versus-bfcl", core_versus_bfcl(results)), ("pareto", pareto_view(results))):
-        replace_file(folder / f"{name}.svg", figure.svg() + "\n")
+    figures = {
+        "agents": dots(results).svg(), "core-versus-bfcl": core_versus_bfcl(results).svg(),
+        "pareto": pareto_view(results).svg(), "heat-map": heat_map(results).svg(),
+    }  # fmt: skip
+    for name, figure in figures.items():
+        replace_file(folder / f"{name}.svg", figure + "\n")
     replace_file(folder / "fixes.json", json.dumps(results.fixes.to_dict(), indent=1) + "\n")
     return folder / PAGE
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Final
@@ -19,7 +19,7 @@ from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind
 from corepath.drawing.draw import STYLE, Drawing, draw
 from corepath.drawing.export import describe_size
-from corepath.episode import FAILED_OUTSIDE, free_record, reward_of
+from corepath.episode import FAILED_OUTSIDE, exclusion, free_record, reward_of, usage_of
 from corepath.explanation import Explanation
 from corepath.notation.call import UNANSWERED, Call
 from corepath.notation.message import Message
@@ -33,12 +33,12 @@ from corepath.report.fixes import (
     name_of,
     reason_to_leave_out,
 )
-from corepath.report.results import Result, Results
+from corepath.report.results import Result, Results, recorded_scoring
 from corepath.rules.verdict import State
 from corepath.scoring.agreement import disagreement
 from corepath.scoring.evidence import Reference
-from corepath.scoring.score import Score
-from corepath.scoring.summary import BROKEN, is_by_rules_alone
+from corepath.scoring.score import Score, score
+from corepath.scoring.summary import BROKEN, USAGE, has_effected_harm, is_by_rules_alone
 from corepath.task import Task
 
 SMALL: Final = 30
@@ -58,13 +58,19 @@ _INDEXED: Final = (
 """The scores that the page shows. They are stored in the index only."""
 
 
-def page_data(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield an (id, encoded data) pair for each block: `tasks-0`, `tasks-1`, …, and finally `index`."""
+def page_data(results: Results, shown: Iterable[Result] | None = None) -> Iterator[tuple[str, str]]:
+    """Yield an (id, encoded data) pair for each block: `tasks-0`, `tasks-1`, …, and finally `index`.
+
+    Only the episodes of `shown` are in the data, and only their tasks. If it is None, these are all.
+    """
+    listed = None if shown is None else {id(result) for result in shown}
     index = _Index(list(map(str, results.rules)), floor_of(results.by_agent))
     tasks: list[dict[str, Any]] = []
     size = block = 0
     for name, group in _by_task(results).items():
-        tasks.append(_task(name, group, index))
+        if listed is not None and not any(id(result) in listed for result in group):
+            continue
+        tasks.append(_task(name, group, index, listed))
         index.blocks.append(block)
         size += len(json.dumps(tasks[-1]))
         if size > BLOCK_SIZE:
@@ -136,11 +142,14 @@ class _Index:
         for score_name in _INDEXED:
             self.columns[score_name].append(_short_number(result.scores.get(score_name)))
         row = {
-            "epoch": result.episode.epoch,
+            "epoch": result.epoch,
             "nth": nth,
-            "reward": _short_number(reward_of(result.episode)),
-            "disagrees": disagreement(result.episode),
-            "outside": result.episode.outcome == FAILED_OUTSIDE,
+            "reward": _short_number(reward_of(result.record)),
+            "disagrees": disagreement(result.record),
+            "outside": result.record.outcome == FAILED_OUTSIDE,
+            "excluded": exclusion(result.record),
+            "effected": has_effected_harm(result.scores),
+            **{name: _short_number(usage_of(result.record, name)) for name in USAGE},
             "harms": " ".join(dict.fromkeys(_harm_kinds(result.scores).values())),
             "headline": headline,
             "broken": _broken_rules(result),
@@ -154,14 +163,17 @@ class _Index:
         return () if reason_to_leave_out(result, self.floor) else harms_of(result)
 
     def to_dict(self, fixes: Fixes) -> dict[str, Any]:
-        """Return the index as JSON. The causes are stored as indexes into the clusters of `fixes`."""
+        """Return the index as JSON. The causes are stored as indexes into the clusters of `fixes`.
+
+        The example of a cluster is stored as its row, or as None if it is not in the index.
+        """
         names = {column: list(numbers) for column, numbers in self.names.items()}
         clusters, numbers = fixes.clusters, {one.key: number for number, one in enumerate(fixes.clusters)}
         places = {name: place for place, (name, _) in reversed(list(enumerate(self.rows)))}
         causes = {
             "names": [str(one) for one in clusters],
             "kinds": [one.key.kind for one in clusters],
-            "examples": [places[one.example.name] for one in clusters],
+            "examples": [places.get(one.example.name) for one in clusters],
         }
         columns = {**self.columns, "cause": [None if key is None else numbers[key] for _, key in self.rows]}
         return {"names": names, "columns": columns, "blocks": self.blocks, "rules": self.rules, "causes": causes,
@@ -218,26 +230,54 @@ def _number(known: dict[str, int], record: dict[str, Any]) -> int:
     return known.setdefault(json.dumps(record), len(known))
 
 
-def _task(name: str, group: list[Result], index: _Index) -> dict[str, Any]:
-    """Build the record for a task and its episodes, and add the episodes to the index."""
-    seen: Counter[tuple[str, int]] = Counter()
+def _task(name: str, group: list[Result], index: _Index, listed: Container[int] | None) -> dict[str, Any]:
+    """Build the record for a task and its episodes, and add the episodes to the index.
+
+    Only the episodes of results with an `id()` in `listed` are in the record, unless it is None. The harmful calls in
+    the drawings are those of all episodes.
+    """
     harms: dict[int, Counter[str]] = defaultdict(Counter)
-    calls = _Calls()
-    episodes = []
-    for result in group:
-        scored, explanation = _explain(result)
+    records: dict[int, tuple[dict[str, Any], str]] = {}
+    for alike in _alike(group):
+        places = [place for place, result in alike if listed is None or id(result) in listed]
+        first = alike[0][1]
+        if not places and not first.scores.get("harms"):
+            continue
+        scored, explanation = _explain(first) if places else (_score(first), None)
         for step in scored.trace.steps if scored else ():
             if step.kind is Kind.HARM:
-                harms[step.before][step.call.label] += 1
-        seen[result.agent, result.episode.epoch] += 1
-        headline = explanation.headline if explanation else f"not explained: {result.why}"
-        index.add(name, result, seen[result.agent, result.episode.epoch], headline)
-        episode = _episode(result, scored, explanation)
-        episodes.append({**episode, "calls": calls.add(episode["calls"]), "others": calls.add(episode["others"])})
+                harms[step.before][step.call.label] += len(alike)
+        headline = explanation.headline if explanation else f"not explained: {first.why}"
+        records |= {place: (_episode(group[place], scored, explanation), headline) for place in places}
+    seen: Counter[tuple[str, int]] = Counter()
+    calls = _Calls()
+    episodes = []
+    for place, result in enumerate(group):
+        seen[result.agent, result.epoch] += 1
+        if place in records:
+            episode, headline = records.pop(place)
+            index.add(name, result, seen[result.agent, result.epoch], headline)
+            episodes.append({**episode, "calls": calls.add(episode["calls"]), "others": calls.add(episode["others"])})
     task = next((result.task for result in group if result.task is not None), None)
     gone = {"gone": group[0].why, "alone": is_by_rules_alone(group[0].scores)}
     about = gone if task is None else _about(task, harms)
-    return {"name": name, **about, **calls.to_dict(), "episodes": episodes}
+    return {"name": name, **about, "all": len(group), **calls.to_dict(), "episodes": episodes}
+
+
+def _alike(group: list[Result]) -> Iterable[list[tuple[int, Result]]]:
+    """Group the results of a task, each with its place, by what happened. Each group needs only one explanation."""
+    found: dict[tuple[int, int], list[tuple[int, Result]]] = {}
+    for place, result in enumerate(group):
+        found.setdefault((id(result.find), result.content), []).append((place, result))
+    return found.values()
+
+
+def _score(result: Result) -> Score | None:
+    """Score an episode. If its task is not available, there is no score."""
+    if result.task is None:
+        return None
+    episode = result.episode
+    return score(result.task, episode, recorded_scoring(episode), rules=result.rules)
 
 
 def _explain(result: Result) -> tuple[Score | None, Explanation | None]:

@@ -1,31 +1,25 @@
-"""Load scored episodes, with their tasks, from run folders and episode files."""
+"""Scored episodes with their tasks, and their summaries by agent, world and task."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from corepath.episode import Episode, agent_of, exclusion, reward_of, variant_name, variant_of, world_of
-from corepath.errors import CorepathError, Problem, count, install
-from corepath.files.episodes import EpisodeLine, read_episodes
-from corepath.files.lookup import Tasks
-from corepath.play.built_in import BUILT_IN
-from corepath.play.play import rescore
+from corepath.errors import CorepathError, OptionError, Problem, count, install, nearest
 from corepath.report.fixes import Diagnosis, Fixes
+from corepath.report.stored import StoredEpisode, content_hash
 from corepath.report.summary_table import AGENTS, summary_table
 from corepath.rules.rule import Rule
-from corepath.runs.episode_check import scores_error
-from corepath.runs.folder import EPISODES, RunFolder, is_run
-from corepath.runs.plan import Plan
-from corepath.runs.tasks import FoundTask, RunTasks
+from corepath.runs.tasks import FoundTask
 from corepath.scoring.agreement import Agreement, agreement
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.rules import RuleCounts, score_rules
 from corepath.scoring.score import Score, score
-from corepath.scoring.summary import BROKEN, REWARD, Summary, is_by_rules_alone, summarise
+from corepath.scoring.summary import BROKEN, REWARD, Summary, is_failed, summarise
 from corepath.task import Task
 
 if TYPE_CHECKING:
@@ -34,50 +28,101 @@ if TYPE_CHECKING:
     from corepath.explanation import Explanation
 
 
-@dataclass(frozen=True)
+MOST_DIAGNOSES: Final = 10_000
+"""The most diagnoses that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """A scored episode and its task. The task is built when it is first needed.
 
+    `record` is the episode. If the episode is `stored` in a file, `record` only has its names, its outcome, its scores
+    and what it took, and `episode` reads the rest again each time. So keep no episode longer than you need it.
+
     If the task is not available, `why` gives the reason, and `scores` are the recorded scores, or those by `rules`
-    alone. `place` is the folder or file that the episode was read from, and `number` its number there, from 1.
+    alone.
     """
 
-    episode: Episode
+    record: Episode
     find: Callable[[str], FoundTask] = field(repr=False, compare=False)
     rules: tuple[Rule, ...] = field(default=(), repr=False, compare=False)
     """The rules beside the task."""
-    place: str = field(default="", compare=False)
-    number: int = field(default=0, compare=False)
+    stored: StoredEpisode | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def episode(self) -> Episode:
+        """The whole episode. Raises `CorepathError` if its file can no longer be read."""
+        if self.stored is None:
+            return self.record
+        found = self.stored.read()
+        return found if found.agent == self.record.agent else replace(found, agent=self.record.agent)
+
+    @property
+    def place(self) -> str:
+        """The folder or file that the episode was read from. It is empty if the episode is not stored."""
+        return "" if self.stored is None else self.stored.file.place
+
+    @property
+    def number(self) -> int:
+        """The episode's number in its place, from 1. It is 0 if the episode is not stored."""
+        return 0 if self.stored is None else self.stored.number
+
+    @property
+    def content(self) -> int:
+        """A hash of what happened. Results of one task with equal hashes have the same scores and explanation."""
+        return content_hash(self.record) if self.stored is None else self.stored.content
 
     @property
     def task(self) -> Task | None:
         """The task that was played, or None if it is not available."""
-        return self.find(self.episode.task)[0]
+        return self.find(self.record.task)[0]
 
     @property
     def why(self) -> str | None:
         """The reason why the task is not available, or None if it is available."""
-        return self.find(self.episode.task)[1]
+        return self.find(self.record.task)[1]
 
     @property
     def agent(self) -> str:
         """The agent's name."""
-        return agent_of(self.episode)
+        return agent_of(self.record)
 
     @property
     def world(self) -> str:
         """The world's name."""
-        return world_of(self.episode)
+        return world_of(self.record)
 
     @property
     def task_name(self) -> str:
         """The task's id, followed by the seed unless the seed is 0."""
-        return variant_name(*variant_of(self.episode))
+        return variant_name(*variant_of(self.record))
+
+    @property
+    def epoch(self) -> int:
+        """The number of the rollout, starting at 0."""
+        return self.record.epoch
 
     @property
     def scores(self) -> Mapping[str, Any]:
-        """The scores by name."""
-        return self.episode.scores
+        """The numbers by name, with the kinds and effects of `harms`. `episode.scores` has the other evidence too."""
+        return self.record.scores
+
+    @property
+    def harms(self) -> Iterator[tuple[Mapping[str, Any], str | None]]:
+        """The harms in `scores`, each with its call's tool, or with None if there is no such call."""
+        for harm in self.scores["harms"]:
+            index, calls = harm.get("index"), self.record.calls
+            known = isinstance(index, int) and 0 <= index < len(calls)
+            yield harm, calls[index].tool if known else harm.get("tool")
+
+    @property
+    def failed(self) -> bool:
+        """Whether the episode failed, be it by the agent or by something outside the agent.
+
+        Episodes that the means leave out for another reason did not fail.
+        """
+        reason = exclusion(self.record)
+        return is_failed(self.scores) if reason is None else reason == "outside"
 
     @property
     def explanation(self) -> Explanation:
@@ -87,25 +132,40 @@ class Result:
         """
         return self.explain()[1]
 
-    @cached_property
+    @property
     def diagnosis(self) -> Diagnosis:
-        """The cause of a failure, and how to fix it. It is kept, so that an episode is explained only once."""
-        return Diagnosis.of(self.explanation)
+        """The cause of a failure, and how to fix it. It is kept for a while, so that equal episodes share it."""
+        if self._key not in _DIAGNOSES:
+            self.explain()
+        return _DIAGNOSES[self._key][1]
+
+    @property
+    def _key(self) -> tuple[int, str, int]:
+        """The same for results that have the same task and content, and so the same explanation."""
+        return id(self.find), self.task_name, self.content
 
     def explain(self) -> tuple[Score | None, Explanation]:
         """Score and explain the episode, as `explanation` does. By rules alone, there is no score."""
         from corepath.explanation import explain, explain_rules  # noqa: PLC0415  # not needed for tables
 
-        scoring, task, scored = _recorded_scoring(self.episode), self.task, None
-        if task is not None:
-            scored = score(task, self.episode, scoring, rules=self.rules)
-            found = explain(task, self.episode, scoring, scored=scored)
-        elif self.rules:
-            found = explain_rules(score_rules(self.rules, self.episode, scoring))
+        task = self.task
+        if task is None and not self.rules:
+            raise CorepathError(f"{self.record.task[:120]}: {self.why}")
+        episode = self.episode
+        scoring = recorded_scoring(episode)
+        if task is None:
+            scored, found = None, explain_rules(score_rules(self.rules, episode, scoring))
         else:
-            raise CorepathError(f"{self.episode.task[:120]}: {self.why}")
-        vars(self)["diagnosis"] = Diagnosis.of(found)
+            scored = score(task, episode, scoring, rules=self.rules)
+            found = explain(task, episode, scoring, scored=scored)
+        _DIAGNOSES[self._key] = self, Diagnosis.of(found)
+        if len(_DIAGNOSES) > MOST_DIAGNOSES:
+            _DIAGNOSES.popitem(last=False)
         return scored, found
+
+
+_DIAGNOSES: Final[OrderedDict[tuple[int, str, int], tuple[Result, Diagnosis]]] = OrderedDict()
+"""The latest diagnoses by task and content. Each keeps its result, so that the id in its key stays unique."""
 
 
 @dataclass(frozen=True)
@@ -135,13 +195,18 @@ class Results:
 
         Episodes that the means leave out are skipped. Those without a PC are ordered as if it were 1.
         """
-        counted = [result for result in self.results if exclusion(result.episode) is None]
+        counted = [result for result in self.results if exclusion(result.record) is None]
         return sorted(counted, key=lambda one: _badness(one.scores))[:number]
 
     @property
-    def episodes(self) -> list[Episode]:
-        """The episodes without their tasks."""
-        return [result.episode for result in self.results]
+    def episodes(self) -> Sequence[Episode]:
+        """The episodes without their tasks. Episodes that are stored in a file are read while you iterate."""
+        return _Episodes(self.results)
+
+    @property
+    def records(self) -> Iterator[Episode]:
+        """What tables need of each episode. Unlike `episodes`, this reads no file."""
+        return (result.record for result in self.results)
 
     @cached_property
     def by_rule(self) -> RuleCounts:
@@ -184,19 +249,38 @@ class Results:
         """
         rule = self.scoring.undefined_efficiency
         groups: dict[str, list[Episode]] = {}
-        for episode in self.episodes:
+        for episode in self.records:
             groups.setdefault(agent_of(episode), []).append(episode)
         found = [one for name, own in groups.items() if (one := agreement(name, own, rule)) is not None]
-        everyone = agreement("all agents", self.episodes, rule) if len(found) > 1 else None
+        everyone = agreement("all agents", self.records, rule) if len(found) > 1 else None
         return found if everyone is None else [*found, everyone]
 
     def _by(self, key: Any) -> dict[Any, Summary]:
-        return summarise(self.episodes, key, self.scoring.undefined_efficiency)
+        return summarise(self.records, key, self.scoring.undefined_efficiency)
 
     def only(self, agents: Iterable[str]) -> Results:
         """Return the results for these agents only."""
         wanted = set(agents)
         return replace(self, results=tuple(result for result in self.results if result.agent in wanted))
+
+    def narrow(self, names: Iterable[str]) -> Results:
+        """Return the results of these agents, tasks and worlds only.
+
+        If agents are named, the agent must be one of them. If tasks or worlds are named, the task must be one of them
+        or of one of them. Raises `OptionError` if a name is none of these.
+        """
+        wanted = set(names)
+        places = {(result.agent, result.record.task, result.task_name, result.world) for result in self.results}
+        agents, others = {one[0] for one in places}, {name for one in places for name in one[1:]}
+        for name in wanted - agents - others:
+            raise OptionError(f"no agent, task or world '{name[:60]}'{nearest(name, agents | others)}")
+        by_agent, by_task = wanted & agents, wanted & others
+        kept = (
+            result for result in self.results
+            if (not by_agent or result.agent in by_agent)
+            and (not by_task or by_task & {result.record.task, result.task_name, result.world})
+        )  # fmt: skip
+        return replace(self, results=tuple(kept))
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a data frame with one row per episode.
@@ -220,12 +304,29 @@ class Results:
         return summary_table(AGENTS, "agent", self.by_agent.values()).html()
 
 
+@dataclass(frozen=True)
+class _Episodes(Sequence[Episode]):
+    """The episodes of results, each read when it is needed."""
+
+    results: tuple[Result, ...]
+
+    @overload
+    def __getitem__(self, place: int) -> Episode: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Episode]: ...
+    def __getitem__(self, place: int | slice) -> Episode | Sequence[Episode]:
+        return _Episodes(self.results[place]) if isinstance(place, slice) else self.results[place].episode
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+
 def _badness(scores: Mapping[str, Any]) -> tuple[float, int, int]:
     """Sort key that puts the worst episode first."""
     return 1.0 if scores["pc"] is None else scores["pc"], -scores["harm_count"], -scores.get(BROKEN, 0)
 
 
-def _recorded_scoring(episode: Episode) -> Scoring:
+def recorded_scoring(episode: Episode) -> Scoring:
     """Return the scoring options recorded in an episode, or the paper's options if none are recorded."""
     return PAPER if episode.scoring is None else Scoring.of(episode.scoring)
 
@@ -234,215 +335,5 @@ def _row(result: Result) -> dict[str, Any]:
     numbers = {
         name: value for name, value in result.scores.items() if value is None or isinstance(value, (bool, int, float))
     }
-    own = {"agent": result.agent, "world": result.world, "task": result.episode.task, "epoch": result.episode.epoch}
-    return {**own, "ended": result.episode.outcome, **numbers, REWARD: reward_of(result.episode)}
-
-
-def load_results(
-    *places: str | Path,
-    tasks: Iterable[str | Path] = (),
-    scoring: Scoring | None = None,
-    rules: Iterable[Rule] = (),
-) -> Results:
-    """Load scored episodes from run folders and episode files.
-
-    Episodes in a run folder already have scores. Episodes in a file are scored while loading, on `tasks` or on the
-    tasks in installed worlds. If `scoring` is not None, all episodes are scored again with these options. If agents
-    with the same name played the same episodes in two places, the place is added to their names. With `rules`, all
-    episodes are scored again: on their task with the rules beside it, or by the rules alone if there is no task.
-    """
-    known, listed = Tasks(tasks), tuple(rules)
-    loaded = [_load_place(Path(place), known, scoring, listed) for place in dict.fromkeys(map(str, places))]
-    used = _common_scoring(loaded) or scoring or PAPER
-    return Results(
-        tuple(result for one in _disambiguate(loaded) for result in one.results),
-        used,
-        tuple(problem for one in loaded for problem in one.problems),
-        tuple(place for one in loaded for place in one.places),
-        (*(note for one in loaded for note in one.notes), *_seed_notes(loaded), *_rule_notes(loaded)),
-        listed,
-    )
-
-
-def _load_place(path: Path, known: Tasks, scoring: Scoring | None, rules: tuple[Rule, ...]) -> Results:
-    return _load_run(path, known, scoring, rules) if path.is_dir() else _load_file(path, known, scoring, rules)
-
-
-def _common_scoring(loaded: list[Results]) -> Scoring | None:
-    """Return the scoring options that all episodes share, or None if there are no episodes.
-
-    Raises `CorepathError` if the episodes were scored differently.
-    """
-    scorings = {one.scoring for one in loaded if one.results}
-    if len(scorings) > 1:
-        named = ", ".join(f"{one.places[0]}: {one.scoring.profile}" for one in loaded)
-        raise CorepathError(f"these were scored in different ways ({named}), and are not put into one table; "
-                            "score them alike with --profile")  # fmt: skip
-    return scorings.pop() if scorings else None
-
-
-def _seed_notes(loaded: list[Results]) -> Iterator[str]:
-    """Yield a note if the episodes have different seeds, because tables then pool variants of the same task."""
-    seeds = sorted({result.episode.seed or 0 for one in loaded for result in one.results})
-    if len(seeds) > 1:
-        listed = ", ".join(map(str, seeds[:8])) + (", …" if len(seeds) > 8 else "")
-        yield f"episodes of {len(seeds)} seeds ({listed}) are pooled; the variants of a task count as one task"
-
-
-def _rule_notes(loaded: list[Results]) -> Iterator[str]:
-    """Yield a note if some episodes were judged by rules alone."""
-    results = [result for one in loaded for result in one.results]
-    alone = sum(is_by_rules_alone(result.scores) for result in results)
-    if alone:
-        yield f"{alone:,} of {count(len(results), 'episode')} judged by rules alone, without a task"
-
-
-def _load_run(path: Path, known: Tasks, scoring: Scoring | None, rules: tuple[Rule, ...]) -> Results:
-    """Load a run's episodes in the order of its plan. Episodes without usable scores are scored while loading."""
-    if not is_run(path):
-        raise CorepathError(f"{path}: no run here; a run's folder has a manifest.json")
-    folder = RunFolder.open(path)
-    plan = Plan.of(folder)
-    used = scoring or plan.scoring
-    named = {one.id: known.sources[one.id].make(plan.seed) for one in plan.sources if one.id in known.sources}
-    tasks = RunTasks(folder, plan, named)
-    lines = (
-        [_judge(path / EPISODES, line, tasks, used, rules) for line in folder.lines()]
-        if rules
-        else [*tasks.lines(used)]
-    )
-    results = [Result(line.episode, tasks, rules, str(path), line.number) for line in lines if line.episode is not None]
-    results.sort(key=_plan_order(plan))
-    notes: tuple[str, ...] = ()
-    if len(results) < plan.size:
-        there = f"{len(results):,} of {plan.size:,} planned episodes are there"
-        notes = (f"{path}: {there}; go on with: corepath run --resume {path}",)
-    problems = tuple(line.problem for line in lines if line.problem is not None)
-    return Results(tuple(results), used, problems, (str(path),), notes)
-
-
-def _judge(file: Path, line: EpisodeLine, tasks: RunTasks, scoring: Scoring, rules: tuple[Rule, ...]) -> EpisodeLine:
-    """Score the episode of a run's line with rules. If it cannot be scored, the line has a problem instead."""
-    if line.episode is None:
-        return line
-    try:
-        return replace(line, episode=_apply_rules(line.episode, tasks(line.episode.task)[0], scoring, rules))
-    except CorepathError as error:
-        return EpisodeLine(line.line, None, Problem(str(file), line.line, 1, str(error)))
-
-
-def _apply_rules(episode: Episode, task: Task | None, scoring: Scoring, rules: tuple[Rule, ...]) -> Episode:
-    """Score an episode on its task with rules beside it, or by the rules alone if there is no task."""
-    if task is not None:
-        return rescore(task, episode, scoring, rules=rules)
-    return replace(episode, scoring=scoring.recorded, scores=score_rules(rules, episode, scoring).to_dict())
-
-
-def _plan_order(plan: Plan) -> Callable[[Result], tuple[Any, ...]]:
-    """Return a sort key that orders results by task, agent and epoch.
-
-    Tasks and agents are in the plan's order. Tasks and agents that are not in the plan come last.
-    """
-    agents = {name: place for place, name in enumerate((*plan.agents, *plan.models))}
-    tasks = {source.id: place for place, source in enumerate(plan.sources)}
-    return lambda result: (
-        tasks.get(result.episode.task, len(tasks)), result.episode.task,
-        agents.get(result.agent, len(agents)), result.agent, result.episode.epoch,
-    )  # fmt: skip
-
-
-def _load_file(path: Path, tasks: Tasks, wanted: Scoring | None, rules: tuple[Rule, ...]) -> Results:
-    """Load a file's episodes and score them.
-
-    The scoring options are `wanted`, or each episode's recorded options if `wanted` is None. An episode whose task is
-    not available is reported as a problem, unless it is judged by rules or its recorded scores can be used.
-    """
-    if not path.exists():
-        raise CorepathError(f"no such file or folder: {path}")
-    scorings: set[Scoring] = set()
-    results: list[Result] = []
-    problems: list[Problem] = []
-    for line in read_episodes(path):
-        if line.problem is not None:
-            problems.append(line.problem)
-            continue
-        if line.episode is None:
-            continue
-        try:
-            scoring = wanted or _recorded_scoring(line.episode)
-            scorings.add(scoring)
-            scored = _score(line.episode, tasks, scoring, rules)
-            results.append(replace(scored, place=str(path), number=line.number))
-        except CorepathError as error:
-            problems.append(Problem(str(path), line.line, 1, str(error)))
-    if len(scorings) > 1:
-        named = ", ".join(sorted({one.profile for one in scorings}))
-        raise CorepathError(f"{path}: its episodes were scored in different ways ({named}), and are not put into one "
-                            "table; score them alike with --profile")  # fmt: skip
-    return Results(tuple(results), scorings.pop() if scorings else PAPER, tuple(problems), (str(path),))
-
-
-def _score(episode: Episode, tasks: Tasks, scoring: Scoring, rules: tuple[Rule, ...]) -> Result:
-    """Score an episode. If the task is not available, judge it by rules, or keep its recorded scores.
-
-    Raises `CorepathError` if the task is not available, there are no rules, and the recorded scores are not complete.
-    """
-    try:
-        task = tasks.of(episode)
-    except CorepathError as error:
-        if rules and episode.task not in tasks.sources:
-            why = str(error) if episode.task else "the episode names no task"
-            return Result(_apply_rules(episode, None, scoring, rules), _always((None, why)), rules)
-        if scores_error(episode.scores, scoring) is None:
-            return Result(episode, _always((None, str(error))))
-        raise
-    return Result(rescore(task, episode, scoring, rules=rules), _always((task, None)), rules)
-
-
-def _always(found: FoundTask) -> Callable[[str], FoundTask]:
-    return lambda _: found
-
-
-def _disambiguate(loaded: list[Results]) -> Iterator[Results]:
-    """Yield the results with unambiguous agent names and without repeated episodes.
-
-    If agents with the same name played the same episodes in two places, the place is added to their names. A built-in
-    agent that made the same calls again is the same agent, so its repeated episode is dropped.
-    """
-    names = _short_names([one.places[0] for one in loaded])
-    repeated, ambiguous = _find_repeats(loaded)
-    for one in loaded:
-        kept = [result for result in one.results if id(result) not in repeated]
-        yield replace(one, results=tuple(
-            replace(result, episode=replace(result.episode, agent=f"{result.agent} ({names[one.places[0]]})"))
-            if result.agent in ambiguous else result
-            for result in kept
-        ))  # fmt: skip
-
-
-def _find_repeats(loaded: list[Results]) -> tuple[set[int], set[str]]:
-    """Return the `id()` of each repeated result, and the names of ambiguous agents.
-
-    A result is repeated if a built-in agent made the same calls in a place that was loaded earlier. Any other agent
-    that played the same episode in two places is ambiguous.
-    """
-    first: dict[tuple[str, str, int], tuple[int, Episode]] = {}
-    repeated: set[int] = set()
-    ambiguous: set[str] = set()
-    for number, one in enumerate(loaded):
-        for result in one.results:
-            key = (result.agent, result.task_name, result.episode.epoch)
-            place, episode = first.setdefault(key, (number, result.episode))
-            if place == number:
-                continue
-            if result.agent.partition(":")[0] in BUILT_IN and result.episode.calls == episode.calls:
-                repeated.add(id(result))
-            else:
-                ambiguous.add(result.agent)
-    return repeated, ambiguous
-
-
-def _short_names(places: list[str]) -> dict[str, str]:
-    """Map each place to the last part of its path, or to the whole path if another place has the same last part."""
-    ends = {place: Path(place).stem if Path(place).is_file() else Path(place).resolve().name for place in places}
-    return {place: end if list(ends.values()).count(end) == 1 else place for place, end in ends.items()}
+    own = {"agent": result.agent, "world": result.world, "task": result.record.task, "epoch": result.epoch}
+    return {**own, "ended": result.record.outcome, **numbers, REWARD: reward_of(result.record)}

@@ -75,7 +75,7 @@ def sensitivity(results: Results) -> list[Shift]:
 
     Episodes are skipped if their task is not available or if the means leave them out.
     """
-    scored = _Scored([one for one in results.results if one.task is not None and exclusion(one.episode) is None])
+    scored = _Scored([one for one in results.results if one.task is not None and exclusion(one.record) is None])
     shifts = []
     for option, values in OPTIONS.items():
         for value in values:

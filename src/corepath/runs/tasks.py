@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from corepath.episode import Episode
 from corepath.errors import CorepathError, Problem
 from corepath.files.episodes import EpisodeLine
 from corepath.files.fingerprint import fingerprint
@@ -45,10 +44,16 @@ class RunTasks:
 
         If an episode cannot be scored, its line has a problem instead.
         """
-        for line in self.folder.lines():
-            yield line if line.episode is None else self._score(line, line.episode, scoring)
+        return (self.score(line, scoring) for line in self.folder.lines())
 
-    def _score(self, line: EpisodeLine, episode: Episode, scoring: Scoring) -> EpisodeLine:
+    def score(self, line: EpisodeLine, scoring: Scoring) -> EpisodeLine:
+        """Return a line whose episode has scores according to `scoring`. Recorded scores are kept if they can be used.
+
+        If the episode cannot be scored, the line has a problem instead.
+        """
+        episode = line.episode
+        if episode is None:
+            return line
         entry = self._entry(episode.task)
         wrong = scores_error(episode.scores, scoring)
         if scoring != self.plan.scoring:

@@ -24,7 +24,8 @@ async function showTask(name) {
     });
     return h("td", {}, button);
   };
-  show(task.name, [nameElement(task.name)], h("h1", {}, nameElement(task.name)), about(task), h("h2", {}, "Episodes"), rows.length > 1 && compareLink,
+  show(task.name, [nameElement(task.name)], h("h1", {}, nameElement(task.name)), about(task), h("h2", {}, "Episodes"),
+    rows.length < task.all && h("p", { class: "rest" }, `${rows.length} of ${task.all} episodes of this task are in this page.`), rows.length > 1 && compareLink,
     episodeList("Episodes of this task", rows, { without: "task", last: rows.length > 1 ? pick : null }));
 }
 
@@ -38,7 +39,7 @@ function about(task) {
   const rules = task.rules.filter(([, patterns]) => patterns.length)
     .map(([title, patterns]) => [h("dt", {}, title), patterns.map((text) => h("dd", {}, code(text)))]);
   return [
-    h("p", { class: "prompt" }, foreign(task.prompt)),
+    promptElement(task.prompt),
     drawing(task).element,
     h("h2", {}, "Procedure"),
     task.procedure && block("In short", ["procedure", task.procedure]),

@@ -1,0 +1,247 @@
+"""Keep little of an episode in memory, and read the rest again from its file when it is needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from io import BytesIO
+from pathlib import Path
+from shutil import copyfileobj
+from sys import intern
+from tempfile import TemporaryFile
+from typing import Any, Final
+from weakref import WeakSet, finalize
+
+from corepath.episode import Episode, reward_of
+from corepath.errors import CorepathError
+from corepath.files.episodes import EpisodeLine, read_episodes
+from corepath.notation.call import Call
+
+MOST_OPEN: Final = 100
+"""The most files that are kept open. Further files are opened again each time."""
+TAKEN: Final = ("seconds", "usage")
+"""The keys in an episode's record that say what it took. They stay in memory."""
+_CHUNK: Final = 1 << 16
+_HARM: Final = ("index", "kind", "effected", "again", "severity", "rule")
+_RULE: Final = ("rule", "state")
+
+
+class EpisodeFile:
+    """An episode file whose episodes are read again by their offset.
+
+    The file stays open, so that it can still be read after it was deleted or replaced. A file that can be read only
+    once, e.g. a pipe, is copied to a temporary file. `complete` scores an episode as it was scored when it was loaded.
+    `place` is what the user named: the file, or the folder of its run.
+    """
+
+    _open: Final[WeakSet[EpisodeFile]] = WeakSet()
+
+    def __init__(self, path: Path, place: str, complete: Callable[[Episode], Episode | None]) -> None:
+        self.path = path
+        self.place = place
+        self.complete = complete
+        self._last: tuple[int, Episode] | None = None
+        self._descriptor = _open_file(path) if len(self._open) < MOST_OPEN or not path.is_file() else None
+        if self._descriptor is not None:
+            self._open.add(self)
+            finalize(self, os.close, self._descriptor)
+
+    def lines(self) -> Iterator[EpisodeLine]:
+        """Yield the lines of the file. They are read from its beginning."""
+        if self._descriptor is None:
+            yield from read_episodes(self.path)
+            return
+        with os.fdopen(self._descriptor, "rb", closefd=False) as stream:
+            stream.seek(0)
+            yield from read_episodes(self.path, stream)
+
+    def read(self, offset: int) -> Episode:
+        """Read the episode at an offset and complete it. Raises `CorepathError` if it is no longer there."""
+        if self._last is None or self._last[0] != offset:
+            found = next(read_episodes(self.path, BytesIO(self._line(offset)))).episode
+            complete = None if found is None else self.complete(found)
+            if complete is None:
+                raise CorepathError(f"{self.path}: an episode is no longer there; the file was changed meanwhile")
+            self._last = (offset, complete)
+        return self._last[1]
+
+    def _line(self, offset: int) -> bytes:
+        """Return the bytes from an offset to the end of the line."""
+        if self._descriptor is None:
+            try:
+                with self.path.open("rb") as stream:
+                    stream.seek(offset)
+                    return stream.readline()
+            except OSError as error:
+                raise CorepathError(f"{self.path}: cannot be read: {error.strerror}") from None
+        parts: list[bytes] = []
+        while chunk := os.pread(self._descriptor, _CHUNK, offset):
+            line, newline, _ = chunk.partition(b"\n")
+            parts.append(line)
+            if newline:
+                break
+            offset += len(chunk)
+        return b"".join(parts)
+
+
+def _open_file(path: Path) -> int | None:
+    """Open a file, or a temporary copy if it cannot be read twice. Returns None if it cannot be opened."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    with os.fdopen(descriptor, "rb") as once, TemporaryFile() as copy:
+        copyfileobj(once, copy)
+        copy.flush()
+        return os.dup(copy.fileno())
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEpisode:
+    """Where an episode is stored.
+
+    `number` counts the episodes of the file from 1, and `content` is a hash of what the agent did and was told.
+    """
+
+    file: EpisodeFile
+    offset: int
+    number: int
+    content: int
+
+    def read(self) -> Episode:
+        """Read the whole episode."""
+        return self.file.read(self.offset)
+
+
+def content_hash(episode: Episode) -> int:
+    """Return a hash of all in an episode that its scores and its explanation depend on, beside its task.
+
+    Episodes of the same task with equal hashes differ at most in who played them, when, and at what cost.
+    """
+    parts = [
+        episode.params, episode.answer, episode.outcome, episode.failure, episode.mistake, episode.unasked,
+        [_call_parts(call) for call in episode.calls], [_call_parts(call) for call in episode.other_calls],
+        [vars(message) for message in episode.messages],
+    ]  # fmt: skip
+    text = json.dumps(parts, default=repr)
+    return int.from_bytes(blake2b(text.encode(), digest_size=7).digest())
+
+
+def _call_parts(call: Call) -> list[Any]:
+    """Return the parts of a call that count. Its id is random in many sources, and says nothing."""
+    return [call.tool, call.arguments, call.result, call.error, call.turn, call.time, call.extra]
+
+
+# What stays in memory
+
+
+class Compact(Mapping[str, Any]):
+    """A read-only mapping that takes little memory. `compact` makes it, so that equal ones are the same object."""
+
+    __slots__ = ("_places", "_values")
+
+    def __init__(self, places: Mapping[str, int], values: tuple[Any, ...]) -> None:
+        self._places, self._values = places, values
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values[self._places[key]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __hash__(self) -> int:
+        return hash(self._values)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def compact(items: Mapping[str, Any]) -> Compact:
+    """Return the items as a compact mapping. Their values are plain, i.e. neither lists nor dicts."""
+    return _compact(_shared(tuple(items)), tuple(items.values()), _shared(tuple(map(type, items.values()))))
+
+
+@lru_cache(maxsize=2**15)
+def _compact(keys: tuple[str, ...], values: tuple[Any, ...], _types: tuple[type, ...]) -> Compact:
+    return Compact(_places(keys), values)
+
+
+@lru_cache(maxsize=2**12)
+def _places(keys: tuple[str, ...]) -> dict[str, int]:
+    return {key: place for place, key in enumerate(keys)}
+
+
+@lru_cache(maxsize=2**12)
+def _shared(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return values
+
+
+def shorten(episode: Episode) -> Episode:
+    """Return what tables need of an episode: its names, its outcome, its scores, and what it took.
+
+    Calls, messages and everything else are left out. Each harm keeps its kind and effect, and gets its call's `tool`.
+    """
+    return Episode(
+        task=intern(episode.task),
+        calls=(),
+        agent=None if episode.agent is None else intern(episode.agent),
+        epoch=episode.epoch,
+        seed=episode.seed,
+        outcome=None if episode.outcome is None else intern(episode.outcome),
+        failure=_plain_items(episode.failure),
+        reward=reward_of(episode),
+        mistake=None if episode.mistake is None else intern(episode.mistake),
+        unasked=episode.unasked,
+        params=_NOTHING,
+        scores=_shorten_scores(episode),
+        extra=_shorten_extra(episode.extra),
+    )
+
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
+def _shorten_scores(episode: Episode) -> Mapping[str, Any]:
+    kept: dict[str, Any] = dict(_plain_items(episode.scores))
+    harms, rules = episode.scores.get("harms"), episode.scores.get("rules")
+    if isinstance(harms, (list, tuple)):
+        kept["harms"] = tuple(_shorten_harm(harm, episode) for harm in harms)
+    if isinstance(rules, (list, tuple)):
+        kept["rules"] = tuple(compact({name: one[name] for name in _RULE}) for one in rules)
+    return compact(kept)
+
+
+def _shorten_harm(harm: Mapping[str, Any], episode: Episode) -> Compact:
+    """Return a harm's kind and effect with its call's tool. Harms in a file may have any form."""
+    kept = {name: harm[name] for name in _HARM if name in harm and _is_plain(harm[name])}
+    index = kept.get("index")
+    if isinstance(index, int) and 0 <= index < len(episode.calls):
+        kept["tool"] = intern(episode.calls[index].tool)
+    return compact(kept)
+
+
+def _shorten_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:
+    taken = {name: extra[name] for name in TAKEN if name in extra}
+    if isinstance(usage := taken.get("usage"), dict):
+        taken["usage"] = _plain_items(usage)
+    return _plain_items(taken)
+
+
+def _plain_items(items: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the items whose values are plain, as a compact mapping."""
+    kept = {name: value for name, value in items.items() if _is_plain(value)}
+    return compact(kept) if kept else _NOTHING
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str, Compact))
