@@ -67,9 +67,9 @@ def _add_explanation(calls: list[dict[str, Any]], scored: Score, explanation: Ex
     for call, step, note in zip(calls, scored.trace.steps, explained["steps"], strict=True):
         call |= {"kind": step.kind.value, "harm": step.harm, "before": step.before, "action": step.symbol,
                  **({} if step.after == step.before else {"after": step.after}), "text": note["text"]}  # fmt: skip
-        if differences := note.get("differences"):
+        if differences := note["differences"]:
             call["differences"] = [[one["path"], one["given"], one["expected"]] for one in differences]
-    return {"findings": explained["findings"], "fix": explained.get("fix", [])}
+    return {"findings": explained["findings"], "fix": explained["fix"]}
 
 
 # What each call did

@@ -2,6 +2,7 @@
 
 const MOST_PARSED = 300_000;
 const MOST_SAME = 12;
+const ABOUT_CALLS = new Set(["harm", "rule", "undone", "unseen"]);
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:,]|[^\s"[\]{}:,]+/gs;
 
 /** The leaves of a JSON text: each path with its value as it is written, so that no digit is lost. */
@@ -39,6 +40,9 @@ function withKey(path, written) {
 /** Whether a path is another one or lies inside it. */
 const liesIn = (path, outer) => path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
 
+/** A path that may break after its dots and brackets. */
+const pathText = (path) => h("code", {}, h("bdi", {}, visible(cut(path, 200)).split(/(?<=[.\]_])/).flatMap((piece) => [piece, h("wbr")])));
+
 /** What the right pane shows before the first call. */
 function startDetail(task, episode) {
   const hint = episode.calls.length ? "The keys ← and → step through the calls, n and p through the harmful ones." : "The agent made no call.";
@@ -48,9 +52,11 @@ function startDetail(task, episode) {
 /** What the right pane shows of a call. */
 function callDetail(episode, at) {
   const call = episode.calls[at - 1];
+  const sign = h("span", { class: `sign ${call.kind ?? ""}`, "aria-hidden": "true" }, kindOf(call)[0]);
   return [
-    h("h2", {}, `Call ${at} of ${episode.calls.length}`), h("p", { class: "verdict" }, h("span", { class: `sign ${call.kind ?? ""}`, "aria-hidden": "true" }, kindOf(call)[0]), " ", verdict(call)),
-    call.text ? h("p", {}, foreign(call.text)) : null, instructions(episode, at - 1), ...inFull(call), changes(call), reasons(episode, at - 1),
+    h("h2", {}, `Call ${at} of ${episode.calls.length}: `, code(cut(call.tool, 100))), h("p", { class: "verdict" }, sign, " ", verdict(call)),
+    call.differences ? compared(call) : null, call.text ? h("p", {}, foreign(call.text)) : null, instructions(episode, at - 1),
+    ...inFull(call), changes(call), reasons(episode, at - 1),
   ].filter(Boolean);
 }
 
@@ -62,22 +68,22 @@ function instructions(episode, place) {
 
 /** What the findings say about a call. */
 function reasons(episode, place) {
-  const mine = (episode.findings ?? []).filter(({ kind, calls }) => calls.includes(place) && kind !== "repair");
+  const mine = (episode.findings ?? []).filter(({ kind, calls }) => calls.includes(place) && ABOUT_CALLS.has(kind));
   return mine.length ? h("div", {}, h("h3", {}, "Why"), mine.map(({ text }) => h("p", {}, foreign(text)))) : null;
 }
 
-/** A call's request and what came back. */
+/** A call's arguments and what came back. */
 function inFull(call) {
   const answered = "error" in call || "result" in call;
+  const sent = () => block("Arguments", call.arguments);
   return [
-    h("p", { class: "request" }, labelOf(call), call.turn !== undefined ? h("small", {}, ` turn ${call.turn}`) : null),
-    call.differences ? compared(call) : null,
-    block("Arguments", call.arguments), "error" in call ? block("Error", call.error) : null, "result" in call ? block("Result", call.result) : null,
-    answered ? null : h("p", { class: "note" }, "No answer came."), "more" in call ? block("Also recorded", call.more) : null,
+    call.differences ? foldable(["Arguments as sent"], sent) : sent(),
+    "error" in call ? block("Error", call.error) : null, "result" in call ? block("Result", call.result) : null,
+    answered ? null : h("p", { class: "note" }, "No answer came."), "more" in call ? foldable(["Also recorded"], () => block("Recorded", call.more)) : null,
   ].filter(Boolean);
 }
 
-/** The rows of the comparison: [path, given, expected or null if they agree]. */
+/** The rows of the comparison, those that differ first: [path, given, expected or null if they agree]. */
 function comparedRows(call) {
   const left = new Map(call.differences.map(([path, ...values]) => [path, values]));
   const rows = [];
@@ -86,7 +92,8 @@ function comparedRows(call) {
     if (!wrong && path) rows.push([path, given, null]);
     else if (wrong && left.delete(wrong[0])) rows.push(wrong);
   }
-  return [...rows, ...[...left].map(([path, values]) => [path, ...values])];
+  rows.push(...[...left].map(([path, values]) => [path, ...values]));
+  return [...rows.filter(([, , expected]) => expected !== null), ...rows.filter(([, , expected]) => expected === null)];
 }
 
 /** The arguments as given and as expected, side by side. What differs has a sign. */
@@ -95,7 +102,7 @@ function compared(call) {
   const same = rows.filter(([, , expected]) => expected === null).length;
   const shown = same > MOST_SAME ? rows.filter(([, , expected]) => expected !== null) : rows;
   const line = ([path, given, expected]) => h("tr", { class: expected === null ? "same" : "differs" },
-    h("th", { scope: "row" }, expected === null ? null : h("span", { class: "sign" }, "≠ "), path ? code(cut(path, 200)) : "the arguments"),
+    h("th", { scope: "row" }, expected === null ? null : h("span", { class: "sign" }, "≠ "), path ? pathText(path) : "the arguments"),
     h("td", {}, shortText(given)), h("td", {}, expected === null ? h("span", { class: "note" }, "= the same") : shortText(expected)));
   const note = shown.length < rows.length ? h("p", { class: "note" }, `${many(same, "other argument")} as expected.`) : null;
   return h("div", { class: "block" }, h("h3", {}, "Given and expected"), sideBySide(["Argument", "Given", "Expected"], shown.map(line)), note);
@@ -107,7 +114,7 @@ function changes(call) {
   const sign = (old, value) => (old === null ? "+ " : value === null ? "− " : "≠ ");
   const cell = (text) => h("td", {}, text === null ? h("span", { class: "note" }, "nothing") : shortText(text));
   const rows = call.changes.map(([path, old, value]) => h("tr", { class: "differs" },
-    h("th", { scope: "row" }, h("span", { class: "sign" }, sign(old, value)), code(cut(path, 200))), cell(old), cell(value)));
+    h("th", { scope: "row" }, h("span", { class: "sign" }, sign(old, value)), pathText(path)), cell(old), cell(value)));
   const more = call.unlisted_changes ? h("p", { class: "note" }, "It changed more than is listed here.") : null;
   return h("div", { class: "block" }, h("h3", {}, "State"), sideBySide(["Place", "Before", "After"], rows), more);
 }

@@ -136,8 +136,8 @@ function fixTable(task, episode, go) {
   const was = ({ kind, call }) => (kind === "add" || !episode.calls[call] ? nothing() : [callButton(call, go, `${call + 1}`), " ", labelOf(episode.calls[call])]);
   const should = ({ kind, call, action }) => {
     if (kind === "leave out") return nothing();
-    const name = task.actions[action]?.[0] ?? episode.calls[call]?.label;
-    return name === undefined ? nothing() : code(cut(name, LONGEST_LABEL));
+    const name = task.actions[action]?.[1] ?? episode.calls[call]?.label;
+    return name === undefined ? nothing() : code(cut(name, 160));
   };
   const rows = episode.fix.map((edit) => h("tr", { class: edit.kind.replace(" ", "-") },
     h("td", {}, was(edit)), h("td", {}, should(edit)), h("td", { class: "word" }, foreign(edit.text))));
@@ -154,7 +154,7 @@ function rest(episode, row) {
     row.agent.length > 100 && block("Agent", ["text", row.agent]),
     episode.answer && block("Answer", episode.answer), episode.params && block("Parameters", episode.params),
     episode.messages.length && foldable([many(episode.messages.length, "message")], () => episode.messages.map((one) => message(one))),
-    episode.others.length && foldable([`${many(episode.others.length, "call")} by others`], () => episode.others.flatMap(inFull)),
+    episode.others.length && foldable([`${many(episode.others.length, "call")} by others`], () => episode.others.flatMap((call) => [h("h3", {}, labelOf(call)), ...inFull(call)])),
     foldable(["All else that was recorded"], () => block("Recorded", episode.more)),
   ];
   const ended = episode.ended ? h("p", {}, "How it ended: ", foreign(cut(episode.ended, 200)), ".") : null;
