@@ -28,7 +28,18 @@ MOST_PROBLEMS: Final = 100
 
 _MEANS: Final = Means(MORE_COLUMNS)
 _STYLES: Final = ("page.css", "episode.css")
-_SCRIPTS: Final = ("basics.js", "data.js", "lists.js", "task.js", "call.js", "walk.js", "episode.js", "diff.js", "keys.js", "page.js")
+_SCRIPTS: Final = (
+    "basics.js",
+    "data.js",
+    "lists.js",
+    "task.js",
+    "call.js",
+    "walk.js",
+    "episode.js",
+    "diff.js",
+    "keys.js",
+    "page.js",
+)
 
 
 class _Section(NamedTuple):
