@@ -14,7 +14,7 @@ from corepath.drawing.collapse import unavoidable_states
 
 MOST_STATES: Final = 2_000
 """Larger automata are not decomposed."""
-MOST_STEPS: Final = 150
+MOST_STEPS: Final = 200
 """A decomposition with more steps is given up, because it would repeat the same steps over and over."""
 
 
@@ -71,7 +71,8 @@ def decompose(automaton: Automaton) -> Block | None:
 
 
 def _decompose(graph: _Graph, room: int) -> Block:
-    """Return a graph as a block of at most `room` steps."""
+    """Return a graph as a block of at most `room` steps. Each level takes some room too, so that there are not many."""
+    room -= 2
     if room <= 0:
         raise _TooManyStepsError
     graph = _merge_ends(graph)
@@ -200,9 +201,7 @@ def _is_product(graph: _Graph, parts: Sequence[_Graph], groups: Sequence[set[int
     states = {graph.start: tuple(part.start for part in parts)}
     for state in graph.order():
         here = states[state]
-        if (state in graph.accepting) != all(
-            one in part.accepting for one, part in zip(here, parts, strict=True)
-        ):
+        if (state in graph.accepting) != all(one in part.accepting for one, part in zip(here, parts, strict=True)):
             return False
         allowed = {symbol for one, part in zip(here, parts, strict=True) for symbol in part.edges[one]}
         if allowed != graph.edges[state].keys():
@@ -249,9 +248,17 @@ def _partial_order(graph: _Graph, room: int) -> Block | None:
 
 
 def _contract(graph: _Graph, room: int) -> Block | None:
-    """Make one symbol of two that always follow each other directly, and go on. None if there are no such symbols."""
+    """Make one symbol of those that always follow each other directly, and go on. None if there are no such symbols."""
+    short = graph
+    while pair := _inseparable(short):
+        short = _merge(short, *pair)
+    return None if short is graph else _decompose(short, room)
+
+
+def _inseparable(graph: _Graph) -> tuple[int, int] | None:
+    """Return two symbols that always follow each other directly, or None."""
     leads, comes = defaultdict(set), defaultdict(set)
-    for state, edges in graph.edges.items():
+    for edges in graph.edges.values():
         for symbol, to in edges.items():
             leads[symbol].add(to)
             comes[to].add(symbol)
@@ -262,11 +269,13 @@ def _contract(graph: _Graph, room: int) -> Block | None:
         (then,) = after
         sources = {state for state, edges in graph.edges.items() if then in edges}
         if then != first and sources == targets and all(comes[state] == {first} for state in targets):
-            return _decompose(_merge(graph, first, then, targets), room)
+            return first, then
     return None
 
 
-def _merge(graph: _Graph, first: int, then: int, between: set[int]) -> _Graph:
+def _merge(graph: _Graph, first: int, then: int) -> _Graph:
+    """Return the graph with one symbol for `first` and then `then`."""
+    between = {edges[first] for edges in graph.edges.values() if first in edges}
     inner = [one.parts[0] if one.form is Form.UNBROKEN else one for one in (graph.blocks[first], graph.blocks[then])]
     blocks = [*graph.blocks, unbroken(seq(*inner))]
     edges = {

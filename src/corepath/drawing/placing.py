@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -20,38 +20,16 @@ Next = Iterator[tuple[Block, Block]]
 
 def begin(block: Block) -> Next:
     """Yield the steps with which a block can begin, and what remains of the block after each."""
-    match block.form:
-        case Form.STEP:
-            yield block, NOTHING
-        case Form.SEQ:
-            yield from _begin_seq(block.parts)
-        case Form.ANY_ORDER:
-            yield from _begin_any_order(block)
-        case Form.CHOICE:
-            for part in block.parts:
-                yield from begin(part)
-        case Form.ONE_BY_ONE:
-            for number, part in enumerate(block.parts):
-                others = block.parts[:number] + block.parts[number + 1 :]
-                for step, rest in begin(part):
-                    yield step, _seq(rest, replace(block, parts=others) if len(others) > 1 else others[0])
-        case Form.PARTIAL_ORDER:
-            yield from _begin_partial_order(block)
-        case Form.REPEAT:
-            again = _once_less(block)
-            for step, rest in begin(block.parts[0]):
-                yield step, _seq(rest, again)
-            if block.parts[0].can_be_skipped and again.parts:
-                yield from begin(again)
-        case Form.UNBROKEN | Form.BEGUN:
-            for step, rest in begin(block.parts[0]):
-                yield step, NOTHING if rest == NOTHING else Block(Form.BEGUN, (rest,))
+    if block.form is Form.STEP:
+        yield block, NOTHING
+    else:
+        yield from _BEGIN[block.form](block)
 
 
-def _begin_seq(parts: tuple[Block, ...]) -> Next:
-    for number, part in enumerate(parts):
+def _begin_seq(block: Block) -> Next:
+    for number, part in enumerate(block.parts):
         for step, rest in begin(part):
-            yield step, _seq(rest, *parts[number + 1 :])
+            yield step, _seq(rest, *block.parts[number + 1 :])
         if not part.can_be_skipped:
             return
 
@@ -78,6 +56,43 @@ def _begin_partial_order(block: Block) -> Next:
         for step, rest in begin(part):
             left = (*block.parts[:number], rest, *block.parts[number + 1 :])
             yield step, replace(block, parts=left) if any(one != NOTHING for one in left) else NOTHING
+
+
+def _begin_one_by_one(block: Block) -> Next:
+    for number, part in enumerate(block.parts):
+        others = block.parts[:number] + block.parts[number + 1 :]
+        for step, rest in begin(part):
+            yield step, _seq(rest, replace(block, parts=others) if len(others) > 1 else others[0])
+
+
+def _begin_choice(block: Block) -> Next:
+    for part in block.parts:
+        yield from begin(part)
+
+
+def _begin_repeat(block: Block) -> Next:
+    again = _once_less(block)
+    for step, rest in begin(block.parts[0]):
+        yield step, _seq(rest, again)
+    if block.parts[0].can_be_skipped and again.parts:
+        yield from begin(again)
+
+
+def _begin_unbroken(block: Block) -> Next:
+    for step, rest in begin(block.parts[0]):
+        yield step, NOTHING if rest == NOTHING else Block(Form.BEGUN, (rest,))
+
+
+_BEGIN: Final[Mapping[Form, Callable[[Block], Next]]] = {
+    Form.SEQ: _begin_seq,
+    Form.ANY_ORDER: _begin_any_order,
+    Form.ONE_BY_ONE: _begin_one_by_one,
+    Form.PARTIAL_ORDER: _begin_partial_order,
+    Form.CHOICE: _begin_choice,
+    Form.REPEAT: _begin_repeat,
+    Form.UNBROKEN: _begin_unbroken,
+    Form.BEGUN: _begin_unbroken,
+}
 
 
 def _once_less(block: Block) -> Block:
