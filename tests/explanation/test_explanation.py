@@ -246,7 +246,7 @@ def test_a_given_score_gives_the_same_explanation():
 def test_as_json_it_has_a_step_a_call_and_every_finding():
     found = explain(LEGAL, [Call("approve", {"policy": "P1"}, turn=4)]).to_dict()
     assert json.loads(json.dumps(found)) == found
-    assert list(found) == ["headline", "steps", "findings"]
+    assert list(found) == ["headline", "cause", "fix", "steps", "findings"]
     assert found["steps"] == [
         {"index": 0, "call": 'approve(policy="P1")', "kind": "harm", "harm": "out_of_order",
          "text": 'comes too early: check(policy="P1") must come first', "turn": 4}

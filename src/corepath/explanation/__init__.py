@@ -13,15 +13,27 @@ from dataclasses import replace
 from typing import Final
 
 from corepath.episode import Episode, events
+from corepath.explanation.blame import find_cause
 from corepath.explanation.facts import Facts
-from corepath.explanation.findings import Explanation, Finding, FindingKind, Note
+from corepath.explanation.findings import (
+    ABSENT,
+    Cause,
+    CauseKind,
+    Difference,
+    Edit,
+    EditKind,
+    Explanation,
+    Finding,
+    FindingKind,
+    Note,
+)
 from corepath.explanation.groups import group_harms
 from corepath.explanation.harms import find_harms
 from corepath.explanation.headline import write_headline
 from corepath.explanation.notes import write_notes
 from corepath.explanation.outcome import find_outside_failure, find_state_mismatch, find_wrong_answer
 from corepath.explanation.path import find_divergence, find_early_stop, find_skipped
-from corepath.explanation.repair import find_repair, repair_path
+from corepath.explanation.repair import find_repair, repair_path, write_fix
 from corepath.explanation.rules import explain_rules, find_broken_rules
 from corepath.explanation.sentences import cut
 from corepath.explanation.turns import find_unseen
@@ -38,7 +50,20 @@ from corepath.world.exploring import replay
 
 LONGEST_HEADLINE: Final = 300
 
-__all__ = ["Explanation", "Finding", "FindingKind", "Note", "explain", "explain_rules"]
+__all__ = [
+    "ABSENT",
+    "Cause",
+    "CauseKind",
+    "Difference",
+    "Edit",
+    "EditKind",
+    "Explanation",
+    "Finding",
+    "FindingKind",
+    "Note",
+    "explain",
+    "explain_rules",
+]
 
 
 def explain(
@@ -80,6 +105,8 @@ def explain(
         notes=tuple(write_notes(facts, loops)),
         findings=tuple(replace(finding, text=visible(finding.text)) for finding in findings),
         repair=() if repair is None else repair.rows,
+        cause=find_cause(facts, groups),
+        fix=tuple(replace(edit, text=visible(edit.text)) for edit in write_fix(facts, repair)),
     )
 
 

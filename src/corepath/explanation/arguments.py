@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from corepath.automaton.alphabet import Alphabet
 from corepath.automaton.step import Kind
+from corepath.explanation.difference_text import argument_of, describe_differences
+from corepath.explanation.differences import find_differences
 from corepath.explanation.facts import Facts
-from corepath.explanation.sentences import MOST_LISTED, cut
-from corepath.explanation.value_text import LONGEST_NAME, expected_text, mismatch_text, value_text
+from corepath.explanation.findings import Difference
 from corepath.notation.action import Action
 from corepath.notation.call import Call
 from corepath.notation.matchers import Matcher, ResultOf, Scope, walk
-from corepath.values import key_text
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,17 @@ class NearestStep:
 
     symbol: int
     due: bool
-    wrong: tuple[str, ...]
-    """A description of each argument that differs."""
+    differences: tuple[Difference, ...]
     needs: tuple[Action, ...]
     """The actions whose results are missing, if nothing else is wrong with the call. Otherwise empty."""
 
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of the arguments that differ."""
+        return tuple(dict.fromkeys(map(argument_of, self.differences)))
+
     def __str__(self) -> str:
-        more = [f"and {len(self.wrong) - MOST_LISTED} more"] if len(self.wrong) > MOST_LISTED else []
-        return "; ".join([*self.wrong[:MOST_LISTED], *more])
+        return describe_differences(self.differences)
 
 
 def nearest_step(facts: Facts, index: int, among: frozenset[int] | None = None) -> NearestStep | None:
@@ -56,9 +59,9 @@ def nearest_step(facts: Facts, index: int, among: frozenset[int] | None = None) 
         if alphabet.actions[symbol].tool == call.tool
     )
     nearest = min(
-        candidates, key=lambda step: (not step.due, not ahead >> step.symbol & 1, len(step.wrong)), default=None
+        candidates, key=lambda step: (not step.due, not ahead >> step.symbol & 1, len(step.differences)), default=None
     )
-    return nearest if nearest is not None and nearest.wrong else None
+    return nearest if nearest is not None and nearest.differences else None
 
 
 def _complete_arguments(alphabet: Alphabet, call: Call) -> Mapping[str, Any]:
@@ -71,39 +74,22 @@ def _complete_arguments(alphabet: Alphabet, call: Call) -> Mapping[str, Any]:
 
 def _compare(action: Action, symbol: int, arguments: Mapping[str, Any], scope: Scope, *, due: bool) -> NearestStep:
     """Compare `arguments` with those that `action` expects, and return the differences as a `NearestStep`."""
-    mismatches = [*_wrong_arguments(action, arguments, scope), *_extra_arguments(action, arguments)]
-    needs = [needed for _, lacks in mismatches for needed in lacks] if all(lacks for _, lacks in mismatches) else []
-    return NearestStep(symbol, due, tuple(text for text, _ in mismatches), tuple(dict.fromkeys(needs)))
+    return NearestStep(symbol, due, find_differences(action, arguments, scope), _needs(action, arguments, scope))
 
 
-Mismatch = tuple[str, list[Action]]
-"""A description of an argument that differs, and the actions whose missing results the argument depends on."""
-
-
-def _wrong_arguments(action: Action, arguments: Mapping[str, Any], scope: Scope) -> Iterator[Mismatch]:
-    """Yield a mismatch for each argument of `action` that is missing from `arguments` or has the wrong value."""
-    for name, pattern in action.arguments.fields:
-        shown = cut(key_text(name), LONGEST_NAME)
-        if name not in arguments:
-            yield f"{shown} was not given, expected {expected_text(pattern, scope)}", []
-        elif not pattern.matches(arguments[name], scope):
-            yield f"{shown} {mismatch_text(arguments[name], pattern, scope)}", _missing_results(pattern, scope)
+def _needs(action: Action, arguments: Mapping[str, Any], scope: Scope) -> tuple[Action, ...]:
+    """Return the actions whose results the call lacks, or nothing if it is wrong in other ways too."""
+    fields = dict(action.arguments.fields)
+    if fields.keys() - arguments.keys() or (not action.arguments.open and arguments.keys() - fields.keys()):
+        return ()
+    wrong = [part for name, part in fields.items() if not part.matches(arguments[name], scope)]
+    lacking = [_missing_results(part, scope) for part in wrong]
+    return tuple(dict.fromkeys(action for one in lacking for action in one)) if all(lacking) else ()
 
 
 def _missing_results(pattern: Matcher, scope: Scope) -> list[Action]:
     """List the actions whose results `pattern` needs but does not find in `scope`."""
     return [part.action for part in walk(pattern) if isinstance(part, ResultOf) and not part.values(scope)]
-
-
-def _extra_arguments(action: Action, arguments: Mapping[str, Any]) -> Iterator[Mismatch]:
-    """Yield a mismatch for each argument that `action` does not have."""
-    if action.arguments.open:
-        return
-    known = {name for name, _ in action.arguments.fields}
-    for name in arguments:
-        if name not in known:
-            shown = cut(key_text(str(name)), LONGEST_NAME)
-            yield f"{shown} was {value_text(arguments[name])}, and the step has no such argument", []
 
 
 def near_misses(facts: Facts, steps: frozenset[int]) -> dict[int, NearestStep]:

@@ -43,9 +43,99 @@ class FindingKind(StrEnum):
     """The smallest change that makes the path valid, and the nearest golden path."""
 
 
+class CauseKind(StrEnum):
+    """What is at fault in an episode. The values are labels for people."""
+
+    SKIPPED = "skipped a step"
+    WRONG_ARGUMENT = "wrong argument"
+    TOO_EARLY = "too early"
+    REPEATED = "repeated"
+    AGAINST_A_RULE = "against a rule"
+    NOT_PART = "not part of the task"
+    UNDONE = "done and undone"
+    STOPPED = "stopped early"
+    HANDED_OVER = "handed over"
+    NO_CALL = "made no call"
+    REFUSED = "refused by the tool"
+    UNKNOWN_TOOL = "unknown tool"
+    MALFORMED = "malformed arguments"
+    UNEXPECTED_RESULT = "ignored a result"
+    WRONG_STATE = "wrong final state"
+    WRONG_ANSWER = "wrong answer"
+    LIMIT = "ran into a limit"
+    OUTSIDE = "failed outside the agent"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What is at fault: the kind, and the tool and the argument that it is about if there are any.
+
+    `calls` holds the indexes of the calls at fault, the first mistake first. `effected` says whether one of them took
+    effect. If a step is missing, `tool` is the tool of that step.
+    """
+
+    kind: CauseKind
+    tool: str | None = None
+    argument: str | None = None
+    calls: tuple[int, ...] = ()
+    effected: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the cause as JSON."""
+        return {**vars(self), "kind": self.kind.value, "calls": list(self.calls)}
+
+
+class EditKind(StrEnum):
+    """What an edit does to a path."""
+
+    ADD = "add"
+    LEAVE_OUT = "leave out"
+    MOVE = "move"
+    CHANGE = "change"
+    KEEP = "keep"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One edit of a repair. `text` is an instruction, e.g. `In call 3, change amount to 50`.
+
+    `call` is the index of the call that is changed, moved or left out. For an added step, it is the index of the call
+    that the step goes before; the number of calls stands for the end. `action` is the number of the step that is added,
+    or that the call becomes.
+    """
+
+    kind: EditKind
+    call: int | None
+    action: int | None
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A place where a call's arguments differ from the step that the call should have been.
+
+    `path` is the place in the arguments, e.g. `flights[2].flight_number`. `given` and `expected` are texts for people,
+    and never the same text. `given` is `ABSENT` if the call has no such value.
+    """
+
+    path: str
+    given: str
+    expected: str
+
+
+ABSENT: Final = "not given"
+"""The text for a value that a call lacks. A string with this text would be in quotes."""
+
+
 @dataclass(frozen=True)
 class Note:
-    """A call with a short comment. `index` counts from 0, as in a score."""
+    """A call with a short comment. `index` counts from 0, as in a score.
+
+    `differences` says how the call's arguments differ from the step that the call should have been, if they do.
+    """
 
     index: int
     call: str
@@ -53,6 +143,7 @@ class Note:
     harm: HarmKind | None
     text: str
     turn: int | None
+    differences: tuple[Difference, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,14 +159,17 @@ class Finding:
 class Explanation:
     """Why an episode got its score: a headline with the cause, a note on each call, and findings.
 
-    `repair` shows the path side by side with its repair. Each row has a call's index and an action's number, and either
-    may be None. `repair` is empty if there is nothing to repair or no repair was found.
+    `cause` is what is at fault, or None if nothing is. `fix` is the smallest repair, as edits. `repair` shows the path
+    side by side with its repair. Each row has a call's index and an action's number, and either may be None. `fix` and
+    `repair` are empty if there is nothing to repair or no repair was found.
     """
 
     headline: str
     notes: tuple[Note, ...]
     findings: tuple[Finding, ...]
     repair: tuple[tuple[int | None, int | None], ...] = ()
+    cause: Cause | None = None
+    fix: tuple[Edit, ...] = ()
 
     def __str__(self) -> str:
         parts = [self.headline]
@@ -98,9 +192,12 @@ class Explanation:
         """Return the explanation as JSON."""
         return {
             "headline": self.headline,
+            "cause": None if self.cause is None else self.cause.to_dict(),
+            "fix": [{**vars(edit), "kind": edit.kind.value} for edit in self.fix],
             "steps": [
                 {"index": note.index, "call": note.call, "kind": note.kind.value,
-                 "harm": None if note.harm is None else note.harm.value, "text": note.text, "turn": note.turn}
+                 "harm": None if note.harm is None else note.harm.value, "text": note.text, "turn": note.turn,
+                 "differences": [dict(vars(one)) for one in note.differences]}
                 for note in self.notes
             ],
             "findings": [

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from corepath.automaton.step import Kind, Step
+from corepath.explanation.arguments import nearest_step
 from corepath.explanation.facts import Facts
-from corepath.explanation.findings import Note
+from corepath.explanation.findings import Difference, Note
 from corepath.explanation.reasons import effect_text, reason_text
 from corepath.explanation.waste import Loop
 from corepath.values import visible
@@ -25,7 +26,22 @@ def write_notes(facts: Facts, loops: Mapping[int, Loop]) -> Iterator[Note]:
             text = "; ".join(filter(None, (reason_text(facts, harm), effect_text(facts, harm))))
         else:
             text = loops[step.index].text
-        yield Note(step.index, visible(step.call.label), step.kind, step.harm, visible(text), step.call.turn)
+        yield Note(
+            step.index, visible(step.call.label), step.kind, step.harm, visible(text), step.call.turn,
+            differences=_differences(facts, step),
+        )  # fmt: skip
+
+
+def _differences(facts: Facts, step: Step) -> tuple[Difference, ...]:
+    """Return how a call's arguments differ from the step that the call should have been, if they do."""
+    if step.kind is Kind.PROGRESS or step.symbol is not None or step.reading.fits:
+        return ()
+    nearest = nearest_step(facts, step.index)
+    if nearest is None or (step.kind is Kind.LOOP and not nearest.due):
+        return ()
+    return tuple(
+        Difference(visible(one.path), visible(one.given), visible(one.expected)) for one in nearest.differences
+    )
 
 
 def _completion_text(facts: Facts, step: Step) -> str:

@@ -104,7 +104,7 @@ def _mismatch(facts: Facts, harm: Harm) -> str:
     if step.needs:
         return _missing_result(facts, harm, step.needs)
     if step.due:
-        return f"has {'a wrong argument' if len(step.wrong) == 1 else 'wrong arguments'}: {step}"
+        return f"has {'a wrong argument' if len(step.arguments) == 1 else 'wrong arguments'}: {step}"
     return f"is no step of this task; compared with the nearest one, {step}"
 
 

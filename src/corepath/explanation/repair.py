@@ -9,7 +9,7 @@ from typing import Final
 from corepath.automaton.step import Kind
 from corepath.explanation.edits import Edits, Row, apply, failed_after_harm, repeat_call, take_step
 from corepath.explanation.facts import Facts
-from corepath.explanation.findings import Finding, FindingKind
+from corepath.explanation.findings import Edit, EditKind, Finding, FindingKind
 from corepath.explanation.sentences import calls_text, join, sentence
 from corepath.scoring.alignment import Pair
 from corepath.scoring.evidence import Reference
@@ -84,6 +84,33 @@ def _describe(facts: Facts, edits: Edits) -> Iterator[str]:
         steps = join([facts.step_text(symbol, before) for symbol in symbols], most=4)
         where = "at the end" if before == end else f"before call {before + 1}"
         yield f"go on with {steps}" if continues and before == end else f"add {steps} {where}"
+
+
+def write_fix(facts: Facts, repair: Repair | None) -> tuple[Edit, ...]:
+    """Write the smallest repair as instructions. A path without harm that stopped early is continued."""
+    if facts.score.accepted and not facts.score.harms:
+        return ()
+    if not facts.score.harms and not facts.outside_failure:
+        repair = Repair(Edits(added={len(facts.steps): facts.steps_left}), ())
+    return () if repair is None else tuple(_write_edits(facts, repair.edits))
+
+
+def _write_edits(facts: Facts, edits: Edits) -> Iterator[Edit]:
+    """Yield the edits of a repair as instructions."""
+    end = len(facts.steps)
+    for index in edits.out:
+        yield Edit(EditKind.LEAVE_OUT, index, None, sentence(f"leave out {facts.call_text(index)}"))
+    for index, symbol in sorted(edits.replaced.items()):
+        text = f"change call {index + 1} to {facts.step_text(symbol, index)}"
+        yield Edit(EditKind.CHANGE, index, symbol, sentence(text))
+    for index, before in edits.moved.items():
+        where = "to the end" if before == end else f"before call {before + 1}"
+        yield Edit(EditKind.MOVE, index, facts.steps[index].symbol, sentence(f"move {facts.call_text(index)}, {where}"))
+    for before, symbols in edits.added.items():
+        where = "at the end" if before == end else f"before call {before + 1}"
+        for symbol in symbols:
+            text = f"call {facts.step_text(symbol, before)} {where}"
+            yield Edit(EditKind.ADD, before, symbol, sentence(text))
 
 
 # Candidates

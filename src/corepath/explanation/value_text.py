@@ -13,6 +13,7 @@ from corepath.notation.matchers import (
     Approx,
     Between,
     Contains,
+    Fields,
     Items,
     Literal,
     Matcher,
@@ -23,6 +24,7 @@ from corepath.notation.matchers import (
     SameText,
     Satisfies,
     Scope,
+    Search,
     Unordered,
     Variable,
 )
@@ -32,6 +34,10 @@ LONGEST_NAME: Final = 60
 LONGEST_VALUE: Final = 50
 LONGEST_CALL: Final = 110
 LONGEST_MESSAGE: Final = 120
+UNKNOWN: Final = object()
+"""Stands for a value that is not known."""
+_NEGLIGIBLE: Final = 0.01
+"""A tolerance up to this share of the number is not worth telling."""
 
 
 def value_text(value: Any, most: int = LONGEST_VALUE) -> str:
@@ -67,29 +73,45 @@ def step_text(action: Action, scope: Scope) -> str:
 
 
 def expected_text(pattern: Matcher, scope: Scope) -> str:
-    """Describe the value that a matcher expects, e.g. `about 4.5` or `"C" or "D"`."""
+    """Describe the value that a matcher expects, as people write it, e.g. `4.5` or `"C" or "D"`."""
     match pattern:
         case Approx(number, tol):
-            return f"about {number}" if tol is None else f"{number} ± {tol}"
+            return f"{number} ± {tol}" if tol is not None and tol > abs(number) * _NEGLIGIBLE else str(number)
         case Between(low, high):
-            return f"between {value_text(low)} and {value_text(high)}"
+            return f"{value_text(low)} to {value_text(high)}"
         case OneOf(options):
             return _alternatives_text(options, scope)
         case NoneOf(options):
             return f"anything but {_alternatives_text(options, scope)}"
-        case Regex(expression):
-            return f"a text like {cut(expression, LONGEST_VALUE)}"
+        case Regex() | Search() | Satisfies():
+            return _like_text(pattern)
         case Contains(part):
-            return f"something that holds {expected_text(part, scope)}"
+            kind = "a text" if isinstance(exact_value(part, scope), str) else "a list"
+            return f"{kind} with {expected_text(part, scope)}"
         case Unordered(items):
             return f"{_list_text(items, scope)} in any order"
-        case Satisfies():
-            return f"a value that fits {pattern}"
         case Anything():
             return "any value"
         case Variable() | ResultOf():
             return _bound_text(pattern, scope)
     return _pattern_text(pattern, scope)
+
+
+def _like_text(pattern: Regex | Search | Satisfies) -> str:
+    """Describe what a regular expression or a function accepts, by an example."""
+    kind = "a value" if isinstance(pattern, Satisfies) else "a text"
+    example = next(iter(pattern.examples()), UNKNOWN)
+    return f"{kind} like {cut(str(pattern), LONGEST_VALUE) if example is UNKNOWN else value_text(example)}"
+
+
+def exact_value(pattern: Matcher, scope: Scope) -> Any:
+    """Return the value that a matcher expects, or `UNKNOWN` if it does not expect one particular value."""
+    match pattern:
+        case Literal(value=value) | SameText(value) | Approx(number=value):
+            return value
+        case Variable(name):
+            return scope.variables.get(name, UNKNOWN)
+    return UNKNOWN
 
 
 def _alternatives_text(options: Sequence[Matcher], scope: Scope) -> str:
@@ -100,7 +122,7 @@ def _bound_text(pattern: Variable | ResultOf, scope: Scope) -> str:
     """Describe a value that comes from a variable or from an earlier call, e.g. `3, as scan returned it`."""
     if isinstance(pattern, Variable):
         known = pattern.name in scope.variables
-        return f"{value_text(scope.variables[pattern.name])} (${pattern.name})" if known else str(pattern)
+        return value_text(scope.variables[pattern.name]) if known else f"<{pattern.name}>"
     values = pattern.values(scope)
     if values:
         return f"{_options_text(values)}, as {pattern.action.tool} returned it"
@@ -108,24 +130,27 @@ def _bound_text(pattern: Variable | ResultOf, scope: Scope) -> str:
 
 
 def _pattern_text(pattern: Matcher, scope: Scope) -> str:
-    """Write a matcher as a call argument: the expected value if it is known, otherwise the matcher's notation."""
+    """Write a matcher as the value of an argument: the expected value if it is known, otherwise a description of it."""
     match pattern:
-        case Literal(value=value):
+        case Literal(value=value) | SameText(value):
             return value_text(value)
-        case Approx(number, None):
+        case Approx(number):
             return str(number)
-        case SameText(text):
-            return value_text(text)
+        case Anything():
+            return "…"
         case Items(items) | Unordered(items):
             return _list_text(items, scope)
-        case Variable(name) if name in scope.variables:
-            return value_text(scope.variables[name])
+        case Fields(fields):
+            parts = [f"{_key(name)}: {_pattern_text(part, scope)}" for name, part in fields]
+            return cut(f"{{{', '.join(parts)}}}", LONGEST_VALUE)
+        case Variable(name):
+            return value_text(scope.variables[name]) if name in scope.variables else f"<{name}>"
         case ResultOf(action, path):
             values = pattern.values(scope)
             if values:
                 return _options_text(values)
-            return f"<{path or 'what'} of {action.tool}>"
-    return cut(str(pattern), LONGEST_VALUE)
+            return f"<{path or 'result'} of {action.tool}>"
+    return cut(expected_text(pattern, scope), LONGEST_VALUE)
 
 
 def _list_text(items: Sequence[Matcher], scope: Scope) -> str:
@@ -153,30 +178,3 @@ def _call_notation(tool: str, arguments: Sequence[str]) -> str:
             break
         shown.append(argument)
     return f"{tool_name(tool)}({', '.join(shown)})"
-
-
-def mismatch_text(given: Any, pattern: Matcher, scope: Scope) -> str:
-    """Describe a wrong value and the expected one, e.g. `was 5, expected about 4.5`.
-
-    Long strings are cut to the part around the first difference.
-    """
-    expected = _literal_text(pattern, scope)
-    if isinstance(given, str) and expected is not None and max(len(given), len(expected)) > LONGEST_VALUE:
-        pairs = enumerate(zip(given, expected, strict=False))
-        first = next((place for place, (one, other) in pairs if one != other), min(len(given), len(expected)))
-        if first > LONGEST_VALUE // 2:
-            begin = first - LONGEST_VALUE // 2
-            return (f"was {value_text('…' + given[begin:])}, expected {value_text('…' + expected[begin:])} "
-                    f"from character {begin + 1} on")  # fmt: skip
-    return f"was {value_text(given)}, expected {expected_text(pattern, scope)}"
-
-
-def _literal_text(pattern: Matcher, scope: Scope) -> str | None:
-    """Return the string that a matcher expects, or None if it does not expect one particular string."""
-    value: Any = None
-    match pattern:
-        case Literal(value=value) | SameText(value):
-            pass
-        case Variable(name):
-            value = scope.variables.get(name)
-    return value if isinstance(value, str) else None

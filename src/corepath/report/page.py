@@ -27,7 +27,8 @@ MOST_PROBLEMS: Final = 100
 """The most problems that the page lists. Further problems are only counted."""
 
 _MEANS: Final = Means(MORE_COLUMNS)
-_SCRIPTS: Final = ("basics.js", "data.js", "lists.js", "task.js", "episode.js", "diff.js", "page.js")
+_STYLES: Final = ("page.css", "episode.css")
+_SCRIPTS: Final = ("basics.js", "data.js", "lists.js", "task.js", "call.js", "walk.js", "episode.js", "diff.js", "keys.js", "page.js")
 
 
 class _Section(NamedTuple):
@@ -44,7 +45,7 @@ def page(results: Results) -> str:
 
     Equal results give the same HTML. Control characters are escaped.
     """
-    style, script = f"{_asset('page.css')}\n{STYLE}", "\n\n".join(map(_asset, _SCRIPTS))
+    style, script = "\n".join([*map(_asset, _STYLES), STYLE]), "\n\n".join(map(_asset, _SCRIPTS))
     sections = list(_sections(results))
     parts = {
         "policy": f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "

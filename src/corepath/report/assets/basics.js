@@ -49,14 +49,33 @@ function foldable(summary, make) {
 }
 
 const SHORT = 1500;
+const MOST_LINES = 20;
 
-/** A full text under its name; long texts are folded. */
+/** The beginning of a text: at most twenty lines and 1,500 characters. */
+function beginning(text) {
+  const lines = text.slice(0, SHORT).split("\n", MOST_LINES + 1);
+  return lines.slice(0, MOST_LINES).join("\n");
+}
+
+/** A full text under its name; a long one is folded to its beginning. */
 function block(name, [kind, text], level = "h3") {
-  const pre = () => h("pre", { tabindex: 0, "aria-label": name }, visible(text, true));
-  if (text.length <= SHORT) return h("div", { class: "block" }, h(level, {}, `${name} `, h("small", {}, kind)), pre());
-  const begin = foreign(cut(text, 60));
-  return h("div", { class: "block" }, h(level, {}, `${name} `, h("small", {}, `${kind}, ${many(text.length, "character")}`)),
-    foldable(["Show all of it: ", begin], pre));
+  const begin = beginning(text);
+  const whole = begin.length === text.length;
+  const pre = h("pre", { tabindex: 0, "aria-label": name }, visible(begin, true));
+  const heading = h(level, {}, `${name} `, h("small", {}, whole ? kind : `${kind}, ${many(text.length, "character")}`));
+  return h("div", { class: "block" }, heading, pre, whole ? null : unfold(pre, begin, text));
+}
+
+/** A button that shows all of a folded text, or its beginning again. */
+function unfold(pre, begin, text) {
+  const button = h("button", { type: "button", class: "to", "aria-expanded": "false" }, "Show all");
+  button.addEventListener("click", () => {
+    const open = button.getAttribute("aria-expanded") !== "true";
+    button.setAttribute("aria-expanded", String(open));
+    button.textContent = open ? "Show less" : "Show all";
+    pre.textContent = visible(open ? text : begin, true);
+  });
+  return button;
 }
 
 // ---- The index ----
