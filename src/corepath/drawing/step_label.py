@@ -21,7 +21,7 @@ SIZE: Final = 11
 """The font size."""
 WIDEST: Final = 19
 """The most characters in a line of a step."""
-NARROWEST, NARROWEST_COUNTED = 60, 100
+NARROWEST, NARROWEST_COUNTED = 60, 116
 STRIP: Final = 16
 """The height of the line with the rules and numbers of a step."""
 PAD: Final = 4
