@@ -23,7 +23,7 @@ MOST_STATES: Final = 400
 """Automata with more states than this are only drawn folded. Full drawings would be too large to read."""
 MOST_BESIDE_LANES: Final = 60
 """If a task has lanes, only one drawing of its automaton is kept: folded if it has more states than this."""
-NARROW: Final = 480
+NARROW: Final = 450
 """The width of lanes beside a list of calls, and on a telephone."""
 
 

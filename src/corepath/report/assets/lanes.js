@@ -34,7 +34,7 @@ function writeMarks(step, marks) {
 
 /** Remove all marks of earlier calls. */
 function clearLanes(svg) {
-  for (const old of svg.querySelectorAll(".seen, .now, .hurt")) old.classList.remove("seen", "now", "hurt");
+  for (const old of svg.querySelectorAll(".seen, .now, .hurt, .tried")) old.classList.remove("seen", "now", "hurt", "tried");
   for (const old of svg.querySelectorAll(".marks")) old.remove();
   for (const line of svg.querySelectorAll(".line")) line.setAttribute("class", "line");
 }
@@ -81,8 +81,18 @@ function paintLanes(svg, place, task, { calls, runs }) {
     writeMarks(svg.querySelector(".end"), [["good", "✓", "The task was completed."]]);
   }
   const now = stepAt(svg, at);
-  now.classList.add(...(calls?.at(-1)?.kind === "harm" ? ["now", "hurt"] : ["now"]));
+  now.classList.add("now");
+  if (calls?.at(-1)?.kind === "harm") {
+    now.classList.add("hurt");
+    triedStep(svg, calls.at(-1), done)?.classList.add("tried");
+  }
   return within(place, now);
+}
+
+/** The step that a harmful call was meant to be: the first with its action that is still to be done, or the first. */
+function triedStep(svg, call, done) {
+  const steps = Number.isInteger(call.action) ? [...svg.querySelectorAll(`.step[data-action="${call.action}"]`)] : [];
+  return steps.find((step) => !done.has(Number(step.dataset.place))) ?? steps[0];
 }
 
 /** Write into the lanes how many runs did each step, made harmful calls there or stopped, and how many took each line. */
@@ -106,6 +116,6 @@ const lanesLegend = (counted) => h("details", { class: "legend" }, h("summary", 
   h("ul", {},
     counted ? [
       h("li", {}, h("b", { class: "good" }, "✓"), " runs that did the step"), h("li", {}, h("b", { class: "bad" }, "✕"), " runs with a harmful call right after it"),
-      h("li", {}, h("b", {}, "■"), " runs that stopped there"), h("li", {}, "wider lines: more runs; dotted lines: none")] : null,
+      h("li", {}, h("b", {}, "■"), " runs that stopped there, before the end"), h("li", {}, "wider lines: more runs; dotted lines: none")] : null,
     h("li", {}, "single bars: all rows, in any order; double bars: all rows, one at a time"), h("li", {}, "◇ one of the rows"),
     h("li", {}, "dashed: optional, repeated, or in one go, as it says there"), h("li", {}, "§2: two rules name this step")));

@@ -40,9 +40,9 @@ function runsDrawn(task) {
   const { runs, accepted, points } = task.runs;
   const rows = taskRows(visible(task.name));
   return [
-    h("p", {}, `${many(runs, "run")} on one drawing: `, runs ? `${accepted.toLocaleString("en")} completed the task.` : null),
+    h("p", { class: "note" }, `${many(runs, "run")} on one drawing: `, runs ? `${accepted.toLocaleString("en")} completed the task.` : null),
     picture.element, lanesLegend(true),
-    points.length ? [h("h2", {}, "Where runs part and fail"), pointList(task, rows, points)] : null,
+    points.length ? h("section", {}, h("h2", {}, "Where runs part and fail"), pointList(task, rows, points)) : null,
   ];
 }
 
