@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import Final, NamedTuple
 
 from corepath.drawing.draw import STYLE
+from corepath.drawing.lane_shapes import LANES_STYLE
 from corepath.errors import Problem, count
 from corepath.report.figures import Scatter, core_versus_bfcl, heat_map, pareto_view
 from corepath.report.page_data import page_data
@@ -27,11 +28,13 @@ MOST_PROBLEMS: Final = 100
 """The most problems that the page lists. Further problems are only counted."""
 
 _MEANS: Final = Means(MORE_COLUMNS)
-_STYLES: Final = ("page.css", "episode.css")
+_STYLES: Final = ("page.css", "drawing.css", "episode.css")
 _SCRIPTS: Final = (
     "basics.js",
     "data.js",
     "lists.js",
+    "drawing.js",
+    "lanes.js",
     "task.js",
     "call.js",
     "walk.js",
@@ -56,7 +59,7 @@ def page(results: Results) -> str:
 
     Equal results give the same HTML. Control characters are escaped.
     """
-    style, script = "\n".join([*map(_asset, _STYLES), STYLE]), "\n\n".join(map(_asset, _SCRIPTS))
+    style, script = "\n".join([*map(_asset, _STYLES), STYLE, LANES_STYLE]), "\n\n".join(map(_asset, _SCRIPTS))
     sections = list(_sections(results))
     parts = {
         "policy": f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "

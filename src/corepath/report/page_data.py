@@ -15,13 +15,12 @@ from math import isfinite
 from typing import Any, Final
 from zlib import compress
 
-from corepath.automaton.step import Kind
-from corepath.drawing.draw import STYLE, Drawing, draw
 from corepath.drawing.export import describe_size
 from corepath.episode import FAILED_OUTSIDE, reward_of
 from corepath.explanation import Explanation, explain
 from corepath.report.episode_data import episode_record, harm_kinds
 from corepath.report.results import Result, Results
+from corepath.report.task_drawings import TaskRuns
 from corepath.rules.verdict import State
 from corepath.scoring.agreement import disagreement
 from corepath.scoring.options import Scoring
@@ -29,10 +28,6 @@ from corepath.scoring.score import Score, score
 from corepath.scoring.summary import BROKEN, is_by_rules_alone
 from corepath.task import Task
 
-SMALL: Final = 30
-"""Automata with more states than this are also drawn folded. The page shows the folded drawing first."""
-MOST_STATES: Final = 400
-"""Automata with more states than this are only drawn folded. Full drawings would be too large to read."""
 BLOCK_SIZE: Final = 8_000_000
 """A block of tasks ends once its JSON is longer than this. Browsers parse a block in well under a second."""
 
@@ -180,22 +175,18 @@ def _number(known: dict[str, int], record: dict[str, Any]) -> int:
 def _task(name: str, group: list[Result], scoring: Scoring, index: _Index) -> dict[str, Any]:
     """Build the record for a task and its episodes, and add the episodes to the index."""
     seen: Counter[tuple[str, int]] = Counter()
-    harms: dict[int, Counter[str]] = defaultdict(Counter)
-    calls = _Calls()
+    task = next((result.task for result in group if result.task is not None), None)
+    runs, calls = TaskRuns(task), _Calls()
     episodes = []
     for result in group:
         scored, explanation = _explain(result, scoring)
-        for step in scored.trace.steps if scored else ():
-            if step.kind is Kind.HARM:
-                harms[step.before][step.call.label] += 1
         seen[result.agent, result.episode.epoch] += 1
         headline = explanation.headline if explanation else f"not explained: {result.why}"
         index.add(name, result, seen[result.agent, result.episode.epoch], headline)
-        episode = episode_record(result, scored, explanation)
+        episode = {**episode_record(result, scored, explanation), **runs.add(scored)}
         episodes.append({**episode, "calls": calls.add(episode["calls"]), "others": calls.add(episode["others"])})
-    task = next((result.task for result in group if result.task is not None), None)
     gone = {"gone": group[0].why, "alone": is_by_rules_alone(group[0].scores)}
-    about = gone if task is None else _about(task, harms)
+    about = gone if task is None else {**_about(task), **runs.to_dict(group[0].rules)}
     return {"name": name, **about, **calls.to_dict(), "episodes": episodes}
 
 
@@ -207,8 +198,8 @@ def _explain(result: Result, scoring: Scoring) -> tuple[Score | None, Explanatio
     return scored, explain(result.task, result.episode, scoring, scored=scored)
 
 
-def _about(task: Task, harms: Mapping[int, Counter[str]]) -> dict[str, Any]:
-    """Describe a task: its prompt, its actions and rules, and its drawings."""
+def _about(task: Task) -> dict[str, Any]:
+    """Describe a task: its prompt, its actions and its rules."""
     alphabet = task.automaton.alphabet
     return {
         "prompt": task.prompt,
@@ -218,10 +209,6 @@ def _about(task: Task, harms: Mapping[int, Counter[str]]) -> dict[str, Any]:
         "unlisted": alphabet.unlisted,
         "counted": describe_size(task.automaton),
         "start": task.automaton.start,
-        "drawings": [
-            {"svg": drawing.svg.replace(f"<style>{STYLE}</style>", "", 1), "left_out": drawing.hidden}
-            for drawing in _drawings(task, harms)
-        ],
     }
 
 
@@ -237,20 +224,3 @@ def _rules(task: Task) -> list[list[Any]]:
         ["forbidden", forbidden],
         ["policies", list(dict.fromkeys(policy.because or str(policy) for policy in task.policies))],
     ]
-
-
-def _drawings(task: Task, harms: Mapping[int, Counter[str]]) -> list[Drawing]:
-    """Draw a task's automaton with the harmful calls in each state.
-
-    Returns a collapsed drawing, a full drawing, or both, depending on the automaton's size. The page shows the first
-    drawing by default.
-    """
-    listed = {
-        state: sorted(calls.items(), key=lambda pair: (-pair[1], pair[0])) for state, calls in sorted(harms.items())
-    }
-    size = len(task.automaton.states)
-    full = draw(task.automaton, listed, name=task.id) if size <= MOST_STATES else None
-    folded = draw(task.automaton, listed, collapsed=True, name=task.id) if size > SMALL else None
-    if full is not None and folded is not None and not folded.hidden:
-        folded = None
-    return [drawing for drawing in (folded, full) if drawing is not None]

@@ -7,7 +7,9 @@ function ofRow(task, row) {
   const found = task.episodes[row.within];
   const inFull = (numbers) => numbers.map((number) => task.calls[number])
     .map((call) => ({ ...task.asked[call.asked], ...call, after: call.after ?? call.before }));
-  return { ...found, calls: inFull(found.calls), others: inFull(found.others) };
+  const calls = inFull(found.calls);
+  calls.filter(advances).forEach((call, number) => { call.place = found.places?.[number]; });
+  return { ...found, calls, others: inFull(found.others) };
 }
 
 async function showEpisode(taskName, agent, number, query) {
@@ -64,51 +66,6 @@ function episodeControls(row, moves) {
   if (count < 2) return [];
   return h("span", { class: "others" }, control("Previous episode", "k", "k", moves), h("span", { class: "counter" }, `${(at + 1).toLocaleString("en")} of ${count.toLocaleString("en")}`),
     control("Next episode", "j", "j", moves));
-}
-
-// ---- On the drawing ----
-
-const places = new WeakMap();
-
-/** The elements of a drawing that belong to a call: the state it led to, and its edge, self-loop or stub. */
-function elementsOf(svg, call) {
-  if (!places.has(svg)) places.set(svg, new Map());
-  const known = places.get(svg);
-  const key = JSON.stringify([call.kind, call.before, call.after, call.action, call.label]);
-  if (!known.has(key)) known.set(key, [stateOf(svg, call.after), ...crossedElements(svg, call)].filter(Boolean));
-  return known.get(key);
-}
-
-const stateOf = (svg, state) => svg.querySelector(`[data-states~="${state}"]`);
-/** The number that edges and loops use for a state: the first state in its box. */
-const markOf = (svg, state) => parseInt(stateOf(svg, state)?.dataset.states);
-
-function crossedElements(svg, call) {
-  const own = (selector) => [...svg.querySelectorAll(selector)];
-  const [label, from] = [`[data-action="${call.action}"]`, `[data-from="${markOf(svg, call.before)}"]`];
-  if (call.kind === "progress") return own(`.edge${from}[data-to="${markOf(svg, call.after)}"]`);
-  if (call.kind === "loop") return own(`.loop${from}:has(${label}), .anywhere ${label}`);
-  const stubs = own(`.harm${from}`);
-  const named = stubs.filter((stub) => [call.label, visible(call.label)].includes(stub.dataset.harm));
-  return named.length ? named : stubs.filter((stub) => !("harm" in stub.dataset));
-}
-
-/** Mark in a drawing what the calls have passed, and what the last one did. */
-function mark(svg, place, task, calls) {
-  for (const old of svg.querySelectorAll(".seen, .now")) old.classList.remove("seen", "now");
-  const begin = [stateOf(svg, task.start)].filter(Boolean);
-  for (const one of [...begin, ...calls.flatMap((call) => elementsOf(svg, call))]) one.classList.add("seen");
-  const now = calls.length ? elementsOf(svg, calls.at(-1)) : begin;
-  for (const one of now) one.classList.add("now");
-  within(place, now[0]);
-}
-
-/** Scroll a region, not the page, until the element is in its middle. */
-function within(place, element) {
-  if (!place || !element) return;
-  const [outer, inner] = [place.getBoundingClientRect(), element.getBoundingClientRect()];
-  place.scrollLeft += inner.left + inner.width / 2 - outer.left - outer.width / 2;
-  place.scrollTop += inner.top + inner.height / 2 - outer.top - outer.height / 2;
 }
 
 // ---- Below the panes ----
