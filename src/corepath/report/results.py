@@ -58,6 +58,11 @@ class Result:
         return found if found.agent == self.record.agent else replace(found, agent=self.record.agent)
 
     @property
+    def unscored(self) -> tuple[Episode, Scoring]:
+        """The whole episode as it is recorded, maybe with other scores or none, and the options to score it with."""
+        return (self.record, recorded_scoring(self.record)) if self.stored is None else self.stored.read_unscored()
+
+    @property
     def place(self) -> str:
         """The folder or file that the episode was read from. It is empty if the episode is not stored."""
         return "" if self.stored is None else self.stored.file.place
@@ -151,8 +156,7 @@ class Result:
         task = self.task
         if task is None and not self.rules:
             raise CorepathError(f"{self.record.task[:120]}: {self.why}")
-        episode = self.episode
-        scoring = recorded_scoring(episode)
+        episode, scoring = self.unscored
         if task is None:
             scored, found = None, explain_rules(score_rules(self.rules, episode, scoring))
         else:

@@ -21,6 +21,7 @@ from corepath.episode import Episode, reward_of
 from corepath.errors import CorepathError
 from corepath.files.episodes import EpisodeLine, read_episodes
 from corepath.notation.call import Call
+from corepath.scoring.options import Scoring
 
 MOST_OPEN: Final = 100
 """The most files that are kept open. Further files are opened again each time."""
@@ -35,17 +36,25 @@ class EpisodeFile:
     """An episode file whose episodes are read again by their offset.
 
     The file stays open, so that it can still be read after it was deleted or replaced. A file that can be read only
-    once, e.g. a pipe, is copied to a temporary file. `complete` scores an episode as it was scored when it was loaded.
-    `place` is what the user named: the file, or the folder of its run.
+    once, e.g. a pipe, is copied to a temporary file. `place` is what the user named: the file, or the folder of its
+    run. `scoring` returns the options for an episode, and `complete` scores it as it was scored when it was loaded.
     """
 
     _open: Final[WeakSet[EpisodeFile]] = WeakSet()
 
-    def __init__(self, path: Path, place: str, complete: Callable[[Episode], Episode | None]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        place: str,
+        scoring: Callable[[Episode], Scoring],
+        complete: Callable[[Episode], Episode | None],
+    ) -> None:
         self.path = path
         self.place = place
+        self.scoring = scoring
         self.complete = complete
         self._last: tuple[int, Episode] | None = None
+        self._last_complete: tuple[int, Episode] | None = None
         self._descriptor = _open_file(path) if len(self._open) < MOST_OPEN or not path.is_file() else None
         if self._descriptor is not None:
             self._open.add(self)
@@ -61,14 +70,22 @@ class EpisodeFile:
             yield from read_episodes(self.path, stream)
 
     def read(self, offset: int) -> Episode:
-        """Read the episode at an offset and complete it. Raises `CorepathError` if it is no longer there."""
+        """Read the episode at an offset, and score it. Raises `CorepathError` if it is no longer there."""
+        if self._last_complete is None or self._last_complete[0] != offset:
+            self._last_complete = offset, self._there(self.complete(self.read_unscored(offset)))
+        return self._last_complete[1]
+
+    def read_unscored(self, offset: int) -> Episode:
+        """Read the episode at an offset as it is. Raises `CorepathError` if it is no longer there."""
         if self._last is None or self._last[0] != offset:
-            found = next(read_episodes(self.path, BytesIO(self._line(offset)))).episode
-            complete = None if found is None else self.complete(found)
-            if complete is None:
-                raise CorepathError(f"{self.path}: an episode is no longer there; the file was changed meanwhile")
-            self._last = (offset, complete)
+            line = next(read_episodes(self.path, BytesIO(self._line(offset))))
+            self._last = offset, self._there(line.episode)
         return self._last[1]
+
+    def _there(self, episode: Episode | None) -> Episode:
+        if episode is None:
+            raise CorepathError(f"{self.path}: an episode is no longer there; the file was changed meanwhile")
+        return episode
 
     def _line(self, offset: int) -> bytes:
         """Return the bytes from an offset to the end of the line."""
@@ -116,8 +133,13 @@ class StoredEpisode:
     content: int
 
     def read(self) -> Episode:
-        """Read the whole episode."""
+        """Read the whole episode, and score it."""
         return self.file.read(self.offset)
+
+    def read_unscored(self) -> tuple[Episode, Scoring]:
+        """Read the whole episode as it is recorded, and return it with the options by which it is scored."""
+        episode = self.file.read_unscored(self.offset)
+        return episode, self.file.scoring(episode)
 
 
 def content_hash(episode: Episode) -> int:
