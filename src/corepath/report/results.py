@@ -19,7 +19,7 @@ from corepath.scoring.agreement import Agreement, agreement
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.rules import RuleCounts, score_rules
 from corepath.scoring.score import Score, score
-from corepath.scoring.summary import BROKEN, REWARD, Summary, is_failed, summarise
+from corepath.scoring.summary import BROKEN, REWARD, Row, Summary, is_failed, row_of, summarise
 from corepath.task import Task
 
 if TYPE_CHECKING:
@@ -260,7 +260,12 @@ class Results:
         return found if everyone is None else [*found, everyone]
 
     def _by(self, key: Any) -> dict[Any, Summary]:
-        return summarise(self.records, key, self.scoring.undefined_efficiency)
+        return summarise(self.records, key, self.scoring.undefined_efficiency, self._rows)
+
+    @cached_property
+    def _rows(self) -> list[Row]:
+        """The values of each episode, which all summaries share."""
+        return [row_of(record, self.scoring.undefined_efficiency) for record in self.records]
 
     def only(self, agents: Iterable[str]) -> Results:
         """Return the results for these agents only."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +13,7 @@ from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
 from shutil import copyfileobj
+from struct import Struct, pack
 from sys import intern
 from tempfile import TemporaryFile
 from typing import Any, Final
@@ -165,46 +167,77 @@ def _call_parts(call: Call) -> list[Any]:
 
 
 class Compact(Mapping[str, Any]):
-    """A read-only mapping that takes little memory. `compact` makes it, so that equal ones are the same object."""
+    """A read-only mapping that takes little memory: its numbers are packed, and equal ones have the same keys.
 
-    __slots__ = ("_places", "_values")
+    `compact` makes it. A number's place is among `numbers`, and that of any other value is among `others`.
+    """
 
-    def __init__(self, places: Mapping[str, int], values: tuple[Any, ...]) -> None:
-        self._places, self._values = places, values
+    __slots__ = ("_numbers", "_others", "_shape")
+
+    def __init__(self, shape: _Shape, numbers: bytes, others: tuple[Any, ...]) -> None:
+        self._shape, self._numbers, self._others = shape, numbers, others
 
     def __getitem__(self, key: str) -> Any:
-        return self._values[self._places[key]]
+        kind, place = self._shape[key]
+        if kind is None:
+            return self._others[place]
+        (number,) = _NUMBER.unpack_from(self._numbers, place * _NUMBER.size)
+        return number if kind is float else kind(number)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._shape)
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self._shape)
 
     def __hash__(self) -> int:
-        return hash(self._values)
+        return hash((self._numbers, self._others))
 
     def __repr__(self) -> str:
         return repr(dict(self))
 
 
+_Shape = Mapping[str, tuple[type | None, int]]
+"""The type and the place of each value. The type is None for values that are no numbers."""
+_NUMBER: Final = Struct("d")
+_LARGEST: Final = 2**53
+"""Whole numbers beyond this are not packed, as they may not fit."""
+
+
 def compact(items: Mapping[str, Any]) -> Compact:
     """Return the items as a compact mapping. Their values are plain, i.e. neither lists nor dicts."""
-    return _compact(_shared(tuple(items)), tuple(items.values()), _shared(tuple(map(type, items.values()))))
+    kinds = tuple(map(_kind_of, items.values()))
+    pairs = [*zip(kinds, items.values(), strict=True)]
+    numbers = [value for kind, value in pairs if kind is not None]
+    others = tuple(value for kind, value in pairs if kind is None)
+    return _compact(_same(tuple(items)), _same(kinds), pack(f"{len(numbers)}d", *numbers), _same(others))
 
 
-@lru_cache(maxsize=2**15)
-def _compact(keys: tuple[str, ...], values: tuple[Any, ...], _types: tuple[type, ...]) -> Compact:
-    return Compact(_places(keys), values)
+def _kind_of(value: Any) -> type | None:
+    kind = type(value)
+    packed = kind in (bool, float) or (kind is int and -_LARGEST < value < _LARGEST)
+    return kind if packed else None
 
 
 @lru_cache(maxsize=2**12)
-def _places(keys: tuple[str, ...]) -> dict[str, int]:
-    return {key: place for place, key in enumerate(keys)}
+def _compact(keys: tuple[str, ...], kinds: tuple[type | None, ...], numbers: bytes, others: tuple[Any, ...]) -> Compact:
+    """Return a mapping, the same one for equal arguments if it was made not long ago."""
+    return Compact(_shape(keys, kinds), numbers, others)
 
 
 @lru_cache(maxsize=2**12)
-def _shared(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def _shape(keys: tuple[str, ...], kinds: tuple[type | None, ...]) -> _Shape:
+    places: Counter[bool] = Counter()
+    shape = {}
+    for key, kind in zip(keys, kinds, strict=True):
+        shape[key] = kind, places[kind is None]
+        places[kind is None] += 1
+    return shape
+
+
+@lru_cache(maxsize=2**12)
+def _same(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a tuple, the same one for equal values if it was seen not long ago."""
     return values
 
 
@@ -239,13 +272,13 @@ def _shorten_scores(episode: Episode) -> Mapping[str, Any]:
     if isinstance(harms, (list, tuple)):
         kept["harms"] = tuple(_shorten_harm(harm, episode) for harm in harms)
     if isinstance(rules, (list, tuple)):
-        kept["rules"] = tuple(compact({name: one[name] for name in _RULE}) for one in rules)
+        kept["rules"] = tuple(_plain_items({name: one[name] for name in _RULE}) for one in rules)
     return compact(kept)
 
 
 def _shorten_harm(harm: Mapping[str, Any], episode: Episode) -> Compact:
     """Return a harm's kind and effect with its call's tool. Harms in a file may have any form."""
-    kept = {name: harm[name] for name in _HARM if name in harm and _is_plain(harm[name])}
+    kept = dict(_plain_items({name: harm[name] for name in _HARM if name in harm}))
     index = kept.get("index")
     if isinstance(index, int) and 0 <= index < len(episode.calls):
         kept["tool"] = intern(episode.calls[index].tool)
@@ -256,12 +289,12 @@ def _shorten_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:
     taken = {name: extra[name] for name in TAKEN if name in extra}
     if isinstance(usage := taken.get("usage"), dict):
         taken["usage"] = _plain_items(usage)
-    return _plain_items(taken)
+    return _plain_items(taken) if taken else _NOTHING
 
 
 def _plain_items(items: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the items whose values are plain, as a compact mapping."""
-    kept = {name: value for name, value in items.items() if _is_plain(value)}
+    kept = {name: intern(value) if type(value) is str else value for name, value in items.items() if _is_plain(value)}
     return compact(kept) if kept else _NOTHING
 
 
