@@ -29,6 +29,8 @@ MOST_OPEN: Final = 100
 """The most files that are kept open. Further files are opened again each time."""
 TAKEN: Final = ("seconds", "usage")
 """The keys in an episode's record that say what it took. They stay in memory."""
+MOST_SHARED: Final = 2**14
+"""How many of the latest values are looked through for equal ones."""
 _CHUNK: Final = 1 << 16
 _HARM: Final = ("index", "kind", "effected", "again", "severity", "rule")
 _RULE: Final = ("rule", "state")
@@ -219,13 +221,13 @@ def _kind_of(value: Any) -> type | None:
     return kind if packed else None
 
 
-@lru_cache(maxsize=2**12)
+@lru_cache(maxsize=MOST_SHARED)
 def _compact(keys: tuple[str, ...], kinds: tuple[type | None, ...], numbers: bytes, others: tuple[Any, ...]) -> Compact:
     """Return a mapping, the same one for equal arguments if it was made not long ago."""
     return Compact(_shape(keys, kinds), numbers, others)
 
 
-@lru_cache(maxsize=2**12)
+@lru_cache(maxsize=MOST_SHARED)
 def _shape(keys: tuple[str, ...], kinds: tuple[type | None, ...]) -> _Shape:
     places: Counter[bool] = Counter()
     shape = {}
@@ -235,7 +237,7 @@ def _shape(keys: tuple[str, ...], kinds: tuple[type | None, ...]) -> _Shape:
     return shape
 
 
-@lru_cache(maxsize=2**12)
+@lru_cache(maxsize=MOST_SHARED)
 def _same(values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a tuple, the same one for equal values if it was seen not long ago."""
     return values
@@ -247,9 +249,9 @@ def shorten(episode: Episode) -> Episode:
     Calls, messages and everything else are left out. Each harm keeps its kind and effect, and gets its call's `tool`.
     """
     return Episode(
-        task=intern(episode.task),
+        task=episode.task,
         calls=(),
-        agent=None if episode.agent is None else intern(episode.agent),
+        agent=episode.agent,
         epoch=episode.epoch,
         seed=episode.seed,
         outcome=None if episode.outcome is None else intern(episode.outcome),
@@ -278,7 +280,7 @@ def _shorten_scores(episode: Episode) -> Mapping[str, Any]:
 
 def _shorten_harm(harm: Mapping[str, Any], episode: Episode) -> Compact:
     """Return a harm's kind and effect with its call's tool. Harms in a file may have any form."""
-    kept = dict(_plain_items({name: harm[name] for name in _HARM if name in harm}))
+    kept = {name: value for name in _HARM if name in harm and _is_plain(value := harm[name])}
     index = kept.get("index")
     if isinstance(index, int) and 0 <= index < len(episode.calls):
         kept["tool"] = intern(episode.calls[index].tool)
@@ -294,7 +296,7 @@ def _shorten_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _plain_items(items: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the items whose values are plain, as a compact mapping."""
-    kept = {name: intern(value) if type(value) is str else value for name, value in items.items() if _is_plain(value)}
+    kept = {name: value for name, value in items.items() if _is_plain(value)}
     return compact(kept) if kept else _NOTHING
 
 

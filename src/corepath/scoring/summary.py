@@ -281,7 +281,7 @@ def check_weights(weights: Mapping[str, float]) -> dict[str, float]:
     return dict(weights)
 
 
-@lru_cache(maxsize=2**12)
+@lru_cache(maxsize=2**14)
 def _shared(row: Row) -> Row:
     """Return an equal row that was seen before if there is one, so that equal rows take memory only once."""
     return row
