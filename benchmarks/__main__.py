@@ -18,6 +18,7 @@ BENCHMARKS = {
     "drawings": report.drawings,
     "explanations": report.explanations,
     "pages": report.pages,
+    "large": report.large_runs,
     "imports": imports.large_files,
     "exports": imports.exported_observations,
     "proofs": proofs.proofs,
