@@ -21,7 +21,7 @@ SMALL: Final = 30
 """Automata with more states than this are also drawn folded. The page shows the folded drawing first."""
 MOST_STATES: Final = 400
 """Automata with more states than this are only drawn folded. Full drawings would be too large to read."""
-MOST_BESIDE_LANES: Final = 60
+MOST_BESIDE_LANES: Final = 150
 """If a task has lanes, only one drawing of its automaton is kept: folded if it has more states than this."""
 NARROW: Final = 450
 """The width of lanes beside a list of calls, and on a telephone."""
