@@ -16,10 +16,11 @@ from corepath.values import visible
 MOST_CAUSES: Final = 8
 MOST_TOOLS: Final = 16
 """The most rows of the two tables on the page. Further rows are folded."""
-MOST_FOLDED: Final = 300
+MOST_FOLDED: Final = 50
 """The most folded rows of a table on the page. Further rows are only counted."""
 LONGEST_NAME: Final = 60
 LONGEST_WORDS: Final = 400
+_REST: Final = "<code>corepath fix --json</code> has all of them"
 _REFUSED: Final = "each kind: calls that took effect + calls that were refused"
 
 
@@ -105,7 +106,7 @@ def _causes_html(fixes: Fixes) -> str:
 
 def _cause_row(one: Cluster, most: int) -> str:
     href, example = _href({"cause": str(one)}), one.example
-    about = f" <code><bdi>{_name(one.key.about)}</bdi></code>{one.key.after}" if one.key.about else ""
+    about = f" <code><bdi>{_breakable(_name(one.key.about))}</bdi></code>{one.key.after}" if one.key.about else ""
     fix = f'<p class="cure"><b>Fix:</b> <bdi>{_words(" ".join(example.fix))}</bdi></p>' if example.fix else ""
     title = f"All {len(one):,} episodes" if len(one) > 1 else "The episode"
     touched = [count(len(one.tasks), "task")] if one.tasks else []
@@ -164,7 +165,7 @@ def _folded(name: str, label: str, titles: Mapping[str, str], rows: Sequence[str
     if not rest:
         return f"<div>{first}</div>"
     left = len(rows) - shown - len(rest)
-    note = f'<p class="note">and {left:,} more: corepath fix lists them all</p>' if left else ""
+    note = f'<p class="note">and {left:,} more; {_REST}</p>' if left else ""
     folded = f"<details><summary>{more}</summary>{_table(name, f'{label}, continued', titles, rest)}{note}</details>"
     return f"<div>{first}{folded}</div>"
 
@@ -189,7 +190,7 @@ def _href(wanted: Mapping[str, str]) -> str:
 
 
 def _link(wanted: Mapping[str, str], text: str, label: str | None = None) -> str:
-    named = "" if label is None else f' aria-label="{escape(label)}" title="{escape(label)}"'
+    named = "" if label is None else f' aria-label="{escape(label)}"'
     return f'<a href="{_href(wanted)}"{named}><bdi>{_name(text)}</bdi></a>'
 
 
@@ -202,7 +203,12 @@ def _name(text: str) -> str:
 
 
 def _words(text: str) -> str:
-    return _text(_short(text, LONGEST_WORDS))
+    return _breakable(_text(_short(text, LONGEST_WORDS)))
+
+
+def _breakable(html: str) -> str:
+    """Let lines break after underscores, since the names of tools are long."""
+    return html.replace("_", "_<wbr>")
 
 
 def _text(text: str) -> str:
