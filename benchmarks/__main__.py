@@ -19,6 +19,7 @@ BENCHMARKS = {
     "explanations": report.explanations,
     "pages": report.pages,
     "paints": browser.paints,
+    "large": report.large_runs,
     "imports": imports.large_files,
     "exports": imports.exported_observations,
     "proofs": proofs.proofs,

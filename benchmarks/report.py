@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -16,7 +19,7 @@ from corepath.play.built_in import BUILT_IN
 from corepath.report.loading import load_results
 from corepath.report.page import page
 from corepath.report.results import Results
-from corepath.runs.folder import RunFolder
+from corepath.runs.folder import EPISODES, RunFolder
 from corepath.runs.function_agents import play_function_agents
 from corepath.runs.plan import Plan
 
@@ -61,6 +64,55 @@ def pages() -> Iterator[Claim]:
         size = len(page(some).encode()) / 1000
         measured = f"{size:,.0f} KB, made in {took:.1f} s"
         yield Claim("the page of a thousand episodes takes less than 1 MB", measured, size < 1000)
+
+
+LARGE = 100_000
+SMALL = 5_000
+_MEASURED = """
+import resource, sys, time
+from corepath.cli import main
+sys.argv = ["corepath", *sys.argv[1:]]
+try:
+    main()
+except SystemExit as exit:
+    assert not exit.code, exit.code
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
+print("\\nmeasured", peak, time.process_time())
+"""
+
+
+def large_runs() -> Iterator[Claim]:
+    """Memory of `table` and `report` on a run of 100,000 episodes: those of the built-in agents, again and again."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        _played(folder / "once")
+        small = _repeated(folder / "once", folder / "small", SMALL)
+        large = _repeated(folder / "once", folder / "large", LARGE)
+        for command in (("table",), ("report", "--out", folder / "report")):
+            (before, _), (after, took) = (_measure(*command, run) for run in (small, large))
+            measured = f"{after:.0f} MB, {took:.0f} s"
+            yield Claim(f"{command[0]} of {LARGE:,} episodes takes under 400 MB", measured, after < 400)
+            each = (after - before) * 1024 / (LARGE - SMALL)
+            yield Claim(f"{command[0]} takes at most 1 KB for each further episode", f"{each:.2f} KB", each <= 1)
+
+
+def _repeated(run: Path, folder: Path, episodes: int) -> Path:
+    """Make a run with the episodes of another one, each repeated with another epoch."""
+    lines = [json.loads(line) for line in (run / EPISODES).read_text().splitlines()]
+    epochs = -(-episodes // len(lines))
+    made = RunFolder.create(folder, Plan(tuple(all_sources([])), AGENTS, epochs=epochs).manifest())
+    repeated = (json.dumps({**line, "epoch": epoch}) + "\n" for epoch in range(epochs) for line in lines)
+    with (made.path / EPISODES).open("w") as file:
+        file.writelines(islice(repeated, episodes))
+    return made.path
+
+
+def _measure(*arguments: object) -> tuple[float, float]:
+    """Return the peak memory of a command in MB, and the processor time that it takes in seconds."""
+    command = [sys.executable, "-c", _MEASURED, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    peak, took = done.stdout.rpartition("measured ")[2].split()
+    return float(peak), float(took)
 
 
 def _played(folder: Path) -> Results:

@@ -82,7 +82,9 @@ def test_the_result_is_one_sentence_whose_numbers_are_links(shown: Window, resul
 def test_agents_are_rows_best_first_and_the_floor_is_a_band(shown: Window, results: Results):
     opened = shown.open()
     means = [one for one in results.by_agent.values() if one.name != "do_nothing"]
-    best = sorted(means, key=lambda one: (-(one.mean("solved") or 0), one.mean("harm_effected") or 0, -(one.mean("pc") or 0)))
+    best = sorted(
+        means, key=lambda one: (-(one.mean("solved") or 0), one.mean("harm_effected") or 0, -(one.mean("pc") or 0))
+    )
     assert column(opened, "#agents .dots", "agent") == [one.name for one in best]
     assert opened.locator("#agents .dots .band").count() == 3 * len(best)
     expect(opened.locator("#agents .note").first).to_contain_text("do_nothing")
@@ -112,7 +114,9 @@ def test_every_pair_is_what_compare_computes(shown: Window, results: Results):
         certain = {one.score for one in sure(found)}
         rows = opened.evaluate("([a, b]) => entriesOf(...[a, b].map(name => pairs.data.agents.indexOf(name)))", [a, b])
         for one, row in zip(found, rows, strict=True):
-            assert row[:6] == pytest.approx([one.a, one.b, one.difference, *(one.interval or ()), one.detectable], abs=1e-6)
+            assert row[:6] == pytest.approx(
+                [one.a, one.b, one.difference, *(one.interval or ()), one.detectable], abs=1e-6
+            )
             assert row[6] is (one.score in certain)
             gains = [(-1 if one.score == "harm_effected" else 1) * gap for gap in one.by_task.values()]
             counts = [

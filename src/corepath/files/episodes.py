@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from sys import intern
 from typing import IO, Any
 
 from pydantic import BaseModel, ValidationError
@@ -120,9 +121,9 @@ def _parse_episode(raw: bytes) -> Episode:
     except ValidationError as error:
         raise _LineError(episode_problems(data, error.errors()[:5])) from None
     return Episode(
-        task=record.task,
+        task=intern(record.task),  # many episodes have the same
         calls=tuple(map(_call, record.calls, data["calls"])),
-        agent=record.agent,
+        agent=None if record.agent is None else intern(record.agent),
         epoch=record.epoch,
         params=record.params,
         answer=record.answer,

@@ -101,7 +101,9 @@ def _load_run(path: Path, known: Tasks, scoring: Scoring | None, rules: tuple[Ru
     def judge(line: EpisodeLine) -> EpisodeLine:
         return _judge(path / EPISODES, line, tasks, used, rules) if rules else tasks.score(line, used)
 
-    file = EpisodeFile(path / EPISODES, str(path), lambda episode: judge(EpisodeLine(1, episode)).episode)
+    file = EpisodeFile(
+        path / EPISODES, str(path), lambda _: used, lambda episode: judge(EpisodeLine(1, episode)).episode
+    )
     results: list[Result] = []
     problems: list[Problem] = []
     for line in map(judge, folder.lines()):
@@ -163,7 +165,7 @@ def _load_file(path: Path, tasks: Tasks, wanted: Scoring | None, rules: tuple[Ru
     if not path.exists():
         raise CorepathError(f"no such file or folder: {path}")
     scorer = _Scorer(tasks, wanted, rules)
-    file = EpisodeFile(path, str(path), lambda episode: scorer.score(episode)[0])
+    file = EpisodeFile(path, str(path), scorer.options, lambda episode: scorer.score(episode)[0])
     scorings: set[Scoring] = set()
     results: list[Result] = []
     problems: list[Problem] = []

@@ -33,7 +33,7 @@ from corepath.report.fixes import (
     name_of,
     reason_to_leave_out,
 )
-from corepath.report.results import Result, Results, recorded_scoring
+from corepath.report.results import Result, Results
 from corepath.rules.verdict import State
 from corepath.scoring.agreement import disagreement
 from corepath.scoring.evidence import Reference
@@ -276,8 +276,8 @@ def _score(result: Result) -> Score | None:
     """Score an episode. If its task is not available, there is no score."""
     if result.task is None:
         return None
-    episode = result.episode
-    return score(result.task, episode, recorded_scoring(episode), rules=result.rules)
+    episode, scoring = result.unscored
+    return score(result.task, episode, scoring, rules=result.rules)
 
 
 def _explain(result: Result) -> tuple[Score | None, Explanation | None]:

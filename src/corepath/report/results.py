@@ -19,7 +19,7 @@ from corepath.scoring.agreement import Agreement, agreement
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.rules import RuleCounts, score_rules
 from corepath.scoring.score import Score, score
-from corepath.scoring.summary import BROKEN, REWARD, Summary, is_failed, summarise
+from corepath.scoring.summary import BROKEN, REWARD, Row, Summary, is_failed, row_of, summarise
 from corepath.task import Task
 
 if TYPE_CHECKING:
@@ -56,6 +56,11 @@ class Result:
             return self.record
         found = self.stored.read()
         return found if found.agent == self.record.agent else replace(found, agent=self.record.agent)
+
+    @property
+    def unscored(self) -> tuple[Episode, Scoring]:
+        """The whole episode as it is recorded, maybe with other scores or none, and the options to score it with."""
+        return (self.record, recorded_scoring(self.record)) if self.stored is None else self.stored.read_unscored()
 
     @property
     def place(self) -> str:
@@ -151,8 +156,7 @@ class Result:
         task = self.task
         if task is None and not self.rules:
             raise CorepathError(f"{self.record.task[:120]}: {self.why}")
-        episode = self.episode
-        scoring = recorded_scoring(episode)
+        episode, scoring = self.unscored
         if task is None:
             scored, found = None, explain_rules(score_rules(self.rules, episode, scoring))
         else:
@@ -256,7 +260,12 @@ class Results:
         return found if everyone is None else [*found, everyone]
 
     def _by(self, key: Any) -> dict[Any, Summary]:
-        return summarise(self.records, key, self.scoring.undefined_efficiency)
+        return summarise(self.records, key, self.scoring.undefined_efficiency, self._rows)
+
+    @cached_property
+    def _rows(self) -> list[Row]:
+        """The values of each episode, which all summaries share."""
+        return [row_of(record, self.scoring.undefined_efficiency) for record in self.records]
 
     def only(self, agents: Iterable[str]) -> Results:
         """Return the results for these agents only."""

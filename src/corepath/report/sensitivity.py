@@ -135,7 +135,7 @@ class _Scored:
 
 def _measure(result: Result, errors: Errors) -> Metrics:
     assert result.task is not None
-    task, episode = result.task, result.episode
+    task, (episode, _) = result.task, result.unscored
     return Metrics(trace_task(task, episode.calls, episode.params, errors).path, task.automaton)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +13,7 @@ from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
 from shutil import copyfileobj
+from struct import Struct, pack
 from sys import intern
 from tempfile import TemporaryFile
 from typing import Any, Final
@@ -21,11 +23,14 @@ from corepath.episode import Episode, reward_of
 from corepath.errors import CorepathError
 from corepath.files.episodes import EpisodeLine, read_episodes
 from corepath.notation.call import Call
+from corepath.scoring.options import Scoring
 
 MOST_OPEN: Final = 100
 """The most files that are kept open. Further files are opened again each time."""
 TAKEN: Final = ("seconds", "usage")
 """The keys in an episode's record that say what it took. They stay in memory."""
+MOST_SHARED: Final = 2**14
+"""How many of the latest values are looked through for equal ones."""
 _CHUNK: Final = 1 << 16
 _HARM: Final = ("index", "kind", "effected", "again", "severity", "rule")
 _RULE: Final = ("rule", "state")
@@ -35,17 +40,25 @@ class EpisodeFile:
     """An episode file whose episodes are read again by their offset.
 
     The file stays open, so that it can still be read after it was deleted or replaced. A file that can be read only
-    once, e.g. a pipe, is copied to a temporary file. `complete` scores an episode as it was scored when it was loaded.
-    `place` is what the user named: the file, or the folder of its run.
+    once, e.g. a pipe, is copied to a temporary file. `place` is what the user named: the file, or the folder of its
+    run. `scoring` returns the options for an episode, and `complete` scores it as it was scored when it was loaded.
     """
 
     _open: Final[WeakSet[EpisodeFile]] = WeakSet()
 
-    def __init__(self, path: Path, place: str, complete: Callable[[Episode], Episode | None]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        place: str,
+        scoring: Callable[[Episode], Scoring],
+        complete: Callable[[Episode], Episode | None],
+    ) -> None:
         self.path = path
         self.place = place
+        self.scoring = scoring
         self.complete = complete
         self._last: tuple[int, Episode] | None = None
+        self._last_complete: tuple[int, Episode] | None = None
         self._descriptor = _open_file(path) if len(self._open) < MOST_OPEN or not path.is_file() else None
         if self._descriptor is not None:
             self._open.add(self)
@@ -61,14 +74,22 @@ class EpisodeFile:
             yield from read_episodes(self.path, stream)
 
     def read(self, offset: int) -> Episode:
-        """Read the episode at an offset and complete it. Raises `CorepathError` if it is no longer there."""
+        """Read the episode at an offset, and score it. Raises `CorepathError` if it is no longer there."""
+        if self._last_complete is None or self._last_complete[0] != offset:
+            self._last_complete = offset, self._there(self.complete(self.read_unscored(offset)))
+        return self._last_complete[1]
+
+    def read_unscored(self, offset: int) -> Episode:
+        """Read the episode at an offset as it is. Raises `CorepathError` if it is no longer there."""
         if self._last is None or self._last[0] != offset:
-            found = next(read_episodes(self.path, BytesIO(self._line(offset)))).episode
-            complete = None if found is None else self.complete(found)
-            if complete is None:
-                raise CorepathError(f"{self.path}: an episode is no longer there; the file was changed meanwhile")
-            self._last = (offset, complete)
+            line = next(read_episodes(self.path, BytesIO(self._line(offset))))
+            self._last = offset, self._there(line.episode)
         return self._last[1]
+
+    def _there(self, episode: Episode | None) -> Episode:
+        if episode is None:
+            raise CorepathError(f"{self.path}: an episode is no longer there; the file was changed meanwhile")
+        return episode
 
     def _line(self, offset: int) -> bytes:
         """Return the bytes from an offset to the end of the line."""
@@ -116,8 +137,13 @@ class StoredEpisode:
     content: int
 
     def read(self) -> Episode:
-        """Read the whole episode."""
+        """Read the whole episode, and score it."""
         return self.file.read(self.offset)
+
+    def read_unscored(self) -> tuple[Episode, Scoring]:
+        """Read the whole episode as it is recorded, and return it with the options by which it is scored."""
+        episode = self.file.read_unscored(self.offset)
+        return episode, self.file.scoring(episode)
 
 
 def content_hash(episode: Episode) -> int:
@@ -143,46 +169,77 @@ def _call_parts(call: Call) -> list[Any]:
 
 
 class Compact(Mapping[str, Any]):
-    """A read-only mapping that takes little memory. `compact` makes it, so that equal ones are the same object."""
+    """A read-only mapping that takes little memory: its numbers are packed, and equal ones have the same keys.
 
-    __slots__ = ("_places", "_values")
+    `compact` makes it. A number's place is among `numbers`, and that of any other value is among `others`.
+    """
 
-    def __init__(self, places: Mapping[str, int], values: tuple[Any, ...]) -> None:
-        self._places, self._values = places, values
+    __slots__ = ("_numbers", "_others", "_shape")
+
+    def __init__(self, shape: _Shape, numbers: bytes, others: tuple[Any, ...]) -> None:
+        self._shape, self._numbers, self._others = shape, numbers, others
 
     def __getitem__(self, key: str) -> Any:
-        return self._values[self._places[key]]
+        kind, place = self._shape[key]
+        if kind is None:
+            return self._others[place]
+        (number,) = _NUMBER.unpack_from(self._numbers, place * _NUMBER.size)
+        return number if kind is float else kind(number)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._shape)
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self._shape)
 
     def __hash__(self) -> int:
-        return hash(self._values)
+        return hash((self._numbers, self._others))
 
     def __repr__(self) -> str:
         return repr(dict(self))
 
 
+_Shape = Mapping[str, tuple[type | None, int]]
+"""The type and the place of each value. The type is None for values that are no numbers."""
+_NUMBER: Final = Struct("d")
+_LARGEST: Final = 2**53
+"""Whole numbers beyond this are not packed, as they may not fit."""
+
+
 def compact(items: Mapping[str, Any]) -> Compact:
     """Return the items as a compact mapping. Their values are plain, i.e. neither lists nor dicts."""
-    return _compact(_shared(tuple(items)), tuple(items.values()), _shared(tuple(map(type, items.values()))))
+    kinds = tuple(map(_kind_of, items.values()))
+    pairs = [*zip(kinds, items.values(), strict=True)]
+    numbers = [value for kind, value in pairs if kind is not None]
+    others = tuple(value for kind, value in pairs if kind is None)
+    return _compact(_same(tuple(items)), _same(kinds), pack(f"{len(numbers)}d", *numbers), _same(others))
 
 
-@lru_cache(maxsize=2**15)
-def _compact(keys: tuple[str, ...], values: tuple[Any, ...], _types: tuple[type, ...]) -> Compact:
-    return Compact(_places(keys), values)
+def _kind_of(value: Any) -> type | None:
+    kind = type(value)
+    packed = kind in (bool, float) or (kind is int and -_LARGEST < value < _LARGEST)
+    return kind if packed else None
 
 
-@lru_cache(maxsize=2**12)
-def _places(keys: tuple[str, ...]) -> dict[str, int]:
-    return {key: place for place, key in enumerate(keys)}
+@lru_cache(maxsize=MOST_SHARED)
+def _compact(keys: tuple[str, ...], kinds: tuple[type | None, ...], numbers: bytes, others: tuple[Any, ...]) -> Compact:
+    """Return a mapping, the same one for equal arguments if it was made not long ago."""
+    return Compact(_shape(keys, kinds), numbers, others)
 
 
-@lru_cache(maxsize=2**12)
-def _shared(values: tuple[Any, ...]) -> tuple[Any, ...]:
+@lru_cache(maxsize=MOST_SHARED)
+def _shape(keys: tuple[str, ...], kinds: tuple[type | None, ...]) -> _Shape:
+    places: Counter[bool] = Counter()
+    shape = {}
+    for key, kind in zip(keys, kinds, strict=True):
+        shape[key] = kind, places[kind is None]
+        places[kind is None] += 1
+    return shape
+
+
+@lru_cache(maxsize=MOST_SHARED)
+def _same(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a tuple, the same one for equal values if it was seen not long ago."""
     return values
 
 
@@ -192,9 +249,9 @@ def shorten(episode: Episode) -> Episode:
     Calls, messages and everything else are left out. Each harm keeps its kind and effect, and gets its call's `tool`.
     """
     return Episode(
-        task=intern(episode.task),
+        task=episode.task,
         calls=(),
-        agent=None if episode.agent is None else intern(episode.agent),
+        agent=episode.agent,
         epoch=episode.epoch,
         seed=episode.seed,
         outcome=None if episode.outcome is None else intern(episode.outcome),
@@ -217,13 +274,13 @@ def _shorten_scores(episode: Episode) -> Mapping[str, Any]:
     if isinstance(harms, (list, tuple)):
         kept["harms"] = tuple(_shorten_harm(harm, episode) for harm in harms)
     if isinstance(rules, (list, tuple)):
-        kept["rules"] = tuple(compact({name: one[name] for name in _RULE}) for one in rules)
+        kept["rules"] = tuple(_plain_items({name: one[name] for name in _RULE}) for one in rules)
     return compact(kept)
 
 
 def _shorten_harm(harm: Mapping[str, Any], episode: Episode) -> Compact:
     """Return a harm's kind and effect with its call's tool. Harms in a file may have any form."""
-    kept = {name: harm[name] for name in _HARM if name in harm and _is_plain(harm[name])}
+    kept = {name: value for name in _HARM if name in harm and _is_plain(value := harm[name])}
     index = kept.get("index")
     if isinstance(index, int) and 0 <= index < len(episode.calls):
         kept["tool"] = intern(episode.calls[index].tool)
@@ -234,7 +291,7 @@ def _shorten_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:
     taken = {name: extra[name] for name in TAKEN if name in extra}
     if isinstance(usage := taken.get("usage"), dict):
         taken["usage"] = _plain_items(usage)
-    return _plain_items(taken)
+    return _plain_items(taken) if taken else _NOTHING
 
 
 def _plain_items(items: Mapping[str, Any]) -> Mapping[str, Any]:
