@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import imports, kernel, proofs, report, rules, runs
+from benchmarks import browser, imports, kernel, proofs, report, rules, runs
 from benchmarks.claims import Claim
 
 BENCHMARKS = {
@@ -18,6 +18,7 @@ BENCHMARKS = {
     "drawings": report.drawings,
     "explanations": report.explanations,
     "pages": report.pages,
+    "paints": browser.paints,
     "large": report.large_runs,
     "imports": imports.large_files,
     "exports": imports.exported_observations,

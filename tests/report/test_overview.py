@@ -82,16 +82,18 @@ def test_the_result_is_one_sentence_whose_numbers_are_links(shown: Window, resul
 def test_agents_are_rows_best_first_and_the_floor_is_a_band(shown: Window, results: Results):
     opened = shown.open()
     means = [one for one in results.by_agent.values() if one.name != "do_nothing"]
-    best = sorted(means, key=lambda one: (-one.mean("solved"), one.mean("harm_effected"), -one.mean("pc")))
+    best = sorted(
+        means, key=lambda one: (-(one.mean("solved") or 0), one.mean("harm_effected") or 0, -(one.mean("pc") or 0))
+    )
     assert column(opened, "#agents .dots", "agent") == [one.name for one in best]
     assert opened.locator("#agents .dots .band").count() == 3 * len(best)
     expect(opened.locator("#agents .note").first).to_contain_text("do_nothing")
     values = opened.locator("#agents .dots tbody td.pc").evaluate_all("cells => cells.map(one => one.dataset.value)")
     assert list(map(float, values)) == pytest.approx([one.mean("pc") for one in best], abs=1e-6)
     row = opened.locator(".dots tbody tr:has-text('left_out') td.pc")
-    line, (low, high) = row.locator(".reach"), results.by_agent["left_out"].interval("pc")
-    assert float(line.get_attribute("x1").rstrip("%")) == pytest.approx(100 * low, abs=0.01)
-    assert float(line.get_attribute("x2").rstrip("%")) == pytest.approx(100 * high, abs=0.01)
+    line, interval = row.locator(".reach"), results.by_agent["left_out"].interval("pc") or ()
+    ends = [float((line.get_attribute(name) or "").rstrip("%")) for name in ("x1", "x2")]
+    assert ends == pytest.approx([100 * end for end in interval], abs=0.01)
 
 
 def test_cost_tokens_and_seconds_are_shown_where_they_are_known(shown: Window):
@@ -112,7 +114,9 @@ def test_every_pair_is_what_compare_computes(shown: Window, results: Results):
         certain = {one.score for one in sure(found)}
         rows = opened.evaluate("([a, b]) => entriesOf(...[a, b].map(name => pairs.data.agents.indexOf(name)))", [a, b])
         for one, row in zip(found, rows, strict=True):
-            assert row[:6] == pytest.approx([one.a, one.b, one.difference, *one.interval, one.detectable], abs=1e-6)
+            assert row[:6] == pytest.approx(
+                [one.a, one.b, one.difference, *(one.interval or ()), one.detectable], abs=1e-6
+            )
             assert row[6] is (one.score in certain)
             gains = [(-1 if one.score == "harm_effected" else 1) * gap for gap in one.by_task.values()]
             counts = [
@@ -206,7 +210,7 @@ def test_the_efficiency_of_runs_that_finished_nothing_is_not_praised(shown: Wind
     shown_as = dict(
         zip(*(column(opened, "[data-name=scores] table", key) for key in ("agent", "efficiency")), strict=True)
     )
-    assert results.by_agent["wrong_argument"].mean("efficiency") > 0.9
+    assert (results.by_agent["wrong_argument"].mean("efficiency") or 0) > 0.9
     assert (shown_as["wrong_argument"], shown_as["oracle"]) == ("–", "1.000")
     opened.click("text=All scores >> nth=0")
     rows = json.loads(saved(opened, "[data-name=scores] + .save button:has-text('JSON')"))
@@ -382,6 +386,7 @@ def test_at_360_pixels_the_first_columns_are_the_ones_that_matter(browser: Brows
         row = opened.locator(".dots tbody tr").first
         for key in ("solved", "harm_effected", "pc"):
             box = row.locator(f"td.{key} circle").bounding_box()
+            assert box is not None
             assert 0 <= box["x"] <= 360 - box["width"]
         scores = opened.locator("[data-name=scores] thead th").evaluate_all("all => all.map(one => one.dataset.key)")
         assert scores[:4] == ["agent", "solved", "harm_effected", "pc"]

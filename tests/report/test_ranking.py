@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import unescape
 from itertools import pairwise
 from random import Random
@@ -30,7 +31,7 @@ GOOD, HARMFUL, NOTHING = (call("buy()"),), (call("steal()"), call("buy()")), ()
 WORLD = {f"shop/{n:02}": Task(f"shop/{n:02}", procedure=seq(tool("buy")())) for n in range(40)}
 
 
-def played(**agents: list[tuple[Call, ...]]) -> Results:
+def played(**agents: Sequence[tuple[Call, ...]]) -> Results:
     """Results of agents: each list has the calls for the first tasks."""
     episodes = [
         Episode(name, calls, agent)

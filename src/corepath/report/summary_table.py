@@ -84,15 +84,14 @@ assert tuple(column.key for column in _USED) == USAGE
 def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
     """Choose the columns to show.
 
-    Columns that count episodes left out of the means are shown only if a count is not 0, and the reward and the
-    number of broken rules only if an episode has one.
+    Columns that count episodes left out of the means are shown only if a count is not 0, and what the source recorded
+    only if an episode has it.
     """
     empty = [name for name in ("outside", "unplanted") if not any(getattr(one, name) for one in rows)]
     columns = [column for column in means.columns if column.key not in empty]
-    columns += [column for column in _IF_KNOWN if _is_known(column.key, rows)]
-    if means.columns is PAGE_COLUMNS:
-        columns += [column for column in _USED if _is_known(column.key, rows)]
-    if means.columns in (MORE_COLUMNS, PAGE_COLUMNS) and what == "agent":  # other rows mix rollouts of several agents
+    known = (*_IF_KNOWN, *_USED) if means.columns is PAGE_COLUMNS else _IF_KNOWN
+    columns += [column for column in known if _is_known(column.key, rows)]
+    if what == "agent" and means.columns in (MORE_COLUMNS, PAGE_COLUMNS):  # other rows mix the rollouts of agents
         columns += [Column(f"pass^{k}", f"pass^{k}", NUMBER, rank=4) for k in _repeats(rows)]
     if means.weights is not None:
         columns.append(Column("weighted", "weighted", NUMBER))
