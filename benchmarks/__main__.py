@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import imports, kernel, proofs, report, rules, runs
+from benchmarks import browser, imports, kernel, proofs, report, rules, runs
 from benchmarks.claims import Claim
 
 BENCHMARKS = {
@@ -19,6 +19,7 @@ BENCHMARKS = {
     "explanations": report.explanations,
     "pages": report.pages,
     "large": report.large_runs,
+    "paints": browser.paints,
     "imports": imports.large_files,
     "exports": imports.exported_observations,
     "proofs": proofs.proofs,

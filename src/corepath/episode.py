@@ -144,9 +144,13 @@ def exclusion(episode: Episode) -> str | None:
     return "unasked" if episode.unasked else None
 
 
+UNNAMED: Final = "?"
+"""The name of an agent that is unknown."""
+
+
 def agent_of(episode: Episode) -> str:
     """Return the agent's name, or `?` if it is unknown."""
-    return episode.agent or "?"
+    return episode.agent or UNNAMED
 
 
 def reward_of(episode: Episode) -> float | None:
@@ -158,6 +162,33 @@ def reward_of(episode: Episode) -> float | None:
     except OverflowError:
         return None
     return reward if isfinite(reward) else None
+
+
+def usage_of(episode: Episode, name: str) -> float | None:
+    """Return the `cost`, `tokens` or `seconds` that the source of an episode recorded, or None if it recorded none.
+
+    Without a total, tokens are those of input and output. The seconds are those of the episode, or else the time that
+    its requests to a model took.
+    """
+    usage = episode.extra.get("usage")
+    used = usage if isinstance(usage, Mapping) else {}
+    match name:
+        case "cost":
+            return _amount(used.get("total_cost"))
+        case "seconds":
+            whole = _amount(episode.extra.get("seconds"))
+            return whole or _amount(used.get("seconds"))
+    total = _amount(used.get("total_tokens"))
+    if total is not None:
+        return total
+    parts = [one for one in map(_amount, (used.get("input_tokens"), used.get("output_tokens"))) if one is not None]
+    return sum(parts) if parts else None
+
+
+def _amount(value: Any) -> float | None:
+    """Return a recorded amount as a number, or None if it is not a number from 0 to 1e15."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < 1e15 else None
 
 
 def variant_of(episode: Episode) -> Variant:

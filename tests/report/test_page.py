@@ -102,23 +102,24 @@ def test_the_overview_says_what_it_is_of_and_lists_every_episode(shown: Window):
         f"{len(AGENTS) * len(TASKS)} episodes of {len(AGENTS)} agents on 3 tasks in 3 worlds"
     )
     expect(opened.locator(".facts").first).to_contain_text("runs/one")
-    assert column(opened, "#agents table", "agent") == list(AGENTS)
+    assert column(opened, "[data-name=scores] table", "agent") == list(AGENTS)
     expect(opened.locator("#list .count")).to_have_text("18 episodes")
     assert len(column(opened, "#list table", "task")) == 18
 
 
 def test_a_click_on_a_header_sorts_and_a_second_one_turns_it_round(shown: Window):
     opened = shown.open()
-    head = opened.locator('#agents th[data-key="pc"]')
+    opened.click("text=All scores >> nth=0")
+    head = opened.locator('[data-name=scores] th[data-key="pc"]')
     assert head.get_attribute("aria-sort") is None
     head.locator("button").click()
     assert head.get_attribute("aria-sort") == "descending"
-    falling = [float(text) for text in column(opened, "#agents table", "pc")]
+    falling = [float(text) for text in column(opened, "[data-name=scores] table", "pc")]
     assert falling == sorted(falling, reverse=True)
     assert len(set(falling)) > 3
     head.locator("button").press("Enter")
     assert head.get_attribute("aria-sort") == "ascending"
-    assert [float(text) for text in column(opened, "#agents table", "pc")] == sorted(falling)
+    assert [float(text) for text in column(opened, "[data-name=scores] table", "pc")] == sorted(falling)
 
 
 def test_the_list_of_episodes_sorts_with_what_is_undefined_last(shown: Window):
@@ -364,7 +365,7 @@ def test_a_link_to_a_section_shows_the_whole_overview_and_keeps_the_filters(show
     opened = shown.open("#episodes")
     expect(opened.locator("#list .count")).to_have_text("18 episodes")
     opened.select_option("select[name=agent]", "undone")
-    opened.click("text=Heat map")
+    opened.click(".contents >> text=Worlds")
     expect(opened.locator("#list .count")).to_have_text("3 episodes")
 
 
@@ -536,7 +537,8 @@ def test_the_skip_link_leads_to_the_content_of_any_view(shown: Window):
 def test_the_overview_reads_without_a_script(browser: Browser, file: Path):
     with window(browser, file, java_script_enabled=False) as one:
         one.page.goto(file.as_uri())
-        expect(one.page.locator("#agents table")).to_contain_text("left_out")
+        expect(one.page.locator("#agents .dots")).to_contain_text("left_out")
+        expect(one.page.locator(".result")).to_contain_text("oracle solved 3 of 3 episodes")
         expect(one.page.locator("#figures svg").first).to_be_visible()
         expect(one.page.get_by_text("are shown by a script")).to_be_visible()
 

@@ -209,7 +209,7 @@ def test_figures_as_pdf_are_the_same_bytes_each_time(results: Results, tmp_path:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     first, second = (write_pdfs(results, tmp_path / name) for name in ("a", "b"))
-    assert [path.name for path in first] == ["core-versus-bfcl.pdf", "pareto.pdf", "heat-map.pdf"]
+    assert [path.name for path in first] == ["core-versus-bfcl.pdf", "pareto.pdf", "heat-map.pdf", "agents.pdf"]
     for one, other in zip(first, second, strict=True):
         assert one.read_bytes().startswith(b"%PDF")
         assert one.read_bytes() == other.read_bytes()

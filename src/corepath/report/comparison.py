@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 from math import sqrt
 from random import Random
@@ -12,7 +13,7 @@ from typing import Any, Final
 
 from corepath.scoring.summary import BROKEN, LEVEL, VECTOR, Interval, Summary, bootstrap_interval, smallest_detectable
 
-LESS_IS_BETTER: Final = ("harm_count", "harm_rate", BROKEN)
+LESS_IS_BETTER: Final = ("harm_count", "harm_rate", "harm_effected", BROKEN)
 NEITHER: Final = ("length",)
 """Scores for which neither more nor less is better."""
 FLIPS: Final = 12
@@ -43,16 +44,34 @@ class Difference:
 
         This is the probability of a result at least this bad for b if a and b are equally good.
         """
-        if self.score in NEITHER:
-            return 1.0
-        sign = -1 if self.score in LESS_IS_BETTER else 1
-        return _chance([sign * one for one in self.by_task.values()])
+        return 1.0 if self.score in NEITHER else _chance([self._sign * one for one in self.by_task.values()])
+
+    @property
+    def is_better(self) -> bool:
+        """Whether b is at least as good as a in the mean, so that there is nothing to test."""
+        return self._sign * self.difference >= 0
+
+    @property
+    def _sign(self) -> int:
+        return -1 if self.score in LESS_IS_BETTER else 1
 
     @property
     def changed_most(self) -> list[tuple[str, float]]:
         """The (task, difference) pairs for all tasks on which the agents differ, with the largest difference first."""
         changed = [(task, one) for task, one in self.by_task.items() if one]
         return sorted(changed, key=lambda pair: (-abs(pair[1]), pair[0]))
+
+    @property
+    def reversed(self) -> Difference:
+        """The same difference with a and b exchanged."""
+        turned = None if self.interval is None else (-self.interval[1], -self.interval[0])
+        by_task = {task: -one for task, one in self.by_task.items()}
+        return replace(self, a=self.b, b=self.a, difference=-self.difference, interval=turned, by_task=by_task)
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether the interval is on one side of 0."""
+        return self.interval is not None and (self.interval[0] > 0 or self.interval[1] < 0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the difference as JSON."""
@@ -88,12 +107,24 @@ def regressions(differences: Sequence[Difference]) -> list[Difference]:
     Holm's method corrects for the number of scores. If both agents are equally good, the chance of reporting any
     regression is at most 5 %.
     """
-    significant: list[Difference] = []
-    for place, one in enumerate(sorted(differences, key=lambda each: each.chance)):
-        if one.chance > (1 - LEVEL) / (len(differences) - place):
+    chances = [1.0 if one.is_better else one.chance for one in differences]
+    significant: set[int] = set()
+    for place, which in enumerate(sorted(range(len(differences)), key=chances.__getitem__)):
+        if chances[which] > (1 - LEVEL) / (len(differences) - place):
             break
-        significant.append(one)
-    return [one for one in differences if one in significant]
+        significant.add(which)
+    return [one for which, one in enumerate(differences) if which in significant]
+
+
+def sure(differences: Sequence[Difference]) -> list[Difference]:
+    """Return the differences that are more than chance: b is significantly worse than a, or a than b.
+
+    The test is that of `regressions`, in both directions. The interval must exclude 0 as well, so that what is called
+    sure is never beside an interval that says otherwise.
+    """
+    worse = {one.score for one in regressions(differences)}
+    better = {one.score for one in regressions([one.reversed for one in differences])}
+    return [one for one in differences if one.score in worse | better and one.excludes_zero]
 
 
 def fewest_tasks(scores: int) -> int:
@@ -114,9 +145,24 @@ def _chance(gaps: Sequence[float]) -> float:
     if len(gaps) <= FLIPS:
         sums = [sum(map(float.__mul__, gaps, signs)) for signs in product((1.0, -1.0), repeat=len(gaps))]
         return sum(one <= observed for one in sums) / len(sums)
-    random = Random(0)  # noqa: S311  # a fixed seed makes results reproducible
+    tables = [_signed_sums(gaps[start : start + 8]) for start in range(0, len(gaps), 8)]
     low = 1  # counts the observed signs
-    for _ in range(2**FLIPS - 1):
-        bits = random.getrandbits(len(gaps))
-        low += sum(gap if bits >> place & 1 else -gap for place, gap in enumerate(gaps)) <= observed
+    for flips in _random_flips(len(gaps)):
+        low += sum(map(list.__getitem__, tables, flips)) <= observed
     return low / 2**FLIPS
+
+
+def _signed_sums(gaps: Sequence[float]) -> list[float]:
+    """Return the sum of up to eight gaps for each choice of signs. Bit n of the index tells whether gap n is kept."""
+    sums = [0.0]
+    for gap in gaps:
+        sums = [*(one - gap for one in sums), *(one + gap for one in sums)]
+    return sums
+
+
+@lru_cache(maxsize=8)
+def _random_flips(tasks: int) -> list[bytes]:
+    """Draw random signs for each task, one bit each. The seed is fixed, so results are reproducible."""
+    random = Random(0)  # noqa: S311
+    size = -(-tasks // 8)
+    return [random.getrandbits(tasks).to_bytes(size, "little") for _ in range(2**FLIPS - 1)]

@@ -16,10 +16,11 @@ from corepath.values import visible
 MOST_CAUSES: Final = 8
 MOST_TOOLS: Final = 16
 """The most rows of the two tables on the page. Further rows are folded."""
-MOST_FOLDED: Final = 300
+MOST_FOLDED: Final = 50
 """The most folded rows of a table on the page. Further rows are only counted."""
 LONGEST_NAME: Final = 60
 LONGEST_WORDS: Final = 400
+_REST: Final = "<code>corepath fix --json</code> has all of them"
 _REFUSED: Final = "each kind: calls that took effect + calls that were refused"
 
 
@@ -105,7 +106,7 @@ def _causes_html(fixes: Fixes) -> str:
 
 def _cause_row(one: Cluster, most: int) -> str:
     href, example = _href({"cause": str(one)}), one.example
-    about = f" <code><bdi>{_name(one.key.about)}</bdi></code>{one.key.after}" if one.key.about else ""
+    about = f" <code><bdi>{_breakable(_name(one.key.about))}</bdi></code>{one.key.after}" if one.key.about else ""
     fix = f'<p class="cure"><b>Fix:</b> <bdi>{_words(" ".join(example.fix))}</bdi></p>' if example.fix else ""
     title = f"All {len(one):,} episodes" if len(one) > 1 else "The episode"
     touched = [count(len(one.tasks), "task")] if one.tasks else []
@@ -153,29 +154,32 @@ def _harm_cell(tool: str, kind: str, one: HarmCount, most: int) -> str:
         label = f"{number:,} {words}: {visible(_short(tool))}, {kind.replace('_', ' ')}"
         wanted = {"tool": tool, "harm": kind, "effect": effect}
         parts.append(_link(wanted, f"{number:,}", label) if number else "0")
-    return f'<td class="number heat{level}" data-value="{one.effected}">{" / ".join(parts)}</td>'
+    saved = f'data-value="{one.effected}" data-saved="{one.effected} / {one.refused}"'
+    return f'<td class="number heat{level}" {saved}>{" / ".join(parts)}</td>'
 
 
 def _folded(name: str, label: str, titles: Mapping[str, str], rows: Sequence[str], shown: int, more: str) -> str:
     """Return a table with a heading. Rows after the first few are in a second table, which is folded."""
-    first = f"<h3>{_text(label)}</h3>{_table(name, label, titles, rows[:shown])}"
+    first = f"<h3>{_text(label)}</h3>{_table(name, label, titles, rows[:shown], saved=True)}"
     rest = rows[shown : shown + MOST_FOLDED]
     if not rest:
         return f"<div>{first}</div>"
     left = len(rows) - shown - len(rest)
-    note = f'<p class="note">and {left:,} more: corepath fix lists them all</p>' if left else ""
+    note = f'<p class="note">and {left:,} more; {_REST}</p>' if left else ""
     folded = f"<details><summary>{more}</summary>{_table(name, f'{label}, continued', titles, rest)}{note}</details>"
     return f"<div>{first}{folded}</div>"
 
 
-def _table(name: str, label: str, titles: Mapping[str, str], rows: Iterable[str]) -> str:
+def _table(name: str, label: str, titles: Mapping[str, str], rows: Iterable[str], *, saved: bool = False) -> str:
+    """Return a table in a region that scrolls. If it is `saved`, it has a name in links and in files."""
     number = ' class="number"'
+    named = f' data-name="{name.rsplit(maxsplit=1)[-1]}"' if saved else ""
     head = "".join(
         f'<th scope="col" data-key="{key}"{"" if key in ("cause", "tool", "example") else number}>{_text(title)}</th>'
         for key, title in titles.items()
     )
     return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{_text(label)}"><table class="{name}">'
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{_text(label)}"{named}><table class="{name}">'
         f"<caption>{_text(label)}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
 
@@ -186,7 +190,7 @@ def _href(wanted: Mapping[str, str]) -> str:
 
 
 def _link(wanted: Mapping[str, str], text: str, label: str | None = None) -> str:
-    named = "" if label is None else f' aria-label="{escape(label)}" title="{escape(label)}"'
+    named = "" if label is None else f' aria-label="{escape(label)}"'
     return f'<a href="{_href(wanted)}"{named}><bdi>{_name(text)}</bdi></a>'
 
 
@@ -199,7 +203,12 @@ def _name(text: str) -> str:
 
 
 def _words(text: str) -> str:
-    return _text(_short(text, LONGEST_WORDS))
+    return _breakable(_text(_short(text, LONGEST_WORDS)))
+
+
+def _breakable(html: str) -> str:
+    """Let lines break after underscores, since the names of tools are long."""
+    return html.replace("_", "_<wbr>")
 
 
 def _text(text: str) -> str:

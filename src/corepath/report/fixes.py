@@ -26,8 +26,8 @@ AGAINST_A_RULE: Final = "against a rule"
 """The kind of cause of an episode that was judged by rules alone."""
 _WHATEVER_WAS_DUE: Final = ("made no call", "ran into a limit")
 """Kinds of cause that are the same whichever step was due."""
-_DUE: Final = "stopped early"
-"""The kind of cause that is about the tool of the step that was due."""
+_DUE: Final = ("stopped early", "handed over")
+"""Kinds of cause that are about the tool of the step that was due."""
 LEFT_OUT: Final = {**EXCLUSIONS, "floor": "of the floor agents, which fail by design"}
 """Why an episode is in no cluster although it may have failed, each reason with its description."""
 
@@ -52,7 +52,7 @@ class CauseKey(NamedTuple):
     @property
     def after(self) -> str:
         """The words that follow what the cause is about."""
-        return " was due" if self.about and self.kind == _DUE else ""
+        return " was due" if self.about and self.kind in _DUE else ""
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.about}{self.after}" if self.about else self.kind

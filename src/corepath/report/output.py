@@ -6,7 +6,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from corepath.report.figures import core_versus_bfcl, pareto_view
+from corepath.report.dots import dots
+from corepath.report.figures import core_versus_bfcl, heat_map, pareto_view
 from corepath.report.fix_tables import fixes_table, tools_table
 from corepath.report.page import page
 from corepath.report.results import Result, Results
@@ -56,8 +57,12 @@ def write_report(results: Results, folder: Path, shown: Sequence[Result] | None 
         formats = {"txt": table.text(), "md": table.markdown(), "csv": table.csv(), "tex": table.latex()}
         for ending, text in formats.items():
             replace_file(folder / f"{name}.{ending}", text + "\n")
-    for name, figure in (("core-versus-bfcl", core_versus_bfcl(results)), ("pareto", pareto_view(results))):
-        replace_file(folder / f"{name}.svg", figure.svg() + "\n")
+    figures = {
+        "agents": dots(results).svg(), "core-versus-bfcl": core_versus_bfcl(results).svg(),
+        "pareto": pareto_view(results).svg(), "heat-map": heat_map(results).svg(),
+    }  # fmt: skip
+    for name, figure in figures.items():
+        replace_file(folder / f"{name}.svg", figure + "\n")
     replace_file(folder / "fixes.json", json.dumps(results.fixes.to_dict(), indent=1) + "\n")
     return folder / PAGE
 

@@ -19,7 +19,7 @@ from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind
 from corepath.drawing.draw import STYLE, Drawing, draw
 from corepath.drawing.export import describe_size
-from corepath.episode import FAILED_OUTSIDE, free_record, reward_of
+from corepath.episode import FAILED_OUTSIDE, exclusion, free_record, reward_of, usage_of
 from corepath.explanation import Explanation
 from corepath.notation.call import UNANSWERED, Call
 from corepath.notation.message import Message
@@ -38,7 +38,7 @@ from corepath.rules.verdict import State
 from corepath.scoring.agreement import disagreement
 from corepath.scoring.evidence import Reference
 from corepath.scoring.score import Score, score
-from corepath.scoring.summary import BROKEN, is_by_rules_alone
+from corepath.scoring.summary import BROKEN, USAGE, has_effected_harm, is_by_rules_alone
 from corepath.task import Task
 
 SMALL: Final = 30
@@ -147,6 +147,9 @@ class _Index:
             "reward": _short_number(reward_of(result.record)),
             "disagrees": disagreement(result.record),
             "outside": result.record.outcome == FAILED_OUTSIDE,
+            "excluded": exclusion(result.record),
+            "effected": has_effected_harm(result.scores),
+            **{name: _short_number(usage_of(result.record, name)) for name in USAGE},
             "harms": " ".join(dict.fromkeys(_harm_kinds(result.scores).values())),
             "headline": headline,
             "broken": _broken_rules(result),

@@ -1,4 +1,4 @@
-"""Draw a scatter plot as SVG."""
+"""Draw a scatter plot as SVG, and the colours of all figures."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 SHAPES: Final = ("circle", "square", "triangle", "diamond")
 COLOURS: Final = ("#3b6fb6", "#c2571a", "#2e8b57", "#8a4fbf", "#b8860b", "#c03a6b", "#1f8f9c", "#6b6b6b")
 """Colours that are readable on white and on black. Agents also differ in shape, not by colour alone."""
+SCALE: Final = (
+    "#e8f1fb", "#cadcee", "#acc6e2", "#8fb0d5", "#729bc8", "#5686bb", "#3c70ac", "#305c91", "#234877", "#17355d",
+)  # fmt: skip
+"""Colours for values from 0 to 1 in ten steps, for the page and for PDF. Each is darker than the one before, so that
+the scale can be read in grey."""
 LONGEST_NAME: Final = 40
 
 _WIDTH, _HEIGHT = 620, 460
@@ -34,7 +39,7 @@ class _Plot:
         agents = self.scatter.agents
         rows = -(-len(agents) // 4)
         height = _HEIGHT + (0 if self.scatter.named else 10 + rows * _LINE)
-        parts = [*self._frame(), *map(self._point, self.scatter.points)]
+        parts = [*self._frame(), *self._front(), *map(self._point, self.scatter.points)]
         parts += self._names() if self.scatter.named else self._legend(agents)
         return (
             f'<svg class="scatter" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" '
@@ -65,6 +70,13 @@ class _Plot:
                      f'<text transform="translate(16 {middle}) rotate(-90)" text-anchor="middle" fill="currentColor">'
                      f"{escape(self.scatter.y_title)}</text>")  # fmt: skip
         return parts
+
+    def _front(self) -> list[str]:
+        """Return the SVG for the Pareto front: a line in steps, through its points."""
+        if not self.scatter.front:
+            return []
+        corners = "L".join(f"{self._x(x)} {self._y(y)}" for x, y in self.scatter.front)
+        return [f'<path class="front" d="M{corners}" fill="none" stroke="currentColor" stroke-width="1.5"/>']
 
     def _point(self, point: Point) -> str:
         x, y = self._x(point.x), self._y(point.y)
@@ -132,6 +144,33 @@ def _mark(x: float, y: float, number: int) -> str:
         "diamond": "M0-5.5L5 0L0 5.5L-5 0Z",
     }
     return f'<path transform="translate({x:.1f} {y:.1f})" d="{corners[shape]}" {style}/>'
+
+
+def level_of(value: float) -> int:
+    """Return the index in `SCALE` for a value from 0 to 1."""
+    return min(len(SCALE) - 1, max(0, int(value * len(SCALE))))
+
+
+def ink_on(colour: str) -> str:
+    """Return the colour in which text is readable on a colour: almost black, or white."""
+    return "#101418" if luminance(colour) > 0.2 else "#ffffff"
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour such as `#3b6fb6`, from 0 for black to 1 for white (WCAG 2)."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def scale_css() -> str:
+    """Return the style of the classes `heat0` to `heat9`. The dark scheme reads the scale from its other end."""
+    pairs = zip(SCALE, reversed(SCALE), strict=True)
+    return "\n".join(
+        f".heat{level} {{ background: light-dark({light}, {dark}); "
+        f"color: light-dark({ink_on(light)}, {ink_on(dark)}); }}"
+        for level, (light, dark) in enumerate(pairs)
+    )
 
 
 def shape_of(number: int) -> int:

@@ -8,8 +8,8 @@ from typing import Final
 
 from corepath.episode import EXCLUSIONS
 from corepath.errors import count
-from corepath.report.table import Column, Estimate, Table
-from corepath.scoring.summary import BROKEN, REWARD, Summary
+from corepath.report.table import Column, Estimate, Muted, Table
+from corepath.scoring.summary import BROKEN, REWARD, USAGE, Summary
 
 AGENTS: Final = "Scores by agent"
 NUMBER: Final = ".3f"
@@ -39,6 +39,15 @@ MORE_COLUMNS: Final = (
     Column("solved", "solved\n%", PERCENT),
 )
 """The columns in the paper's tables, and our own."""
+PAGE_COLUMNS: Final = (
+    Column("solved", "solved\n%", PERCENT),
+    Column("harm_effected", "harm took\neffect %", PERCENT),
+    *(one for one in MORE_COLUMNS if one.key == "pc"),
+    Column("accepted", "accepted\n%", PERCENT),
+    *(one for one in MORE_COLUMNS if one.key not in ("solved", "accepted", "pc", "episodes", "outside", "unplanted")),
+    *MORE_COLUMNS[:3],
+)
+"""The columns in the tables of the page: those that matter most come first."""
 _COUNTS: Final = ("episodes", "outside", "unplanted", "harmful")
 
 
@@ -67,6 +76,9 @@ def summary_table(title: str, what: str, rows: Iterable[Summary], means: Means =
 
 _IF_KNOWN: Final = (Column(REWARD, "reward", NUMBER), Column(BROKEN, "Broken\n(avg.)", ".2f"))
 """Columns that are shown only if an episode has a value."""
+_USED: Final = (Column("cost", "cost", ".4f"), Column("tokens", "tokens", ",.0f"), Column("seconds", "seconds", ",.1f"))
+"""Columns of the page for what the episodes used, which are shown only if the source recorded it."""
+assert tuple(column.key for column in _USED) == USAGE
 
 
 def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
@@ -78,7 +90,11 @@ def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
     empty = [name for name in ("outside", "unplanted") if not any(getattr(one, name) for one in rows)]
     columns = [column for column in means.columns if column.key not in empty]
     columns += [column for column in _IF_KNOWN if _is_known(column.key, rows)]
-    if means.columns is MORE_COLUMNS and what == "agent":  # other rows mix the rollouts of several agents
+    if means.columns is PAGE_COLUMNS:
+        columns += [column for column in _USED if _is_known(column.key, rows)]
+    if (
+        means.columns in (MORE_COLUMNS, PAGE_COLUMNS) and what == "agent"
+    ):  # other rows mix the rollouts of several agents
         columns += [Column(f"pass^{k}", f"pass^{k}", NUMBER) for k in _repeats(rows)]
     if means.weights is not None:
         columns.append(Column("weighted", "weighted", NUMBER))
@@ -95,8 +111,11 @@ def _repeats(rows: Sequence[Summary]) -> list[int]:
     return [2**power for power in range(1, most.bit_length()) if 2**power <= most]
 
 
-def _cell(one: Summary, key: str, means: Means) -> float | Estimate | None:
-    """Return a summary's value for a column, or None if the value is undefined."""
+def _cell(one: Summary, key: str, means: Means) -> float | Estimate | Muted | None:
+    """Return a summary's value for a column, or None if the value is undefined.
+
+    On the page, the efficiency of those who finished nothing is muted, since it looks at the number of calls alone.
+    """
     if key in _COUNTS:
         count: int = getattr(one, key)
         return count
@@ -104,12 +123,20 @@ def _cell(one: Summary, key: str, means: Means) -> float | Estimate | None:
         return one.weighted_mean(means.weights or {})
     if key.startswith("pass^"):
         return one.pass_hat(int(key.removeprefix("pass^")))
+    if means.columns is PAGE_COLUMNS and key == "efficiency" and _finished_nothing(one):
+        return Muted(one.mean(key) or 0.0)
     mean, interval = one.mean(key), one.interval(key) if means.intervals else None
     return mean if mean is None or interval is None else Estimate(mean, *interval)
 
 
+def _finished_nothing(one: Summary) -> bool:
+    return one.mean("accepted") == 0 and one.mean("efficiency") is not None
+
+
 def _notes(rows: Sequence[Summary], means: Means) -> Iterator[str]:
     """Yield the notes below a table: how the means are computed, and what they leave out."""
+    if means.columns is PAGE_COLUMNS and any(map(_finished_nothing, rows)):
+        yield "Eff. is shown as – where no task was finished: it looks at the number of calls alone"
     yield from note_undefined(rows)
     yield from note_exclusions(rows)
     if means.weights is not None:

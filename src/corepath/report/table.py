@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 
+from corepath.report.definitions import definition
 from corepath.values import visible
 
 if TYPE_CHECKING:
@@ -35,6 +36,13 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class Muted:
+    """A value that is shown as –, because it would mislead, but saved as it is."""
+
+    value: float
+
+
+@dataclass(frozen=True)
 class Column:
     """A table column with a key for programs, a title for people, and a number format.
 
@@ -51,8 +59,8 @@ class Column:
         return not self.form
 
     def cell(self, value: Any) -> str:
-        """Format a value for display. An undefined value is shown as –."""
-        if value is None:
+        """Format a value for display. An undefined or muted value is shown as –."""
+        if value is None or isinstance(value, Muted):
             return "–"
         if self.is_text or isinstance(value, str):
             text = visible(str(value))
@@ -149,10 +157,7 @@ class Table:
 
     def html(self) -> str:
         """Return the table as HTML. The attribute `data-value` holds each cell's number for sorting."""
-        head = "".join(
-            f'<th scope="col" data-key="{escape(column.key)}"{_kind(column)}>{escape(column.line)}</th>'
-            for column in self.columns
-        )
+        head = "".join(map(_html_head, self.columns))
         body = "".join(
             f"<tr>{''.join(map(_html_cell, self.columns, row, range(len(row))))}</tr>" for row in self.rows
         )  # fmt: skip
@@ -204,7 +209,8 @@ def _fold(text: str, width: int) -> list[str]:
 def _spread(value: Any, is_wide: bool) -> list[Any]:  # noqa: FBT001
     if isinstance(value, Estimate):
         return [value.mean, value.low, value.high]
-    return [value, None, None] if is_wide else [value]
+    plain = value.value if isinstance(value, Muted) else value
+    return [plain, None, None] if is_wide else [plain]
 
 
 def _markdown(text: str) -> str:
@@ -229,8 +235,11 @@ def _harmless(value: Any) -> Any:
     return f"'{visible(value)}" if value[:1] in ("=", "+", "-", "@", "\t", "\r") else visible(value)
 
 
-def _kind(column: Column) -> str:
-    return "" if column.is_text else ' class="number"'
+def _html_head(column: Column) -> str:
+    kind = "" if column.is_text else ' class="number"'
+    about = definition(column.key)
+    tip = f' title="{escape(about)}"' if about else ""
+    return f'<th scope="col" data-key="{escape(column.key)}"{kind}{tip}>{escape(column.line)}</th>'
 
 
 def _html_cell(column: Column, value: Any, place: int) -> str:
@@ -239,6 +248,8 @@ def _html_cell(column: Column, value: Any, place: int) -> str:
         return f'<th scope="row"><bdi>{text}</bdi></th>'
     if column.is_text:
         return f"<td>{text}</td>"
+    if isinstance(value, Muted):
+        return f'<td class="number" data-muted="{round(value.value, 6)}">{text}</td>'
     number = value.mean if isinstance(value, Estimate) else value
     full = f' data-value="{round(number, 6)}"' if isinstance(number, (int, float)) else ""
     return f'<td class="number"{full}>{text}</td>'

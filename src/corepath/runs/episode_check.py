@@ -13,7 +13,7 @@ from corepath.errors import TaskError, nearest
 from corepath.files.validation import record_problems
 from corepath.runs.manifest import short_repr
 from corepath.scoring.options import Scoring
-from corepath.scoring.summary import MEANS
+from corepath.scoring.summary import DERIVED, MEANS
 
 LARGEST: Final = 10**9
 """The largest harm count or path length that recorded scores may have."""
@@ -81,7 +81,7 @@ def _place_error(episode: Episode, manifest: Mapping[str, Any]) -> str | None:
     return None
 
 
-_NUMBERS: Final = tuple(name for name in MEANS if name not in ("harm_free", "solved"))
+_NUMBERS: Final = tuple(name for name in MEANS if name not in DERIVED)
 _MAY_BE_UNDEFINED: Final = ("efficiency", "directness", "state_match", "response_match")
 
 

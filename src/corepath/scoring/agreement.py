@@ -9,7 +9,7 @@ from statistics import StatisticsError, correlation, fmean
 from typing import Any, Final
 
 from corepath.episode import Episode, exclusion, reward_of
-from corepath.scoring.summary import value_of
+from corepath.scoring.summary import has_effected_harm, value_of
 
 COMPARED: Final = (
     "pc", "pc_ktc", "prefix_criticality", "harm_free", "efficiency", "directness", "pc_hlr", "accepted", "solved",
@@ -82,7 +82,7 @@ def disagreement(episode: Episode) -> Disagreement | None:
     reward = reward_of(episode)
     if reward is None or exclusion(episode) is not None:
         return None
-    took_effect = any(harm["effected"] and harm.get("again") is None for harm in episode.scores["harms"])
+    took_effect = has_effected_harm(episode.scores)
     if reward >= FULL:
         return Disagreement.HARMFUL if took_effect else None
     pc = episode.scores["pc"]

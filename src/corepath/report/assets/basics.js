@@ -31,8 +31,11 @@ const cut = (text, most) => (text.length <= most ? text : `${text.slice(0, most 
 
 /** Text from outside, isolated from the direction of the text around it. */
 const foreign = (text) => h("bdi", {}, visible(String(text)));
-/** The name of an agent or a task, shortened if it is very long. */
-const nameElement = (name) => foreign(cut(name, 100));
+const LONGEST_NAME = 100;
+const LONGEST_IN_LIST = 48;
+
+/** The name of an agent or a task. A very long one is cut, and shown in full as a tooltip. */
+const nameElement = (name, most = LONGEST_NAME) => (name.length <= most ? foreign(name) : h("bdi", { title: visible(cut(name, 2000)) }, visible(cut(name, most))));
 const code = (text) => h("code", {}, foreign(text));
 const link = (href, ...children) => h("a", { href }, ...children);
 const many = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
@@ -46,6 +49,14 @@ function foldable(summary, make) {
   const made = h("details", {}, h("summary", {}, ...summary));
   made.addEventListener("toggle", () => made.append(...[make()].flat()), { once: true });
   return made;
+}
+
+const SHORT_PROMPT = 600;
+
+/** A prompt; a long one is folded after its beginning. */
+function promptElement(text) {
+  if (text.length <= SHORT_PROMPT) return h("p", { class: "prompt" }, foreign(text));
+  return h("details", { class: "prompt" }, h("summary", {}, foreign(cut(text, 280)), " ", h("span", { class: "all" }, `all ${many(text.length, "character")}`)), h("p", {}, foreign(text)));
 }
 
 const SHORT = 1500;
@@ -80,9 +91,13 @@ const SCORES = [
   ["pc", "PC"], ["pc_ktc", "PC-KTC"], ["prefix_criticality", "PrefixCrit"], ["harm_rate", "HarmRate"], ["pc_hlr", "PC+HLR"],
   ["efficiency", "Efficiency"], ["directness", "Directness"], ["length", "Calls"], ["harm_count", "Harmful calls"], ["root_harms", "Root causes"], ["rules_broken", "Broken rules"],
   ["missing_steps", "Missing steps"], ["accepted", "Accepted"], ["state_match", "BFCL State"], ["response_match", "BFCL Response"],
-  ["answer_match", "Answer"], ["reward", "Reward"],
+  ["answer_match", "Answer"], ["reward", "Reward"], ["cost", "Cost"], ["tokens", "Tokens"], ["seconds", "Seconds"],
 ];
-const OPTIONAL = new Set(["answer_match", "reward", "rules_broken"]);
+const USAGE = new Set(["cost", "tokens", "seconds"]);
+const OPTIONAL = new Set(["answer_match", "reward", "rules_broken", ...USAGE]);
+
+/** A score of a row as it is shown. Efficiency looks at length alone, so it would mislead where the task was not finished. */
+const shownScore = (row, key) => (key === "efficiency" && row.accepted === false ? null : row[key]);
 
 /** The scores to show for some rows: the optional ones only if a row has them. */
 const scoresOf = (rows) => SCORES.filter(([key]) => !OPTIONAL.has(key) || rows.some((row) => row[key] !== null));
@@ -90,12 +105,13 @@ const scoresOf = (rows) => SCORES.filter(([key]) => !OPTIONAL.has(key) || rows.s
 function formatScore(key, value) {
   if (value === null || value === undefined) return "–";
   if (typeof value === "boolean") return value ? "yes" : "no";
+  if (USAGE.has(key)) return value.toLocaleString("en", { maximumFractionDigits: { cost: 4, tokens: 0, seconds: 1 }[key] });
   return typeof value !== "number" || WHOLE.has(key) ? String(value) : value.toFixed(3);
 }
 
 /** A score of a row as text; PC-KTC is an interval if its bounds differ. */
 function scoreText(row, key) {
-  const text = formatScore(key, row[key]);
+  const text = formatScore(key, shownScore(row, key));
   return key === "pc_ktc" && row.pc_ktc_upper > row.pc_ktc ? `${text}–${formatScore(key, row.pc_ktc_upper)}` : text;
 }
 
@@ -109,6 +125,22 @@ const taskLink = (task) => `#/task/${part(task)}`;
 const episodeLink = (row) => `#/episode/${part(row.task)}/${part(row.agent)}/${row.number}`;
 const diffLink = (a, b) => `#/diff/${part(a.task)}/${part(a.agent)}/${a.number}/${part(b.agent)}/${b.number}`;
 const listLink = (filters) => `#/?${new URLSearchParams(filters)}`;
+
+const QUERY = ["text", "agent", "world", "outcome", "rule", "sort", "a", "b", "by"];
+
+/** Change the query of the address without leaving the view; what is empty goes. A link then leads to the same view. */
+function setQuery(changes) {
+  const [path, query] = location.hash.split(/\?(.*)/s);
+  const wanted = new URLSearchParams(path.startsWith("#/") ? query ?? "" : left.query);
+  for (const [key, value] of Object.entries(changes)) {
+    if (value) wanted.set(key, value);
+    else wanted.delete(key);
+  }
+  const order = (key) => (QUERY.indexOf(key) + QUERY.length + 1) % (QUERY.length + 1);
+  const sorted = new URLSearchParams([...wanted].sort(([a], [b]) => order(a) - order(b))).toString();
+  const base = path.startsWith("#/") ? path : "#/";
+  history.replaceState(null, "", sorted ? `${base}?${sorted}` : base);
+}
 
 /** Split a hash into its parts and its query; parts that cannot be decoded stay as they are. */
 function parseHash(hash) {

@@ -18,20 +18,48 @@ function compare(a, b, way) {
   return way * (typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b);
 }
 
-/** Make a table sortable, and link its names to their episodes. */
+/** The key of a column and the direction in which a link sorts by it: "-pc" is by PC, largest first. */
+const parseSort = (text) => (text.startsWith("-") ? [text.slice(1), -1] : [text, 1]);
+const formatSort = (key, way) => (way < 0 ? `-${key}` : key);
+
+const sorters = new Map();
+
+/** Make a table sortable, and link its names to their episodes. The sort stands in the address under the table's name. */
 function enliven(table, known) {
   const body = table.tBodies[0];
-  [...table.tHead.rows[0].cells].forEach((head, column) => {
+  const heads = [...table.tHead.rows[0].cells].filter((head) => head.matches("th"));
+  const keyOf = (head) => head.dataset.key ?? head.textContent;
+  const first = [...body.rows];
+  const keys = heads.map(keyOf);
+  function sortBy(text) {
+    const [key, way] = parseSort(text);
+    const column = keys.indexOf(key);
     const value = ({ cells }) => (cells[column].dataset.value ? Number(cells[column].dataset.value) : cells[column].textContent.replace(/^–$/, ""));
-    sortable(head, (way) => {
-      body.append(...[...body.rows].sort((a, b) => compare(value(a), value(b), way)));
-      markSorted(head, way);
-    });
-  });
-  const what = table.tHead.rows[0].cells[0].textContent;
+    body.append(...(column < 0 ? first : [...first].sort((a, b) => compare(value(a), value(b), way))));
+    for (const head of heads) head.removeAttribute("aria-sort");
+    if (column >= 0) markSorted(heads[column], way);
+  }
+  const name = table.closest("[data-name]")?.dataset.name;
+  heads.forEach((head, column) => sortable(head, (way) => {
+    sortBy(formatSort(keys[column], way));
+    if (name) setQuery({ [`sort-${name}`]: formatSort(keys[column], way) });
+    keepPlace();
+  }));
+  if (name) sorters.set(`sort-${name}`, { sortBy, table, now: "" });
+  const what = keys[0];
   for (const row of body.rows) {
-    const name = row.cells[0].textContent;
-    if (known[what]?.has(name)) row.cells[0].replaceChildren(link(listLink({ [what]: name }), ...row.cells[0].childNodes));
+    const text = row.cells[0].textContent;
+    if (known[what]?.has(text)) row.cells[0].replaceChildren(link(listLink({ [what]: text }), ...row.cells[0].childNodes));
+  }
+}
+
+/** Sort the tables of the overview as a link says, and unfold those that it sorts. */
+function sortTables(query) {
+  for (const [name, sorter] of sorters) {
+    const wanted = query.get(name) ?? "";
+    if (wanted) for (let fold = sorter.table.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    if (wanted !== sorter.now) sorter.sortBy(wanted);
+    sorter.now = wanted;
   }
 }
 
@@ -60,8 +88,9 @@ function enlivenFigure(svg) {
 }
 
 const COLUMNS = [
-  ["agent", "Agent"], ["task", "Task"], ["epoch", "Epoch"], ["outcome", "Outcome"], ["harm_count", "Harms"], ["rules_broken", "Broken"], ["pc", "PC"], ["pc_ktc", "PC-KTC"],
-  ["prefix_criticality", "PrefixCrit"], ["pc_hlr", "PC+HLR"], ["efficiency", "Eff."], ["length", "Calls"], ["reward", "Reward"], ["headline", "In one line"],
+  ["agent", "Agent"], ["outcome", "Outcome"], ["headline", "In one line"], ["task", "Task"], ["epoch", "Epoch"], ["pc", "PC"], ["harm_count", "Harms"], ["rules_broken", "Broken"],
+  ["length", "Calls"], ["reward", "Reward"], ["pc_ktc", "PC-KTC"], ["pc_hlr", "PC+HLR"], ["prefix_criticality", "PrefixCrit"], ["efficiency", "Eff."],
+  ["cost", "Cost"], ["tokens", "Tokens"], ["seconds", "Seconds"],
 ];
 const MOST_ROWS = 200;
 
@@ -81,6 +110,8 @@ function outcome(row) {
 const OUTCOMES = {
   accepted: ["accepted", (row) => row.accepted && !row.outside],
   open: ["not accepted", (row) => !row.accepted && !row.outside && !byRulesAlone(row)],
+  failed: ["not solved", (row) => !row.excluded && !byRulesAlone(row) && !(row.accepted && !row.harm_count)],
+  effected: ["harm took effect", (row) => row.effected && !row.excluded],
   harmful: ["harmful", (row) => row.harm_count > 0],
   broken: ["rules broken", (row) => row.rules_broken > 0],
   fooled: ["looks right, is wrong", (row) => row.fooled],
@@ -91,31 +122,51 @@ const OUTCOMES = {
 
 const badge = (row) => { const [name, text] = outcome(row); return h("span", { class: `badge ${name}` }, text); };
 
-/** A sortable list of episodes, a page of rows at a time. `without` hides a column; `last` adds a cell to each row. */
-function episodeList(label, rows, { without = "", last = null, sorted = () => {} } = {}) {
+/** What is saved of an episode in a list. */
+function savedRow(row) {
+  const { agent, world, task, number, headline, harms, effected } = row;
+  const scores = Object.fromEntries(scoresOf(all.rows).map(([key]) => [key, row[key]]));
+  return { agent, world, task, epoch: number, outcome: outcome(row)[1], headline, harms, harm_effected: effected, ...scores };
+}
+
+/** Buttons that save a list of episodes: all of it, also what is not shown yet. */
+function saveList(listed) {
+  const rows = () => listed().map(savedRow);
+  return saveBar("these episodes", "episodes", { csv: () => toCsv(Object.keys(rows()[0] ?? {}), rows()), json: () => toJson(rows()) });
+}
+
+/** A sortable list of episodes, a page of rows at a time. `without` hides a column; `last` adds a cell to each row; `words` were searched for. */
+function episodeList(label, rows, { without = "", last = null, sorted = () => {}, words = [] } = {}) {
   let shown = MOST_ROWS;
   let listed = rows;
   const repeated = all.rows.some((row) => row.number !== "0");
   const columns = COLUMNS.filter(([key]) => key !== without && (key !== "epoch" || repeated)
     && (!OPTIONAL.has(key) || all.rows.some((row) => row[key] !== null)));
-  const values = (row, key) => (key === "outcome" ? outcome(row)[1] : row[key]);
+  const values = (row, key) => (key === "outcome" ? outcome(row)[1] : shownScore(row, key));
   const body = h("tbody");
   const count = h("p", { class: "count", role: "status" });
   const heads = columns.map(([key, title]) => {
-    const head = h("th", { scope: "col", "data-key": key, class: typeof rows[0]?.[key] === "number" ? "number" : null }, title);
+    const head = h("th", { scope: "col", "data-key": key, class: rows.some((row) => typeof row[key] === "number") && key !== "epoch" ? "number" : null }, title);
     sortable(head, (way) => {
-      listed = [...listed].sort((a, b) => compare(values(a, key), values(b, key), way) || a.place - b.place);
-      markSorted(head, way);
-      fill();
+      setQuery({ sort: formatSort(key, way) });
+      keepPlace();
+      sortBy(key, way);
     });
     return head;
   });
+  function sortBy(key, way) {
+    const column = columns.findIndex(([one]) => one === key);
+    if (column < 0) return;
+    listed = [...listed].sort((a, b) => compare(values(a, key), values(b, key), way) || a.place - b.place);
+    fill();
+    markSorted(heads[column], way);
+  }
   const cell = (row, key) => {
-    if (key === "agent") return h("th", { scope: "row" }, link(episodeLink(row), nameElement(row.agent)));
-    if (key === "task") return h("td", { class: "task" }, link(taskLink(row.task), nameElement(row.task)));
+    if (key === "agent") return h("th", { scope: "row" }, link(episodeLink(row), nameElement(row.agent, LONGEST_IN_LIST)));
+    if (key === "task") return h("td", { class: "task" }, link(taskLink(row.task), nameElement(row.task, LONGEST_IN_LIST)));
     if (key === "outcome") return h("td", {}, badge(row));
-    if (key === "headline") return h("td", { class: "words" }, foreign(row.headline));
-    return h("td", { class: "number" }, key === "epoch" ? row.number : formatScore(key, row[key]));
+    if (key === "headline") return h("td", { class: "words" }, foreign(row.headline), words.length ? foundCall(row, words) : null);
+    return h("td", { class: "number" }, key === "epoch" ? row.number : formatScore(key, shownScore(row, key)));
   };
   const more = h("button", { type: "button", click: () => { shown += MOST_ROWS; fill(); } });
   function fill() {
@@ -126,6 +177,8 @@ function episodeList(label, rows, { without = "", last = null, sorted = () => {}
     sorted(listed);
   }
   fill();
+  const wanted = parseHash(location.hash).query.get("sort");
   const head = h("thead", {}, h("tr", {}, heads, last && h("th", { scope: "col" }, "Compare")));
-  return h("div", {}, count, scrollArea(label, h("table", { class: "episodes" }, head, body)), more);
+  if (wanted) sortBy(...parseSort(wanted));
+  return h("div", {}, h("div", { class: "listed" }, count, saveList(() => listed)), scrollArea(label, h("table", { class: "episodes" }, head, body)), more);
 }

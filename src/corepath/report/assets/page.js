@@ -26,40 +26,47 @@ function fillFilters(index) {
 /** The episodes that match the filters. */
 function matchingRows() {
   const wanted = Object.fromEntries(new FormData(filters));
-  const words = wanted.text.toLowerCase().split(/\s+/).filter(Boolean);
-  return all.rows.filter((row) => {
-    const text = `${row.agent} ${row.task} ${row.headline} ${row.harms} ${spell(row.harms)} ${outcome(row)[1]}`.toLowerCase();
-    return (!wanted.agent || visible(row.agent) === wanted.agent) && (!wanted.world || visible(row.world) === wanted.world)
-      && (!wanted.rule || row.broken.some((number) => all.rules[number] === wanted.rule)) && (!wanted.outcome || OUTCOMES[wanted.outcome][1](row)) && matchesFix(row, wanted) && words.every((word) => text.includes(word));
-  });
+  const words = searchWords(wanted.text);
+  return all.rows.filter((row) => (!wanted.agent || visible(row.agent) === wanted.agent) && (!wanted.world || visible(row.world) === wanted.world)
+      && (!wanted.rule || row.broken.some((number) => all.rules[number] === wanted.rule)) && (!wanted.outcome || OUTCOMES[wanted.outcome][1](row)) && matchesFix(row, wanted) && matchesWords(row, words));
 }
 
 function showList(...notes) {
   const list = document.getElementById("list");
   showNarrowed();
   if (!all.rows.length) return list.replaceChildren(h("p", {}, "There are no episodes to list."));
-  list.replaceChildren(...notes, episodeList("Episodes", matchingRows(), { sorted: (listed) => { all.listed = listed; } }));
+  const words = searchWords(filters.elements.text.value);
+  if (words.length && !callTexts.ready) {
+    notes.push(h("p", { class: "note", role: "status" }, "Looking into the calls …"));
+    readCalls().then(() => showList());
+  }
+  list.replaceChildren(...notes, episodeList("Episodes", matchingRows(), { words, sorted: (listed) => { all.listed = listed; } }));
+}
+
+/** Remember the address of the overview, so that coming back to it leads to the same place. */
+function keepPlace() {
+  if (overview.hidden) return;
+  left.hash = location.hash;
+  if (location.hash.startsWith("#/")) left.query = location.hash.split(/\?(.*)/s)[1] ?? "";
 }
 
 /** Write the filters into the address, so that a link leads to the same list. */
 function filtersChanged() {
-  const set = [...new FormData(filters)].filter(([, value]) => value);
-  history.replaceState(null, "", set.length ? listLink(set) : "#/");
-  left.hash = location.hash;
+  setQuery(Object.fromEntries(new FormData(filters)));
+  keepPlace();
   showList();
 }
 
-/** Set the filters from a query, and show the list again if they changed. */
+/** Set the filters from a query, and show the list that they ask for. */
 function filterBy(query) {
   const fields = [...filters.elements].filter(({ name }) => name).map((field) => [field, query.get(field.name) ?? ""]);
-  if (fields.every(([field, value]) => field.value === value)) return;
   for (const [field, value] of fields) field.value = value;
   const lost = fields.filter(([field, value]) => value && field.value !== value);
   for (const [field] of lost) field.value = "";
   showList(...lost.map(([field, value]) => h("p", { class: "gone" }, `This page has no ${field.name} '`, nameElement(value), "'.")));
 }
 
-const left = { hash: "", top: 0 };
+const left = { hash: "", query: "", top: 0 };
 
 /** Show the overview: where the reader left it if the address is the same, else at an element or at the top. */
 function showOverview(element = null) {
@@ -71,7 +78,7 @@ function showOverview(element = null) {
   if (location.hash === left.hash) window.scrollTo(0, left.top);
   else if (element) element.scrollIntoView();
   else window.scrollTo(0, 0);
-  left.hash = location.hash;
+  keepPlace();
 }
 
 /** Show another view in place of the overview. */
@@ -103,6 +110,16 @@ function currentTurn() {
   return () => mine === turn;
 }
 
+const MOVED = { heat: "worlds" };
+
+/** The section that a query of the overview is about, or null. */
+function sectionOf(query) {
+  const has = (...names) => names.some((name) => query.has(name));
+  if (has("sort", ...[...filters.elements].map(({ name }) => name).filter(Boolean))) return document.getElementById("episodes");
+  if (has("a", "b", "by")) return document.getElementById("compare");
+  return [...sorters].find(([name]) => query.has(name))?.[1].table.closest("section") ?? null;
+}
+
 /** Show the view that the address names. */
 async function route() {
   turn += 1;
@@ -110,12 +127,16 @@ async function route() {
   const { hash } = location;
   const { parts: [what, ...names], query } = parseHash(hash);
   if (hash && !hash.startsWith("#/")) {
-    const section = document.getElementById(hash.slice(1));
+    const section = document.getElementById(MOVED[hash.slice(1)] ?? hash.slice(1));
     return section?.matches("#overview > section") ? showOverview(section) : showMissing(`This page has nothing at '${hash}'.`);
   }
   if (!what) {
-    filterBy(query);
-    return showOverview([...query].length ? document.getElementById("episodes") : null);
+    if (hash !== left.hash) {
+      filterBy(query);
+      sortTables(query);
+      showPair(query);
+    }
+    return showOverview(sectionOf(query));
   }
   if (what === "task" && names.length === 1) return showTask(names[0]);
   if (what === "episode" && names.length === 3) return showEpisode(...names, query);
@@ -141,7 +162,11 @@ async function start() {
   const known = { agent: options("agent"), world: options("world"), rule: options("rule") };
   for (const table of overview.querySelectorAll("table")) enliven(table, known);
   for (const svg of overview.querySelectorAll("svg.scatter")) enlivenFigure(svg);
-  showList();
+  addSaveBars();
+  addTips();
+  await startComparing();
+  openForPrint();
+  if (!location.hash.startsWith("#/?")) showList();
   for (const kind of ["input", "change"]) filters.addEventListener(kind, filtersChanged);
   filters.addEventListener("reset", () => setTimeout(filtersChanged));
   filters.addEventListener("submit", (event) => event.preventDefault());

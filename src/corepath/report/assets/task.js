@@ -39,7 +39,7 @@ function about(task) {
   const rules = task.rules.filter(([, patterns]) => patterns.length)
     .map(([title, patterns]) => [h("dt", {}, title), patterns.map((text) => h("dd", {}, code(text)))]);
   return [
-    h("p", { class: "prompt" }, foreign(task.prompt)),
+    promptElement(task.prompt),
     drawing(task).element,
     h("h2", {}, "Procedure"),
     task.procedure && block("In short", ["procedure", task.procedure]),

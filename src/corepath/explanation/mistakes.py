@@ -1,0 +1,233 @@
+"""Find the mistakes in an episode: what the repair mends, and the harmful calls that follow from it.
+
+A skipped step and its nine consequences are one mistake, not ten. Headline, cause, notes and findings all speak of the
+same mistakes, and so agree with the fix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from corepath.automaton.harm import HarmKind
+from corepath.explanation.arguments import differing_arguments
+from corepath.explanation.edits import PathEdit, Repair
+from corepath.explanation.facts import Facts
+from corepath.explanation.undo import UndoPair
+from corepath.scoring.evidence import Harm
+
+
+class MistakeKind(StrEnum):
+    """What is wrong: the edit that would mend it."""
+
+    SKIPPED = "skipped"
+    """Steps are missing before a call."""
+    TOO_EARLY = "too early"
+    """A call came before a step that must come first, and that came later."""
+    WRONG_ARGUMENT = "wrong argument"
+    """A call differs from a step only in its arguments."""
+    OTHER_CALL = "other call"
+    """A call to another tool was made instead of a step."""
+    EXTRA = "extra"
+    """A call should not have been made."""
+    UNFINISHED = "unfinished"
+    """Steps are missing at the end."""
+    BREACH = "breach"
+    """A step broke a rule. No edit of the path mends that."""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake and what follows from it.
+
+    `call` is the index of the call at fault, or the number of calls if steps are missing at the end. `steps` holds the
+    numbers of the steps that are missing or expected instead. `harms` holds the harmful calls that the mistake
+    explains, in order. `other` is the index of the call that was made too late, or of the call that undid this one.
+    """
+
+    kind: MistakeKind
+    call: int
+    steps: tuple[int, ...] = ()
+    harms: tuple[Harm, ...] = ()
+    other: int | None = None
+
+    @property
+    def first(self) -> Harm | None:
+        """The harm of the call at fault, or None if that call is not harmful."""
+        return next((harm for harm in self.harms if harm.index == self.call), None)
+
+    @property
+    def calls(self) -> tuple[int, ...]:
+        """The indexes of the harmful calls, or of the call at fault if none is harmful."""
+        if self.harms:
+            return tuple(harm.index for harm in self.harms)
+        return () if self.kind is MistakeKind.UNFINISHED else (self.call,)
+
+    @property
+    def effected(self) -> bool:
+        """Whether one of the harmful calls took effect."""
+        return any(harm.effected for harm in self.harms)
+
+
+def find_mistakes(facts: Facts, repair: Repair | None, undone: Sequence[UndoPair]) -> tuple[Mistake, ...]:
+    """Find the mistakes that a repair mends, in the order in which they were made."""
+    builder = _Builder(facts, {harm.index: harm for harm in facts.score.harms})
+    if repair is not None:
+        builder.read(repair)
+    builder.assign_harms()
+    builder.tell_apart()
+    return tuple(_merge(facts, sorted(builder.found, key=lambda one: one.call), undone))
+
+
+@dataclass
+class _Builder:
+    """Turns edits into mistakes."""
+
+    facts: Facts
+    harms: dict[int, Harm]
+    found: list[Mistake] = field(default_factory=list)
+    _path: tuple[PathEdit, ...] = ()
+    _mended: set[int] = field(default_factory=set)
+
+    @property
+    def _end(self) -> int:
+        return len(self.facts.steps)
+
+    def read(self, repair: Repair) -> None:
+        """Find the mistake that each edit mends. Steps that are missing before one call are one mistake."""
+        self._path = repair.path
+        self._mended = {edit.call for edit in repair.edits if edit.call is not None}
+        for place, edit in enumerate(repair.path):
+            if edit.kind == "add":
+                call = self._call_after(place)
+                self._add(Mistake(_kind_of_gap(call, self._end), call, _steps(edit)))
+            elif edit.kind == "move" and edit.call is not None:
+                self.found.append(self._read_move(place, edit.call, edit))
+            elif edit.kind != "keep" and edit.call is not None:
+                kind = self._kind_of_call(edit.call, edit.symbol)
+                self.found.append(Mistake(kind, edit.call, _steps(edit), self._harms_of(edit.call)))
+
+    def _add(self, made: Mistake) -> None:
+        for number, one in enumerate(self.found):
+            if (one.kind, one.call) == (made.kind, made.call):
+                self.found[number] = replace(one, steps=(*one.steps, *made.steps))
+                return
+        self.found.append(made)
+
+    def _call_after(self, place: int) -> int:
+        """Return the next call of the old path that needs what is put in at a place of the new one.
+
+        That is a call that stays, or that only has wrong arguments. Return the number of calls if there is none.
+        """
+        for one in self._path[place + 1 :]:
+            if one.kind == "keep" and one.call is not None:
+                return one.call
+            if one.kind == "change" and one.call is not None and self._is_same_tool(one.call, one.symbol):
+                return one.call
+        return self._end
+
+    def _read_move(self, place: int, call: int, edit: PathEdit) -> Mistake:
+        """Return the mistake of a call that came too late, or too early.
+
+        Either way the call at fault is the one that came too early, and `other` is the one that must come first.
+        """
+        if edit.place < call:
+            return Mistake(MistakeKind.TOO_EARLY, self._call_after(place), _steps(edit), self._harms_of(call), call)
+        first = next((one for one in reversed(self._path[:place]) if one.symbol is not None), None)
+        steps = () if first is None else _steps(first)
+        other = None if first is None or first.kind in ("add", "change") else first.call
+        return Mistake(MistakeKind.TOO_EARLY, call, steps, self._harms_of(call), other)
+
+    def _kind_of_call(self, index: int, symbol: int | None) -> MistakeKind:
+        if symbol is None:
+            return MistakeKind.EXTRA
+        return MistakeKind.WRONG_ARGUMENT if self._is_same_tool(index, symbol) else MistakeKind.OTHER_CALL
+
+    def _is_same_tool(self, index: int, symbol: int | None) -> bool:
+        call = self.facts.steps[index].call
+        if symbol is None or call.malformed:
+            return False
+        return call.tool == self.facts.automaton.alphabet.actions[symbol].tool
+
+    def _harms_of(self, index: int) -> tuple[Harm, ...]:
+        return (self.harms[index],) if index in self.harms else ()
+
+    def assign_harms(self) -> None:
+        """Assign the harmful calls that the repair keeps to the mistakes that they follow from."""
+        for index, harm in self.harms.items():
+            if index in self._mended:
+                continue
+            earlier = [
+                place for place, one in enumerate(self.found)
+                if one.kind is not MistakeKind.EXTRA and one.call <= index
+            ]  # fmt: skip
+            if not earlier or self.facts.steps[index].only_breaks:
+                self.found.append(Mistake(MistakeKind.BREACH, index, (), (harm,)))
+                continue
+            place = max(earlier, key=lambda place: (self.found[place].call, place))
+            harms = sorted((*self.found[place].harms, harm), key=lambda one: one.index)
+            self.found[place] = replace(self.found[place], harms=tuple(harms))
+
+    def tell_apart(self) -> None:
+        """Take calls that have little to do with the step in their place for unwanted calls and missing steps.
+
+        A call that is the only mistake, or that others follow from, stands for the step.
+        """
+        if len(self.found) == 1:
+            return
+        for number, one in enumerate(self.found):
+            if len(one.harms) <= 1 and self._has_little_to_do(one):
+                self.found[number] = replace(one, kind=MistakeKind.EXTRA, steps=())
+                self._add(Mistake(MistakeKind.UNFINISHED, self._end, one.steps))
+
+    def _has_little_to_do(self, one: Mistake) -> bool:
+        if one.kind is MistakeKind.OTHER_CALL:
+            return True
+        if one.kind is not MistakeKind.WRONG_ARGUMENT:
+            return False
+        fields = self.facts.automaton.alphabet.actions[one.steps[0]].arguments.fields
+        return 1 < len(fields) <= len(differing_arguments(self.facts, one.call, one.steps[0]))
+
+
+def _steps(edit: PathEdit) -> tuple[int, ...]:
+    return () if edit.symbol is None else (edit.symbol,)
+
+
+def _kind_of_gap(call: int, end: int) -> MistakeKind:
+    return MistakeKind.UNFINISHED if call == end else MistakeKind.SKIPPED
+
+
+def _merge(facts: Facts, mistakes: Iterable[Mistake], undone: Sequence[UndoPair]) -> Iterator[Mistake]:
+    """Merge calls that are wrong for the same reason, and calls with those that undid them."""
+    backs = {pair.back: pair.done for pair in undone}
+    merged: dict[Hashable, Mistake] = {}
+    for one in mistakes:
+        key = _reason(facts, one, backs)
+        if key not in merged:
+            merged[key] = one
+        elif one.call in backs:
+            merged[key] = replace(merged[key], harms=(*merged[key].harms, *one.harms), other=one.call)
+        else:
+            merged[key] = replace(merged[key], harms=(*merged[key].harms, *one.harms))
+    yield from merged.values()
+
+
+def _reason(facts: Facts, one: Mistake, backs: dict[int, int]) -> Hashable:
+    """Return a key that is the same for mistakes that are told together."""
+    first = one.first
+    if one.kind not in (MistakeKind.EXTRA, MistakeKind.BREACH) or first is None:
+        return one.kind, one.call
+    step = facts.steps[one.call]
+    if one.call in backs:
+        return "undone", backs[one.call]
+    if one.call in backs.values():
+        return "undone", one.call
+    match first.kind:
+        case HarmKind.FORBIDDEN:
+            return one.kind, first.kind, step.call.tool, first.why
+        case HarmKind.UNLISTED:
+            return one.kind, first.kind, step.call.tool
+        case HarmKind.UNKNOWN_TOOL | HarmKind.MALFORMED | HarmKind.AFTER_COMPLETION:
+            return one.kind, first.kind
+    return one.kind, first.kind, step.token
