@@ -1,0 +1,132 @@
+"""All runs of a task on one drawing: how many did each step, where runs failed, and where they parted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from corepath.automaton.condensation import Trace
+from corepath.automaton.step import Kind, Step
+from corepath.drawing.placing import Places
+from corepath.task import Task
+
+START: Final = -1
+"""The place of runs that have done no step yet."""
+MOST_POINTS: Final = 12
+"""The most points to list at which runs part or fail."""
+MOST_WAYS: Final = 6
+"""The most ways to list on from a point."""
+MOST_RUNS: Final = 10
+"""The most runs to name for a way."""
+_LONGEST_LABEL: Final = 120
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a run went on from a point: with a step (`action`), with a harmful call (`label`), or not at all."""
+
+    kind: str
+    action: int | None = None
+    label: str = ""
+
+    @property
+    def fails(self) -> bool:
+        """Whether the run did something wrong here."""
+        return self.kind != "step"
+
+
+@dataclass
+class Traffic:
+    """The runs of a task, counted step by step. Runs are numbered in the order in which they are added."""
+
+    task: Task
+    places: Places
+    runs: int = 0
+    accepted: int = 0
+    done: Counter[int] = field(default_factory=Counter)
+    harmful: Counter[int] = field(default_factory=Counter)
+    stopped: Counter[int] = field(default_factory=Counter)
+    points: dict[int, dict[Way, list[int]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
+    _paths: Counter[frozenset[int]] = field(default_factory=Counter)
+
+    def add(self, trace: Trace) -> tuple[int, ...]:
+        """Count a run, and return the place of each of its calls that advanced the task."""
+        found = self.places.of([step.symbol for step in trace.steps if step.advances and step.symbol is not None])
+        done, at, harmful = set[int](), START, set[int]()
+        waiting = list(found)
+        for step in trace.steps:
+            if step.kind is Kind.HARM:
+                harmful.add(at)
+            if step.advances and waiting:
+                at = waiting.pop(0)
+                done.add(at)
+        self.done.update(done)
+        self.harmful.update(harmful)
+        self._paths[frozenset(done)] += 1
+        if trace.end.accepted:
+            self.accepted += 1
+        else:
+            self.stopped[at] += 1
+        self._add_points(trace.steps, accepted=trace.end.accepted)
+        self.runs += 1
+        return found
+
+    def skip(self) -> None:
+        """Leave out a run that cannot be drawn, but count its number."""
+        self.runs += 1
+
+    def _add_points(self, steps: Iterable[Step], *, accepted: bool) -> None:
+        """Add the run to the points that it passed. Each way on from a point is counted once a run."""
+        seen: dict[tuple[int, Way], None] = {}
+        state = self.task.automaton.start
+        for step in steps:
+            if step.kind is Kind.HARM:
+                seen[step.before, Way("harm", None, step.call.label[:_LONGEST_LABEL])] = None
+            elif step.advances:
+                seen[step.before, Way("step", step.symbol)] = None
+            state = step.after
+        if not accepted:
+            seen[state, Way("stop")] = None
+        for state, way in seen:
+            self.points[state][way].append(self.runs)
+
+    def to_dict(self, svg: str) -> dict[str, Any]:
+        """Return the numbers for the page. `svg` is the drawing, whose lines say which places they belong to."""
+        last = max((step.place for step in self.places.block.steps), default=-1)
+        several = {by for by in re.findall('data-by="([0-9 ]+)"', svg) if " " in by}
+        return {
+            "runs": self.runs,
+            "accepted": self.accepted,
+            "done": [self.done[place] for place in range(last + 1)],
+            "harm": [self.harmful[place] for place in range(-1, last + 1)],
+            "stop": [self.stopped[place] for place in range(-1, last + 1)],
+            "lines": {by: self._count(frozenset(map(int, by.split()))) for by in sorted(several)},
+            "points": self._points(),
+        }
+
+    def _count(self, places: frozenset[int]) -> int:
+        """Return the number of runs that did a step at one of these places."""
+        return sum(times for done, times in self._paths.items() if not done.isdisjoint(places))
+
+    def _points(self) -> list[dict[str, Any]]:
+        """List the points at which runs part or fail, those with the most failures first."""
+        rated = []
+        for state, ways in self.points.items():
+            failed = {number for way, runs in ways.items() if way.fails for number in runs}
+            if failed or len(ways) > 1:
+                passed = {number for runs in ways.values() for number in runs}
+                rated.append((-len(failed), -len(passed), state))
+        return [
+            {"due": list(self.task.automaton.due(state)), "runs": -passed, "failed": -failed, "ways": self._ways(state)}
+            for failed, passed, state in sorted(rated)[:MOST_POINTS]
+        ]
+
+    def _ways(self, state: int) -> list[list[Any]]:
+        ways = sorted(self.points[state].items(), key=lambda pair: (-len(pair[1]), pair[0].kind, pair[0].label))
+        return [
+            [way.kind, way.action if way.kind == "step" else way.label, len(runs), runs[:MOST_RUNS]]
+            for way, runs in ways[:MOST_WAYS]
+        ]
