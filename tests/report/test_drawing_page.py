@@ -84,9 +84,23 @@ def test_points_say_where_runs_part_and_fail() -> None:
     names = made.automaton.alphabet.names
     assert [names[symbol] for symbol in point["due"]] == ["b"]
     assert (point["runs"], point["failed"]) == (5, 3)
-    ways = [(kind, names[what] if kind == "step" else what, number, runs) for kind, what, number, runs in point["ways"]]
+    ways = [
+        (kind, names[what] if kind == "step" else what, number, runs) for kind, what, number, runs, _ in point["ways"]
+    ]
     assert ways == [
         ("step", "b", 3, [0, 1, 2]), ("stop", "", 2, [3, 4]), ("harm", "c", 1, [3]), ("harm", "x", 1, [2])]  # fmt: skip
+
+
+def test_calls_that_only_look_alike_are_counted_by_their_tool() -> None:
+    made = Task("t", procedure=seq(A, B))
+    block = find_lanes(made)
+    assert block is not None
+    traffic = Traffic(made, Places(block))
+    for end in "xyz":
+        calls = (call("a()"), call(f"write(text={json.dumps('long ' * 40 + end)})"))
+        traffic.add(score(made, Episode("t", calls, "one")).trace)
+    (point,) = traffic.to_dict("")["points"]
+    assert sorted(way[:3] for way in point["ways"]) == [["harm", "write(…)", 3], ["stop", "", 3]]
 
 
 def test_points_are_few_however_many_runs_there_are() -> None:
