@@ -132,7 +132,7 @@ def step(position: Position, call: Call, breach: Breach | None = None) -> tuple[
     automaton, state = position.automaton, position.state
     failed = call.failed and position.errors != "as_called"
     reading = automaton.alphabet.read(call, position.variables, position.results, failed=failed)
-    kind, after = _effect(automaton, state, reading, failed=failed)
+    kind, after = effect(automaton, state, reading, failed=failed)
     harm = None
     if failed and position.errors == "harmful" and kind is not Kind.HARM:
         kind, harm = Kind.HARM, HarmKind.FAILED
@@ -156,7 +156,7 @@ def advance(position: Position, taken: Step) -> Position:
     return Position(automaton, taken.after, variables, results, done, number, errors)
 
 
-def _effect(automaton: Automaton, state: int, reading: Reading, *, failed: bool) -> tuple[Kind, int]:
+def effect(automaton: Automaton, state: int, reading: Reading, *, failed: bool) -> tuple[Kind, int]:
     """Return a call's kind and the state after the call. A failed call never changes the state."""
     after = automaton.delta[state].get(reading.symbol) if reading.symbol is not None else None
     if after is not None and after != state and not failed:

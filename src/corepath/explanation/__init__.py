@@ -27,13 +27,14 @@ from corepath.explanation.findings import (
     FindingKind,
     Note,
 )
-from corepath.explanation.groups import group_harms
+from corepath.explanation.fix import find_fix, write_fix
 from corepath.explanation.harms import find_harms
 from corepath.explanation.headline import write_headline
+from corepath.explanation.mistakes import find_mistakes
 from corepath.explanation.notes import write_notes
 from corepath.explanation.outcome import find_outside_failure, find_state_mismatch, find_wrong_answer
 from corepath.explanation.path import find_divergence, find_early_stop, find_skipped
-from corepath.explanation.repair import find_repair, repair_path, write_fix
+from corepath.explanation.repair import repair_path
 from corepath.explanation.rules import explain_rules, find_broken_rules
 from corepath.explanation.sentences import cut
 from corepath.explanation.turns import find_unseen
@@ -85,28 +86,29 @@ def explain(
         scored = score(task, episode, scoring, replayed=replayed, rules=rules)
     facts = Facts(task, scored, replayed, episode)
     undone, loops = undo_pairs(facts), classify_loops(facts)
-    groups, repair = group_harms(facts, undone), repair_path(facts)
+    repair = repair_path(facts)
+    fix, mistakes = write_fix(facts, repair), find_mistakes(facts, repair, undone)
     findings = (
         *find_outside_failure(facts),
         *find_divergence(facts),
-        *find_harms(facts, groups),
+        *find_harms(facts, mistakes),
         *find_broken_rules(scored.broken, tuple(events(episode))),
-        *find_skipped(facts),
-        *find_early_stop(facts),
+        *find_skipped(facts, mistakes),
+        *find_early_stop(facts, mistakes),
         *find_undone(facts, undone),
         *find_unseen(facts),
         *find_waste(facts, loops, undone),
-        *find_state_mismatch(facts),
+        *find_state_mismatch(facts, mistakes),
         *find_wrong_answer(facts),
-        *find_repair(facts, repair),
+        *find_fix(fix, repair),
     )
     return Explanation(
-        headline=visible(cut(write_headline(facts, groups, loops), LONGEST_HEADLINE)),
-        notes=tuple(write_notes(facts, loops)),
+        headline=visible(cut(write_headline(facts, mistakes, loops), LONGEST_HEADLINE)),
+        notes=tuple(write_notes(facts, loops, mistakes)),
         findings=tuple(replace(finding, text=visible(finding.text)) for finding in findings),
         repair=() if repair is None else repair.rows,
-        cause=find_cause(facts, groups),
-        fix=tuple(replace(edit, text=visible(edit.text)) for edit in write_fix(facts, repair)),
+        cause=find_cause(facts, mistakes),
+        fix=fix,
     )
 
 

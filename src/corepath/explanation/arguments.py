@@ -64,6 +64,29 @@ def nearest_step(facts: Facts, index: int, among: frozenset[int] | None = None) 
     return nearest if nearest is not None and nearest.differences else None
 
 
+def differing_arguments(facts: Facts, index: int, symbol: int) -> tuple[str, ...]:
+    """Return the names of the arguments in which a call differs from a step with the same tool."""
+    alphabet = facts.automaton.alphabet
+    arguments, fields = _complete_arguments(alphabet, facts.steps[index].call), alphabet.patterns[symbol].arguments
+    wrong = [
+        name for name, part in fields.fields if name not in arguments or not _fits(facts, index, part, arguments[name])
+    ]
+    known = {name for name, _ in fields.fields}
+    return (*wrong, *(() if fields.open else (name for name in arguments if name not in known)))
+
+
+def _fits(facts: Facts, index: int, pattern: Matcher, value: Any) -> bool:
+    return pattern.matches(value, facts.scope(index))
+
+
+def compare_with_step(facts: Facts, index: int, symbol: int) -> NearestStep:
+    """Compare a call with a step that has the same tool."""
+    alphabet, state = facts.automaton.alphabet, facts.positions[index].state
+    arguments = _complete_arguments(alphabet, facts.steps[index].call)
+    due = symbol in facts.automaton.due(state)
+    return _compare(alphabet.patterns[symbol], symbol, arguments, facts.scope(index), due=due)
+
+
 def _complete_arguments(alphabet: Alphabet, call: Call) -> Mapping[str, Any]:
     """Return the call's arguments, with the tool's defaults filled in if the tool is known."""
     if alphabet.tools is not None and call.tool in alphabet.tools:

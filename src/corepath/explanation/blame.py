@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from corepath.automaton.harm import HarmKind
-from corepath.explanation.arguments import nearest_step
+from corepath.explanation.arguments import differing_arguments
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Cause, CauseKind
-from corepath.explanation.groups import Group
+from corepath.explanation.hand_over import is_hand_over
+from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.path import failed_at_the_end, limit_text
 
 _KINDS: Final = {
@@ -16,40 +18,76 @@ _KINDS: Final = {
     HarmKind.UNKNOWN_TOOL: CauseKind.UNKNOWN_TOOL,
     HarmKind.FORBIDDEN: CauseKind.AGAINST_A_RULE,
     HarmKind.REPEATED: CauseKind.REPEATED,
-    HarmKind.OUT_OF_ORDER: CauseKind.TOO_EARLY,
-    HarmKind.WRONG_ARGUMENT: CauseKind.WRONG_ARGUMENT,
-    HarmKind.AFTER_COMPLETION: CauseKind.NOT_PART,
-    HarmKind.UNLISTED: CauseKind.NOT_PART,
     HarmKind.FAILED: CauseKind.REFUSED,
 }
 
 
-def find_cause(facts: Facts, groups: tuple[Group, ...]) -> Cause | None:
+def main_mistake(facts: Facts, mistakes: Iterable[Mistake]) -> Mistake | None:
+    """Return the mistake to name first, or None if there is none.
+
+    A call that is against a rule and took effect comes first, then other calls that took effect, then missing steps,
+    then calls that the tool refused. Among equals, the first one counts.
+    """
+    return min(mistakes, key=lambda one: (_rank(facts, one), one.call), default=None)
+
+
+def _rank(facts: Facts, mistake: Mistake) -> int:
+    if mistake.effected:
+        first = mistake.first
+        is_severe = first is not None and first.effected and facts.steps[first.index].forbidden is not None
+        return 0 if is_severe else 1
+    return 3 if mistake.kind in (MistakeKind.EXTRA, MistakeKind.BREACH) else 2
+
+
+def unfinished_part(mistakes: Iterable[Mistake]) -> Mistake | None:
+    """Return the steps that are missing at the end, if any."""
+    return next((one for one in mistakes if one.kind is MistakeKind.UNFINISHED), None)
+
+
+def find_cause(facts: Facts, mistakes: tuple[Mistake, ...]) -> Cause | None:
     """Return what is at fault, or None if nothing is."""
     if facts.outside_failure:
         return Cause(CauseKind.OUTSIDE)
-    if groups:
-        return _harmful_cause(facts, groups[0])
-    if facts.score.accepted:
+    if facts.score.accepted and not facts.score.harms:
         return _accepted_cause(facts)
-    return _unfinished_cause(facts)
+    main = main_mistake(facts, mistakes)
+    if main is None or main.kind is MistakeKind.UNFINISHED:
+        return _unfinished_cause(facts)
+    return Cause(
+        _kind(facts, main), _tool(facts, main), _argument(facts, main), main.calls or (main.call,), main.effected
+    )
 
 
-def _harmful_cause(facts: Facts, group: Group) -> Cause:
-    """Return what is at fault in a group of harmful calls."""
-    effected = any(harm.effected for harm in group.harms)
-    tool = facts.steps[group.first.index].call.tool
-    if group.skipped and group.first.cause is not None:
-        tool = facts.automaton.alphabet.actions[group.skipped[0]].tool
-        return Cause(CauseKind.SKIPPED, tool, None, group.calls, effected)
-    if group.back is not None:
-        return Cause(CauseKind.UNDONE, tool, None, group.calls, effected)
-    kind = _KINDS[group.first.kind]
-    nearest = nearest_step(facts, group.first.index) if kind is CauseKind.WRONG_ARGUMENT else None
-    if nearest is not None and nearest.due:
-        return Cause(kind, tool, nearest.arguments[0], group.calls, effected)
-    kind = CauseKind.NOT_PART if kind is CauseKind.WRONG_ARGUMENT else kind
-    return Cause(kind, tool, None, group.calls, effected)
+def _kind(facts: Facts, mistake: Mistake) -> CauseKind:
+    """Return the kind of cause that a mistake is."""
+    match mistake.kind:
+        case MistakeKind.SKIPPED:
+            return CauseKind.SKIPPED
+        case MistakeKind.TOO_EARLY:
+            return CauseKind.TOO_EARLY
+        case MistakeKind.WRONG_ARGUMENT:
+            return CauseKind.WRONG_ARGUMENT
+        case MistakeKind.BREACH:
+            return CauseKind.AGAINST_A_RULE
+    if mistake.other is not None:
+        return CauseKind.UNDONE
+    if is_hand_over(facts.steps[mistake.call]):
+        return CauseKind.HANDED_OVER
+    return CauseKind.NOT_PART if mistake.first is None else _KINDS.get(mistake.first.kind, CauseKind.NOT_PART)
+
+
+def _tool(facts: Facts, mistake: Mistake) -> str:
+    """Return the tool that a mistake is about: that of the skipped step, or that of the call at fault."""
+    if mistake.kind is MistakeKind.SKIPPED:
+        return facts.automaton.alphabet.actions[mistake.steps[0]].tool
+    return facts.steps[mistake.call].call.tool
+
+
+def _argument(facts: Facts, mistake: Mistake) -> str | None:
+    """Return the first argument that is wrong, if arguments are."""
+    if mistake.kind is not MistakeKind.WRONG_ARGUMENT:
+        return None
+    return next(iter(differing_arguments(facts, mistake.call, mistake.steps[0])), None)
 
 
 def _accepted_cause(facts: Facts) -> Cause | None:
@@ -62,13 +100,15 @@ def _accepted_cause(facts: Facts) -> Cause | None:
 
 
 def _unfinished_cause(facts: Facts) -> Cause:
-    """Return what is at fault in a path that stopped early without harm."""
+    """Return what is at fault in a path that stopped early."""
     left = facts.steps_left
     tool = facts.automaton.alphabet.actions[left[0]].tool if left else None
     if limit_text(facts):
         return Cause(CauseKind.LIMIT, tool)
     if not facts.steps:
         return Cause(CauseKind.NO_CALL, tool)
+    if facts.hand_over is not None:
+        return Cause(CauseKind.HANDED_OVER, tool, None, (facts.hand_over,))
     if failed := failed_at_the_end(facts):
         return Cause(CauseKind.REFUSED, facts.steps[failed[-1]].call.tool, None, failed)
     return Cause(CauseKind.STOPPED, tool)

@@ -15,12 +15,31 @@ _IDENTIFIER = re.compile(r'"[A-Za-z#][\w#-]*"', re.ASCII)
 
 def describe_differences(differences: Sequence[Difference], most: int = MOST_LISTED) -> str:
     """Describe differences in words. Those in the same place of several items of a list are told together."""
+    texts = [_describe_group(group) for group in _group(differences)]
+    more = [f"and {len(texts) - most} more"] if len(texts) > most else []
+    return "; ".join([*texts[:most], *more])
+
+
+def describe_changes(differences: Sequence[Difference]) -> list[str]:
+    """Describe how to mend each difference, e.g. `change amount to 50`."""
+    return [_describe_change(group) for group in _group(differences)]
+
+
+def _group(differences: Sequence[Difference]) -> list[list[Difference]]:
+    """Group differences that can be told together."""
     groups: dict[tuple[str, ...], list[Difference]] = {}
     for one in differences:
         groups.setdefault(_shape(one), []).append(one)
-    texts = [_describe_group(group) for group in groups.values()]
-    more = [f"and {len(texts) - most} more"] if len(texts) > most else []
-    return "; ".join([*texts[:most], *more])
+    return list(groups.values())
+
+
+def _describe_change(group: Sequence[Difference]) -> str:
+    place, (given, expected) = _place(group), _sides(group)
+    if group[0].given == ABSENT:
+        return f"add {place}: {expected}" if _IN_LIST.fullmatch(group[0].path) else f"add {place}={expected}"
+    if group[0].expected == UNWANTED:
+        return f"leave out {place}"
+    return f"change {place} from {given} to {expected}"
 
 
 def argument_of(difference: Difference) -> str:
@@ -42,12 +61,18 @@ def _describe_group(group: Sequence[Difference]) -> str:
         return f"{place} {_be(group)} missing: expected {_values(one.expected for one in group)}"
     if group[0].expected == UNWANTED:
         return f"{place} {_be(group)} not expected: {_values(one.given for one in group)}"
+    given, expected = _sides(group)
+    return (
+        f"{place} was {given}, expected {expected}" if len(group) == 1 else f"{place} were {given}; expected {expected}"
+    )
+
+
+def _sides(group: Sequence[Difference]) -> tuple[str, str]:
+    """Return what was given and what was expected. In lists, identifiers need no quotes."""
     given, expected = [one.given for one in group], [one.expected for one in group]
-    if len(group) == 1:
-        return f"{place} was {given[0]}, expected {expected[0]}"
-    if all(map(_IDENTIFIER.fullmatch, [*given, *expected])):
+    if len(group) > 1 and all(map(_IDENTIFIER.fullmatch, [*given, *expected])):
         given, expected = [one[1:-1] for one in given], [one[1:-1] for one in expected]
-    return f"{place} were {_values(given)}; expected {_values(expected)}"
+    return _values(given), _values(expected)
 
 
 def _be(group: Sequence[Difference]) -> str:

@@ -1,45 +1,35 @@
-"""Collect the facts that explanations use: the score, the replay and a comparison with the nearest golden path."""
+"""Collect the facts that explanations use: the episode, its score and its replay."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.step import Kind, Position, Step, advance
 from corepath.episode import FAILED_OUTSIDE, Episode
-from corepath.explanation.pairing import pair_by_tool
+from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.sentences import MOST_LISTED, join, times_text
-from corepath.explanation.value_text import call_text, message_text, step_text
+from corepath.explanation.value_text import call_text, message_text, step_text, whole_step_text
 from corepath.notation.call import UNANSWERED
 from corepath.notation.matchers import Scope
-from corepath.scoring.alignment import Pair
-from corepath.scoring.evidence import Reference
 from corepath.scoring.score import Score
 from corepath.task import Task
 from corepath.world.exploring import Replay
 
-
-@dataclass(frozen=True)
-class Comparison:
-    """How the episode differs from the nearest golden path. A place is an index in the golden path."""
-
-    skipped: tuple[int, ...]
-    """Places whose step was not done, although a later place was reached."""
-    untried: tuple[int, ...]
-    """Places after the last place that was reached."""
-    instead: Mapping[int, int]
-    """Places whose step was not done, each with the index of the call made instead."""
+LONGEST_STEP: Final = 80
+"""Maximum length of a step that is written with all its arguments in a sentence."""
 
 
 @dataclass(frozen=True)
 class Facts:
     """An episode with its score, and with its replay if the task has a world.
 
-    If only the calls are known, the episode's answer is UNANSWERED. A step is due, or expected, in a state if the step
-    would be progress there.
+    If only the calls are known, the episode's answer is UNANSWERED. A step is expected in a state if the step would be
+    progress there.
     """
 
     task: Task
@@ -116,26 +106,40 @@ class Facts:
         """Write a step as a call, with the values that are known before call `index`."""
         return step_text(self.automaton.alphabet.actions[symbol], self.scope(index))
 
-    def name_text(self, name: str, index: int) -> str:
-        """Write the step called `name` as a call, or return `name` itself if it is not an action."""
-        return self.step_text(self.symbols[name], index) if name in self.symbols else name
+    def short_text(self, symbol: int, index: int) -> str:
+        """Write a step as a call. If that is long, only write the arguments that tell it from other steps."""
+        whole = self.step_text(symbol, index)
+        if len(whole) <= LONGEST_STEP:
+            return whole
+        actions = self.automaton.alphabet.actions
+        action = actions[symbol]
+        others = [
+            dict(other.arguments.fields) for other in actions if other.tool == action.tool and other is not action
+        ]
+        fields = action.arguments.fields
+        telling = [name for name, part in fields if any(other.get(name) != part for other in others)]
+        return step_text(action, self.scope(index), frozenset(telling[:2] or [name for name, _ in fields[:1]]))
+
+    def whole_text(self, symbol: int, index: int) -> str:
+        """Write a step as a call with all its arguments."""
+        return whole_step_text(self.automaton.alphabet.actions[symbol], self.scope(index))
 
     def call_text(self, index: int) -> str:
         """Write a call with its number, e.g. `call 3, pick(thing="box")`."""
         return f"call {index + 1}, {call_text(self.steps[index].call)}"
 
-    def due_text(self, index: int, most: int = MOST_LISTED) -> str:
+    def expected_text(self, index: int, most: int = MOST_LISTED) -> str:
         """List the steps that were expected when call `index` was made, or return an empty string if none were."""
-        due = self.automaton.due(self.positions[index].state)
-        return join([self.step_text(symbol, index) for symbol in due], "or", most)
+        expected = self.automaton.due(self.positions[index].state)
+        return join([self.short_text(symbol, index) for symbol in expected], "or", most)
 
     def missing_text(self, symbols: Iterable[int], index: int, most: int = MOST_LISTED) -> str:
         """List steps that were not done before call `index`, with counts, e.g. `a(), b() twice and c() once more`."""
         called = self.steps_called(index)
         texts = [
-            f"{self.step_text(symbol, index)} {times_text(count)} more" if symbol in called
-            else f"{self.step_text(symbol, index)} {times_text(count)}" if count > 1
-            else self.step_text(symbol, index)
+            f"{self.short_text(symbol, index)} {times_text(count)} more" if symbol in called
+            else f"{self.short_text(symbol, index)} {times_text(count)}" if count > 1
+            else self.short_text(symbol, index)
             for symbol, count in Counter(symbols).items()
         ]  # fmt: skip
         return join(texts, most=most)
@@ -150,6 +154,21 @@ class Facts:
             if step.kind is Kind.PROGRESS and step.symbol is not None:
                 found.setdefault(step.symbol, []).append(step.index)
         return found
+
+    @cached_property
+    def expects_nothing(self) -> bool:
+        """Whether the task has no steps, so that nothing was to be done."""
+        return not any(after != state for state, edges in enumerate(self.automaton.delta) for after in edges.values())
+
+    @cached_property
+    def hand_over(self) -> int | None:
+        """The index of the call that handed over to a human, with no step done after it, or None if there is none."""
+        for step in reversed(self.steps):
+            if step.kind is Kind.PROGRESS:
+                return None
+            if step.kind is Kind.LOOP and is_hand_over(step):
+                return step.index
+        return None
 
     @cached_property
     def steps_done(self) -> int:
@@ -228,78 +247,3 @@ class Facts:
             and (symbol := self.symbol(step)) is not None and symbol in self.automaton.alphabet.steps
             and self.automaton.ahead[step.before] >> symbol & 1
         )  # fmt: skip
-
-    # Comparison with the nearest golden path
-
-    def pair_up(self, reference: Reference) -> list[Pair]:
-        """Pair the calls in the condensed path with the steps in `reference`, e.g. the nearest golden path."""
-        actions = self.automaton.alphabet.actions
-        mine = [
-            (name, step.call.tool) for name, step in zip(self.score.condensed, self.score.trace.condensed, strict=True)
-        ]
-        theirs = [(name, actions[self.symbols[name]].tool if name in self.symbols else None) for name in reference.path]
-        return pair_by_tool(reference.alignment, mine, theirs)
-
-    @cached_property
-    def comparison(self) -> Comparison:
-        """How the episode differs from the nearest golden path."""
-        path = self.score.reference.path
-        matched, opposite, spare = self._match()
-        done = matched | _places_done_elsewhere(path, matched, spare)
-        lacking = [place for place in range(len(path)) if place not in done]
-        instead = {
-            place: opposite[place] for place in lacking
-            if place in opposite and self._was_made_instead(opposite[place], [path[one] for one in done if one < place])
-        }  # fmt: skip
-        last = max({*done, *instead}, default=-1)
-        return Comparison(
-            skipped=tuple(place for place in lacking if place <= last),
-            untried=tuple(place for place in lacking if place > last),
-            instead=instead,
-        )
-
-    def _match(self) -> tuple[set[int], dict[int, int], Counter[str]]:
-        """Match the condensed path with the nearest golden path.
-
-        Return the places that match a call, the call index for each place that is paired with a different call, and how
-        often each label occurs among the unmatched and early calls.
-        """
-        path, condensed = self.score.reference.path, self.score.trace.condensed
-        names = [self.label(step.index) for step in condensed]
-        matched: set[int] = set()
-        opposite: dict[int, int] = {}
-        spare = Counter(self.label(step.index) for step in self.early_calls)
-        for mine, theirs in self.pair_up(self.score.reference):
-            if mine is None:
-                continue
-            if theirs is not None and names[mine] == path[theirs]:
-                matched.add(theirs)
-                continue
-            spare[names[mine]] += 1
-            if theirs is not None:
-                opposite[theirs] = condensed[mine].index
-        return matched, opposite, spare
-
-    def _was_made_instead(self, index: int, earlier: Iterable[str]) -> bool:
-        """Whether call `index` is not a step on the nearest golden path and came after all steps in `earlier`."""
-        if self.label(index) in self.score.reference.path:
-            return False
-        return all(self._first_calls.get(name, -1) < index for name in earlier)
-
-    @cached_property
-    def _first_calls(self) -> dict[str, int]:
-        """The index of the first call with each label."""
-        return {self.label(step.index): step.index for step in reversed(self.steps)}
-
-
-def _places_done_elsewhere(path: Sequence[str], matched: set[int], spare: Counter[str]) -> set[int]:
-    """Return the places in `path` that are not in `matched` but whose step was called at another time.
-
-    `spare` counts the calls that match no place. Each of them is used for one place only.
-    """
-    left, found = spare.copy(), set[int]()
-    for place, name in enumerate(path):
-        if place not in matched and left[name]:
-            left[name] -= 1
-            found.add(place)
-    return found

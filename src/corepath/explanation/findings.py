@@ -39,8 +39,8 @@ class FindingKind(StrEnum):
     """The final state and the path disagree on whether the episode is right."""
     ANSWER = "answer"
     """A wrong or missing final answer."""
-    REPAIR = "repair"
-    """The smallest change that makes the path valid, and the nearest golden path."""
+    FIX = "fix"
+    """The smallest change that makes the path valid."""
 
 
 class CauseKind(StrEnum):

@@ -1,4 +1,4 @@
-"""Write findings about harmful calls, one for each group of calls with the same reason."""
+"""Write findings about harmful calls, one for each mistake that explains some."""
 
 from __future__ import annotations
 
@@ -6,124 +6,75 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from corepath.automaton.harm import HarmKind
 from corepath.errors import count
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
-from corepath.explanation.groups import Group, is_sole_cause, late_steps
-from corepath.explanation.reasons import effect_text, reason_text, repeated_call
-from corepath.explanation.sentences import add_full_stop, calls_text, capitalise, join, sentence
-from corepath.explanation.value_text import message_text, tool_name
+from corepath.explanation.mistakes import Mistake, MistakeKind
+from corepath.explanation.policies import quote_policy
+from corepath.explanation.reasons import effect_text, reason_text
+from corepath.explanation.sentences import calls_text, join, sentence
 from corepath.scoring.evidence import Harm
 
-MOST_GROUPS: Final = 12
-"""Maximum number of groups that get their own finding."""
-FEWEST_WORDS: Final = 3
-"""A policy's reason is quoted only if it has at least this many words. A shorter reason is a fragment."""
+MOST_FINDINGS: Final = 12
+"""Maximum number of mistakes that get their own finding."""
 
 
-def displaced_text(facts: Facts, group: Group) -> str:
-    """Start a sentence about the group's skipped steps, e.g. `check() was never done, and `.
-
-    Return an empty string if the first call has the same tool as one of these steps.
-    """
-    tools = [facts.automaton.alphabet.actions[symbol].tool for symbol in group.skipped]
-    if facts.steps[group.first.index].call.tool in tools:
-        return ""
-    late = late_steps(facts, group)
-    never = [symbol for symbol in group.skipped if symbol not in late]
-    were = "was" if len(never or group.skipped) == 1 else "were"
-    if not never:
-        steps = facts.missing_text(group.skipped, group.first.index)
-        return f"{steps} {were} done only at {calls_text(sorted(late.values()))}, and "
-    never_text = "not" if facts.steps_called(len(facts.steps)).intersection(never) else "never"
-    return f"{facts.missing_text(never, group.first.index)} {were} {never_text} done, and "
-
-
-def find_harms(facts: Facts, groups: tuple[Group, ...]) -> Iterator[Finding]:
-    """Yield a finding for each group of harmful calls. If there are many, the last finding sums up the rest."""
-    for group in groups[:MOST_GROUPS]:
-        yield Finding(FindingKind.HARM, _describe(facts, group), group.calls)
-    if rest := groups[MOST_GROUPS:]:
-        kinds = Counter(harm.kind.value.replace("_", " ") for group in rest for harm in group.harms)
-        calls = tuple(sorted(index for group in rest for index in group.calls))
-        shown = join([f"{count:,} {kind}" for kind, count in kinds.most_common()], most=9)
+def find_harms(facts: Facts, mistakes: tuple[Mistake, ...]) -> Iterator[Finding]:
+    """Yield a finding for each mistake with harmful calls. If there are many, the last finding sums up the rest."""
+    harmful = [one for one in mistakes if one.harms]
+    for one in harmful[:MOST_FINDINGS]:
+        yield Finding(FindingKind.HARM, _describe(facts, one), one.calls)
+    if rest := harmful[MOST_FINDINGS:]:
+        kinds = Counter(harm.kind.value.replace("_", " ") for one in rest for harm in one.harms)
+        calls = tuple(sorted(index for one in rest for index in one.calls))
+        shown = join([f"{number:,} {kind}" for kind, number in kinds.most_common()], most=9)
         yield Finding(FindingKind.HARM, f"And {count(len(calls), 'more harmful call')}: {shown}.", calls)
 
 
-def _describe(facts: Facts, group: Group) -> str:
-    """Describe why the group's calls are harmful, what they did, which policy they broke and what was expected."""
-    first, rest = group.first, group.harms[1:]
-    text = [sentence(f"{facts.call_text(first.index)}, {_group_reason(facts, group)}")]
-    if rest and group.back is None:
-        text.append(add_full_stop(_others(facts, group)))
-    text += [sentence(part) for part in (_effects(facts, group), _policy(first), _due(facts, first)) if part]
-    return " ".join(text)
+def _describe(facts: Facts, mistake: Mistake) -> str:
+    """Describe why the calls are harmful, what they did, which policy they broke and what was expected."""
+    first = mistake.first or mistake.harms[0]
+    text = [f"{facts.call_text(first.index)}, {reason_text(facts, first, mistake)}"]
+    others = [harm.index for harm in mistake.harms if harm is not first and harm.index != mistake.other]
+    text += [_others(mistake, others)] if others else []
+    text += [_effects(facts, mistake), quote_policy(facts, first), _expected(facts, mistake, first)]
+    return " ".join(sentence(part) for part in text if part)
 
 
-def _group_reason(facts: Facts, group: Group) -> str:
-    """Describe why the group's first call is harmful. If all skipped steps were done later, say at which calls."""
-    late, reason = late_steps(facts, group), reason_text(facts, group.first)
-    all_done = late and len(late) == len(set(group.skipped))
-    if group.first.cause is None or not all_done or repeated_call(facts, group.first) is not None:
-        return reason
-    return f"{reason}, and came only at {calls_text(sorted(late.values()))}"
+def _others(mistake: Mistake, others: list[int]) -> str:
+    """Write a sentence about the mistake's other calls."""
+    be = "is" if len(others) == 1 else "are"
+    if mistake.kind in (MistakeKind.EXTRA, MistakeKind.BREACH):
+        return f"the same goes for {calls_text(others)}"
+    return f"{calls_text(others)} {be} harmful only because of that"
 
 
-def _others(facts: Facts, group: Group) -> str:
-    """Write a sentence about the group's other calls."""
-    rest, one = calls_text(group.calls[1:]), len(group.harms) == 2
-    be = "is" if one else "are"
-    if group.skipped and group.first.cause is None:
-        displaced = displaced_text(facts, group)
-        return f"{displaced}{rest if displaced else capitalise(rest)} {be} harmful only for that"
-    if group.skipped:
-        only = "only " if is_sole_cause(facts, group) else ""
-        return f"{capitalise(rest)} {be} harmful {only}for the same reason"
-    match group.first.kind:
-        case HarmKind.REPEATED:
-            return f"So {'does' if one else 'do'} {rest}"
-        case HarmKind.UNLISTED | HarmKind.FORBIDDEN:
-            return f"The same goes for {rest} of {tool_name(facts.steps[group.first.index].call.tool)}"
-    return f"The same goes for {rest}"
-
-
-def _effects(facts: Facts, group: Group) -> str:
-    """Describe what the group's calls did to the world, or return an empty string if that is not known."""
-    if group.back is not None:
-        return f"it took effect, and call {group.back + 1} took it back"
-    if len(group.harms) == 1:
-        return effect_text(facts, group.first)
-    failed = sum(facts.steps[index].call.failed for index in group.calls)
-    took = sum(facts.changed_state[index] is True and not facts.steps[index].call.failed for index in group.calls)
-    parts = [f"{_share(took, group)} took effect"] if took else []
+def _effects(facts: Facts, mistake: Mistake) -> str:
+    """Describe what the calls did to the world, or return an empty string if that is not known."""
+    if mistake.kind is MistakeKind.EXTRA and mistake.other is not None:
+        return f"it took effect, and call {mistake.other + 1} undid it"
+    if len(mistake.harms) == 1:
+        return effect_text(facts, mistake.harms[0])
+    failed = sum(facts.steps[index].call.failed for index in mistake.calls)
+    took = sum(facts.changed_state[index] is True and not facts.steps[index].call.failed for index in mistake.calls)
+    parts = [f"{_share(took, mistake)} took effect"] if took else []
     if failed:
-        which = str(failed) if took else _share(failed, group)
+        which = str(failed) if took else _share(failed, mistake)
         parts.append(f"{which} {'was' if failed == 1 else 'were'} refused by the tool")
     return ", and ".join(parts)
 
 
-def _share(part: int, group: Group) -> str:
-    """Describe `part` calls as a share of the group, e.g. `both`, `all 3` or `2 of the 3`."""
-    whole = len(group.harms)
+def _share(part: int, mistake: Mistake) -> str:
+    """Describe `part` calls as a share of the mistake's, e.g. `both`, `all 3` or `2 of the 3`."""
+    whole = len(mistake.harms)
     if part == whole:
         return "both" if whole == 2 else f"all {whole}"
     return f"{part} of the {whole}"
 
 
-def _policy(harm: Harm) -> str:
-    """Quote the reason for the policy that a call broke, or return an empty string if the call broke none."""
-    if harm.why is None or harm.kind is HarmKind.FORBIDDEN or len(harm.why.split()) < FEWEST_WORDS:
+def _expected(facts: Facts, mistake: Mistake, harm: Harm) -> str:
+    """Name the steps that were expected instead of a harmful call, unless that is told elsewhere."""
+    if mistake.kind is not MistakeKind.EXTRA or harm.index == facts.score.harms[0].index:
         return ""
-    return f'the agent was told: "{message_text(harm.why)}"'
-
-
-def _due(facts: Facts, harm: Harm) -> str:
-    """Name the steps that were expected instead of a harmful call.
-
-    Return an empty string if they are already named elsewhere in the explanation, or if no step was expected.
-    """
-    if harm.cause is not None or harm.index == facts.score.harms[0].index:
-        return ""
-    due = facts.due_text(harm.index)
-    return f"due was {due}" if due else ""
+    expected = facts.expected_text(harm.index)
+    return f"expected was {expected}" if expected else ""

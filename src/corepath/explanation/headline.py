@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Mapping
 
 from corepath.errors import count
-from corepath.explanation.cause import cause_text
+from corepath.explanation.blame import main_mistake, unfinished_part
 from corepath.explanation.facts import Facts
-from corepath.explanation.groups import Group
-from corepath.explanation.path import divergence, failed_at_the_end, limit_text, uncounted_calls, untried_steps
-from corepath.explanation.sentences import add_full_stop, calls_text, sentence
+from corepath.explanation.mistake_text import missing_steps_text, mistake_text
+from corepath.explanation.mistakes import Mistake, MistakeKind
+from corepath.explanation.path import divergence, failed_at_the_end, limit_text
+from corepath.explanation.sentences import add_full_stop, capitalise, number_text, sentence
 from corepath.explanation.turns import unseen_pairs
+from corepath.explanation.waste import Loop, WasteKind
 
 
-def write_headline(facts: Facts, groups: tuple[Group, ...], loops: Sized) -> str:
+def write_headline(facts: Facts, mistakes: tuple[Mistake, ...], loops: Mapping[int, Loop]) -> str:
     """Say in one line how the episode went, and why."""
     if facts.outside_failure:
         when = f"after {count(len(facts.steps), 'call')}" if facts.steps else "before any call"
         return sentence(f"{facts.outside_failure} {when}")
-    if groups:
-        return add_full_stop(_harmful_text(facts, groups))
-    return sentence(_accepted_text(facts, loops) if facts.score.accepted else _unfinished_text(facts))
+    main = main_mistake(facts, mistakes)
+    if facts.score.accepted and not facts.score.harms:
+        return sentence(_accepted_text(facts, loops))
+    if main is None or main.kind is MistakeKind.UNFINISHED:
+        return add_full_stop(_unfinished_text(facts, main, loops))
+    return add_full_stop(_mistake_text(facts, main, mistakes))
 
 
-def _accepted_text(facts: Facts, loops: Sized) -> str:
+def _accepted_text(facts: Facts, loops: Mapping[int, Loop]) -> str:
     """Write the headline for a valid path."""
-    parts = [f"followed the procedure: {count(facts.steps_done, 'step')}, no harm"]
-    if not facts.steps:
-        parts = ["made no call, and none was due"]
-    if loops:
-        parts.append(count(len(loops), "needless call"))
+    parts = [_done_text(facts), *_other_calls(facts, loops)]
     unseen = next(unseen_pairs(facts), None)
     if unseen is not None:
         check, act = unseen
         parts.append(f"but call {act + 1} went out before call {check + 1} was answered")
     if (off := divergence(facts)) is not None:
-        parts.append(f"but call {off + 1} leaves every golden path")
+        parts.append(f"but call {off + 1} makes a detour")
     if facts.score.broken:
         parts.append(f"but {count(len(facts.score.broken), 'rule')} broken")
     if facts.has_wrong_answer:
@@ -45,53 +46,90 @@ def _accepted_text(facts: Facts, loops: Sized) -> str:
     return "; ".join(parts)
 
 
-def _unfinished_text(facts: Facts) -> str:
-    """Write the headline for a path that stopped early without harm."""
-    end, limit, total = len(facts.steps), limit_text(facts), facts.steps_done + facts.score.missing_steps
+def _done_text(facts: Facts) -> str:
+    if facts.episode.unasked:
+        return "nothing was asked of the agent here, so its path is neither right nor wrong"
+    if facts.expects_nothing:
+        return "nothing was to be changed, and nothing was"
     if not facts.steps:
-        was = "was" if total == 1 else "were"
-        return f"made no call; {count(total, 'step')} {was} due, first {facts.due_text(end, 1)}"
-    if not facts.steps_done:
-        done = f"did none of the {total} steps" if total > 1 else "did not do the one step"
-        return f"{f'ran into {limit} and ' if limit else ''}{done}: {_stop_reason(facts)}"
-    how = f"ran into {limit}" if limit else "stopped"
-    return f"{how} after {facts.steps_done} of {count(total, 'step')}: {_stop_reason(facts)}"
+        return "made no call, and none was expected"
+    return f"followed the procedure: {count(facts.steps_done, 'step')}, no harm"
 
 
-def _stop_reason(facts: Facts) -> str:
-    """Describe what kept the agent from finishing the task."""
-    untried, early, end = untried_steps(facts), uncounted_calls(facts), len(facts.steps)
+def _other_calls(facts: Facts, loops: Mapping[int, Loop]) -> list[str]:
+    """Say what else was called on a valid path."""
+    if facts.episode.unasked:
+        return []
+    others = sum(loop.kind is not WasteKind.HANDED_OVER for loop in loops.values())
+    parts = []
+    if others and facts.expects_nothing:
+        only_looked = all(loop.kind in (WasteKind.LOOK, WasteKind.HANDED_OVER) for loop in loops.values())
+        parts.append(f"{count(others, 'call')} only looked" if only_looked else count(others, "call"))
+    elif others:
+        parts.append(count(others, "other call"))
+    return [*parts, "handed over to a human"] if facts.hand_over is not None else parts
+
+
+def _unfinished_text(facts: Facts, main: Mistake | None, loops: Mapping[int, Loop]) -> str:
+    """Write the headline for a path whose cause is that it stopped early."""
+    left = facts.steps_left if main is None else main.steps
+    total = facts.steps_done + len(left)
+    if not facts.steps:
+        were = "step was" if total == 1 else "steps were"
+        limit = f"; ran into {limit_text(facts)}" if limit_text(facts) else ""
+        return f"Made no call; {number_text(total)} {were} expected, first {facts.expected_text(0, 1)}{limit}"
+    harms = f"; {count(facts.score.harm_count, 'harmful call')}" if facts.score.harms else ""
+    return f"{capitalise(_stop_text(facts, left, total, loops))}{harms}"
+
+
+def _stop_text(facts: Facts, left: tuple[int, ...], total: int, loops: Mapping[int, Loop]) -> str:
+    """Say how a path ended and what is missing."""
+    limit, missing = limit_text(facts), _missing_text(facts, left)
+    if facts.steps_done:
+        how = f"ran into {limit}" if limit else "handed over to a human" if facts.hand_over is not None else "stopped"
+        return f"{how} after {facts.steps_done} of {count(total, 'step')}: {missing}"
+    none = _none_text(facts, left)
+    if limit:
+        return f"ran into {limit}; {none}"
+    if facts.hand_over is not None:
+        return f"handed over to a human; {none}"
+    if not facts.score.harms and all(loop.kind is WasteKind.LOOK for loop in loops.values()):
+        return f"only looked; {none}"
+    return none
+
+
+def _missing_text(facts: Facts, left: tuple[int, ...]) -> str:
     if failed := failed_at_the_end(facts):
         return f"{facts.call_text(failed[-1])}, was refused by the tool"
-    if not untried:
-        return f"{facts.call_text(early[0])}, came too early and must be made again"
-    names = facts.missing_text(untried, end, 1)
-    never = "not" if facts.steps_called(end).intersection(untried) else "never"
-    text = f"{names} {'was' if len(untried) == 1 else 'were'} {never} done"
-    if early:
-        counts = "does not count" if len(early) == 1 else "do not count"
-        return f"{text}, and {calls_text(early)} {counts} without {'it' if len(untried) == 1 else 'them'}"
-    if len(untried) <= 2:
-        return text
-    return f"{facts.due_text(end, 1)} was due next, and {count(len(untried) - 1, 'more step')} after that"
+    return missing_steps_text(facts, left)
 
 
-def _harmful_text(facts: Facts, groups: tuple[Group, ...]) -> str:
-    """Write the headline for a path with harm.
+def _none_text(facts: Facts, left: tuple[int, ...]) -> str:
+    """Say that none of the steps was done, and name them, or the first one if there are many."""
+    if failed := failed_at_the_end(facts):
+        return f"no step was done: {facts.call_text(failed[-1])}, was refused by the tool"
+    names = facts.missing_text(left, len(facts.steps))
+    if len(left) == 1:
+        return f"{names} was never called"
+    if len(left) == 2:
+        return f"neither of the two steps was done: {names}"
+    first = facts.short_text(left[0], len(facts.steps))
+    return f"none of the {number_text(len(left))} steps was done, first {first}"
 
-    The headline explains the first group with a call that a rule forbids and that took effect, or else the first group.
-    """
-    forbidden = (group for group in groups if facts.steps[group.first.index].forbidden and group.first.effected)
-    worst = next(forbidden, groups[0])
-    parts = [cause_text(facts, worst)]
-    others = facts.score.harm_count - len(worst.harms)
+
+def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> str:
+    """Write the headline for a path with a mistake other than stopping early."""
+    parts = [mistake_text(facts, main)]
+    others = facts.score.harm_count - len(main.harms)
     if others:
         parts.append(count(others, "more harmful call"))
-        if facts.score.root_harms < facts.score.harm_count:
-            parts.append(count(facts.score.root_harms, "root cause"))
-    untried, limit = untried_steps(facts), limit_text(facts)
-    if untried:
-        parts.append(f"{count(len(untried), 'step')} never tried")
-    if limit:
+    left = unfinished_part(mistakes)
+    if left is not None and facts.hand_over is not None:
+        parts.append(f"then handed over to a human, with {count(len(left.steps), 'step')} missing")
+    elif left is not None:
+        parts.append(f"{count(len(left.steps), 'step')} missing at the end")
+    elif facts.hand_over is not None:
+        parts.append("then handed over to a human")
+    if limit := limit_text(facts):
         parts.append(f"ran into {limit}")
     return "; ".join(parts)

@@ -8,22 +8,23 @@ from corepath.automaton.step import Kind, Step
 from corepath.explanation.arguments import nearest_step
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Difference, Note
+from corepath.explanation.mistakes import Mistake
 from corepath.explanation.reasons import effect_text, reason_text
 from corepath.explanation.waste import Loop
 from corepath.values import visible
 
 
-def write_notes(facts: Facts, loops: Mapping[int, Loop]) -> Iterator[Note]:
+def write_notes(facts: Facts, loops: Mapping[int, Loop], mistakes: tuple[Mistake, ...]) -> Iterator[Note]:
     """Yield a note on each call."""
-    harms = {harm.index: harm for harm in facts.score.harms}
+    harms = {harm.index: (harm, one) for one in mistakes for harm in one.harms}
     done = 0
     for step in facts.steps:
         if step.kind is Kind.PROGRESS:
             done += 1
             text = f"step {done}{_completion_text(facts, step)}"
         elif step.index in harms:
-            harm = harms[step.index]
-            text = "; ".join(filter(None, (reason_text(facts, harm), effect_text(facts, harm))))
+            harm, mistake = harms[step.index]
+            text = "; ".join(filter(None, (reason_text(facts, harm, mistake), effect_text(facts, harm))))
         else:
             text = loops[step.index].text
         yield Note(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from corepath.errors import count
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
-from corepath.explanation.path import untried_steps
+from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.sentences import join, sentence
 from corepath.explanation.value_text import expected_text, value_text
 from corepath.notation.matchers import Scope
+
+_LACKING: Final = (MistakeKind.SKIPPED, MistakeKind.OTHER_CALL, MistakeKind.WRONG_ARGUMENT, MistakeKind.UNFINISHED)
+"""The mistakes that leave steps undone."""
 
 
 def find_outside_failure(facts: Facts) -> Iterator[Finding]:
@@ -19,7 +23,7 @@ def find_outside_failure(facts: Facts) -> Iterator[Finding]:
         yield Finding(FindingKind.OUTSIDE, sentence(f"the episode {text}; it is in no mean"), ())
 
 
-def find_state_mismatch(facts: Facts) -> Iterator[Finding]:
+def find_state_mismatch(facts: Facts, mistakes: tuple[Mistake, ...]) -> Iterator[Finding]:
     """Yield a finding if the path is right but the final state or the responses are wrong, or the other way round."""
     if facts.outside_failure:
         return
@@ -32,20 +36,20 @@ def find_state_mismatch(facts: Facts) -> Iterator[Finding]:
     if path_is_right:
         yield Finding(FindingKind.STATE, sentence(f"the path is right, and the {names} not"), ())
         return
-    text = f"the {names} right, and the path is not: {_mistakes_text(facts)}"
+    text = f"the {names} right, and the path is not: {_mistakes_text(facts, mistakes)}"
     if facts.score.state_match:
         text += ". A judge of the final state alone would pass this episode"
     yield Finding(FindingKind.STATE, sentence(text), tuple(harm.index for harm in facts.score.harms))
 
 
-def _mistakes_text(facts: Facts) -> str:
+def _mistakes_text(facts: Facts, mistakes: tuple[Mistake, ...]) -> str:
     """Say how many calls were harmful and how many steps were not done."""
     harms = count(facts.score.harm_count, "harmful call") if facts.score.harms else ""
-    if facts.score.root_harms < facts.score.harm_count:
-        harms += f" from {count(facts.score.root_harms, 'mistake')}"
-    skipped = len(facts.comparison.skipped) if facts.score.harms and not facts.score.accepted else 0
-    left = len(untried_steps(facts)) + skipped
-    steps = f"{count(left, 'step')} not done" if left else ""
+    made = sum(bool(one.harms) for one in mistakes)
+    if made < facts.score.harm_count:
+        harms += f" from {count(made, 'mistake')}"
+    left = sum(len(one.steps) for one in mistakes if one.kind in _LACKING)
+    steps = f"{count(left, 'step')} not done" if left and not facts.score.accepted else ""
     return join([part for part in (harms, steps) if part])
 
 
@@ -57,4 +61,4 @@ def find_wrong_answer(facts: Facts) -> Iterator[Finding]:
     end = facts.score.trace.end
     expected = expected_text(matcher, Scope(dict(end.variables), end.results))
     given = "there was no answer" if answer is None else f"the answer was {value_text(answer, 120)}"
-    yield Finding(FindingKind.ANSWER, sentence(f"{given}; expected was {expected}"), ())
+    yield Finding(FindingKind.ANSWER, sentence(f"{given}; expected {expected}"), ())

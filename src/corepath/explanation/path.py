@@ -1,9 +1,8 @@
-"""Find where the path left every golden path, and which steps on the nearest golden path are missing."""
+"""Find where a path went wrong, which steps are missing, and how it ended."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from corepath.automaton.step import Kind, Step
@@ -12,6 +11,7 @@ from corepath.errors import count
 from corepath.explanation.arguments import near_misses
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
+from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.sentences import calls_text, join, sentence
 
 MOST_STEPS: Final = 6
@@ -42,18 +42,17 @@ def _is_golden(facts: Facts, state: int, visited: set[int]) -> bool:
 
 
 def find_divergence(facts: Facts) -> Iterator[Finding]:
-    """Yield a finding about the call that left every golden path and about what was expected instead."""
+    """Yield a finding about the first call that was not right, and about what was expected instead."""
     index = divergence(facts)
     if index is None:
         return
     step, edges = facts.steps[index], facts.automaton.delta[facts.positions[index].state]
     visited = {step.before for step in facts.steps[: index + 1]}
-    due = [symbol for symbol, after in edges.items() if after != step.before and _is_golden(facts, after, visited)]
-    steps = join([facts.step_text(symbol, index) for symbol in due], "or")
-    before = f"the path was right up to call {index}; " if index else ""
-    expected = f"due was {steps}" if steps else "nothing was due any more"
+    expected = [symbol for symbol, after in edges.items() if after != step.before and _is_golden(facts, after, visited)]
+    steps = join([facts.short_text(symbol, index) for symbol in expected], "or")
+    right = f"the path was right up to call {index}; at call {index + 1} " if index else "at call 1 "
     text = [
-        f"{before}call {index + 1} is the first that is on no golden path: {expected}",
+        f"{right}{f'{steps} was expected' if steps else 'nothing more was expected'}",
         *_circle_texts(facts, step, visited),
     ]
     yield Finding(FindingKind.DIVERGED, " ".join(map(sentence, text)), (index,))
@@ -63,67 +62,51 @@ def _circle_texts(facts: Facts, step: Step, visited: set[int]) -> Iterator[str]:
     """Yield sentences about a step that returns to an earlier state."""
     if step.kind is not Kind.PROGRESS or step.after not in visited:
         return
-    yield "it goes back to a state where the path had been, and no golden path is in a state twice"
+    yield "it leads back to where the path had been before"
     longest = max(facts.automaton.lengths)
     if facts.steps_done > longest:
-        yield f"with {count(facts.steps_done, 'step')} the path is longer than any golden one: {longest} at most"
+        yield f"with {count(facts.steps_done, 'step')} the path is longer than any right one: {longest} at most"
 
 
-def find_skipped(facts: Facts) -> Iterator[Finding]:
-    """Yield a finding if steps on the nearest golden path were skipped."""
-    compared, path, end = facts.comparison, facts.score.reference.path, len(facts.steps)
-    if facts.score.accepted or facts.outside_failure or not facts.score.harms or not compared.skipped:
+def find_skipped(facts: Facts, mistakes: Iterable[Mistake]) -> Iterator[Finding]:
+    """Yield a finding about the steps that were never done although the agent went on."""
+    end = len(facts.steps)
+    missing = [symbol for one in mistakes if one.kind in _LACKING for symbol in one.steps]
+    if facts.score.accepted or facts.outside_failure or not missing:
         return
-    missing = [facts.symbols[path[place]] for place in compared.skipped]
-    text = f"never done: {facts.missing_text(missing, end, MOST_STEPS)}"
-    instead = [(place, compared.instead[place]) for place in compared.skipped if place in compared.instead]
-    for place, index in instead[:MOST_NEAR]:
-        what = "its place" if len(missing) == 1 else f"the place of {facts.name_text(path[place], end)}"
-        text += f"; call {index + 1} stands in {what}"
     near, near_texts = _near_calls(facts, frozenset(missing))
-    calls = tuple(sorted({*near, *(index for _, index in instead)}))
-    yield Finding(FindingKind.SKIPPED, " ".join([sentence(text), *near_texts]), calls)
+    text = sentence(f"never done: {facts.missing_text(missing, end, MOST_STEPS)}")
+    yield Finding(FindingKind.SKIPPED, " ".join([text, *near_texts]), near)
 
 
-def untried_steps(facts: Facts) -> tuple[int, ...]:
-    """Return the numbers of the steps at the end of the path that the agent never got to."""
-    if facts.score.accepted:
-        return ()
-    if facts.score.harms:
-        return tuple(facts.symbols[facts.score.reference.path[place]] for place in facts.comparison.untried)
-    early = Counter(map(facts.symbol, facts.early_calls))
-    untried: list[int] = []
-    for symbol in facts.steps_left:
-        if early[symbol]:
-            early[symbol] -= 1
-        else:
-            untried.append(symbol)
-    return tuple(untried)
+_LACKING: Final = (MistakeKind.SKIPPED, MistakeKind.OTHER_CALL)
 
 
-def find_early_stop(facts: Facts) -> Iterator[Finding]:
+def find_early_stop(facts: Facts, mistakes: Iterable[Mistake]) -> Iterator[Finding]:
     """Yield a finding if the episode ended before the task was complete."""
-    untried, limit, early = untried_steps(facts), limit_text(facts), uncounted_calls(facts)
-    if facts.score.accepted or facts.outside_failure or not (untried or limit or early):
+    left = tuple(symbol for one in mistakes if one.kind is MistakeKind.UNFINISHED for symbol in one.steps)
+    limit, early = limit_text(facts), uncounted_calls(facts, left)
+    if facts.score.accepted or facts.outside_failure or not (left or limit):
         return
     failed = failed_at_the_end(facts)
-    text = [_stop_text(facts, untried, limit)]
+    text = [_stop_text(facts, left, limit)]
     if failed:
         text.append(f"{calls_text(failed)} tried to go on, and the tool refused")
     if early:
         counts = "does not count" if len(early) == 1 else "do not count"
-        text.append(f"{calls_text(early)} came before the step was due, and {counts}")
-    near, near_texts = _near_calls(facts, frozenset(untried))
+        text.append(f"{calls_text(early)} came before the step was expected, and {counts}")
+    near, near_texts = _near_calls(facts, frozenset(left))
     calls = tuple(sorted({*failed, *early, *near}))
     yield Finding(FindingKind.STOPPED, " ".join([*map(sentence, text), *near_texts]), calls)
 
 
-def _stop_text(facts: Facts, untried: tuple[int, ...], limit: str) -> str:
+def _stop_text(facts: Facts, left: tuple[int, ...], limit: str) -> str:
     """Describe how the episode ended and which steps were left."""
-    how = f"it ran into {limit}" if limit else "it stopped early"
+    how = f"it ran into {limit}" if limit else "it handed over to a human" if facts.hand_over is not None else ""
+    how = how or "it stopped early"
     if not facts.score.harms:
         how += f", with {facts.steps_done} of {count(facts.steps_done + facts.score.missing_steps, 'step')} done"
-    return f"{how}; never done: {facts.missing_text(untried, len(facts.steps), MOST_STEPS)}" if untried else how
+    return f"{how}; never done: {facts.missing_text(left, len(facts.steps), MOST_STEPS)}" if left else how
 
 
 def _near_calls(facts: Facts, symbols: frozenset[int]) -> tuple[tuple[int, ...], list[str]]:
@@ -133,23 +116,19 @@ def _near_calls(facts: Facts, symbols: frozenset[int]) -> tuple[tuple[int, ...],
     return tuple(near)[:MOST_NEAR], texts[:MOST_NEAR]
 
 
-def uncounted_calls(facts: Facts) -> tuple[int, ...]:
-    """Return the indexes of the calls that did a missing step too early to count.
-
-    Return an empty tuple if the path has harm.
-    """
-    if facts.score.harms:
-        return ()
-    return tuple(step.index for step in facts.early_calls if facts.symbol(step) in facts.steps_left)
+def uncounted_calls(facts: Facts, left: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the indexes of the calls that did one of the steps in `left` too early to count."""
+    return tuple(step.index for step in facts.early_calls if facts.symbol(step) in left)
 
 
 def failed_at_the_end(facts: Facts) -> tuple[int, ...]:
     """Return the indexes of failed calls that attempted a step still expected in the final state."""
     end = facts.score.trace.end.state
-    due = set(facts.automaton.due(end))
+    expected = set(facts.automaton.due(end))
     return tuple(
         step.index for step in facts.steps
-        if step.before == end and step.call.failed and step.kind is Kind.LOOP and due.intersection(step.reading.fits)
+        if step.before == end and step.call.failed and step.kind is Kind.LOOP
+        and expected.intersection(step.reading.fits)
     )  # fmt: skip
 
 

@@ -5,21 +5,64 @@ from __future__ import annotations
 from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind, Step
 from corepath.errors import nearest
-from corepath.explanation.arguments import nearest_step
+from corepath.explanation.arguments import compare_with_step, nearest_step
 from corepath.explanation.facts import Facts
-from corepath.explanation.sentences import calls_text, join
-from corepath.explanation.value_text import message_text, step_text, value_text
-from corepath.notation.action import Action
+from corepath.explanation.hand_over import is_hand_over
+from corepath.explanation.mistakes import Mistake, MistakeKind
+from corepath.explanation.policies import broken_policy
+from corepath.explanation.value_text import message_text, value_text
 from corepath.notation.call import UNANSWERED
 from corepath.scoring.evidence import Harm
 from corepath.values import parse_json
 
 
-def reason_text(facts: Facts, harm: Harm) -> str:
+def reason_text(facts: Facts, harm: Harm, mistake: Mistake) -> str:
     """Describe why a call is harmful, e.g. `comes too early: check() must come first`.
 
     The description is a predicate whose subject is the call.
     """
+    if mistake.kind in (MistakeKind.EXTRA, MistakeKind.BREACH):
+        return extra_text(facts, harm)
+    if harm.index == mistake.call:
+        return _fault_text(facts, harm, mistake)
+    if mistake.kind is MistakeKind.TOO_EARLY and harm.index == mistake.other:
+        return f"comes too late: it must come before call {mistake.call + 1}"
+    at = mistake.call
+    if mistake.kind is MistakeKind.TOO_EARLY:
+        return f"follows from call {at + 1}, which came too early"
+    steps = facts.missing_text(mistake.steps, at)
+    if mistake.kind is MistakeKind.SKIPPED:
+        return f"follows from call {at + 1}: {steps} had not been done"
+    return f"follows from call {at + 1}, which should have been {steps}"
+
+
+def _fault_text(facts: Facts, harm: Harm, mistake: Mistake) -> str:
+    """Describe what is wrong with the call at fault."""
+    index = mistake.call
+    steps = facts.missing_text(mistake.steps, index)
+    match mistake.kind:
+        case MistakeKind.SKIPPED:
+            return f"{_early_text(facts, index)}: {steps} must come first"
+        case MistakeKind.TOO_EARLY:
+            other = mistake.other if mistake.other is not None else index
+            return f"comes too early: {steps} must come first, and came only at call {other + 1}"
+        case MistakeKind.WRONG_ARGUMENT:
+            return argument_text(facts, index, mistake.steps[0])
+    return f"{extra_text(facts, harm)}; expected was {steps}"
+
+
+def _early_text(facts: Facts, index: int) -> str:
+    return "needs a result that is not there yet" if facts.steps[index].reading.early else "comes too early"
+
+
+def argument_text(facts: Facts, index: int, symbol: int) -> str:
+    """Describe which arguments of a call are wrong."""
+    compared = compare_with_step(facts, index, symbol)
+    return f"has {'a wrong argument' if len(compared.arguments) == 1 else 'wrong arguments'}: {compared}"
+
+
+def extra_text(facts: Facts, harm: Harm) -> str:
+    """Describe why a call should not have been made."""
     step = facts.steps[harm.index]
     match harm.kind:
         case HarmKind.MALFORMED:
@@ -29,99 +72,59 @@ def reason_text(facts: Facts, harm: Harm) -> str:
         case HarmKind.FORBIDDEN:
             return _forbidden(facts, harm)
         case HarmKind.REPEATED:
-            return f"repeats call {_earlier_call(facts, step) + 1}, and that is not due again"
-        case HarmKind.OUT_OF_ORDER if not step.reading.early:
-            return _out_of_order(facts, harm)
-        case HarmKind.AFTER_COMPLETION:
-            return f"comes after the task was complete{_completion_text(facts, harm)}"
+            return f"repeats call {earlier_call(facts, step) + 1}, and was not expected again"
         case HarmKind.FAILED:
             return "failed, and every failed call counts as harmful here"
-    return _mismatch(facts, harm)
+        case _ if facts.expects_nothing:
+            return "was not asked for: nothing was to be changed"
+        case HarmKind.OUT_OF_ORDER:
+            return f"is a step of this task, but not expected here{_deciding_call(facts, harm)}"
+        case HarmKind.AFTER_COMPLETION:
+            return f"was not asked for: the task was complete{_completion_text(facts, harm)}"
+    return _not_part(facts, harm)
 
 
 def _completion_text(facts: Facts, harm: Harm) -> str:
-    """Say at which call the task was complete, e.g. ` at call 3`.
+    """Say at which call the task was complete, e.g. ` after call 3`.
 
     Return an empty string if no step was done before the harmful call.
     """
     done = (index for calls in facts.done_at.values() for index in calls if index < harm.index)
     last = max(done, default=None)
-    return "" if last is None else f" at call {last + 1}"
+    return "" if last is None else f" after call {last + 1}"
 
 
 def _forbidden(facts: Facts, harm: Harm) -> str:
     """Describe why a forbidden call is harmful."""
-    text = f"is forbidden ({harm.severity} severity)" + (f": {message_text(harm.why)}" if harm.why else "")
-    return text + _difference_from_due(facts, harm)
+    if harm.why is None:
+        return "is forbidden in this task"
+    severity = ", and that is severe" if harm.severity == "high" else ""
+    why = broken_policy(facts, harm)
+    if why is None:
+        return "was made in a state that an earlier call had made wrong"
+    return f'is against a rule: "{message_text(why)}"{severity}'
 
 
-def _difference_from_due(facts: Facts, harm: Harm) -> str:
-    """Describe how a call differs from an expected step with the same tool.
-
-    Return an empty string if no such step was expected.
-    """
-    step = nearest_step(facts, harm.index)
-    return f"; compared with the step that was due, {step}" if step is not None and step.due else ""
-
-
-def _out_of_order(facts: Facts, harm: Harm) -> str:
-    """Describe why a step at the wrong time is harmful."""
+def _deciding_call(facts: Facts, harm: Harm) -> str:
+    """Describe the earlier call whose result ruled out this step, or return an empty string if there is none."""
     step = facts.steps[harm.index]
-    if harm.cause is None:
-        fits = step.reading.fits if step.symbol is None else (step.symbol,)
-        ahead = any(facts.automaton.ahead[step.before] >> symbol & 1 for symbol in fits)
-        what = "is not due yet" if ahead else f"does not belong here{_deciding_call(facts, harm, fits)}"
-        return f"is a step that {what}{_difference_from_due(facts, harm)}"
-    skipped = [facts.symbols[name] for name in harm.cause.skipped]
-    steps = facts.missing_text(skipped, harm.cause.at)
-    if (again := repeated_call(facts, harm)) is not None:
-        return f"repeats call {again + 1}, and that is due again only after {steps}"
-    if harm.index == harm.cause.at:
-        return f"comes too early: {steps} must come first"
-    if facts.steps_called(harm.index).isdisjoint(skipped):
-        return f"follows from call {harm.cause.at + 1}: {steps} had not been done"
-    if facts.steps_called(harm.cause.at).isdisjoint(skipped):
-        return f"follows from call {harm.cause.at + 1}: {steps} had not been done yet at that call"
-    return f"follows from call {harm.cause.at + 1}: {steps} had to come before that call"
-
-
-def _deciding_call(facts: Facts, harm: Harm, steps: tuple[int, ...]) -> str:
-    """Describe the earlier call whose result ruled out `steps`, or return an empty string if there is no such call."""
-    for step in reversed(facts.steps[: harm.index]):
-        if step.kind is Kind.PROGRESS and step.symbol is not None and step.call.result is not UNANSWERED:
-            edges = facts.automaton.delta[step.before]
-            others = [edges[other] for other in facts.steps_like(step.symbol) - {step.symbol} if other in edges]
-            if any(facts.automaton.ahead[state] >> symbol & 1 for state in others for symbol in steps):
-                return f": call {step.index + 1} had returned {value_text(step.call.result)}"
+    fits = step.reading.fits if step.symbol is None else (step.symbol,)
+    for earlier in reversed(facts.steps[: harm.index]):
+        if earlier.kind is Kind.PROGRESS and earlier.symbol is not None and earlier.call.result is not UNANSWERED:
+            edges = facts.automaton.delta[earlier.before]
+            others = [edges[other] for other in facts.steps_like(earlier.symbol) - {earlier.symbol} if other in edges]
+            if any(facts.automaton.ahead[state] >> symbol & 1 for state in others for symbol in fits):
+                return f": call {earlier.index + 1} had returned {value_text(earlier.call.result)}"
     return ""
 
 
-def _mismatch(facts: Facts, harm: Harm) -> str:
-    """Describe why a call that matches no step is harmful."""
-    step = nearest_step(facts, harm.index)
-    if step is None:
-        return "is no step of this task"
-    if step.needs:
-        return _missing_result(facts, harm, step.needs)
-    if step.due:
-        return f"has {'a wrong argument' if len(step.arguments) == 1 else 'wrong arguments'}: {step}"
-    return f"is no step of this task; compared with the nearest one, {step}"
-
-
-def _missing_result(facts: Facts, harm: Harm, needs: tuple[Action, ...]) -> str:
-    """Explain that a call is harmful because the results of the actions in `needs` are missing."""
-    needed = join([step_text(action, facts.scope(harm.index)) for action in needs])
-    made = [step for step in facts.steps[: harm.index] if _is_one_of(facts, step, needs)]
-    if done := [step.index for step in made if step.kind is Kind.PROGRESS]:
-        return f"needs what {needed} returns, and {calls_text(done)} gave no such result"
-    if made:
-        return f"needs what {needed} returns, and {calls_text(step.index for step in made)} did not count"
-    return f"needs what {needed} returns, and that had not been done"
-
-
-def _is_one_of(facts: Facts, step: Step, actions: tuple[Action, ...]) -> bool:
-    """Whether a call matches one of `actions` and did not fail."""
-    return step.symbol is not None and not step.call.failed and facts.automaton.alphabet.actions[step.symbol] in actions
+def _not_part(facts: Facts, harm: Harm) -> str:
+    """Describe a call that matches no step."""
+    if is_hand_over(facts.steps[harm.index]):
+        return "handed over to a human, which is not part of this task"
+    found = nearest_step(facts, harm.index)
+    compared = "" if found is None or found.needs else f"; compared with the nearest step, {found}"
+    return f"is not part of this task{compared}"
 
 
 def _malformed(step: Step) -> str:
@@ -134,26 +137,10 @@ def _malformed(step: Step) -> str:
     return "a list" if isinstance(read, (list, tuple)) else "a text" if isinstance(read, str) else value_text(read)
 
 
-def _earlier_call(facts: Facts, step: Step) -> int:
+def earlier_call(facts: Facts, step: Step) -> int:
     """Return the index of the last call before `step` that did the same step."""
     symbols = set(step.reading.fits) if step.symbol is None else {step.symbol}
     return max(index for symbol in symbols for index in facts.done_at.get(symbol, ()) if index < step.index)
-
-
-def repeated_call(facts: Facts, harm: Harm) -> int | None:
-    """Return the index of the call that a harmful call repeats, or None if it repeats none.
-
-    Only the last call before the harmful one is considered, not counting self-loops. Return None as well if the nearest
-    golden path has the step at least as often as the agent's path.
-    """
-    step = facts.steps[harm.index]
-    label = facts.score.trace.label(step)
-    if facts.score.condensed.count(label) <= facts.score.reference.path.count(label):
-        return None
-    before = next((other for other in reversed(facts.steps[: harm.index]) if other.kind is not Kind.LOOP), None)
-    if before is None or before.kind is not Kind.PROGRESS or before.symbol is None or before.symbol != step.symbol:
-        return None
-    return before.index
 
 
 def effect_text(facts: Facts, harm: Harm) -> str:

@@ -6,11 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 MOST_LISTED: Final = 3
+_NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def cut(text: str, most: int) -> str:
-    """Shorten `text` to at most `most` characters."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    """Shorten `text` to at most `most` characters, if possible between two words."""
+    if len(text) <= most:
+        return text
+    space = text.rfind(" ", most * 2 // 3, most)
+    return f"{text[: most - 1 if space < 0 else space].rstrip(' ,;:')}…"
 
 
 def join(parts: Sequence[str], joint: str = "and", most: int = MOST_LISTED) -> str:
@@ -35,6 +39,11 @@ def calls_text(indices: Iterable[int]) -> str:
     return f"{'call' if len(numbers) == 1 else 'calls'} {join(pieces, most=8)}"
 
 
+def number_text(number: int) -> str:
+    """Write a small number as a word."""
+    return _NUMBERS[number] if number < len(_NUMBERS) else f"{number:,}"
+
+
 def times_text(count: int) -> str:
     """Say how often something happened: `once`, `twice`, `3 times`."""
     return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
@@ -48,7 +57,7 @@ def tally_text(counts: Mapping[str, int]) -> str:
 
 def add_full_stop(text: str) -> str:
     """End `text` with a full stop, unless it already ends a sentence."""
-    return text if text.endswith((".", "?", "!")) else f"{text}."
+    return text if text.endswith((".", "?", "!", '."', '?"', '!"')) else f"{text}."
 
 
 def capitalise(text: str) -> str:

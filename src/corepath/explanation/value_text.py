@@ -34,6 +34,8 @@ LONGEST_NAME: Final = 60
 LONGEST_VALUE: Final = 50
 LONGEST_CALL: Final = 110
 LONGEST_MESSAGE: Final = 120
+LONGEST_WHOLE: Final = 1_200
+"""Maximum length of a call that is written in full."""
 UNKNOWN: Final = object()
 """Stands for a value that is not known."""
 _NEGLIGIBLE: Final = 0.01
@@ -65,11 +67,28 @@ def call_text(call: Call) -> str:
     return _call_notation(call.tool, [f"{_key(name)}={value_text(value)}" for name, value in call.arguments.items()])
 
 
-def step_text(action: Action, scope: Scope) -> str:
-    """Write a step as a valid call, with the values that are already known."""
-    parts = [f"{_key(name)}={_pattern_text(pattern, scope)}" for name, pattern in action.arguments.fields]
-    text = _call_notation(action.tool, [*parts, "…"] if action.arguments.open else parts)
-    return text if action.result is None else f"{text} -> {cut(str(action.result), LONGEST_VALUE)}"
+def step_text(action: Action, scope: Scope, only: frozenset[str] | None = None) -> str:
+    """Write a step as a valid call, with the values that are already known.
+
+    With `only`, other arguments are left out.
+    """
+    fields = [(name, part) for name, part in action.arguments.fields if only is None or name in only]
+    parts = [f"{_key(name)}={_pattern_text(part, scope)}" for name, part in fields]
+    is_cut = action.arguments.open or len(fields) < len(action.arguments.fields)
+    return f"{_call_notation(action.tool, [*parts, '…'] if is_cut else parts)}{_result_text(action, scope)}"
+
+
+def whole_step_text(action: Action, scope: Scope) -> str:
+    """Write a step as a call with all its arguments, for someone who is to make that call."""
+    parts = [f"{_key(name)}={_pattern_text(part, scope, LONGEST_WHOLE)}" for name, part in action.arguments.fields]
+    call = f"{tool_name(action.tool)}({', '.join([*parts, '…'] if action.arguments.open else parts)})"
+    return f"{cut(call, LONGEST_WHOLE)}{_result_text(action, scope)}"
+
+
+def _result_text(action: Action, scope: Scope) -> str:
+    return (
+        "" if action.result is None else f" with the result {cut(_pattern_text(action.result, scope), LONGEST_VALUE)}"
+    )
 
 
 def expected_text(pattern: Matcher, scope: Scope) -> str:
@@ -129,32 +148,32 @@ def _bound_text(pattern: Variable | ResultOf, scope: Scope) -> str:
     return f"what {pattern.action.tool} returns"
 
 
-def _pattern_text(pattern: Matcher, scope: Scope) -> str:
+def _pattern_text(pattern: Matcher, scope: Scope, most: int = LONGEST_VALUE) -> str:
     """Write a matcher as the value of an argument: the expected value if it is known, otherwise a description of it."""
     match pattern:
         case Literal(value=value) | SameText(value):
-            return value_text(value)
+            return value_text(value, most)
         case Approx(number):
             return str(number)
         case Anything():
             return "…"
         case Items(items) | Unordered(items):
-            return _list_text(items, scope)
+            return _list_text(items, scope, most)
         case Fields(fields):
-            parts = [f"{_key(name)}: {_pattern_text(part, scope)}" for name, part in fields]
-            return cut(f"{{{', '.join(parts)}}}", LONGEST_VALUE)
+            parts = [f"{to_notation(name)}: {_pattern_text(part, scope, most)}" for name, part in fields]
+            return cut(f"{{{', '.join(parts)}}}", most)
         case Variable(name):
-            return value_text(scope.variables[name]) if name in scope.variables else f"<{name}>"
+            return value_text(scope.variables[name], most) if name in scope.variables else f"<{name}>"
         case ResultOf(action, path):
             values = pattern.values(scope)
             if values:
                 return _options_text(values)
             return f"<{path or 'result'} of {action.tool}>"
-    return cut(expected_text(pattern, scope), LONGEST_VALUE)
+    return cut(expected_text(pattern, scope), most)
 
 
-def _list_text(items: Sequence[Matcher], scope: Scope) -> str:
-    return f"[{cut(', '.join(_pattern_text(item, scope) for item in items), LONGEST_VALUE)}]"
+def _list_text(items: Sequence[Matcher], scope: Scope, most: int = LONGEST_VALUE) -> str:
+    return f"[{cut(', '.join(_pattern_text(item, scope, most) for item in items), most)}]"
 
 
 def _options_text(values: Sequence[Any]) -> str:

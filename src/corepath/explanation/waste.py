@@ -11,6 +11,7 @@ from corepath.automaton.step import Kind, Step
 from corepath.errors import count
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
+from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.sentences import calls_text, sentence, tally_text
 from corepath.explanation.undo import UndoPair
 from corepath.explanation.value_text import message_text, tool_name, value_text
@@ -26,6 +27,7 @@ class WasteKind(StrEnum):
     AGAIN = "again"
     NO_EFFECT = "no effect"
     BESIDE = "beside"
+    HANDED_OVER = "handed over"
     LOOK = "look"
 
 
@@ -62,13 +64,15 @@ def _classify(facts: Facts, step: Step, earlier: int | None) -> Loop:
     if step.call.failed:
         return Loop(WasteKind.REFUSED, f"the tool refused it: {message_text(step.call.error)}")
     if step.symbol is None and step.reading.fits:
-        return Loop(WasteKind.NO_EFFECT, f"the step that is due, but it returned {value_text(step.call.result)}")
+        return Loop(WasteKind.NO_EFFECT, f"the expected step, but it returned {value_text(step.call.result)}")
     if step.ignored:
         return Loop(WasteKind.IGNORED, "not part of the task, and let pass")
     if earlier is not None:
         return Loop(WasteKind.AGAIN, f"the same as call {earlier + 1}, and nothing had changed")
     if step in facts.early_calls:
-        return Loop(WasteKind.EARLY, "a step that is not due yet, and does not count")
+        return Loop(WasteKind.EARLY, "a step that is not expected yet, and does not count")
+    if is_hand_over(step):
+        return Loop(WasteKind.HANDED_OVER, "handed over to a human")
     if facts.changed_state[step.index]:
         return Loop(WasteKind.BESIDE, "legal here, and no step")
     if facts.task.simulator is not None and facts.task.simulator.tools[step.call.tool].writes:
@@ -111,8 +115,11 @@ def _describe(facts: Facts, kind: WasteKind, calls: tuple[int, ...]) -> str:
         case WasteKind.NO_EFFECT:
             return f"{many} brought nothing: {tools} ({which})"
         case WasteKind.EARLY:
-            text = "is a step that was not due yet, and does" if one else "are steps that were not due yet, and do"
+            early = "is a step that was not expected yet, and does"
+            text = early if one else "are steps that were not expected yet, and do"
             return f"{many} {text} not count: {tools} ({which})"
+        case WasteKind.HANDED_OVER:
+            return f"{which} handed over to a human"
         case WasteKind.BESIDE:
             return f"{many} {were} legal and no step: {tools} ({which})"
     return f"{many} only looked and {were} no step: {tools} ({which})"

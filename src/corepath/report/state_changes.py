@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any, Final
 
 from corepath.values import equal, is_name
@@ -34,8 +34,7 @@ def _differences(before: Any, after: Any, path: str) -> Iterator[tuple[str, Any,
         for name in {**before, **after}:
             yield from _differences(before.get(name, _ABSENT), after.get(name, _ABSENT), _join(path, str(name)))
     elif isinstance(before, list) and isinstance(after, list):
-        for place in range(max(len(before), len(after))):
-            old, new = (value[place] if place < len(value) else _ABSENT for value in (before, after))
+        for place, (old, new) in enumerate(zip_longest(before, after, fillvalue=_ABSENT)):
             yield from _differences(old, new, f"{path}[{place}]")
     elif before is _ABSENT or after is _ABSENT or not equal(before, after):
         yield path, before, after

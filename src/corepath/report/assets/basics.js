@@ -41,6 +41,25 @@ const spell = (kind) => kind.replaceAll("_", " ");
 /** A region that scrolls on its own and can be reached by keyboard. */
 const scrollArea = (label, ...children) => h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": label }, ...children);
 
+const MOST_AT_ONCE = 200;
+
+/** A table that scrolls; a long one is shown in parts. `make` turns an item into a row. */
+function tableInParts(label, heads, items, make) {
+  const body = h("tbody");
+  let shown = 0;
+  const more = h("button", { type: "button" });
+  const grow = () => {
+    body.append(...items.slice(shown, shown + MOST_AT_ONCE).map(make));
+    shown = Math.min(items.length, shown + MOST_AT_ONCE);
+    more.textContent = `Show ${Math.min(MOST_AT_ONCE, items.length - shown)} more`;
+    more.hidden = shown === items.length;
+  };
+  more.addEventListener("click", grow);
+  grow();
+  const head = h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text))));
+  return [scrollArea(label, h("table", { class: "aligned" }, head, body)), items.length > shown ? more : null].filter(Boolean);
+}
+
 /** A details element whose content is created when it is first opened. */
 function foldable(summary, make) {
   const made = h("details", {}, h("summary", {}, ...summary));

@@ -116,10 +116,10 @@ function changes(call) {
   const rows = call.changes.map(([path, old, value]) => h("tr", { class: "differs" },
     h("th", { scope: "row" }, h("span", { class: "sign" }, sign(old, value)), pathText(path)), cell(old), cell(value)));
   const more = call.unlisted_changes ? h("p", { class: "note" }, "It changed more than is listed here.") : null;
-  return h("div", { class: "block" }, h("h3", {}, "State"), sideBySide(["Place", "Before", "After"], rows), more);
+  return h("div", { class: "block" }, h("h3", {}, "State"), sideBySide(["Place", "Before", "After"], rows, "states"), more);
 }
 
-const sideBySide = (heads, rows) => h("table", { class: "compared" }, h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, rows));
+const sideBySide = (heads, rows, name = "") => h("table", { class: `compared ${name}` }, h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, rows));
 
 /** A value in a cell; a long one is shortened until its button is pressed. */
 function shortText(text) {

@@ -113,8 +113,7 @@ async function showDiff(taskName, agentA, numberA, agentB, numberB) {
   show(`${episodeName(rows[0])} and ${episodeName(rows[1])} on ${task.name}`, [link(taskLink(task.name), nameElement(task.name)), "comparison"],
     h("h1", {}, names[0](), " and ", names[1](), " on ", link(taskLink(task.name), nameElement(task.name))),
     h("p", { class: "parting" }, parting(names, first)), h("div", { class: "beside" }, heads),
-    h("h2", {}, "Calls"), scrollArea("Calls side by side", h("table", { class: "aligned" },
-      head(names[0](), names[1](), "How they compare"), h("tbody", {}, pairs.map((pair) => pairRow(rows, pair, pair === first))))),
+    h("h2", {}, "Calls"), ...tableInParts("Calls side by side", [names[0](), names[1](), "How they compare"], pairs, (pair) => pairRow(rows, pair, pair === first)),
     h("h2", {}, "Scores"), scrollArea("Scores side by side", h("table", { class: "scores" }, head("Score", names[0](), names[1]()), h("tbody", {}, scoreRows(rows)))));
 }
 

@@ -96,10 +96,8 @@ function fixTable(task, episode, go) {
     const name = task.actions[action]?.[1] ?? episode.calls[call]?.label;
     return name === undefined ? nothing() : code(cut(name, 160));
   };
-  const rows = episode.fix.map((edit) => h("tr", { class: edit.kind.replace(" ", "-") },
-    h("td", {}, was(edit)), h("td", {}, should(edit)), h("td", { class: "word" }, foreign(edit.text))));
-  const head = h("tr", {}, ["Was", "Should be", "In words"].map((text) => h("th", { scope: "col" }, text)));
-  return [h("h2", {}, "Fix, call by call"), scrollArea("Fix, call by call", h("table", { class: "aligned" }, h("thead", {}, head), h("tbody", {}, rows)))];
+  const row = (edit) => h("tr", { class: edit.kind.replace(" ", "-") }, h("td", {}, was(edit)), h("td", {}, should(edit)), h("td", { class: "word" }, foreign(edit.text)));
+  return [h("h2", {}, "Fix, call by call"), ...tableInParts("Fix, call by call", ["Was", "Should be", "In words"], episode.fix, row)];
 }
 
 const message = ({ who, before, body }, level) =>

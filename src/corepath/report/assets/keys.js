@@ -2,7 +2,7 @@
 
 const HELP = [
   [["←", "→"], "previous and next call"], [["Home", "End"], "start and last call"], [["n", "p"], "next and previous harmful call"],
-  [["j", "k"], "next and previous episode of the last list"], [["/"], "search the episodes"], [["?"], "show these keys"], [["Esc"], "close them"],
+  [["j", "k"], "next and previous episode of the last list"], [["+", "-", "0"], "zoom in, zoom out, and fit, in a drawing that has the focus"], [["/"], "search the episodes"], [["?"], "show these keys"], [["Esc"], "close them"],
 ];
 
 const helpDialog = makeHelp();

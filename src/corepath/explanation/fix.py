@@ -1,0 +1,98 @@
+"""Write a repair as instructions, e.g. `In call 3, change amount to 50`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from corepath.automaton.step import Kind
+from corepath.explanation.arguments import compare_with_step
+from corepath.explanation.difference_text import describe_changes
+from corepath.explanation.edits import PathEdit, Repair
+from corepath.explanation.facts import Facts
+from corepath.explanation.findings import Edit, EditKind, Finding, FindingKind
+from corepath.explanation.sentences import join, sentence
+from corepath.values import visible
+
+MOST_CHANGES: Final = 4
+"""Maximum number of changes that are named for one call. A call that differs more is written anew."""
+
+
+def write_fix(facts: Facts, repair: Repair | None) -> tuple[Edit, ...]:
+    """Write each edit of a repair as an instruction."""
+    if repair is None:
+        return ()
+    edits: list[Edit] = []
+    last: PathEdit | None = None
+    for edit in repair.edits:
+        text = _describe(facts, edit, follows=_follows(last, edit))
+        edits.append(Edit(EditKind(edit.kind), _call(edit), edit.symbol, visible(sentence(text))))
+        last = edit
+    return tuple(edits)
+
+
+def find_fix(fix: tuple[Edit, ...], repair: Repair | None) -> Iterator[Finding]:
+    """Yield a finding with the whole repair."""
+    if fix and repair is not None:
+        yield Finding(FindingKind.FIX, " ".join(edit.text for edit in fix), repair.calls)
+
+
+def _call(edit: PathEdit) -> int | None:
+    return edit.place if edit.kind == "add" else edit.call
+
+
+def _follows(last: PathEdit | None, edit: PathEdit) -> bool:
+    """Whether an edit adds a step right after the step that the edit before added."""
+    return last is not None and last.kind == edit.kind == "add" and last.place == edit.place
+
+
+def _describe(facts: Facts, edit: PathEdit, *, follows: bool) -> str:
+    """Describe an edit as an instruction."""
+    end = len(facts.steps)
+    match edit.kind:
+        case "leave out":
+            assert edit.call is not None
+            return f"leave out {facts.call_text(edit.call)}"
+        case "move":
+            return _describe_move(facts, edit)
+        case "change":
+            return _describe_change(facts, edit)
+    assert edit.symbol is not None
+    step = facts.whole_text(edit.symbol, edit.place)
+    if follows:
+        return f"then call {step}"
+    if edit.place < end:
+        return f"call {step} before call {edit.place + 1}"
+    if facts.hand_over is not None:
+        return f"before handing over (call {facts.hand_over + 1}), call {step}"
+    return f"at the end, call {step}" if end else f"call {step}"
+
+
+def _describe_move(facts: Facts, edit: PathEdit) -> str:
+    assert edit.call is not None
+    neighbour = _neighbour(facts, edit)
+    if neighbour is not None:
+        first, second = sorted((edit.call, neighbour))
+        return f"swap {facts.call_text(first)}, and {facts.call_text(second)}"
+    where = "to the end" if edit.place == len(facts.steps) else f"to before call {edit.place + 1}"
+    return f"move {facts.call_text(edit.call)}, {where}"
+
+
+def _neighbour(facts: Facts, edit: PathEdit) -> int | None:
+    """Return the call that a moved call changes places with, or None if it moves further than that."""
+    assert edit.call is not None
+    low, high = (edit.place, edit.call) if edit.place < edit.call else (edit.call + 1, edit.place)
+    between = [step.index for step in facts.steps[low:high] if step.kind is not Kind.LOOP]
+    return between[0] if len(between) == 1 else None
+
+
+def _describe_change(facts: Facts, edit: PathEdit) -> str:
+    assert edit.call is not None
+    assert edit.symbol is not None
+    step, action = facts.steps[edit.call], facts.automaton.alphabet.actions[edit.symbol]
+    if step.call.tool == action.tool and not step.call.malformed:
+        compared = compare_with_step(facts, edit.call, edit.symbol)
+        changes = describe_changes(compared.differences)
+        if len(changes) <= MOST_CHANGES and not compared.needs:
+            return f"in call {edit.call + 1}, {join(changes, most=MOST_CHANGES)}"
+    return f"instead of {facts.call_text(edit.call)}, call {facts.whole_text(edit.symbol, edit.call)}"
