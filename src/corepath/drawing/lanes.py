@@ -19,7 +19,7 @@ from corepath.notation.procedure import leaves
 from corepath.rules.rule import Rule
 from corepath.task import Task
 
-ROOM: Final = 1160
+ROOM: Final = 1150
 """The width that drawings should fit in. With a page's margins, that makes 1,280 pixels."""
 MOST_STEPS: Final = 250
 """A task with more steps has no drawing as lanes."""

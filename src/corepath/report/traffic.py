@@ -21,16 +21,18 @@ MOST_WAYS: Final = 6
 """The most ways to list on from a point."""
 MOST_RUNS: Final = 10
 """The most runs to name for a way."""
-_LONGEST_LABEL: Final = 120
+_LONGEST_LABEL: Final = 80
+"""Harmful calls with longer labels are counted together by their tool."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """How a run went on from a point: with a step (`action`), with a harmful call (`label`), or not at all."""
+    """How a run went on from a point: with a step (`action`), with a harmful call (`label`, `harm`), or not at all."""
 
     kind: str
     action: int | None = None
     label: str = ""
+    harm: str = ""
 
     @property
     def fails(self) -> bool:
@@ -81,7 +83,7 @@ class Traffic:
         state = self.task.automaton.start
         for step in steps:
             if step.kind is Kind.HARM:
-                seen[step.before, Way("harm", None, step.call.label[:_LONGEST_LABEL])] = None
+                seen[step.before, _harmful_way(step)] = None
             elif step.advances:
                 seen[step.before, Way("step", step.symbol)] = None
             state = step.after
@@ -132,10 +134,15 @@ class Traffic:
     def _ways(self, state: int, names: Mapping[int, int]) -> list[list[Any]]:
         ways = sorted(self.points[state].items(), key=lambda pair: (-len(pair[1]), pair[0].kind, pair[0].label))
         return [
-            [way.kind, way.action if way.kind == "step" else way.label, len(runs), _named(runs, names)]
+            [way.kind, way.action if way.kind == "step" else way.label, len(runs), _named(runs, names), way.harm]
             for way, runs in ways[:MOST_WAYS]
         ]
 
 
 def _named(runs: Iterable[int], names: Mapping[int, int]) -> list[int]:
     return [names[run] for run in sorted(runs) if run in names][:MOST_RUNS]
+
+
+def _harmful_way(step: Step) -> Way:
+    label = step.call.label
+    return Way("harm", None, label if len(label) <= _LONGEST_LABEL else f"{step.call.tool}(…)", str(step.harm or ""))
