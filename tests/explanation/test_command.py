@@ -42,7 +42,7 @@ def test_the_command_explains_every_episode_of_a_run(run, corepath):
 
 def test_the_command_explains_one_episode_or_says_how_many_there_are(run, corepath):
     done = corepath("explain", run / "episodes.jsonl", "--episode", 3)
-    assert done.stdout.startswith("episode 3: farm/threshold, early_stop\nMade no call; 1 step was due, first")
+    assert done.stdout.startswith("episode 3: farm/threshold, early_stop\nMade no call; one step was expected, namely")
     none = corepath("explain", run, "--episode", 5)
     assert none.returncode == 2
     assert "no episode 5: there are 4" in none.stderr
@@ -51,7 +51,7 @@ def test_the_command_explains_one_episode_or_says_how_many_there_are(run, corepa
 def test_the_command_as_json_is_one_object_an_episode(run, corepath):
     rows = [json.loads(line) for line in corepath("explain", run, "--json").stdout.splitlines()]
     assert [(row["episode"], row["task"], row["agent"]) for row in rows][2] == (3, "farm/threshold", "early_stop")
-    assert rows[2]["headline"] == 'Made no call; 1 step was due, first read_sensor(plant="B").'
+    assert rows[2]["headline"] == 'Made no call; one step was expected, namely read_sensor(plant="B").'
 
 
 def test_the_command_takes_tasks_from_files_and_tells_of_those_that_are_gone(tmp_path, corepath):
@@ -63,7 +63,7 @@ def test_the_command_takes_tasks_from_files_and_tells_of_those_that_are_gone(tmp
     episodes.write_text("".join(episode_json(one) + "\n" for one in lines) + "{broken\n")
     done = corepath("explain", episodes, "--tasks", tasks)
     assert done.returncode == 1
-    assert "Call 1, open(id=2), has a wrong argument: id was 2, expected 1." in done.stdout
+    assert "Wrong argument in call 1, open: id was 2, expected 1." in done.stdout
     assert f"{episodes}:2:1: no task 'bank/gone'; did you mean 'bank/open'?" in done.stderr
     assert f"{len(lines) - MOST_PRINTED} more; choose with --worst N" in done.stderr
     assert len(corepath("explain", episodes, "--tasks", tasks, "--json").stdout.splitlines()) == len(lines) - 1

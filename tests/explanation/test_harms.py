@@ -46,25 +46,25 @@ from tests.explanation.helpers import (
     [
         ('b(x="1")', 'has a wrong argument: x was "1", expected 1'),
         ("b()", "has a wrong argument: x was not given, expected 1"),
-        ("b(x=1, y=2)", "has a wrong argument: y was 2, and the step has no such argument"),
-        ("b(x=2, y=2)", "has wrong arguments: x was 2, expected 1; y was 2, and the step has no such argument"),
+        ("b(x=1, y=2)", "has a wrong argument: y was 2, but no such argument is expected"),
+        ("b(x=2, y=2)", "has wrong arguments: x was 2, expected 1; y was 2, but no such argument is expected"),
     ],
 )
 def test_a_wrong_argument_stands_beside_the_expected_value(given, said):
     found = explain(ABC, ["a()", given])
     assert found.notes[1].text == said
     assert said in texts(found, FindingKind.HARM)[0]
-    assert f"{said}; 1 step never tried." in found.headline
+    assert f"{said.partition(': ')[2]}; 1 step missing." in found.headline
 
 
 @pytest.mark.parametrize(
     ("pattern", "given", "said"),
     [
-        (approx(4.5), 5, "litres was 5, expected about 4.5"),
+        (approx(4.5), 5, "litres was 5, expected 4.5"),
         (approx(4.5, tol=0.1), 5, "litres was 5, expected 4.5 ± 0.1"),
         (between(1, 3), 9, "litres was 9, expected between 1 and 3"),
         (one_of("p", "q"), "r", 'litres was "r", expected "p" or "q"'),
-        (contains("hi"), "no", 'litres was "no", expected something that holds "hi"'),
+        (contains("hi"), "no", 'litres was "no", expected a text with "hi"'),
     ],
 )
 def test_matchers_are_told_in_words(pattern, given, said):
@@ -75,57 +75,63 @@ def test_matchers_are_told_in_words(pattern, given, said):
 def test_of_long_texts_the_part_is_shown_in_which_they_differ():
     text = "Please send the quarterly report to everyone in the finance team before noon, thanks"
     found = explain(Task("long", procedure=tool("say")(text=text)), [Call("say", {"text": text[:-6] + "cheers"})])
-    assert 'text was "…inance team before noon, cheers", expected "…inance team before noon, thanks"' in found.headline
+    assert 'text was "…team before noon, cheers", expected "…team before noon, thanks"' in found.headline
 
 
 def test_variables_and_results_are_told_with_the_value_they_are_bound_to():
     found = explain(BOUND, [ANSWERED, Call("approve", {"policy": "P2", "rule": "R9"})])
     assert found.notes[1].text == (
-        'has wrong arguments: policy was "P2", expected "P1" ($p); rule was "R9", expected "R1", as check returned it'
+        'has wrong arguments: policy was "P2", expected "P1"; rule was "R9", expected "R1", as check returned it'
     )
-    assert 'due was approve(policy="P1", rule="R1")' in texts(found, FindingKind.DIVERGED)[0]
+    assert 'approve(policy="P1", rule="R1") was expected' in texts(found, FindingKind.DIVERGED)[0]
 
 
 def test_a_call_that_needs_what_a_skipped_step_returns_names_that_step():
     found = explain(BOUND, [Call("approve", {"policy": "P1", "rule": "R1"})])
-    assert found.headline == 'Skipped check(policy=$p) -> {status: "ok", ...}: approve (call 1) needs what it returns.'
+    assert found.headline == (
+        'Skipped check(policy=…) with the result {"status": "ok"}: approve (call 1) needs its result.'
+    )
 
 
 def test_an_act_in_spite_of_what_the_check_said():
     refused = replace(ANSWERED, result={"status": "conflict"})
     found = explain(BOUND, [refused, Call("approve", {"policy": "P1", "rule": "R1"})])
     assert found.headline == (
-        'Call 1, check(policy="P1"), returned something else than the procedure asks for, '
-        "and approve (call 2) went on all the same."
+        'Call 1, check(policy="P1"), did not return what the task asks for, and approve (call 2) went on all the same.'
     )
-    assert found.notes[0].text == 'the step that is due, but it returned {"status": "conflict"}'
+    assert found.notes[0].text == 'the expected step, but it returned {"status": "conflict"}'
 
 
 def test_a_step_that_came_too_early_names_the_one_that_came_too_late():
     found = explain(chain(*"abcd"), called(*"acbd"))
-    assert found.headline == "c (call 2) came too early: b() was due first and came only at call 3: 2 harmful calls."
-    assert kinds(found) == ["diverged", "harm", "repair"], "nothing was skipped"
+    assert found.headline == (
+        "c (call 2) came too early: b() must come first, and came only at call 3; "
+        "1 other call is harmful only because of that."
+    )
+    assert kinds(found) == ["diverged", "harm", "fix"], "nothing was skipped"
     one = explain(chain(*"ab"), called(*"ba"))
-    assert one.headline == "b (call 1) came too early: a() was due first and came only at call 2."
-    assert texts(one, FindingKind.REPAIR)[0].startswith("Nearest repair: move call 1, b(), to the end.")
+    assert one.headline == "b (call 1) came too early: a() must come first, and came only at call 2."
+    assert texts(one, FindingKind.FIX) == ["Swap call 1, b(), and call 2, a()."]
 
 
 def test_nine_consequences_of_one_skipped_step_are_one_finding():
     found = explain(chain(*"abcdefghij"), called(*"bcdefghij"))
-    assert found.headline == "Skipped a() before call 1: one skipped step, 9 harmful calls."
+    assert (
+        found.headline == "Skipped a(): b (call 1) was made without it; 8 other calls are harmful only because of that."
+    )
     assert [finding.calls for finding in found.findings if finding.kind is FindingKind.HARM] == [tuple(range(9))]
 
 
 def test_a_wrong_call_in_the_place_of_a_step_is_the_cause_of_what_follows():
     wrong = explain(ABC, ["a()", "b(x=2)", "c()"])
     assert wrong.headline == (
-        "Call 2, b(x=2), has a wrong argument: x was 2, expected 1; 1 later call is harmful for that."
+        "Wrong argument in call 2, b: x was 2, expected 1; 1 other call is harmful only because of that."
     )
     other = explain(ABC, ["a()", "z()", "c()"])
     assert other.headline == (
-        "Call 2, z(), is no step of this task; b(x=1) was never done, and 1 later call is harmful for that."
+        "Call 2, z(), is not part of this task, and b(x=1) is missing; 1 other call is harmful only because of that."
     )
-    assert texts(other, FindingKind.REPAIR)[0].startswith("Nearest repair: put b(x=1) in the place of call 2.")
+    assert texts(other, FindingKind.FIX) == ["Instead of call 2, z(), call b(x=1)."]
 
 
 def test_a_forbidden_call_is_told_with_its_reason_and_comes_first_where_it_took_effect():
@@ -133,7 +139,8 @@ def test_a_forbidden_call_is_told_with_its_reason_and_comes_first_where_it_took_
     task = Task("forbid", procedure=seq(tool("a")(), tool("b")()), forbid=forbid)
     found = explain(task, ["z()", "a()", "erase(id=3)", "b()"])
     assert found.headline == (
-        "Call 3, erase(id=3), is forbidden (high severity): accounts are closed by people; 1 more harmful call."
+        'Call 3, erase(id=3), is against a rule: "accounts are closed by people", and that is severe; '
+        "1 more harmful call."
     )
 
 
@@ -153,26 +160,29 @@ def test_malformed_calls_and_unknown_tools_say_what_is_wrong():
 
 def test_calls_after_completion_say_when_the_task_was_complete():
     found = explain(chain("a", "b"), called("a", "b", "z", "y"))
-    assert found.headline == ("Call 3, z(), comes after the task was complete at call 2; the same goes for call 4.")
+    assert (
+        found.headline
+        == "Call 3, z(), was not asked for: the task was complete after call 2; the same goes for call 4."
+    )
 
 
 def test_a_refused_call_is_told_apart_from_one_that_ran():
     refused = explain(ABC, [Call("a", result=1), Call("z", error="the lock\n is on."), Call("y", result=1)])
-    assert refused.notes[1].text == "is no step of this task; the tool refused it: the lock is on"
-    assert refused.notes[2].text == "is no step of this task; it ran"
+    assert refused.notes[1].text == "is not part of this task; the tool refused it: the lock is on"
+    assert refused.notes[2].text == "is not part of this task; it ran"
 
 
 def test_a_repeat_that_got_the_same_answer_is_told_apart():
     found = explain(chain("a"), [Call("a", result={"seat": 3}), Call("a", result={"seat": 3}), Call("a", result="ok")])
     assert [note.text for note in found.notes[1:]] == [
-        "repeats call 1, and that is not due again; it ran, but got the same answer as call 1",
-        "repeats call 1, and that is not due again; it ran",
+        "repeats call 1, and was not expected again; it ran, but got the same answer as call 1",
+        "repeats call 1, and was not expected again; it ran",
     ]
 
 
-def test_a_repeat_that_is_due_again_later_is_no_skipped_step():
+def test_a_repeat_that_is_expected_again_later_is_no_skipped_step():
     found = explain(chain(*"abca"), called(*"aabca"))
-    assert found.headline == "Call 2, a(), repeats call 1, and that is due again only after b() and c()."
+    assert found.headline == "Call 2, a(), repeats call 1, and is not expected again yet."
 
 
 def test_failed_calls_are_harmful_where_the_scoring_says_so():
@@ -187,9 +197,7 @@ def test_failed_calls_are_harmful_where_the_scoring_says_so():
 def test_a_step_that_came_late_is_not_told_as_never_done():
     task = corepath.task("arm/pick_rotate_place")
     found = explain(task, play(built_in("swapped"), task, name="swapped"))
-    assert found.notes[3].text.startswith(
-        "follows from call 2: move(x=0.9, y=-0.1, z=0.14, yaw=0.0) had not been done yet at that call"
-    )
+    assert found.notes[3].text.startswith("follows from call 2, which came too early; it took effect")
 
 
 def test_harm_is_put_down_to_a_call_only_where_it_is_gone_with_the_step_in_its_place():
@@ -200,7 +208,7 @@ def test_harm_is_put_down_to_a_call_only_where_it_is_gone_with_the_step_in_its_p
         'suspend_party(party="Lumen")', 'close_case(case="C7")',
     )  # fmt: skip
     assert [finding.calls for finding in found.findings if finding.kind is FindingKind.HARM] == [(1,), (2,), (4, 5)]
-    assert "harmful only for that" not in everything(found)
+    assert found.headline.startswith('Skipped notify_party(party="Lumen", rule="P2"): suspend_party (call 5)')
 
 
 BALANCE = tool("bal")(acc=1)
@@ -209,7 +217,7 @@ PAY = Task("pay", procedure=seq(BALANCE, tool("pay")(amount=result_of(BALANCE)))
 
 def test_a_call_before_what_it_needs_came_too_early_and_was_not_left_undone():
     found = explain(PAY, [Call("pay", {"amount": 7}), Call("bal", {"acc": 1}, result=7)])
-    assert found.headline == "pay (call 1) came too early: it needs what bal(acc=1) returns, done only at call 2."
+    assert found.headline == "pay (call 1) came too early: bal(acc=1) must come first, and came only at call 2."
     assert FindingKind.SKIPPED not in kinds(found)
     other = explain(PAY, [Call("pay", {"amount": 8}), Call("bal", {"acc": 1}, result=7)])
     assert texts(other, FindingKind.STOPPED) == ["It stopped early; never done: pay(amount=7)."], (
@@ -224,26 +232,26 @@ def test_what_a_call_needs_is_not_told_as_undone_where_it_was_done():
     look, fetch = tool("look")(), tool("fetch")()
     task = Task("fetch", procedure=seq(look, fetch, tool("use")(it=result_of(fetch))))
     early = explain(task, [Call("fetch", result=5), Call("use", {"it": 5})])
-    assert early.notes[1].text == "needs what fetch() returns, and call 1 did not count"
+    assert early.notes[1].text == "follows from call 1: look() had not been done"
     assert texts(early, FindingKind.SKIPPED) == ["Never done: look()."]
     blank = explain(task, [Call("look"), Call("fetch"), Call("use", {"it": 5})])
-    assert blank.headline == "Call 3, use(it=5), needs what fetch() returns, and call 2 gave no such result."
+    assert blank.headline == "Wrong argument in call 3, use: it was 5, expected what fetch returns."
     read = Task("read", procedure=seq(look, fetch, tool("see")(it=result_of(fetch))), reads=[tool("see").any()])
     seen = explain(read, [Call("fetch", result=5), Call("see", {"it": 5}), Call("see", {"it": 6})])
     assert texts(seen, FindingKind.SKIPPED) == ["Never done: look()."]
     assert [note.text for note in seen.notes[1:]] == [
-        "a step that is not due yet, and does not count", "only looks, no step here"
+        "a step that is not expected yet, and does not count", "only looks, no step here"
     ]  # fmt: skip
 
 
 def test_a_step_that_was_refused_or_done_too_few_times_was_not_skipped():
     found = explain(PAY, [Call("bal", {"acc": 1}, error="down"), Call("pay", {"amount": 7})])
-    assert found.headline == "bal(acc=1) failed at call 1, and pay (call 2) needs what it returns."
+    assert found.headline == "bal(acc=1) failed at call 1, and pay (call 2) was made without it."
     twice = Task("twice", procedure=seq(repeat(tool("a")(), 2, 3), tool("b")()))
     again = explain(twice, called(*"ab"))
-    assert again.headline == "Did not do a() once more: b was called without it."
+    assert again.headline == "Called a() too few times before b (call 2): once more was expected."
     assert again.notes[1].text == "comes too early: a() once more must come first"
-    assert explain(twice, called("a")).headline == "Stopped after 1 of 3 steps: a() once more and b() were not done."
+    assert explain(twice, called("a")).headline == "Stopped after 1 of 3 steps: a() once more and b() are missing."
 
 
 CHECK_FIRST = Task(
@@ -262,14 +270,15 @@ def test_a_harmful_act_that_went_out_with_its_check_acted_before_seeing():
     later = explain(CHECK_FIRST, [check, replace(act, turn=2)])
     assert FindingKind.UNSEEN not in kinds(later)
     assert later.headline == (
-        'Call 2, approve(), is a step that does not belong here: call 1 had returned {"ok": false}.'
+        'Call 2, approve(), is a step of this task, but not expected at this point: call 1 had returned {"ok": false}, '
+        "and reject() is missing."
     )
     refused = replace(ANSWERED, result={"status": "conflict"})
     unseen = explain(BOUND, [refused, Call("approve", {"policy": "P1", "rule": "R1"}, turn=1)])
     assert unseen.headline.endswith("and approve (call 2) went out in the same turn.")
     assert FindingKind.UNSEEN in kinds(unseen)
     done = explain(CHECK_FIRST, [check, Call("reject", turn=2), replace(check, turn=3), Call("reject", turn=3)])
-    assert FindingKind.UNSEEN not in kinds(done), "nothing is due any more that could depend on it"
+    assert FindingKind.UNSEEN not in kinds(done), "nothing more is expected that could depend on it"
 
 
 def test_a_step_in_its_place_took_nothing_back():
@@ -278,7 +287,6 @@ def test_a_step_in_its_place_took_nothing_back():
         "move(x=0.3, y=0.35, z=0.12, yaw=0.0)", "open_gripper()",
     )  # fmt: skip
     assert [finding.calls for finding in opened.findings if finding.kind is FindingKind.UNDONE] == [(1, 2)]
-    assert "stands in" not in everything(opened), "call 4 is a step itself, and call 3 came before what was done"
 
 
 def test_a_circle_is_told_where_no_golden_path_has_one():
@@ -286,12 +294,12 @@ def test_a_circle_is_told_where_no_golden_path_has_one():
     delta = {"q0": {"open": "q1"}, "q1": {"close": "q0", "go": "q2"}}
     task = Task("circle", automaton=Automaton.from_transitions(actions, "q0", ["q2"], delta, golden="simple_paths"))
     found = explain(task, called("open", "close", "open", "go"))
-    assert found.headline == "Followed the procedure: 4 steps, no harm; but call 2 leaves every golden path."
+    assert found.headline == "Followed the procedure: 4 steps, no harm; but call 2 makes a detour."
     assert texts(found, FindingKind.DIVERGED) == [
         (
-            "The path was right up to call 1; call 2 is the first that is on no golden path: due was go(). "
-            "It goes back to a state where the path had been, and no golden path is in a state twice. "
-            "With 4 steps the path is longer than any golden one: 2 at most."
+            "The path was right up to call 1; at call 2 go() was expected. "
+            "It leads back to where the path had been before. "
+            "With 4 steps the path is longer than any right one: 2 at most."
         )
     ]
     assert explain(task, called("open", "go")).findings == ()
@@ -299,5 +307,5 @@ def test_a_circle_is_told_where_no_golden_path_has_one():
 
 def test_a_step_that_is_lacking_twice_is_named_once():
     found = explain(chain(*"ababa"), called(*"aaa"))
-    assert found.headline == "Skipped b(): a was called without it; 1 more harmful call."
+    assert found.headline == "Skipped b(): a (call 2) was made without it; 1 more harmful call; 1 step missing."
     assert texts(found, FindingKind.SKIPPED) == ["Never done: b() twice."]

@@ -34,11 +34,9 @@ def test_a_way_round_in_a_task_with_circles_is_seen():
     automaton = Automaton.from_transitions(actions, "q0", ["q2"], delta, golden="simple_paths")
     task = Task("circles", automaton=automaton)
     found = explain(task, called(*"acdb"))
-    assert found.headline == "Followed the procedure: 4 steps, no harm; but call 2 leaves every golden path."
-    assert texts(found, FindingKind.DIVERGED) == [
-        "The path was right up to call 1; call 2 is the first that is on no golden path: due was b()."
-    ]
-    assert explain(task, called(*"ac")).headline == "Stopped after 2 of 4 steps: d() and b() were never done."
+    assert found.headline == "Followed the procedure: 4 steps, no harm; but call 2 makes a detour."
+    assert texts(found, FindingKind.DIVERGED) == ["The path was right up to call 1; at call 2 b() was expected."]
+    assert explain(task, called(*"ac")).headline == "Call 2, c(), is a detour, and b() is missing."
 
 
 def test_a_check_and_its_act_in_one_turn_are_acted_before_seeing():
@@ -81,7 +79,7 @@ def test_do_and_undo_says_what_stood_wrong_and_how_long():
     )
     timed = [replace(call, extra={"at": 1.5 * index}) for index, call in enumerate(calls)]
     found = explain(task, timed)
-    assert found.headline == "Call 3, lock_safety(), is no step of this task; call 5 took it back."
+    assert found.headline == "Call 3, lock_safety(), is not part of this task; call 5 undid it."
     assert texts(found, FindingKind.UNDONE) == [
         (
             "Call 3, lock_safety(), changed locked from false to true, and call 5, unlock_safety(), put that back; "
@@ -109,6 +107,6 @@ def test_the_answer_is_told_where_the_task_asks_for_one():
     task = Task("answer", procedure=tool("a")(), answer=contains("100"))
     wrong = explain(task, Episode("answer", (Call("a"),), answer="It is 99."))
     assert wrong.headline == "Followed the procedure: 1 step, no harm; but the answer is not what was asked for."
-    assert texts(wrong, FindingKind.ANSWER) == ['The answer was "It is 99."; expected was something that holds "100".']
+    assert texts(wrong, FindingKind.ANSWER) == ['The answer was "It is 99."; expected a text with "100".']
     assert explain(task, Episode("answer", (Call("a"),), answer="It is 100.")).findings == ()
     assert explain(task, ["a()"]).findings == (), "of calls alone the answer is not known"

@@ -12,12 +12,14 @@ from corepath.explanation.findings import Cause, CauseKind
 from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.path import failed_at_the_end, limit_text
+from corepath.explanation.reasons import repeated_call
 
 _KINDS: Final = {
     HarmKind.MALFORMED: CauseKind.MALFORMED,
     HarmKind.UNKNOWN_TOOL: CauseKind.UNKNOWN_TOOL,
     HarmKind.FORBIDDEN: CauseKind.AGAINST_A_RULE,
     HarmKind.REPEATED: CauseKind.REPEATED,
+    HarmKind.OUT_OF_ORDER: CauseKind.WRONG_TIME,
     HarmKind.FAILED: CauseKind.REFUSED,
 }
 
@@ -72,13 +74,16 @@ def _kind(facts: Facts, mistake: Mistake) -> CauseKind:
             return CauseKind.TOO_EARLY
         case MistakeKind.WRONG_ARGUMENT:
             return CauseKind.WRONG_ARGUMENT
-        case MistakeKind.BREACH:
-            return CauseKind.AGAINST_A_RULE
     if mistake.other is not None:
         return CauseKind.UNDONE
     if is_hand_over(facts.steps[mistake.call]):
         return CauseKind.HANDED_OVER
-    return CauseKind.NOT_PART if mistake.first is None else _KINDS.get(mistake.first.kind, CauseKind.NOT_PART)
+    first = mistake.first
+    if first is None:
+        return CauseKind.WRONG_TIME
+    if first.kind is HarmKind.OUT_OF_ORDER and repeated_call(facts, first) is not None:
+        return CauseKind.REPEATED
+    return _KINDS.get(first.kind, CauseKind.NOT_PART)
 
 
 def _tool(facts: Facts, mistake: Mistake) -> str:

@@ -38,9 +38,13 @@ class PathEdit:
 
 @dataclass(frozen=True)
 class Repair:
-    """Edits that make a path valid. `path` has the edits and the calls that stay as steps, in their new order."""
+    """Edits that make a path valid. `path` has the edits and the calls that stay as steps, in their new order.
+
+    `broken` holds the calls that stay and break a policy even then. It is None if that is not known.
+    """
 
     path: tuple[PathEdit, ...]
+    broken: frozenset[int] | None = None
 
     @property
     def edits(self) -> tuple[PathEdit, ...]:
@@ -58,7 +62,7 @@ class Repair:
         return tuple(sorted({edit.call for edit in self.edits if edit.call is not None}))
 
 
-def as_repair(moves: Sequence[Move]) -> Repair:
+def as_repair(moves: Sequence[Move], broken: frozenset[int] | None = None) -> Repair:
     """Turn the moves of a search into edits.
 
     A call that is left out and put back later is moved. A step that is added and whose call is then left out as taken
@@ -81,7 +85,7 @@ def as_repair(moves: Sequence[Move]) -> Repair:
                 path.append(PathEdit("move", moved_earlier[number], move.symbol, move.place))
             case "add":
                 path.append(PathEdit("add", None, move.symbol, move.place))
-    return Repair(tuple(path))
+    return Repair(tuple(path), broken)
 
 
 def _match_taken(moves: Sequence[Move]) -> dict[int, int]:

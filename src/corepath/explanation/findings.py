@@ -52,6 +52,7 @@ class CauseKind(StrEnum):
     REPEATED = "repeated"
     AGAINST_A_RULE = "against a rule"
     NOT_PART = "not part of the task"
+    WRONG_TIME = "at the wrong time"
     UNDONE = "done and undone"
     STOPPED = "stopped early"
     HANDED_OVER = "handed over"

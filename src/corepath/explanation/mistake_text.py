@@ -125,7 +125,7 @@ def _extra_text(facts: Facts, mistake: Mistake) -> str:
     """Describe a call that should not have been made."""
     first = mistake.first
     if first is None:
-        return f"{capitalise(facts.call_text(mistake.call))}, is in the way of the other steps"
+        return f"{capitalise(facts.call_text(mistake.call))}, is a step too many"
     if first.kind is HarmKind.REPEATED and (text := _repetition_text(facts, mistake)):
         return text
     if facts.expects_nothing and first.kind is HarmKind.AFTER_COMPLETION:
@@ -138,7 +138,7 @@ def _extra_text(facts: Facts, mistake: Mistake) -> str:
 
 
 def _other_reason(facts: Facts, mistake: Mistake) -> str:
-    return "is in the wrong place" if mistake.first is None else _extra_reason(facts, mistake.first)
+    return "is a detour" if mistake.first is None else _extra_reason(facts, mistake.first)
 
 
 def _extra_reason(facts: Facts, harm: Harm) -> str:

@@ -90,6 +90,7 @@ class _Builder:
     found: list[Mistake] = field(default_factory=list)
     _path: tuple[PathEdit, ...] = ()
     _mended: set[int] = field(default_factory=set)
+    _broken: frozenset[int] | None = None
 
     @property
     def _end(self) -> int:
@@ -97,7 +98,7 @@ class _Builder:
 
     def read(self, repair: Repair) -> None:
         """Find the mistake that each edit mends. Steps that are missing before one call are one mistake."""
-        self._path = repair.path
+        self._path, self._broken = repair.path, repair.broken
         self._mended = {edit.call for edit in repair.edits if edit.call is not None}
         for place, edit in enumerate(repair.path):
             if edit.kind == "add":
@@ -160,14 +161,19 @@ class _Builder:
             if index in self._mended:
                 continue
             earlier = [place for place, one in enumerate(self.found) if one.kind in _SPREADING and one.call <= index]
-            step = self.facts.steps[index]
-            is_own = step.only_breaks and not (step.breach is not None and step.breach.consequence)
-            if not earlier or is_own:
+            if not earlier or self._breaks_anyway(index):
                 self.found.append(Mistake(MistakeKind.BREACH, index, (), (harm,)))
                 continue
             place = max(earlier, key=lambda place: (self.found[place].call, place))
             harms = sorted((*self.found[place].harms, harm), key=lambda one: one.index)
             self.found[place] = replace(self.found[place], harms=tuple(harms))
+
+    def _breaks_anyway(self, index: int) -> bool:
+        """Whether a call breaks a policy even after the repair."""
+        step = self.facts.steps[index]
+        if not step.only_breaks or (step.breach is not None and step.breach.consequence):
+            return False
+        return self._broken is None or index in self._broken
 
     def tell_apart(self) -> None:
         """Take calls that have little to do with the step in their place for unwanted calls and missing steps.
@@ -216,7 +222,10 @@ def _merge(facts: Facts, mistakes: Iterable[Mistake], undone: Sequence[UndoPair]
             merged[key] = replace(merged[key], harms=(*merged[key].harms, *one.harms), other=one.call)
         else:
             merged[key] = replace(merged[key], harms=(*merged[key].harms, *one.harms))
-    yield from merged.values()
+    undone_by = {pair.done: pair.back for pair in undone}
+    for one in merged.values():
+        is_undone = one.kind is MistakeKind.EXTRA and one.other is None and one.call in undone_by
+        yield replace(one, other=undone_by[one.call]) if is_undone else one
 
 
 def _reason(facts: Facts, one: Mistake, backs: dict[int, int]) -> Hashable:

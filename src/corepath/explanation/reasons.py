@@ -10,7 +10,8 @@ from corepath.explanation.facts import Facts
 from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.policies import broken_policy, whole_sentence
-from corepath.explanation.value_text import message_text, value_text
+from corepath.explanation.sentences import join
+from corepath.explanation.value_text import message_text, step_text, value_text
 from corepath.notation.call import UNANSWERED
 from corepath.scoring.evidence import Harm
 from corepath.values import parse_json
@@ -82,12 +83,22 @@ def extra_text(facts: Facts, harm: Harm) -> str:
         case _ if facts.expects_nothing:
             return "was not asked for: nothing was to be changed"
         case HarmKind.OUT_OF_ORDER:
-            if (again := _repeated_call(facts, harm)) is not None:
+            if step.reading.early:
+                return f"comes before the result that it needs{_needed_text(facts, harm)}"
+            if (again := repeated_call(facts, harm)) is not None:
                 return f"repeats call {again + 1}, and is not expected again yet"
             return f"is a step of this task, but not expected at this point{_deciding_call(facts, harm)}"
         case HarmKind.AFTER_COMPLETION:
             return f"was not asked for: the task was complete{_completion_text(facts, harm)}"
     return _not_part(facts, harm)
+
+
+def _needed_text(facts: Facts, harm: Harm) -> str:
+    """Name the steps whose results a call needs."""
+    found = nearest_step(facts, harm.index)
+    if found is None or not found.needs:
+        return ""
+    return f", of {join([step_text(action, facts.scope(harm.index)) for action in found.needs])}"
 
 
 def _completion_text(facts: Facts, harm: Harm) -> str:
@@ -149,7 +160,7 @@ def earlier_call(facts: Facts, step: Step) -> int:
     return max(index for symbol in symbols for index in facts.done_at.get(symbol, ()) if index < step.index)
 
 
-def _repeated_call(facts: Facts, harm: Harm) -> int | None:
+def repeated_call(facts: Facts, harm: Harm) -> int | None:
     """Return the index of the step that a call repeats at once, or None if it repeats none."""
     step = facts.steps[harm.index]
     before = next((one for one in reversed(facts.steps[: harm.index]) if one.kind is not Kind.LOOP), None)

@@ -12,18 +12,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from heapq import heappop, heappush
-from typing import Any, Final, NamedTuple
+from itertools import chain
+from typing import Final, NamedTuple
 
-from corepath.automaton.alphabet import Reading
+from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind, effect
 from corepath.explanation.arguments import differing_arguments
+from corepath.explanation.bindings import Bindings
 from corepath.explanation.edits import Move, Repair, as_repair
 from corepath.explanation.facts import Facts
 from corepath.explanation.rehearsal import rehearse
 from corepath.explanation.repair_bounds import Bound, lower_bounds
-from corepath.notation.call import UNANSWERED
 from corepath.notation.matchers import Scope
-from corepath.values import canonical
 
 MOST_NODES: Final = 1_000
 """Maximum number of nodes that the search expands. If that is not enough, it searches again without moves."""
@@ -35,7 +35,7 @@ _ASSUMED: Final = 1
 """Penalty for assuming that a call succeeds that failed."""
 _NEAR_MISS: Final = 1
 """Penalty for changing a legal call into a step that it nearly is."""
-_ADDED: Final = 2
+_ADDED: Final = 10
 """Penalty for adding a step."""
 _ADDED_EARLY: Final = 1
 """Further penalty for adding a step before a call that does not need it."""
@@ -54,24 +54,23 @@ def repair_path(facts: Facts) -> Repair | None:
     """
     if facts.outside_failure or (facts.score.accepted and not facts.score.harms):
         return None
-    moves = _search(facts) if facts.task.simulator is None else _search_in_world(facts)
-    repair = as_repair(list(_go_on_without_harm(facts)) if moves is None else moves)
+    plain = list(_go_on_without_harm(facts))
+    repair = as_repair(_search(facts) or plain) if facts.task.simulator is None else _search_in_world(facts, plain)
     return repair if repair.edits else None
 
 
-def _search_in_world(facts: Facts) -> list[Move] | None:
+def _search_in_world(facts: Facts, plain: list[Move]) -> Repair:
     """Search for a repair that works in the task's world, where results after an edit may differ from those on record.
 
-    If no repair is found to work, return the best by the record.
+    If no repair is found to work, return the best by the record. `plain` is a repair to fall back on.
     """
-    by_record: list[Move] | None = None
-    for trust in Trust:
-        moves = _search(facts, trust)
-        if moves is not None and rehearse(facts, moves):
-            return moves
-        by_record = moves or by_record
-    plain = list(_go_on_without_harm(facts))
-    return plain if rehearse(facts, plain) else by_record
+    tried: list[Move] | None = None
+    for moves in chain((_search(facts, trust) for trust in Trust), [plain]):
+        broken = None if moves is None else rehearse(facts, moves)
+        if moves is not None and broken is not None:
+            return as_repair(moves, broken)
+        tried = tried or moves
+    return as_repair(tried or plain)
 
 
 class Trust(StrEnum):
@@ -131,9 +130,6 @@ class _Search:
     facts: Facts
     trust: Trust
     with_moves: bool = True
-    _bindings: list[tuple[dict[str, Any], dict[Any, Any]]] = field(default_factory=list)
-    _numbers: dict[Any, int] = field(default_factory=dict)
-    _readings: dict[tuple[int, int], Reading] = field(default_factory=dict)
     _penalties: dict[tuple[int, int], int | None] = field(default_factory=dict)
     _due: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     _loose: dict[int, tuple[int, ...]] = field(default_factory=dict)
@@ -143,12 +139,13 @@ class _Search:
         self._automaton = self.facts.automaton
         self._errors = self.facts.score.trace.begin.errors
         self._binds = self._automaton.alphabet.binds
+        self._bindings = Bindings(self.facts)
         self._symbols = [self._symbol(index) for index in range(len(self._steps))]
 
     def run(self) -> list[Move] | None:
         """Return the moves of a smallest repair, or None if none is found in time."""
         begin = self.facts.score.trace.begin
-        start = _Node(0, begin.state, self._number(dict(begin.variables), dict(begin.results)), (), ())
+        start = _Node(0, begin.state, 0, (), ())
         best, came = {start: 0}, dict[_Node, tuple[_Node, Move]]()
         queue = [(0, 0, 0, start)]
         closed: set[_Node] = set()
@@ -210,17 +207,21 @@ class _Search:
         if bound == _UNKNOWN:
             yield from self._keep_unknown(node)
             return
-        step, reading = self._steps[index], self._read(index, bound)
+        step, reading = self._steps[index], self._bindings.read(index, bound)
         failed = step.call.failed and self._errors != "as_called"
         kind, after = effect(self._automaton, state, reading, failed=failed)
         is_breach = step.only_breaks and not step.advances and not (step.breach and step.breach.consequence)
         if kind is not Kind.HARM and not is_breach and not (failed and self._errors == "harmful"):
             symbol = reading.symbol if after != state else None
-            known = bound if symbol is None else self._bind(bound, index, reading)
+            known = bound if symbol is None else self._bindings.after_step(bound, index, reading)
             yield 0, _Node(index + 1, after, known, spare, taken), Move("keep", index, symbol, index)
-        if (failed and self._may_succeed(index)) or (reading.early and self.trust is not Trust.AS_RECORDED):
+        assumed = (
+            *(reading.fits if failed and self._may_succeed(index) else ()),
+            *self._bindings.assumed(index, bound),
+        )
+        if assumed and self.trust is not Trust.AS_RECORDED:
             edges = self._automaton.delta[state]
-            fitting = (one for one in (*reading.fits, *reading.early) if edges.get(one, state) != state)
+            fitting = (one for one in assumed if edges.get(one, state) != state)
             if (symbol := next(fitting, None)) is not None:
                 move = Move("keep", index, symbol, index)
                 yield _ASSUMED, _Node(index + 1, edges[symbol], bound, spare, taken), move
@@ -252,7 +253,8 @@ class _Search:
     def _may_succeed(self, index: int) -> bool:
         """Whether a call may have failed only because of a harmful call, which may be the call itself."""
         harms = self.facts.score.harms if self.trust is Trust.FAILURES_MAY_VANISH else ()
-        return bool(harms) and harms[0].index <= index
+        first = next((harm.index for harm in harms if harm.kind is not HarmKind.FAILED), None)
+        return first is not None and first <= index
 
     def _leave_out(self, node: _Node, *, stays: bool) -> Iterator[_Edge]:
         """Leave out the next call. A call that is a step may be put back later."""
@@ -273,12 +275,12 @@ class _Search:
     def _change(self, node: _Node) -> Iterator[_Edge]:
         """Change the next call into a step that is expected here."""
         index, state, bound, spare, taken = node
-        bound = self._after_edit(bound)
         lost = _LOST_PROGRESS if self._steps[index].kind is Kind.PROGRESS else 0
         for symbol, after in self._expected(state):
             if (penalty := self._change_penalty(index, symbol)) is not None:
                 move = Move("change", index, symbol, index)
-                yield _EDIT + penalty + lost, _Node(index + 1, after, bound, spare, taken), move
+                known = self._after_edit(bound, symbol)
+                yield _EDIT + penalty + lost, _Node(index + 1, after, known, spare, taken), move
 
     def _change_penalty(self, index: int, symbol: int) -> int | None:
         """Return how unlike a step a call is, or None if the call should not be changed into it."""
@@ -302,21 +304,33 @@ class _Search:
     def _add(self, node: _Node, *, can_wait: bool) -> Iterator[_Edge]:
         """Put in a step that is expected here: a new one, or a call that was left out before."""
         place, state, bound, spare, taken = node
-        bound = self._after_edit(bound)
         cost = _EDIT + _ADDED + (_ADDED_EARLY if can_wait else 0)
         for symbol, after in self._expected(state):
             back = next((index for index in spare if self._symbols[index] == symbol), None)
             if back is not None:
                 left = tuple(index for index in spare if index != back)
-                move = Move("put back", back, symbol, place)
-                yield place - back, _Node(place, after, bound, left, taken), move
-            comes = self.with_moves and self._last_calls.get(symbol, -1) >= place
-            new = tuple(sorted((*taken, symbol))) if comes else taken
-            yield cost, _Node(place, after, bound, spare, new), Move("add", None, symbol, place)
+                known = self._after_edit(bound, symbol, back)
+                yield place - back, _Node(place, after, known, left, taken), Move("put back", back, symbol, place)
+            comes = self._next_call(symbol, place) if self.with_moves else None
+            move = Move("add", None, symbol, place)
+            if comes is not None:
+                new = tuple(sorted((*taken, symbol)))
+                yield cost, _Node(place, after, self._after_edit(bound, symbol, comes), spare, new), move
+            if comes is None or self._binds:
+                yield cost, _Node(place, after, self._after_edit(bound, symbol), spare, taken), move
 
-    def _after_edit(self, bound: int) -> int:
-        """Return what is known after an edit. In a lenient search, that is nothing."""
-        return _UNKNOWN if self.trust is Trust.RESULTS_MAY_DIFFER else bound
+    def _next_call(self, symbol: int, place: int) -> int | None:
+        """Return the next call from `place` on that is a step and no mere look, or None if there is none."""
+        return next((index for index in self._calls_of.get(symbol, ()) if index >= place), None)
+
+    def _after_edit(self, bound: int, symbol: int | None = None, call: int | None = None) -> int:
+        """Return what is known after an edit that puts in the step `symbol`, if any, with the result of `call`, if any.
+
+        If results may differ from those on record, nothing is known after an edit.
+        """
+        if self.trust is Trust.RESULTS_MAY_DIFFER:
+            return _UNKNOWN
+        return bound if symbol is None else self._bindings.after_edit(bound, symbol, call)
 
     def _expected(self, state: int) -> tuple[tuple[int, int], ...]:
         """Return the steps that are expected in a state, each with the state that it leads to."""
@@ -326,14 +340,13 @@ class _Search:
         return self._due[state]
 
     @cached_property
-    def _last_calls(self) -> dict[int, int]:
-        """The index of the last call that is each step and no mere look."""
-        return {
-            symbol: index for index, symbol in enumerate(self._symbols)
-            if symbol is not None and self._steps[index].kind is not Kind.LOOP
-        }  # fmt: skip
-
-    # Readings
+    def _calls_of(self) -> dict[int, list[int]]:
+        """The calls that are each step and no mere look."""
+        found: dict[int, list[int]] = {}
+        for index, symbol in enumerate(self._symbols):
+            if symbol is not None and self._steps[index].kind is not Kind.LOOP:
+                found.setdefault(symbol, []).append(index)
+        return found
 
     def _symbol(self, index: int) -> int | None:
         """Return the step that a call is, if any."""
@@ -344,35 +357,6 @@ class _Search:
         if symbol is None and step.call.failed and step.reading.fits:
             symbol = step.reading.fits[0]
         return symbol if symbol in self._automaton.alphabet.steps else None
-
-    def _read(self, index: int, bound: int) -> Reading:
-        """Classify a call with the variables and results that are known in a node."""
-        if not self._binds:
-            return self._steps[index].reading
-        if (index, bound) not in self._readings:
-            call, (variables, results) = self._steps[index].call, self._bindings[bound]
-            failed = call.failed and self._errors != "as_called"
-            self._readings[index, bound] = self._automaton.alphabet.read(call, variables, results, failed=failed)
-        return self._readings[index, bound]
-
-    def _bind(self, bound: int, index: int, reading: Reading) -> int:
-        """Return the number of the variables and results that are known after a step."""
-        if not self._binds or reading.symbol is None:
-            return bound
-        result, (_, results) = self._steps[index].call.result, self._bindings[bound]
-        if result is not UNANSWERED:
-            results = {**results, self._automaton.alphabet.actions[reading.symbol]: result}
-        return self._number(dict(reading.variables), results)
-
-    def _number(self, variables: dict[str, Any], results: dict[Any, Any]) -> int:
-        """Return the number of a set of variables and results."""
-        if not self._binds:
-            return 0
-        key = canonical(variables), canonical([[str(action), result] for action, result in results.items()])
-        if key not in self._numbers:
-            self._numbers[key] = len(self._bindings)
-            self._bindings.append((variables, results))
-        return self._numbers[key]
 
 
 def _trace_back(came: dict[_Node, tuple[_Node, Move]], node: _Node) -> list[Move]:

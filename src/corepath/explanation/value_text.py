@@ -141,7 +141,7 @@ def _bound_text(pattern: Variable | ResultOf, scope: Scope) -> str:
     """Describe a value that comes from a variable or from an earlier call, e.g. `3, as scan returned it`."""
     if isinstance(pattern, Variable):
         known = pattern.name in scope.variables
-        return value_text(scope.variables[pattern.name]) if known else f"<{pattern.name}>"
+        return value_text(scope.variables[pattern.name]) if known else "any value"
     values = pattern.values(scope)
     if values:
         return f"{_options_text(values)}, as {pattern.action.tool} returned it"
@@ -163,7 +163,7 @@ def _pattern_text(pattern: Matcher, scope: Scope, most: int = LONGEST_VALUE) -> 
             parts = [f"{to_notation(name)}: {_pattern_text(part, scope, most)}" for name, part in fields]
             return cut(f"{{{', '.join(parts)}}}", most)
         case Variable(name):
-            return value_text(scope.variables[name], most) if name in scope.variables else f"<{name}>"
+            return value_text(scope.variables[name], most) if name in scope.variables else "…"
         case ResultOf(action, path):
             values = pattern.values(scope)
             if values:
