@@ -368,6 +368,14 @@ def test_a_step_shows_its_action_and_has_the_rest_as_a_tooltip() -> None:
     assert group.findtext(f"{SVG}title") == f"pay: {pay.notation}"
 
 
+def test_long_values_begin_with_what_tells_steps_apart() -> None:
+    same = "a very long value that is the same in all of them"
+    parts = [action(f'pay(reason="{same}", note="{same}", to="{name}")') for name in ("Ann", "Bob")]
+    root = parse_svg(drawn(of(any_order(*parts))).svg)
+    values = [text.text or "" for text in root.iter(f"{SVG}text") if text.get("class") == "value"]
+    assert [value[:4] for value in values] == ["Ann,", "Bob,"]
+
+
 def test_steps_that_rules_name_have_badges() -> None:
     task = Task("t", procedure=seq(action("scan(plant='A')"), action("water(plant='A')"), action("log()")),
                 policies=[parse_rule("water(plant=$p) requires scan(plant=$p)")])  # fmt: skip

@@ -207,6 +207,8 @@ def test_a_task_shows_its_prompt_its_drawing_and_its_episodes(shown: Window, res
     opened = shown.open(task_link(STORY))
     expect(opened.locator("h1:visible")).to_have_text(STORY)
     expect(opened.locator(".prompt")).to_have_text(task(STORY).prompt)
+    assert opened.locator(".lanes .step").count() == 7
+    opened.click("text=Automaton")
     assert opened.locator(".automaton .state").count() == len(task(STORY).automaton.states)
     harmful = sum(one.scores["harm_count"] for one in results.results if one.task_name == STORY)
     counts = opened.locator(".automaton .harm").all_inner_texts()
@@ -215,14 +217,21 @@ def test_a_task_shows_its_prompt_its_drawing_and_its_episodes(shown: Window, res
     assert opened.locator("#view tbody tr").count() == len(AGENTS)
 
 
-def test_a_large_automaton_is_folded_first_and_can_be_shown_whole(shown: Window):
-    opened = shown.open(task_link(LARGE))
-    states = len(task(LARGE).automaton.states)
-    assert opened.locator(".automaton .state").count() < states
-    expect(opened.locator(".drawing .note")).to_contain_text("are folded into")
-    opened.click("text=Show every state")
-    assert opened.locator(".automaton .state").count() == states
-    expect(opened.locator(".drawing .note")).not_to_contain_text("are folded into")
+def test_a_large_automaton_without_lanes_is_folded_first_and_can_be_shown_whole(browser: Browser, tmp_path: Path):
+    known = {"shop/long": Task("shop/long", procedure=seq(*(tool(f"step_{number}")() for number in range(300))))}
+    made = of(Episode("shop/long", tuple(call(f"step_{number}()") for number in range(4)), "one"), known=known)
+    with window(browser, written(tmp_path / "page.html", made)) as one:
+        opened = one.open(task_link("shop/long"))
+        assert opened.locator(".lanes").count() == 0
+        assert opened.locator(".automaton .state").count() < 301
+        expect(opened.locator(".drawing .note")).to_contain_text("are folded into")
+        opened.click("text=Every state")
+        assert opened.locator(".automaton .state").count() == 301
+        expect(opened.locator(".drawing .note")).not_to_contain_text("are folded into")
+        one.open("#/episode/shop%2Flong/one/0")
+        for _ in range(4):
+            opened.keyboard.press("ArrowRight")
+            expect(opened.locator(".automaton .state.now")).to_have_count(1)
 
 
 def test_a_path_is_walked_by_keyboard(shown: Window, results: Results):
@@ -231,6 +240,7 @@ def test_a_path_is_walked_by_keyboard(shown: Window, results: Results):
     harmful = [harm["index"] for harm in one.scores["harms"]]
     opened = shown.open(episode_link(STORY, "wrong_argument"))
     live, now = opened.locator(".live"), opened.locator(".automaton .state.now")
+    opened.click("text=Automaton")
     assert live.get_attribute("aria-live") == "polite"
     expect(now).to_have_attribute("data-states", str(task(STORY).automaton.start))
     states = [now.get_attribute("data-states")]
@@ -252,15 +262,6 @@ def test_a_path_is_walked_by_keyboard(shown: Window, results: Results):
     opened.keyboard.press("ArrowLeft")
     expect(live).to_contain_text(f"Call {len(calls) - 1} of")
     assert now.get_attribute("data-states") == states[-2]
-
-
-def test_the_steps_of_a_folded_automaton_are_shown_in_its_box(shown: Window):
-    opened = shown.open(episode_link(LARGE, "oracle"))
-    length = opened.locator(".call").count()
-    for number in range(length):
-        opened.keyboard.press("ArrowRight")
-        expect(opened.locator(".live")).to_contain_text(f"Call {number + 1} of {length}")
-        expect(opened.locator(".automaton .state.now")).to_have_count(1)
 
 
 def test_an_episode_has_its_scores_its_reasons_and_its_fix(shown: Window, results: Results):

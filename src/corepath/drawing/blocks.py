@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import combinations, pairwise, permutations
+from itertools import chain, combinations, pairwise, permutations
+from math import factorial
 from typing import Final
 
 from corepath.notation.action import Action
@@ -17,6 +18,8 @@ from corepath.notation.procedure import MOST_IN_TURN, AnyOrder, Choice, Procedur
 MOST_UNROLLED: Final = 8
 """A repetition of at most this many steps in all is drawn once for each time."""
 _DEEPEST: Final = 60
+_PARTS_OF: Final = {factorial(parts): parts for parts in range(2, MOST_IN_TURN + 1)}
+"""The number of parts that have so many orders."""
 
 
 class Form(StrEnum):
@@ -195,16 +198,13 @@ def _common(lines: list[tuple[Block, ...]]) -> int:
 def _in_turn(lines: list[tuple[Block, ...]]) -> Block | None:
     """Return the block whose orders are these lines, done one by one. None if there is no such block."""
     known, first = set(lines), lines[0]
-    if len({len(line) for line in lines}) > 1:
-        return None
-    wanted = {2: 2, 6: 3, 24: 4, 120: 5, 720: MOST_IN_TURN}.get(len(known))
-    if wanted is None:
+    wanted = _PARTS_OF.get(len(known))
+    if wanted is None or any(len(line) != len(first) for line in lines):
         return None
     cuts = [place for place in range(1, len(first)) if first[place:] + first[:place] in known]
     for chosen in combinations(cuts, wanted - 1):
         pieces = [first[begin:end] for begin, end in pairwise((0, *chosen, len(first)))]
-        orders = {tuple(part for piece in order for part in piece) for order in permutations(pieces)}
-        if orders == known:
+        if {tuple(chain.from_iterable(order)) for order in permutations(pieces)} == known:
             return one_by_one(*(seq(*piece) for piece in pieces))
     return None
 

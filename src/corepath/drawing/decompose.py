@@ -152,10 +152,7 @@ def _fork(graph: _Graph, room: int) -> Block | None:
     groups = _independent(graph)
     if len(groups) < 2:
         return None
-    parts = []
-    for group in groups:
-        ends = _ends_without(graph, group)
-        parts.append(graph.part(graph.start, ends, lambda symbol, _, group=group: symbol in group))  # type: ignore[misc]
+    parts = [_project(graph, group) for group in groups]
     if not _is_product(graph, parts, groups):
         return None
     return any_order(*_each(parts, room))
@@ -186,6 +183,11 @@ def _components(members: Iterable[int], pairs: Iterable[tuple[int, int]]) -> lis
     return list({id(found): found for found in group.values()}.values())
 
 
+def _project(graph: _Graph, group: set[int]) -> _Graph:
+    """Return the part of a graph that has only the symbols in `group`."""
+    return graph.part(graph.start, _ends_without(graph, group), lambda symbol, _: symbol in group)
+
+
 def _ends_without(graph: _Graph, group: set[int]) -> set[int]:
     """Return the states from which acceptance can be reached without a symbol in `group`."""
     found = set(graph.accepting)
@@ -214,34 +216,54 @@ def _is_product(graph: _Graph, parts: Sequence[_Graph], groups: Sequence[set[int
     return True
 
 
+# Partial orders
+
+
 def _partial_order(graph: _Graph, room: int) -> Block | None:
     """Return a partial order if every path has each symbol once, and only some pairs of them have a fixed order."""
-    symbols = graph.symbols
-    if len(graph.accepting) != 1 or len(symbols) > room:
+    symbols, done = graph.symbols, _done(graph)
+    parts = tuple(graph.blocks[symbol] for symbol in symbols)
+    if done is None or len(symbols) > room or any(part.form is not Form.STEP for part in parts):
         return None
+    needs = _needs(graph, done)
+    if any(edges.keys() != _ready(needs, done[state]) for state, edges in graph.edges.items()):
+        return None
+    place = {symbol: number for number, symbol in enumerate(symbols)}
+    links = tuple((place[one], place[symbol]) for symbol in symbols for one in sorted(_direct(needs, symbol)))
+    return Block(Form.PARTIAL_ORDER, parts, links=links)
+
+
+def _done(graph: _Graph) -> dict[int, frozenset[int]] | None:
+    """Return the symbols that lead to each state, or None if a state is reached by different ones.
+
+    Returns None too if a symbol is repeated, or if not all symbols lead to the end.
+    """
     done = {graph.start: frozenset[int]()}
     for state in graph.order():
         for symbol, to in graph.edges[state].items():
             there = done[state] | {symbol}
             if symbol in done[state] or done.setdefault(to, there) != there:
                 return None
-    (end,) = graph.accepting
-    if len(done[end]) != len(symbols):
-        return None
-    needs = {symbol: frozenset(symbols) for symbol in symbols}
+    return done if {len(done[state]) for state in graph.accepting} == {len(graph.symbols)} else None
+
+
+def _needs(graph: _Graph, done: dict[int, frozenset[int]]) -> dict[int, frozenset[int]]:
+    """Return the symbols that always come before each symbol."""
+    needs = {symbol: frozenset(graph.symbols) for symbol in graph.symbols}
     for state, edges in graph.edges.items():
         for symbol in edges:
             needs[symbol] &= done[state]
-    for state, edges in graph.edges.items():
-        if {symbol for symbol in symbols if symbol not in done[state] and needs[symbol] <= done[state]} != edges.keys():
-            return None
-    direct = {symbol: needs[symbol] - frozenset().union(*(needs[one] for one in needs[symbol])) for symbol in symbols}
-    place = {symbol: number for number, symbol in enumerate(symbols)}
-    links = tuple((place[one], place[symbol]) for symbol in symbols for one in sorted(direct[symbol]))
-    parts = tuple(graph.blocks[symbol] for symbol in symbols)
-    if any(part.form is not Form.STEP for part in parts):
-        return None
-    return Block(Form.PARTIAL_ORDER, parts, links=links)
+    return needs
+
+
+def _ready(needs: dict[int, frozenset[int]], done: frozenset[int]) -> set[int]:
+    """Return the symbols that can come next."""
+    return {symbol for symbol, before in needs.items() if symbol not in done and before <= done}
+
+
+def _direct(needs: dict[int, frozenset[int]], symbol: int) -> frozenset[int]:
+    """Return the symbols that come before a symbol, without those that come before another of them."""
+    return needs[symbol] - frozenset().union(*(needs[one] for one in needs[symbol]))
 
 
 # Steps that always follow each other
@@ -257,18 +279,19 @@ def _contract(graph: _Graph, room: int) -> Block | None:
 
 def _inseparable(graph: _Graph) -> tuple[int, int] | None:
     """Return two symbols that always follow each other directly, or None."""
-    leads, comes = defaultdict(set), defaultdict(set)
-    for edges in graph.edges.values():
+    targets, sources = defaultdict(set), defaultdict(set)
+    reached = defaultdict(set)
+    for state, edges in graph.edges.items():
         for symbol, to in edges.items():
-            leads[symbol].add(to)
-            comes[to].add(symbol)
-    for first, targets in leads.items():
-        after = {symbol for state in targets for symbol in graph.edges[state]}
-        if len(after) != 1 or not targets.isdisjoint(graph.accepting):
+            targets[symbol].add(to)
+            sources[symbol].add(state)
+            reached[to].add(symbol)
+    for first, between in targets.items():
+        after = {symbol for state in between for symbol in graph.edges[state]}
+        if len(after) != 1 or after == {first} or not between.isdisjoint(graph.accepting):
             continue
         (then,) = after
-        sources = {state for state, edges in graph.edges.items() if then in edges}
-        if then != first and sources == targets and all(comes[state] == {first} for state in targets):
+        if sources[then] == between and all(reached[state] == {first} for state in between):
             return first, then
     return None
 
@@ -295,24 +318,26 @@ def _merge(graph: _Graph, first: int, then: int) -> _Graph:
 def _branches(graph: _Graph, room: int) -> Block | None:
     """Return a choice between parts that have no state in common but the first and the last, if there are several."""
     ends = {state for state in graph.accepting if not graph.edges[state]}
-    inner = [state for state in graph.edges if state != graph.start and state not in ends]
-    pairs = [(state, to) for state in inner for to in graph.edges[state].values() if to not in ends]
-    groups = _components(inner, pairs)
-    direct = {symbol: to for symbol, to in graph.edges[graph.start].items() if to in ends}
+    groups = _inner_groups(graph, ends)
+    direct = [symbol for symbol, to in graph.edges[graph.start].items() if to in ends]
     if len(groups) + bool(direct) < 2:
         return None
-    parts = [
-        graph.part(graph.start, graph.accepting, lambda _, to, group=group: to in group or to in ends)  # type: ignore[misc]
-        for group in groups
-    ]
-    parts = [_without(part, direct) for part in parts]
-    found = [graph.blocks[symbol] for symbol in direct]
-    return choice(*_each(parts, room - len(found)), *found)
+    parts = [_only(graph, group, ends) for group in groups]
+    return choice(*_each(parts, room - len(direct)), *(graph.blocks[symbol] for symbol in direct))
 
 
-def _without(graph: _Graph, direct: dict[int, int]) -> _Graph:
-    begin = {symbol: to for symbol, to in graph.edges[graph.start].items() if symbol not in direct}
-    return _Graph({**graph.edges, graph.start: begin}, graph.start, graph.accepting, graph.blocks)
+def _inner_groups(graph: _Graph, ends: set[int]) -> list[set[int]]:
+    """Return the states between the start and the ends, those that are linked together."""
+    inner = [state for state in graph.edges if state != graph.start and state not in ends]
+    pairs = [(state, to) for state in inner for to in graph.edges[state].values() if to not in ends]
+    return _components(inner, pairs)
+
+
+def _only(graph: _Graph, group: set[int], ends: set[int]) -> _Graph:
+    """Return the part of a graph that goes through the states in `group`."""
+    part = graph.part(graph.start, graph.accepting, lambda _, to: to in group or to in ends)
+    begin = {symbol: to for symbol, to in part.edges[graph.start].items() if to in group}
+    return _Graph({**part.edges, graph.start: begin}, graph.start, part.accepting, graph.blocks)
 
 
 def _by_first_step(graph: _Graph) -> Iterator[_Graph]:

@@ -10,7 +10,7 @@ from corepath.drawing.blocks import Block, Form, from_procedure, number_steps
 from corepath.drawing.decompose import decompose
 from corepath.drawing.draw import Drawing
 from corepath.drawing.lane_shapes import draw_sketch
-from corepath.drawing.layout import Edge, Size, lay_out
+from corepath.drawing.layout import Edge, Route, Size, lay_out
 from corepath.drawing.placing import allows_the_same
 from corepath.drawing.sketch import GAP, SIDE, Bar, Caption, Frame, Shape, Sketch, StepBox, Wire, in_rows, shift, wire
 from corepath.drawing.step_label import SIZE, StepLabels
@@ -19,7 +19,7 @@ from corepath.notation.procedure import leaves
 from corepath.rules.rule import Rule
 from corepath.task import Task
 
-ROOM: Final = 1160
+ROOM: Final = 1150
 """The width that drawings should fit in. With a page's margins, that makes 1,280 pixels."""
 MOST_STEPS: Final = 250
 """A task with more steps has no drawing as lanes."""
@@ -27,6 +27,7 @@ ACCEPTED: Final = -1
 """Stands for the end in the places of a line."""
 _LANE_GAP: Final = 8
 _PAD: Final = 8
+_BAR: Final = 6
 
 
 def find_lanes(task: Task) -> Block | None:
@@ -187,30 +188,39 @@ class _Pen:
     def _partial_order(self, block: Block) -> Sketch:
         """Lay out steps in layers, each after those that must come before it, between two bars."""
         steps = [self._step(part) for part in block.parts]
-        number, wide = len(steps), 6
-        heads, tails = {head for _, head in block.links}, {tail for tail, _ in block.links}
-        links = [(number, one) for one in range(number) if one not in heads]
-        links += [*block.links, *((one, number + 1) for one in range(number) if one not in tails)]
+        links = _links_with_ends(block)
         sizes = [Size(one.width / 2, one.width / 2 + 2, one.height / 2 + 1, one.height / 2 + 1) for one in steps]
-        sizes += [Size(wide, wide, 14, 14)] * 2
-        layout = lay_out(sizes, [Edge(tail, head, Size(0, 0, 2, 2)) for tail, head in links], number)
-        half = [(one.width // 2, one.first) for one in steps] + [(wide // 2, frozenset[int]())] * 2
+        sizes += [Size(_BAR, _BAR, 14, 14)] * 2
+        layout = lay_out(sizes, [Edge(tail, head, Size(0, 0, 2, 2)) for tail, head in links], len(steps))
+        half = [*(one.width // 2 for one in steps), _BAR // 2, _BAR // 2]
         shapes: list[Shape] = []
         for (tail, head), route in zip(links, layout.routes, strict=True):
-            points = [point for lane in route.lanes for point in ((lane.begin, lane.y), (lane.end, lane.y))]
-            points[0] = (points[0][0] + half[tail][0], points[0][1])
-            points[-1] = (points[-1][0] - half[head][0], points[-1][1])
-            by = half[head][1] if head < number else half[tail][1]
-            shapes.append(Wire(tuple(points), by, head < number, curved=True))
+            by = steps[head if head < len(steps) else tail].first
+            shapes.append(Wire(_along(route, half[tail], half[head]), by, head < len(steps), curved=True))
         for one, (x, y) in zip(steps, layout.places, strict=False):
             shapes += shift(one.shapes, x - one.width // 2, y - one.height // 2)
-        (left, enter), (right, leave) = layout.places[number:]
+        (left, enter), (right, leave) = layout.places[len(steps) :]
         about = f"{block.form.value}.".capitalize()
-        for x, y in layout.places[number:]:
-            shapes.append(Bar(x - wide // 2, y - 14, wide, 28, "fork", about))
-        moved = shift(shapes, wide // 2 - left, 0)
+        shapes += [Bar(x - _BAR // 2, y - 14, _BAR, 28, "fork", about) for x, y in layout.places[len(steps) :]]
+        moved = shift(shapes, _BAR // 2 - left, 0)
         every = frozenset(one.place for one in block.parts)
-        return Sketch(right - left + wide, layout.height, enter, leave, tuple(moved), every, every)
+        return Sketch(right - left + _BAR, layout.height, enter, leave, tuple(moved), every, every)
+
+
+def _links_with_ends(block: Block) -> list[tuple[int, int]]:
+    """Return the links of a partial order, also those from a bar before all steps and to a bar after all of them."""
+    number = len(block.parts)
+    heads, tails = {head for _, head in block.links}, {tail for tail, _ in block.links}
+    begin = [(number, one) for one in range(number) if one not in heads]
+    return [*begin, *block.links, *((one, number + 1) for one in range(number) if one not in tails)]
+
+
+def _along(route: Route, before: int, after: int) -> tuple[tuple[int, int], ...]:
+    """Return the ends of a route's lanes, without what is inside its first and its last node."""
+    points = [point for lane in route.lanes for point in ((lane.begin, lane.y), (lane.end, lane.y))]
+    points[0] = (points[0][0] + before, points[0][1])
+    points[-1] = (points[-1][0] - after, points[-1][1])
+    return tuple(points)
 
 
 def _stack(lanes: Sequence[Sketch], head: int) -> tuple[list[int], int, int]:

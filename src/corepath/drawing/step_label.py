@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, Final
 
@@ -51,11 +51,21 @@ class StepLabels:
         return self.counted or any(map(self.rules_of, range(len(self.actions))))
 
     def _lines(self, symbol: int) -> tuple[Text, Text | None]:
-        """Return an action's name, and the values of its arguments, in at most three lines together."""
+        """Return an action's name, and the values of its arguments, in at most two lines each.
+
+        If the values do not fit, those come first that other actions of the same tool do not have.
+        """
         action = self.actions[symbol]
         name = fit_text(action.name or action.tool, SIZE, WIDEST, 2)
-        values = ", ".join(_values(action))
-        return name, fit_text(values, SIZE, WIDEST, 3 - len(name.lines)) if values else None
+        values = list(_values(action))
+        if not values:
+            return name, None
+        made = fit_text(", ".join(values), SIZE, WIDEST, 2)
+        if made.full:
+            others = [set(_values(one)) for one in self.actions if one.tool == action.tool and one is not action]
+            values.sort(key=lambda value: bool(others) and all(value in other for other in others))
+            made = fit_text(", ".join(values), SIZE, WIDEST, 2)
+        return name, made
 
     def texts(self, symbol: int, note: str) -> list[tuple[Text, str]]:
         """Return the texts in a step from top to bottom, each with its class."""
@@ -91,7 +101,7 @@ def _names(rule: Rule, action: Action) -> bool:
 
 def _values(action: Action) -> Iterator[str]:
     """Yield the tool if the action has another name, and the values of its arguments."""
-    if action.name and action.name != action.tool and not action.name.startswith(f"{action.tool}("):
+    if action.name and not action.name.startswith(action.tool):
         yield action.tool
     yield from _fields(action.arguments)
     if action.result is not None:
@@ -108,12 +118,14 @@ def _fields(fields: Fields) -> Iterator[str]:
 def _value(pattern: Matcher) -> str:
     """Return what a matcher asks for, without quotes and tolerances. The tooltip has the exact notation."""
     match pattern:
-        case Literal(value=str() as text) | SameText(text):
+        case Literal(value=value):
+            return _plain(value)
+        case SameText(text):
             return text
         case Approx(number):
-            return to_notation(number)
-        case Regex(example=str() as example):
-            return f"like {example}"
+            return _plain(number)
+        case Regex():
+            return next((f"like {example}" for example in pattern.examples()), str(pattern))
         case Anything():
             return "any"
         case Unordered(items) | Items(items):
@@ -125,3 +137,12 @@ def _value(pattern: Matcher) -> str:
         case ResultOf(Action() as action):
             return f"result of {action.name or action.tool} {', '.join(_fields(action.arguments))}".rstrip()
     return str(pattern)
+
+
+def _plain(value: Any) -> str:
+    """Return a JSON value without quotes, brackets and names of fields."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_plain, value))
+    return value if isinstance(value, str) else to_notation(value)

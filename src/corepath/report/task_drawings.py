@@ -21,7 +21,7 @@ SMALL: Final = 30
 """Automata with more states than this are also drawn folded. The page shows the folded drawing first."""
 MOST_STATES: Final = 400
 """Automata with more states than this are only drawn folded. Full drawings would be too large to read."""
-MOST_BESIDE_LANES: Final = 60
+MOST_BESIDE_LANES: Final = 150
 """If a task has lanes, only one drawing of its automaton is kept: folded if it has more states than this."""
 NARROW: Final = 450
 """The width of lanes beside a list of calls, and on a telephone."""
@@ -40,17 +40,20 @@ class TaskRuns:
         block = None if self.task is None else find_lanes(self.task)
         self.traffic = None if self.task is None or block is None else Traffic(self.task, Places(block))
 
-    def add(self, scored: Score | None) -> dict[str, Any]:
-        """Add a run, and return what its record says about its place in the drawing."""
+    def add(self, scored: Score | None, numbers: Sequence[int], times: int) -> dict[str, Any]:
+        """Add runs that are alike, and return what their records say about their places in the drawing.
+
+        `times` is the number of these runs, and `numbers` are the numbers of those in the page.
+        """
         for step in scored.trace.steps if scored else ():
             if step.kind is Kind.HARM:
-                self.harms[step.before][step.call.label] += 1
+                self.harms[step.before][step.call.label] += times
         if self.traffic is None:
             return {}
         if scored is None:
-            self.traffic.skip()
+            self.traffic.skip(times)
             return {}
-        return {"places": self.traffic.add(scored.trace)}
+        return {"places": self.traffic.add(scored.trace, numbers, times)}
 
     def to_dict(self, rules: Sequence[Rule] = ()) -> dict[str, Any]:
         """Return the drawings for the page: the automaton's, and the lanes in two widths with the numbers of runs."""

@@ -19,9 +19,17 @@ function drawingViews(task) {
 /** The size that a picture has without zoom. */
 const naturalSize = (svg) => svg.viewBox.baseVal;
 
+/** The space inside a region, without its borders and padding. A region of no fixed height can be as high as its limit. */
+function innerSize(place) {
+  const style = getComputedStyle(place);
+  const sum = (...names) => names.reduce((total, name) => total + (parseFloat(style[name]) || 0), 0);
+  const limit = parseFloat(style.maxHeight) - sum("borderTopWidth", "borderBottomWidth");
+  return { width: place.clientWidth - sum("paddingLeft", "paddingRight"), height: (limit || place.clientHeight) - sum("paddingTop", "paddingBottom") };
+}
+
 /** The drawing of a task. `mark(calls)` shows where some calls led, and `count(runs)` what all runs did. */
 function drawing(task) {
-  const place = scrollArea("The task, drawn");
+  const place = scrollArea("Drawing of the task");
   const note = h("p", { class: "note" });
   const views = drawingViews(task);
   let [view, zoom, painted] = [views[0], null, {}];
@@ -29,7 +37,8 @@ function drawing(task) {
 
   function choose() {
     const made = view.pictures.map((read) => read());
-    const svg = made.find((one) => naturalSize(one).width <= place.clientWidth) ?? made.at(-1);
+    const room = innerSize(place).width;
+    const svg = made.find((one) => naturalSize(one).width <= room) ?? made.at(-1);
     if (svg !== picture()) place.replaceChildren(svg);
     const { width, height } = naturalSize(svg);
     const scale = zoom ?? (view.lanes ? 1 : Math.max(READABLE, fitting(svg)));
@@ -39,9 +48,8 @@ function drawing(task) {
   }
 
   function fitting(svg) {
-    const { width, height } = naturalSize(svg);
-    const most = parseFloat(getComputedStyle(place).maxHeight) || place.clientHeight || height;
-    return Math.min(1, (place.clientWidth - 2) / width, most / height);
+    const [{ width, height }, room] = [naturalSize(svg), innerSize(place)];
+    return Math.min(1, (room.width - 1) / width, (room.height - 1) / height);
   }
 
   function paint() {

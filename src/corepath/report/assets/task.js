@@ -62,10 +62,10 @@ function pointItem(task, rows, { due, runs, failed, ways }) {
   const most = 4;
   const named = due.slice(0, most).flatMap((action, place) => [place ? " or " : "", nameOf(action)]);
   const where = due.length ? ["Where ", named, due.length > most ? ` or ${due.length - most} more` : null, due.length > 1 ? " were due" : " was due"] : ["After the last step"];
-  const words = { step: (action) => ["→", " went on with ", nameOf(action)], harm: (label) => ["✕", " made the harmful call ", code(label)], stop: () => ["■", " stopped"] };
+  const words = { step: (action) => ["→", " went on with ", nameOf(action)], harm: (label, why) => ["✕", " called ", code(cut(label, 120)), why ? `, ${spell(why)}` : ""], stop: () => ["■", " stopped"] };
   return h("li", {}, where, `: ${many(runs, "run")}, ${failed ? `${failed.toLocaleString("en")} of them went wrong` : "none of them wrong"}`,
-    h("ul", {}, ways.map(([kind, what, count, some]) => {
-      const [sign, ...how] = words[kind](what);
+    h("ul", {}, ways.map(([kind, what, count, some, why]) => {
+      const [sign, ...how] = words[kind](what, why);
       return h("li", { class: kind === "step" ? "" : "fails" }, h("span", { class: "sign", "aria-hidden": "true" }, sign), count.toLocaleString("en"), how,
         kind === "step" ? null : [": ", episodeLinks(rows, some, count)]);
     })));
