@@ -362,7 +362,7 @@ def test_show_draws_the_same_bytes_every_time(corepath: Run, monkeypatch: pytest
     seen = set()
     for seed in ("1", "2"):
         monkeypatch.setenv("PYTHONHASHSEED", seed)
-        done = corepath("show", "transactions/mutual_debts", "--as", "svg")
+        done = corepath("show", "transactions/mutual_debts", "--as", "svg", "--view", "automaton")
         assert (done.returncode, done.stderr) == (0, "")
         seen.add(done.stdout)
     task = tasks("transactions")["transactions/mutual_debts"]
@@ -370,7 +370,7 @@ def test_show_draws_the_same_bytes_every_time(corepath: Run, monkeypatch: pytest
 
 
 def test_show_collapses_a_large_automaton_and_says_so(corepath: Run) -> None:
-    done = corepath("show", "navigation/patrol", "--as", "svg")
+    done = corepath("show", "navigation/patrol", "--as", "svg", "--view", "automaton")
     assert done.returncode == 0
     assert "74 of 77 states are folded into 1 box" in done.stderr
     task = tasks("navigation")["navigation/patrol"]

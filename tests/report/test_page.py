@@ -207,6 +207,8 @@ def test_a_task_shows_its_prompt_its_drawing_and_its_episodes(shown: Window, res
     opened = shown.open(task_link(STORY))
     expect(opened.locator("h1:visible")).to_have_text(STORY)
     expect(opened.locator(".prompt")).to_have_text(task(STORY).prompt)
+    assert opened.locator(".lanes .step").count() == 7
+    opened.click("text=Automaton")
     assert opened.locator(".automaton .state").count() == len(task(STORY).automaton.states)
     harmful = sum(one.scores["harm_count"] for one in results.results if one.task_name == STORY)
     counts = opened.locator(".automaton .harm").all_inner_texts()
@@ -215,14 +217,21 @@ def test_a_task_shows_its_prompt_its_drawing_and_its_episodes(shown: Window, res
     assert opened.locator("#view tbody tr").count() == len(AGENTS)
 
 
-def test_a_large_automaton_is_folded_first_and_can_be_shown_whole(shown: Window):
-    opened = shown.open(task_link(LARGE))
-    states = len(task(LARGE).automaton.states)
-    assert opened.locator(".automaton .state").count() < states
-    expect(opened.locator(".drawing .note")).to_contain_text("are folded into")
-    opened.click("text=Show every state")
-    assert opened.locator(".automaton .state").count() == states
-    expect(opened.locator(".drawing .note")).not_to_contain_text("are folded into")
+def test_a_large_automaton_without_lanes_is_folded_first_and_can_be_shown_whole(browser: Browser, tmp_path: Path):
+    known = {"shop/long": Task("shop/long", procedure=seq(*(tool(f"step_{number}")() for number in range(300))))}
+    made = of(Episode("shop/long", tuple(call(f"step_{number}()") for number in range(4)), "one"), known=known)
+    with window(browser, written(tmp_path / "page.html", made)) as one:
+        opened = one.open(task_link("shop/long"))
+        assert opened.locator(".lanes").count() == 0
+        assert opened.locator(".automaton .state").count() < 301
+        expect(opened.locator(".drawing .note")).to_contain_text("are folded into")
+        opened.click("text=Every state")
+        assert opened.locator(".automaton .state").count() == 301
+        expect(opened.locator(".drawing .note")).not_to_contain_text("are folded into")
+        one.open("#/episode/shop%2Flong/one/0")
+        for _ in range(4):
+            opened.keyboard.press("ArrowRight")
+            expect(opened.locator(".automaton .state.now")).to_have_count(1)
 
 
 def test_a_path_is_walked_by_keyboard(shown: Window, results: Results):
@@ -231,6 +240,7 @@ def test_a_path_is_walked_by_keyboard(shown: Window, results: Results):
     harmful = [harm["index"] for harm in one.scores["harms"]]
     opened = shown.open(episode_link(STORY, "wrong_argument"))
     live, now = opened.locator(".live"), opened.locator(".automaton .state.now")
+    opened.click("text=Automaton")
     assert live.get_attribute("aria-live") == "polite"
     expect(now).to_have_attribute("data-states", str(task(STORY).automaton.start))
     states = [now.get_attribute("data-states")]
@@ -254,48 +264,34 @@ def test_a_path_is_walked_by_keyboard(shown: Window, results: Results):
     assert now.get_attribute("data-states") == states[-2]
 
 
-def test_the_steps_of_a_folded_automaton_are_shown_in_its_box(shown: Window):
-    opened = shown.open(episode_link(LARGE, "oracle"))
-    length = opened.locator(".call").count()
-    for number in range(length):
-        opened.keyboard.press("ArrowRight")
-        expect(opened.locator(".live")).to_contain_text(f"Call {number + 1} of {length}")
-        expect(opened.locator(".automaton .state.now")).to_have_count(1)
-
-
-def test_an_episode_has_its_scores_its_reasons_and_both_alignments(shown: Window, results: Results):
+def test_an_episode_has_its_scores_its_reasons_and_its_fix(shown: Window, results: Results):
     one = next(one for one in results.results if (one.task_name, one.agent) == (STORY, "left_out"))
     opened = shown.open(episode_link(STORY, "left_out"))
     expect(opened.locator("dl.scores div:has(dt:text-is('PC')) dd")).to_have_text(f"{one.scores['pc']:.3f}")
     expect(opened.locator("dl.scores div:has(dt:text-is('Accepted')) dd")).to_have_text("no")
     assert opened.locator(".findings dd").count() > 0
-    aligned = opened.locator(".aligned").first
-    assert aligned.locator("tr.gap").count() == 1
-    expect(aligned.locator("tr.gap td").last).to_have_text("left out")
-    last = opened.locator(".aligned tbody tr:has(button) button").last
-    last.click()
-    expect(opened.locator(".live")).to_contain_text(f"Call {last.inner_text()} of")
+    fix = [edit.text for edit in one.explanation.fix]
+    assert opened.locator(".aligned td.word").all_inner_texts() == fix
+    assert opened.locator(".strip .fix li").all_inner_texts() == fix[:3]
+    expect(opened.locator(".aligned tr.add td").first).to_have_text("nothing")
 
 
-def test_an_alignment_says_of_every_call_and_every_step_how_they_compare(browser: Browser, tmp_path: Path):
+def test_the_fix_says_what_was_done_and_what_should_be(browser: Browser, tmp_path: Path):
     known = {"shop/buy": Task("shop/buy", procedure=seq(*(tool(name)() for name in ("look", "pay", "buy"))))}
-    made = {
-        "one": ("look()", "steal()", "pay()", "buy()", "run()"),
-        "other": ("look()", "buy()"),
-        "third": ("steal()",),
-    }
+    made = {"one": ("look()", "steal()", "pay()", "buy()", "run()"), "other": ("look()", "buy()"), "good": ("look()",)}
     episodes = [Episode("shop/buy", tuple(map(call, calls)), agent) for agent, calls in made.items()]
     due = {
-        "one": ["1 look|look|as due", "2 steal|nothing|too much", "3 pay|pay|as due", "4 buy|buy|as due",
-                "5 run|nothing|too much"],
-        "other": ["1 look|look|as due", "nothing|pay|left out", "2 buy|buy|as due"],
-    }  # fmt: skip
+        "one": ["2 steal|nothing|Leave out call 2, steal().", "5 run|nothing|Leave out call 5, run()."],
+        "other": ["nothing|pay()|Call pay() before call 2."],
+    }
     with window(browser, written(tmp_path / "page.html", of(*episodes, known=known))) as one:
         for agent, lines in due.items():
-            rows = one.open(f"#/episode/shop%2Fbuy/{agent}/0").locator(".aligned").first.locator("tbody tr")
+            rows = one.open(f"#/episode/shop%2Fbuy/{agent}/0").locator(".aligned tbody tr")
             assert ["|".join(row.locator("td").all_inner_texts()) for row in rows.all()] == lines
-        rows = one.open("#/episode/shop%2Fbuy/third/0").locator(".aligned").first.locator("tbody tr")
-        assert sorted(rows.locator("td.word").all_inner_texts()) == ["instead of it", "left out", "left out"]
+        one.page.locator(".aligned").get_by_text("Call pay()").wait_for()
+        opened = one.open("#/episode/shop%2Fbuy/one/0")
+        opened.locator(".aligned button").last.click()
+        expect(opened.locator(".live")).to_contain_text("Call 5 of 5")
 
 
 def test_a_click_on_a_call_shows_its_arguments_and_its_result_in_full(shown: Window, results: Results):
@@ -307,20 +303,6 @@ def test_a_click_on_a_call_shows_its_arguments_and_its_result_in_full(shown: Win
     assert json.loads(texts[0]) == made.arguments
     assert (texts[1] if isinstance(made.result, str) else json.loads(texts[1])) == made.result
     assert opened.evaluate("location.hash").endswith("?call=2")
-
-
-def test_what_was_said_before_a_call_stands_beside_it(browser: Browser, tmp_path: Path):
-    known = {"shop/buy": Task("shop/buy", procedure=seq(tool("look")(), tool("buy")()))}
-    said = (Message("assistant", "<b>I will buy it now.</b>", 1), Message("", "a note"))
-    one_episode = Episode("shop/buy", (call("look()"), call("buy()")), "one", messages=said)
-    with window(browser, written(tmp_path / "page.html", of(one_episode, known=known))) as one:
-        opened = one.open("#/episode/shop%2Fbuy/one/0?call=1")
-        expect(opened.locator(".detail")).not_to_contain_text("assistant")
-        opened.keyboard.press("ArrowRight")
-        expect(opened.locator(".detail")).to_contain_text("assistant, before call 2")
-        expect(opened.locator(".detail")).to_contain_text("<b>I will buy it now.</b>")
-        opened.click("text=2 messages")
-        expect(opened.locator("#view details pre").last).to_have_text("a note")
 
 
 # Links
@@ -632,7 +614,7 @@ def test_a_megabyte_is_folded_and_still_there_in_full(browser: Browser, hostile_
         result = opened.locator(".detail .block", has_text="Result")
         expect(result).to_contain_text("1,040,000 characters")
         assert opened.evaluate("document.querySelector('#view').textContent.length") < 50_000
-        result.locator("summary").click()
+        result.get_by_role("button", name="Show all").click()
         assert result.locator("pre").text_content() == LONG
 
 

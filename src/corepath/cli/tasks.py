@@ -28,6 +28,7 @@ from corepath.cli.options import (
 from corepath.cli.printing import print_problems, print_scores, print_table, safe, safe_lines, say, table, usage_error
 from corepath.drawing.draw import draw
 from corepath.drawing.export import as_dot, as_mermaid, as_text, count_text, span
+from corepath.drawing.lanes import draw_lanes
 from corepath.errors import InputError, nearest
 from corepath.files.lookup import Source
 from corepath.files.rules import is_rule_file, load_rules
@@ -47,6 +48,13 @@ class Format(StrEnum):
     JSON = "json"
     SVG = "svg"
     DOGWOOD = "dogwood"
+
+
+class View(StrEnum):
+    """What `show --as svg` draws."""
+
+    LANES = "lanes"
+    AUTOMATON = "automaton"
 
 
 class SchemaOf(StrEnum):
@@ -139,10 +147,18 @@ def show_command(
         list[str] | None, typer.Option("--tasks", "-t", help="Where to look for the id: files, folders or worlds.")
     ] = None,
     form: Annotated[Format, typer.Option("--as", help="Format of the output.")] = Format.TEXT,
+    view: Annotated[
+        View | None,
+        typer.Option(
+            "--view", help="What --as svg draws: the procedure as lanes, where it has them, or the automaton."
+        ),
+    ] = None,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a task's automaton, or write rules as policies in Dogwood."""
+    """Show a task's automaton, draw its procedure, or write rules as policies in Dogwood."""
+    if view is not None and form is not Format.SVG:
+        usage_error(f"--view {view.value} is for pictures; add --as svg")
     if form is Format.DOGWOOD:
         _print_dogwood(name)
         return
@@ -160,7 +176,7 @@ def show_command(
         usage_error(f"{name} has {len(found):,} tasks, and --as svg draws one; name it, as in "
                     f"corepath show {name}::{found[0].id}")  # fmt: skip
     else:
-        _print_drawing(found[0])
+        _print_drawing(found[0], view)
 
 
 def _print_dogwood(path: str) -> None:
@@ -181,8 +197,14 @@ _MOST_STATES: Final = 60
 """Automata with more states are drawn collapsed, since they would fill many screens."""
 
 
-def _print_drawing(task: Task) -> None:
-    made = draw(task.automaton, collapsed=len(task.automaton.states) > _MOST_STATES, name=task.id)
+def _print_drawing(task: Task, view: View | None) -> None:
+    made = None if view is View.AUTOMATON else draw_lanes(task)
+    if made is None:
+        if view is View.LANES:
+            usage_error(f"{task.id} has no drawing as lanes; leave out --view lanes to get its automaton")
+        if view is None:
+            say(f"{task.id} has no drawing as lanes, so this is its automaton")
+        made = draw(task.automaton, collapsed=len(task.automaton.states) > _MOST_STATES, name=task.id)
     typer.echo(made.svg, nl=False)
     if made.hidden:
         say(made.hidden)

@@ -1,1 +1,1 @@
-"""Pictures of automata."""
+"""Pictures of procedures and of automata."""

@@ -39,7 +39,7 @@ def collapse(automaton: Automaton) -> tuple[Group, ...]:
     """
     progress = _progress(automaton)
     order = topological_order(progress, automaton.start)
-    unavoidable, owner = _unavoidable_states(progress, order, automaton.accepting)
+    unavoidable, owner = unavoidable_states(progress, order, automaton.accepting)
     regions: dict[int, list[int]] = defaultdict(list)
     for state in order:
         if state != owner[state]:
@@ -69,7 +69,7 @@ def _progress(automaton: Automaton) -> Progress:
     ]
 
 
-def _unavoidable_states(
+def unavoidable_states(
     progress: Progress, order: list[int], accepting: frozenset[int]
 ) -> tuple[list[int], dict[int, int]]:
     """Return the unavoidable states in order, and map each state to the last unavoidable state before it.

@@ -139,7 +139,7 @@ class Node:
         what = "states" if self.group.caption else "state"
         boxes.append(Box(-self.reach, -self._tall, self.reach, self._tall, f"{what} {states}"))
         rings = "".join(self._ring(inset) for inset in ((0, 3) if accepts else (0,)))
-        arrow = _path_element(f"M{-self.reach - 24} 0h24{_TIP[1]}") if self._starts else ""
+        arrow = _path_element(f"M{-self.reach - 24} 0h24{TIP[1]}") if self._starts else ""
         top = -sum(one.height for one in self.lines) / 2
         shown = []
         for place, one in enumerate(self.lines):
@@ -216,7 +216,7 @@ class Link:
                 across, half = after.begin - lane.end, f"{(after.begin - lane.end) // 2} {(after.y - lane.y) // 2}"
                 d += f"h{lane.end - x}q{across // 4} 0 {half}t{half}"
                 x = after.begin
-        d += f"h{last.end - along * head.reach - x}{_TIP[along]}"
+        d += f"h{last.end - along * head.reach - x}{TIP[along]}"
         top = route.label[1] - first.y - self.size.above
         labels = []
         for symbol, one in zip(self.symbols, self.labels, strict=False):
@@ -265,7 +265,7 @@ def _text_element(shown: Text, x: int, top: float, kind: str, mark: str = "") ->
     return f'<text transform="translate({x} {y})"{attributes}>{title(shown.full)}{lines}</text>'
 
 
-_TIP: Final = {1: "l-7 -3 2 3 -2 3 7 -3 -5 -1 0 2 5 -1", -1: "l7 -3 -2 3 2 3 -7 -3 5 -1 0 2 -5 -1"}
+TIP: Final = {1: "l-7 -3 2 3 -2 3 7 -3 -5 -1 0 2 5 -1", -1: "l7 -3 -2 3 2 3 -7 -3 5 -1 0 2 -5 -1"}
 """Path data for an arrow head to the right (1) and to the left (-1). The strokes fill the arrow head."""
 
 

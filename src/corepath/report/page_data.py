@@ -15,14 +15,10 @@ from math import isfinite
 from typing import Any, Final
 from zlib import compress
 
-from corepath.automaton.harm import HarmKind
-from corepath.automaton.step import Kind
-from corepath.drawing.draw import STYLE, Drawing, draw
 from corepath.drawing.export import describe_size
-from corepath.episode import FAILED_OUTSIDE, exclusion, free_record, reward_of, usage_of
+from corepath.episode import FAILED_OUTSIDE, exclusion, reward_of, usage_of
 from corepath.explanation import Explanation
-from corepath.notation.call import UNANSWERED, Call
-from corepath.notation.message import Message
+from corepath.report.episode_data import episode_record, harm_kinds
 from corepath.report.fixes import (
     CauseKey,
     EpisodeName,
@@ -34,19 +30,13 @@ from corepath.report.fixes import (
     reason_to_leave_out,
 )
 from corepath.report.results import Result, Results
+from corepath.report.task_drawings import TaskRuns
 from corepath.rules.verdict import State
 from corepath.scoring.agreement import disagreement
-from corepath.scoring.evidence import Reference
 from corepath.scoring.score import Score, score
 from corepath.scoring.summary import BROKEN, USAGE, has_effected_harm, is_by_rules_alone
 from corepath.task import Task
 
-SMALL: Final = 30
-"""Automata with more states than this are also drawn folded. The page shows the folded drawing first."""
-MOST_STATES: Final = 400
-"""Automata with more states than this are only drawn folded. Full drawings would be too large to read."""
-ONE_LINE: Final = 76
-"""The longest JSON value that is written on one line, in characters."""
 BLOCK_SIZE: Final = 8_000_000
 """A block of tasks ends once its JSON is longer than this. Browsers parse a block in well under a second."""
 
@@ -150,7 +140,7 @@ class _Index:
             "excluded": exclusion(result.record),
             "effected": has_effected_harm(result.scores),
             **{name: _short_number(usage_of(result.record, name)) for name in USAGE},
-            "harms": " ".join(dict.fromkeys(_harm_kinds(result.scores).values())),
+            "harms": " ".join(dict.fromkeys(harm_kinds(result.scores).values())),
             "headline": headline,
             "broken": _broken_rules(result),
             "harmed": [self.harms.setdefault(harm, len(self.harms)) for harm in self._harms(result)],
@@ -193,17 +183,8 @@ def _short_number(value: Any) -> Any:
     return round(value, 5) if isinstance(value, float) else value
 
 
-def _harm_kinds(scores: Mapping[str, Any]) -> dict[int, str]:
-    """Return the kind of each harm, keyed by the call's index.
-
-    The scores may come from a file, so invalid entries are skipped.
-    """
-    harms = scores.get("harms")
-    return {
-        harm["index"]: harm["kind"]
-        for harm in (harms if isinstance(harms, (list, tuple)) else ())
-        if isinstance(harm, Mapping) and isinstance(harm.get("index"), int) and harm.get("kind") in list(HarmKind)
-    }
+def _is_number(value: Any) -> bool:
+    return value is None or isinstance(value, int) or (isinstance(value, float) and isfinite(value))
 
 
 # A task
@@ -233,34 +214,30 @@ def _number(known: dict[str, int], record: dict[str, Any]) -> int:
 def _task(name: str, group: list[Result], index: _Index, listed: Container[int] | None) -> dict[str, Any]:
     """Build the record for a task and its episodes, and add the episodes to the index.
 
-    Only the episodes of results with an `id()` in `listed` are in the record, unless it is None. The harmful calls in
-    the drawings are those of all episodes.
+    Only the episodes of results with an `id()` in `listed` are in the record, unless it is None. The drawings count all
+    episodes.
     """
-    harms: dict[int, Counter[str]] = defaultdict(Counter)
-    records: dict[int, tuple[dict[str, Any], str]] = {}
+    task = next((result.task for result in group if result.task is not None), None)
+    there = [place for place, result in enumerate(group) if listed is None or id(result) in listed]
+    numbers = {place: number for number, place in enumerate(there)}
+    runs, records = TaskRuns(task), dict[int, tuple[dict[str, Any], str]]()
     for alike in _alike(group):
-        places = [place for place, result in alike if listed is None or id(result) in listed]
+        shown = [place for place, _ in alike if place in numbers]
         first = alike[0][1]
-        if not places and not first.scores.get("harms"):
-            continue
-        scored, explanation = _explain(first) if places else (_score(first), None)
-        for step in scored.trace.steps if scored else ():
-            if step.kind is Kind.HARM:
-                harms[step.before][step.call.label] += len(alike)
+        scored, explanation = _explain(first) if shown else (_score(first), None)
+        drawn = runs.add(scored, [numbers[place] for place in shown], len(alike))
         headline = explanation.headline if explanation else f"not explained: {first.why}"
-        records |= {place: (_episode(group[place], scored, explanation), headline) for place in places}
-    seen: Counter[tuple[str, int]] = Counter()
-    calls = _Calls()
-    episodes = []
+        for place in shown:
+            records[place] = {**episode_record(group[place], scored, explanation), **drawn}, headline
+    seen, calls, episodes = Counter[tuple[str, int]](), _Calls(), []
     for place, result in enumerate(group):
         seen[result.agent, result.epoch] += 1
         if place in records:
             episode, headline = records.pop(place)
             index.add(name, result, seen[result.agent, result.epoch], headline)
             episodes.append({**episode, "calls": calls.add(episode["calls"]), "others": calls.add(episode["others"])})
-    task = next((result.task for result in group if result.task is not None), None)
     gone = {"gone": group[0].why, "alone": is_by_rules_alone(group[0].scores)}
-    about = gone if task is None else _about(task, harms)
+    about = gone if task is None else {**_about(task), **runs.to_dict(group[0].rules)}
     return {"name": name, **about, "all": len(group), **calls.to_dict(), "episodes": episodes}
 
 
@@ -285,8 +262,8 @@ def _explain(result: Result) -> tuple[Score | None, Explanation | None]:
     return (None, None) if result.task is None and not result.rules else result.explain()
 
 
-def _about(task: Task, harms: Mapping[int, Counter[str]]) -> dict[str, Any]:
-    """Describe a task: its prompt, its actions and rules, and its drawings."""
+def _about(task: Task) -> dict[str, Any]:
+    """Describe a task: its prompt, its actions and its rules."""
     alphabet = task.automaton.alphabet
     return {
         "prompt": task.prompt,
@@ -296,10 +273,6 @@ def _about(task: Task, harms: Mapping[int, Counter[str]]) -> dict[str, Any]:
         "unlisted": alphabet.unlisted,
         "counted": describe_size(task.automaton),
         "start": task.automaton.start,
-        "drawings": [
-            {"svg": drawing.svg.replace(f"<style>{STYLE}</style>", "", 1), "left_out": drawing.hidden}
-            for drawing in _drawings(task, harms)
-        ],
     }
 
 
@@ -315,131 +288,3 @@ def _rules(task: Task) -> list[list[Any]]:
         ["forbidden", forbidden],
         ["policies", list(dict.fromkeys(policy.because or str(policy) for policy in task.policies))],
     ]
-
-
-def _drawings(task: Task, harms: Mapping[int, Counter[str]]) -> list[Drawing]:
-    """Draw a task's automaton with the harmful calls in each state.
-
-    Returns a collapsed drawing, a full drawing, or both, depending on the automaton's size. The page shows the first
-    drawing by default.
-    """
-    listed = {
-        state: sorted(calls.items(), key=lambda pair: (-pair[1], pair[0])) for state, calls in sorted(harms.items())
-    }
-    size = len(task.automaton.states)
-    full = draw(task.automaton, listed, name=task.id) if size <= MOST_STATES else None
-    folded = draw(task.automaton, listed, collapsed=True, name=task.id) if size > SMALL else None
-    if full is not None and folded is not None and not folded.hidden:
-        folded = None
-    return [drawing for drawing in (folded, full) if drawing is not None]
-
-
-# An episode
-
-
-def _episode(result: Result, scored: Score | None, explanation: Explanation | None) -> dict[str, Any]:
-    """Build an episode's record.
-
-    If the task is not available, the record says why, its harms come from the recorded scores, and its findings are
-    about rules alone.
-    """
-    episode = result.episode
-    record: dict[str, Any] = {
-        "calls": [_call(call) for call in episode.calls],
-        "answer": _text(episode.answer) if episode.answer is not None else None,
-        "params": _text(episode.params) if episode.params else None,
-        "messages": list(map(_message, episode.messages)),
-        "others": [_call(call) for call in episode.other_calls],
-        "ended": episode.outcome,
-        "more": _text({name: value for name, value in free_record(episode).items() if name != "scores"}),
-    }
-    if scored is None:
-        for number, kind in _harm_kinds(result.scores).items():
-            if 0 <= number < len(record["calls"]):
-                record["calls"][number] |= {"kind": Kind.HARM.value, "harm": kind}
-        alone = {} if explanation is None else {"alone": True, "findings": explanation.to_dict()["findings"]}
-        return {**record, "why": result.why, **alone}
-    if explanation is None:
-        return record
-    return {**record, **_add_explanation(record["calls"], scored, explanation)}
-
-
-def _add_explanation(calls: list[dict[str, Any]], scored: Score, explanation: Explanation) -> dict[str, Any]:
-    """Add each call's effect on the automaton to `calls`, and return the episode's findings and alignments.
-
-    `golden` aligns the episode with the closest golden path, and `repair` with the closest repaired path. `repair` is
-    None if it is empty, and True if it is the same as `golden`.
-    """
-    explained = explanation.to_dict()
-    for call, step, note in zip(calls, scored.trace.steps, explained["steps"], strict=True):
-        call |= {"kind": step.kind.value, "harm": step.harm, "before": step.before, "action": step.symbol,
-                 **({} if step.after == step.before else {"after": step.after}), "text": note["text"]}  # fmt: skip
-    golden = _align(scored, scored.reference)
-    repair = list(map(list, explanation.repair)) if scored.harms else _align(scored, scored.repair)
-    return {
-        "findings": explained["findings"],
-        "golden": golden,
-        "repair": None if not repair else True if repair == golden else repair,
-    }
-
-
-def _message(message: Message) -> dict[str, Any]:
-    """Convert a message to a record with its role, its text, and the index of the call that it precedes.
-
-    The role and the index are None or absent if they are not known.
-    """
-    if not message.role:
-        return {"body": _text(message.content)}
-    plain = isinstance(message.content, str) and not message.extra
-    body = message.content if plain else {"content": message.content, **message.extra}
-    return {"who": message.role, "before": message.before_call, "body": _text(body)}
-
-
-def _call(call: Call) -> dict[str, Any]:
-    """Convert a call to a record with its request and its result or error."""
-    record: dict[str, Any] = {"asked": {"label": call.label, "tool": call.tool, "arguments": _text(call.arguments)}}
-    if call.error is not None:
-        record["error"] = _text(call.error)
-    if call.result is not UNANSWERED:
-        record["result"] = _text(call.result)
-    if call.turn is not None:
-        record["turn"] = call.turn
-    if call.extra:
-        record["more"] = _text(call.extra)
-    return record
-
-
-def _align(scored: Score, reference: Reference) -> list[list[int | None]]:
-    """Return the alignment between the condensed path and a reference path.
-
-    The alignment is a list of [call index, action index] pairs. An index is None if the step is only in the other path.
-    """
-    calls, names = scored.trace.condensed, scored.trace.automaton.alphabet.names
-    return [
-        [None if mine is None else calls[mine].index, None if theirs is None else names.index(reference.path[theirs])]
-        for mine, theirs in reference.alignment
-    ]
-
-
-def _text(value: Any) -> list[str]:
-    """Return a value's kind ("text" or "JSON") and its full text.
-
-    JSON values are kept as text because JavaScript would round large numbers.
-    """
-    if isinstance(value, str):
-        return ["text", value]
-    short = _json(value, None)
-    return ["JSON", short if len(short) <= ONE_LINE else _json(value, 2)]
-
-
-def _json(value: Any, indent: int | None) -> str:
-    return json.dumps(value, indent=indent, ensure_ascii=False, default=_plain)
-
-
-def _plain(value: Any) -> Any:
-    """Convert a value that `json` cannot serialize to a dict or a string."""
-    return dict(value) if isinstance(value, Mapping) else repr(value)
-
-
-def _is_number(value: Any) -> bool:
-    return value is None or isinstance(value, int) or (isinstance(value, float) and isfinite(value))

@@ -44,6 +44,25 @@ const spell = (kind) => kind.replaceAll("_", " ");
 /** A region that scrolls on its own and can be reached by keyboard. */
 const scrollArea = (label, ...children) => h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": label }, ...children);
 
+const MOST_AT_ONCE = 200;
+
+/** A table that scrolls; a long one is shown in parts. `make` turns an item into a row. */
+function tableInParts(label, heads, items, make) {
+  const body = h("tbody");
+  let shown = 0;
+  const more = h("button", { type: "button" });
+  const grow = () => {
+    body.append(...items.slice(shown, shown + MOST_AT_ONCE).map(make));
+    shown = Math.min(items.length, shown + MOST_AT_ONCE);
+    more.textContent = `Show ${Math.min(MOST_AT_ONCE, items.length - shown)} more`;
+    more.hidden = shown === items.length;
+  };
+  more.addEventListener("click", grow);
+  grow();
+  const head = h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text))));
+  return [scrollArea(label, h("table", { class: "aligned" }, head, body)), items.length > shown ? more : null].filter(Boolean);
+}
+
 /** A details element whose content is created when it is first opened. */
 function foldable(summary, make) {
   const made = h("details", {}, h("summary", {}, ...summary));
@@ -60,14 +79,33 @@ function promptElement(text) {
 }
 
 const SHORT = 1500;
+const MOST_LINES = 20;
 
-/** A full text under its name; long texts are folded. */
+/** The beginning of a text: at most twenty lines and 1,500 characters. */
+function beginning(text) {
+  const lines = text.slice(0, SHORT).split("\n", MOST_LINES + 1);
+  return lines.slice(0, MOST_LINES).join("\n");
+}
+
+/** A full text under its name; a long one is folded to its beginning. */
 function block(name, [kind, text], level = "h3") {
-  const pre = () => h("pre", { tabindex: 0, "aria-label": name }, visible(text, true));
-  if (text.length <= SHORT) return h("div", { class: "block" }, h(level, {}, `${name} `, h("small", {}, kind)), pre());
-  const begin = foreign(cut(text, 60));
-  return h("div", { class: "block" }, h(level, {}, `${name} `, h("small", {}, `${kind}, ${many(text.length, "character")}`)),
-    foldable(["Show all of it: ", begin], pre));
+  const begin = beginning(text);
+  const whole = begin.length === text.length;
+  const pre = h("pre", { tabindex: 0, "aria-label": name }, visible(begin, true));
+  const heading = h(level, {}, `${name} `, h("small", {}, whole ? kind : `${kind}, ${many(text.length, "character")}`));
+  return h("div", { class: "block" }, heading, pre, whole ? null : unfold(pre, begin, text));
+}
+
+/** A button that shows all of a folded text, or its beginning again. */
+function unfold(pre, begin, text) {
+  const button = h("button", { type: "button", class: "to", "aria-expanded": "false" }, "Show all");
+  button.addEventListener("click", () => {
+    const open = button.getAttribute("aria-expanded") !== "true";
+    button.setAttribute("aria-expanded", String(open));
+    button.textContent = open ? "Show less" : "Show all";
+    pre.textContent = visible(open ? text : begin, true);
+  });
+  return button;
 }
 
 // ---- The index ----

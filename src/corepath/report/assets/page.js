@@ -144,15 +144,6 @@ async function route() {
   return showMissing(`This page has nothing at '${hash}'.`);
 }
 
-/** Handle a key of the current view, unless the focused element needs it. */
-function pressKey(event) {
-  const busy = event.target.closest?.("input, select, textarea, pre, .scroll:not(.drawing .scroll):not(:has(.calls))");
-  const act = keys[event.key];
-  if (!act || busy || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  event.preventDefault();
-  act();
-}
-
 async function start() {
   history.scrollRestoration = "manual";
   const index = await blockData("index");

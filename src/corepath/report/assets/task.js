@@ -33,6 +33,51 @@ async function showTask(name) {
 const notScored = ({ alone }, why) =>
   h("p", { class: "gone" }, alone ? "Judged by rules alone: " : "Only what was recorded is shown: ", foreign(why));
 
+/** All runs of a task on one drawing, and where they part and fail. */
+function runsDrawn(task) {
+  const picture = drawing(task);
+  if (!task.runs) return picture.element;
+  picture.count(task.runs);
+  const { runs, accepted, points } = task.runs;
+  const rows = taskRows(visible(task.name));
+  return [
+    h("p", { class: "note" }, `${many(runs, "run")} on one drawing: `, runs ? `${accepted.toLocaleString("en")} completed the task.` : null),
+    picture.element, lanesLegend(true),
+    points.length ? h("section", {}, h("h2", {}, "Where runs part and fail"), pointList(task, rows, points)) : null,
+  ];
+}
+
+const SHOWN_POINTS = 5;
+
+/** The points at which runs part or fail, those with the most failures first. */
+function pointList(task, rows, points) {
+  const [first, rest] = [points.slice(0, SHOWN_POINTS), points.slice(SHOWN_POINTS)];
+  const list = (some, start) => h("ol", { class: "points", start }, some.map((point) => pointItem(task, rows, point)));
+  return [list(first, 1), rest.length ? foldable([`Show ${rest.length} more`], () => list(rest, SHOWN_POINTS + 1)) : null];
+}
+
+/** A point: what was due there, and how runs went on. */
+function pointItem(task, rows, { due, runs, failed, ways }) {
+  const nameOf = (action) => code(cut(task.actions[action][0], 120));
+  const most = 4;
+  const named = due.slice(0, most).flatMap((action, place) => [place ? " or " : "", nameOf(action)]);
+  const where = due.length ? ["Where ", named, due.length > most ? ` or ${due.length - most} more` : null, due.length > 1 ? " were due" : " was due"] : ["After the last step"];
+  const words = { step: (action) => ["→", " went on with ", nameOf(action)], harm: (label, why) => ["✕", " called ", code(cut(label, 120)), why ? `, ${spell(why)}` : ""], stop: () => ["■", " stopped"] };
+  return h("li", {}, where, `: ${many(runs, "run")}, ${failed ? `${failed.toLocaleString("en")} of them went wrong` : "none of them wrong"}`,
+    h("ul", {}, ways.map(([kind, what, count, some, why]) => {
+      const [sign, ...how] = words[kind](what, why);
+      return h("li", { class: kind === "step" ? "" : "fails" }, h("span", { class: "sign", "aria-hidden": "true" }, sign), count.toLocaleString("en"), how,
+        kind === "step" ? null : [": ", episodeLinks(rows, some, count)]);
+    })));
+}
+
+/** Links to some episodes, and how many more there are. */
+function episodeLinks(rows, numbers, count) {
+  const found = numbers.map((number) => rows.find(({ within: place }) => place === number)).filter(Boolean);
+  const links = found.flatMap((row, place) => [place ? ", " : "", link(episodeLink(row), nameElement(episodeName(row)))]);
+  return [links, count > found.length ? ` and ${(count - found.length).toLocaleString("en")} more` : null];
+}
+
 /** The prompt, the drawing and the rules of a task. */
 function about(task) {
   if (task.gone) return [notScored(task, task.gone)];
@@ -40,34 +85,11 @@ function about(task) {
     .map(([title, patterns]) => [h("dt", {}, title), patterns.map((text) => h("dd", {}, code(text)))]);
   return [
     promptElement(task.prompt),
-    drawing(task).element,
+    runsDrawn(task),
     h("h2", {}, "Procedure"),
     task.procedure && block("In short", ["procedure", task.procedure]),
     h("dl", { class: "rules" }, h("dt", {}, "actions"),
       task.actions.map(([name, notation]) => h("dd", {}, code(name), name === notation ? null : [" is ", code(notation)])), rules,
       h("dt", {}, "any other call"), h("dd", {}, task.unlisted === "harm" ? "is harmful" : "is ignored")),
   ];
-}
-
-/** The drawing of a task's automaton, folded or full. `mark` shows where some calls led. */
-function drawing(task) {
-  const place = scrollArea("The task's automaton");
-  const note = h("p", { class: "note" });
-  const pictures = task.drawings.map(({ svg }) => document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true));
-  let marked = (svg) => within(place, stateOf(svg, task.start));
-  const put = (number) => {
-    place.replaceChildren(pictures[number]);
-    note.textContent = [task.counted, task.drawings[number].left_out].filter(Boolean).join(". ");
-    marked(pictures[number]);
-  };
-  const full = h("button", { type: "button", "aria-pressed": "false" }, "Show every state");
-  full.addEventListener("click", () => {
-    const pressed = full.getAttribute("aria-pressed") !== "true";
-    full.setAttribute("aria-pressed", String(pressed));
-    put(pressed ? 1 : 0);
-  });
-  put(0);
-  requestAnimationFrame(() => marked(place.firstElementChild));
-  const element = h("figure", { class: "drawing" }, pictures.length > 1 ? full : null, place, note);
-  return { element, mark: (calls) => { marked = (svg) => mark(svg, place, task, calls); marked(place.firstElementChild); } };
 }
