@@ -59,9 +59,9 @@ def traffic_of(*paths: str, procedure) -> tuple[Traffic, Task]:
     block = find_lanes(made)
     assert block is not None
     traffic = Traffic(made, Places(block))
-    for number, path in enumerate(paths):
+    for path in paths:
         calls = tuple(call(f"{letter}()") for letter in path)
-        traffic.add(score(made, Episode("t", calls, "one")).trace, [number])
+        traffic.add(score(made, Episode("t", calls, "one")).trace)
     return traffic, made
 
 
@@ -70,7 +70,7 @@ A, B, C, D = (action(f"{letter}()") for letter in "abcd")
 
 def test_runs_are_counted_where_they_went() -> None:
     traffic, _ = traffic_of("abd", "bad", "axcd", "a", "", "x", procedure=seq(any_order(A, choice(B, C)), D))
-    record = traffic.to_dict('data-by="1 2" data-by="0" data-by="end"', range(6))
+    record = traffic.to_dict('data-by="1 2" data-by="0" data-by="end"')
     assert (record["runs"], record["accepted"]) == (6, 3)
     assert record["done"] == [4, 2, 1, 3]
     assert record["harm"] == [1, 1, 0, 0, 0]
@@ -80,7 +80,7 @@ def test_runs_are_counted_where_they_went() -> None:
 
 def test_points_say_where_runs_part_and_fail() -> None:
     traffic, made = traffic_of("abc", "abc", "axbc", "ac", "a", procedure=seq(A, B, C))
-    (point,) = traffic.to_dict("", range(60))["points"]
+    (point,) = traffic.to_dict("")["points"]
     names = made.automaton.alphabet.names
     assert [names[symbol] for symbol in point["due"]] == ["b"]
     assert (point["runs"], point["failed"]) == (5, 3)
@@ -91,29 +91,15 @@ def test_points_say_where_runs_part_and_fail() -> None:
         ("step", "b", 3, [0, 1, 2]), ("stop", "", 2, [3, 4]), ("harm", "c", 1, [3]), ("harm", "x", 1, [2])]  # fmt: skip
 
 
-def test_runs_that_are_not_in_the_page_are_counted_but_not_named() -> None:
-    made = Task("t", procedure=seq(A, B))
-    block = find_lanes(made)
-    assert block is not None
-    traffic = Traffic(made, Places(block))
-    stopped, done = (score(made, Episode("t", tuple(call(f"{one}()") for one in path))).trace for path in ("a", "ab"))
-    traffic.add(stopped, [0, 2, 5])
-    traffic.add(done, [1])
-    record = traffic.to_dict("", [1, 5])
-    assert (record["runs"], record["accepted"], record["done"], record["stop"]) == (4, 1, [4, 1], [0, 3, 0])
-    (point,) = record["points"]
-    assert [way[:4] for way in point["ways"]] == [["stop", "", 3, [1]], ["step", 1, 1, [0]]]
-
-
 def test_calls_that_only_look_alike_are_counted_by_their_tool() -> None:
     made = Task("t", procedure=seq(A, B))
     block = find_lanes(made)
     assert block is not None
     traffic = Traffic(made, Places(block))
-    for number, end in enumerate("xyz"):
+    for end in "xyz":
         calls = (call("a()"), call(f"write(text={json.dumps('long ' * 40 + end)})"))
-        traffic.add(score(made, Episode("t", calls, "one")).trace, [number])
-    (point,) = traffic.to_dict("", range(60))["points"]
+        traffic.add(score(made, Episode("t", calls, "one")).trace)
+    (point,) = traffic.to_dict("")["points"]
     assert sorted(way[:3] for way in point["ways"]) == [["harm", "write(…)", 3], ["stop", "", 3]]
 
 
@@ -121,7 +107,7 @@ def test_points_are_few_however_many_runs_there_are() -> None:
     parts = [action(f"{letter}()") for letter in "abcdefg"]
     paths = [f"{''.join(random.Random(number).sample('abcdefg', 7))}x" for number in range(60)]
     traffic, _ = traffic_of(*paths, procedure=any_order(*parts))
-    points = traffic.to_dict("", range(60))["points"]
+    points = traffic.to_dict("")["points"]
     assert len(points) <= MOST_POINTS
     assert [point["failed"] for point in points] == sorted((point["failed"] for point in points), reverse=True)
 

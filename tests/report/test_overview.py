@@ -395,7 +395,7 @@ def test_at_360_pixels_the_first_columns_are_the_ones_that_matter(browser: Brows
 def test_print_opens_what_is_folded_and_cuts_nothing(shown: Window):
     opened = shown.open()
     opened.emulate_media(media="print")
-    opened.set_viewport_size({"width": 1050, "height": 1400})
+    opened.set_viewport_size({"width": 1032, "height": 700})  # A4 across, without its margins
     folded = opened.locator("#overview details:not([open])").count()
     assert folded
     opened.evaluate("window.dispatchEvent(new Event('beforeprint'))")
@@ -407,6 +407,8 @@ def test_print_opens_what_is_folded_and_cuts_nothing(shown: Window):
         "all => all.filter(one => getComputedStyle(one).overflowX !== 'visible').length"
     )
     assert cut == 0
+    ends = opened.locator("#overview table").evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+    assert max(ends) <= 1032
     opened.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert opened.locator("#overview details:not([open])").count() == folded
     assert len(opened.pdf()) > 10_000

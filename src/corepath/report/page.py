@@ -36,10 +36,10 @@ MOST_PROBLEMS: Final = 100
 """The most problems that the page lists. Further problems are only counted."""
 
 _MEANS: Final = Means(PAGE_COLUMNS)
-_STYLES: Final = ("page.css", "overview.css", "fix.css", "drawing.css", "episode.css", "print.css")
+_STYLES: Final = ("page.css", "drawing.css", "episode.css", "overview.css", "fix.css", "print.css")
 _SCRIPTS: Final = (
     "basics.js", "data.js", "saving.js", "lists.js", "search.js", "overview.js", "drawing.js", "lanes.js", "task.js",
-    "call.js", "walk.js", "episode.js", "diff.js", "fix.js", "keys.js", "page.js",
+    "call.js", "walk.js", "episode.js", "diff.js", "keys.js", "fix.js", "page.js",
 )  # fmt: skip
 
 
@@ -59,8 +59,8 @@ def page(results: Results, shown: Sequence[Result] | None = None) -> str:
     Equal results give the same HTML. Control characters are escaped.
     """
     listed = results.results if shown is None else shown
-    style = "\n".join([*map(_asset, _STYLES), scale_css(), STYLE, LANES_STYLE])
-    script = "\n\n".join(map(_asset, _SCRIPTS))
+    styles = [*map(_asset, _STYLES), scale_css(), STYLE, LANES_STYLE]
+    style, script = "\n".join(styles), "\n\n".join(map(_asset, _SCRIPTS))
     figures = _Figures.of(results)
     blocks = list(_blocks(results, listed, figures))  # first: sections use what it explains
     sections = list(_sections(results, figures))

@@ -214,23 +214,22 @@ def _number(known: dict[str, int], record: dict[str, Any]) -> int:
 def _task(name: str, group: list[Result], index: _Index, listed: Container[int] | None) -> dict[str, Any]:
     """Build the record for a task and its episodes, and add the episodes to the index.
 
-    Only the episodes of results with an `id()` in `listed` are in the record, unless it is None. The numbers in the
-    drawings are those of all episodes.
+    Only the episodes of results with an `id()` in `listed` are in the record, unless it is None. The drawings count all
+    episodes.
     """
     task = next((result.task for result in group if result.task is not None), None)
-    shown = [place for place, result in enumerate(group) if listed is None or id(result) in listed]
+    there = [place for place, result in enumerate(group) if listed is None or id(result) in listed]
+    numbers = {place: number for number, place in enumerate(there)}
     runs, records = TaskRuns(task), dict[int, tuple[dict[str, Any], str]]()
     for alike in _alike(group):
-        wanted = [place for place, result in alike if listed is None or id(result) in listed]
+        shown = [place for place, _ in alike if place in numbers]
         first = alike[0][1]
-        scored, explanation = _explain(first) if wanted else (_score(first), None)
-        drawn = runs.add(scored, [place for place, _ in alike])
+        scored, explanation = _explain(first) if shown else (_score(first), None)
+        drawn = runs.add(scored, [numbers[place] for place in shown], len(alike))
         headline = explanation.headline if explanation else f"not explained: {first.why}"
-        for place in wanted:
+        for place in shown:
             records[place] = {**episode_record(group[place], scored, explanation), **drawn}, headline
-    seen: Counter[tuple[str, int]] = Counter()
-    calls = _Calls()
-    episodes = []
+    seen, calls, episodes = Counter[tuple[str, int]](), _Calls(), []
     for place, result in enumerate(group):
         seen[result.agent, result.epoch] += 1
         if place in records:
@@ -238,7 +237,7 @@ def _task(name: str, group: list[Result], index: _Index, listed: Container[int] 
             index.add(name, result, seen[result.agent, result.epoch], headline)
             episodes.append({**episode, "calls": calls.add(episode["calls"]), "others": calls.add(episode["others"])})
     gone = {"gone": group[0].why, "alone": is_by_rules_alone(group[0].scores)}
-    about = gone if task is None else {**_about(task), **runs.to_dict(group[0].rules, shown)}
+    about = gone if task is None else {**_about(task), **runs.to_dict(group[0].rules)}
     return {"name": name, **about, "all": len(group), **calls.to_dict(), "episodes": episodes}
 
 

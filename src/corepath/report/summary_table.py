@@ -87,8 +87,7 @@ def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
     Columns that count episodes left out of the means are shown only if a count is not 0, and what the source recorded
     only if an episode has it.
     """
-    empty = [name for name in ("outside", "unplanted") if not any(getattr(one, name) for one in rows)]
-    columns = [column for column in means.columns if column.key not in empty]
+    columns = [column for column in means.columns if not _is_empty(column.key, rows)]
     known = (*_IF_KNOWN, *_USED) if means.columns is PAGE_COLUMNS else _IF_KNOWN
     columns += [column for column in known if _is_known(column.key, rows)]
     if what == "agent" and means.columns in (MORE_COLUMNS, PAGE_COLUMNS):  # other rows mix the rollouts of agents
@@ -96,6 +95,10 @@ def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
     if means.weights is not None:
         columns.append(Column("weighted", "weighted", NUMBER))
     return columns
+
+
+def _is_empty(key: str, rows: Sequence[Summary]) -> bool:
+    return key in ("outside", "unplanted") and not any(getattr(one, key) for one in rows)
 
 
 def _is_known(key: str, rows: Sequence[Summary]) -> bool:

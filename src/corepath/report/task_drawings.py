@@ -40,23 +40,23 @@ class TaskRuns:
         block = None if self.task is None else find_lanes(self.task)
         self.traffic = None if self.task is None or block is None else Traffic(self.task, Places(block))
 
-    def add(self, scored: Score | None, runs: Sequence[int]) -> dict[str, Any]:
-        """Add runs with the same calls, and return what their records say about their place in the drawing.
+    def add(self, scored: Score | None, numbers: Sequence[int], times: int) -> dict[str, Any]:
+        """Add runs that are alike, and return what their records say about their places in the drawing.
 
-        `runs` are their places among all runs of the task.
+        `times` is the number of these runs, and `numbers` are the numbers of those in the page.
         """
         for step in scored.trace.steps if scored else ():
             if step.kind is Kind.HARM:
-                self.harms[step.before][step.call.label] += len(runs)
-        if self.traffic is None or scored is None:
+                self.harms[step.before][step.call.label] += times
+        if self.traffic is None:
             return {}
-        return {"places": self.traffic.add(scored.trace, runs)}
+        if scored is None:
+            self.traffic.skip(times)
+            return {}
+        return {"places": self.traffic.add(scored.trace, numbers, times)}
 
-    def to_dict(self, rules: Sequence[Rule], shown: Sequence[int]) -> dict[str, Any]:
-        """Return the drawings for the page: the automaton's, and the lanes in two widths with the numbers of runs.
-
-        `shown` are the places of the runs that are in the page.
-        """
+    def to_dict(self, rules: Sequence[Rule] = ()) -> dict[str, Any]:
+        """Return the drawings for the page: the automaton's, and the lanes in two widths with the numbers of runs."""
         if self.task is None:
             return {}
         drawn = [
@@ -65,9 +65,9 @@ class TaskRuns:
         ]
         if self.traffic is not None:
             drawn = drawn[:1] if len(self.task.automaton.states) > MOST_BESIDE_LANES else drawn[-1:]
-        return {"drawings": drawn, **self._lanes(self.task, rules, shown)}
+        return {"drawings": drawn, **self._lanes(self.task, rules)}
 
-    def _lanes(self, task: Task, rules: Sequence[Rule], shown: Sequence[int]) -> dict[str, Any]:
+    def _lanes(self, task: Task, rules: Sequence[Rule]) -> dict[str, Any]:
         if self.traffic is None:
             return {}
         block = self.traffic.places.block
@@ -76,7 +76,7 @@ class TaskRuns:
         return {
             "lanes": [*dict.fromkeys(svgs)],
             "accepting": sorted(task.automaton.accepting),
-            "runs": self.traffic.to_dict("".join(svgs), shown),
+            "runs": self.traffic.to_dict("".join(svgs)),
         }
 
 

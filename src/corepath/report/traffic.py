@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -41,8 +41,28 @@ class Way:
 
 
 @dataclass
+class Point:
+    """A state at which runs were: how many, how many of them went wrong there, and how they went on."""
+
+    runs: int = 0
+    failed: int = 0
+    ways: dict[Way, int] = field(default_factory=Counter)
+    """How many runs went on in each way."""
+    numbers: dict[Way, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """The numbers of these runs, as far as they are in the page."""
+
+    def add(self, ways: Sequence[Way], numbers: Sequence[int], times: int) -> None:
+        """Count a run that occurred several times, and went on in these ways."""
+        self.runs += times
+        self.failed += times * any(way.fails for way in ways)
+        for way in ways:
+            self.ways[way] += times
+            self.numbers[way] += numbers
+
+
+@dataclass
 class Traffic:
-    """The runs of a task, counted step by step. Each run has a number."""
+    """The runs of a task, counted step by step."""
 
     task: Task
     places: Places
@@ -51,11 +71,15 @@ class Traffic:
     done: Counter[int] = field(default_factory=Counter)
     harmful: Counter[int] = field(default_factory=Counter)
     stopped: Counter[int] = field(default_factory=Counter)
-    points: dict[int, dict[Way, list[int]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
+    points: dict[int, Point] = field(default_factory=lambda: defaultdict(Point))
     _paths: Counter[frozenset[int]] = field(default_factory=Counter)
 
-    def add(self, trace: Trace, runs: Sequence[int]) -> tuple[int, ...]:
-        """Count runs with the same calls, and return the place of each of their calls that advanced the task."""
+    def add(self, trace: Trace, numbers: Sequence[int] | None = None, times: int = 1) -> tuple[int, ...]:
+        """Count a run, and return the place of each of its calls that advanced the task.
+
+        If several runs are alike, `times` is their number, and `numbers` are the numbers of those in the page. By
+        default, runs are numbered in the order in which they are added.
+        """
         found = self.places.of([step.symbol for step in trace.steps if step.advances and step.symbol is not None])
         done, at, harmful = set[int](), START, set[int]()
         waiting = list(found)
@@ -65,7 +89,6 @@ class Traffic:
             if step.advances and waiting:
                 at = waiting.pop(0)
                 done.add(at)
-        times = len(runs)
         self.done.update(dict.fromkeys(done, times))
         self.harmful.update(dict.fromkeys(harmful, times))
         self._paths[frozenset(done)] += times
@@ -73,12 +96,17 @@ class Traffic:
             self.accepted += times
         else:
             self.stopped[at] += times
-        self._add_points(trace.steps, runs, accepted=trace.end.accepted)
+        for state, ways in self._ways_from(trace.steps, accepted=trace.end.accepted).items():
+            self.points[state].add(ways, [self.runs] if numbers is None else numbers, times)
         self.runs += times
         return found
 
-    def _add_points(self, steps: Iterable[Step], runs: Sequence[int], *, accepted: bool) -> None:
-        """Add runs to the points that they passed. Each way on from a point is counted once a run."""
+    def skip(self, times: int = 1) -> None:
+        """Leave out runs that cannot be drawn, but count them."""
+        self.runs += times
+
+    def _ways_from(self, steps: Iterable[Step], *, accepted: bool) -> dict[int, list[Way]]:
+        """Return the ways in which a run went on from each state, each way once."""
         seen: dict[tuple[int, Way], None] = {}
         state = self.task.automaton.start
         for step in steps:
@@ -89,14 +117,13 @@ class Traffic:
             state = step.after
         if not accepted:
             seen[state, Way("stop")] = None
+        found: dict[int, list[Way]] = {}
         for state, way in seen:
-            self.points[state][way] += runs
+            found.setdefault(state, []).append(way)
+        return found
 
-    def to_dict(self, svg: str, shown: Sequence[int]) -> dict[str, Any]:
-        """Return the numbers for the page. `svg` is the drawing, whose lines say which places they belong to.
-
-        Of the runs, only those in `shown` are named, by their index there.
-        """
+    def to_dict(self, svg: str) -> dict[str, Any]:
+        """Return the numbers for the page. `svg` is the drawing, whose lines say which places they belong to."""
         last = max((step.place for step in self.places.block.steps), default=-1)
         several = {by for by in re.findall('data-by="([0-9 ]+)"', svg) if " " in by}
         return {
@@ -106,41 +133,33 @@ class Traffic:
             "harm": [self.harmful[place] for place in range(-1, last + 1)],
             "stop": [self.stopped[place] for place in range(-1, last + 1)],
             "lines": {by: self._count(frozenset(map(int, by.split()))) for by in sorted(several)},
-            "points": self._points({run: place for place, run in enumerate(shown)}),
+            "points": self._points(),
         }
 
     def _count(self, places: frozenset[int]) -> int:
         """Return the number of runs that did a step at one of these places."""
         return sum(times for done, times in self._paths.items() if not done.isdisjoint(places))
 
-    def _points(self, names: Mapping[int, int]) -> list[dict[str, Any]]:
+    def _points(self) -> list[dict[str, Any]]:
         """List the points at which runs part or fail, those with the most failures first."""
-        rated = []
-        for state, ways in self.points.items():
-            failed = {number for way, runs in ways.items() if way.fails for number in runs}
-            if failed or len(ways) > 1:
-                passed = {number for runs in ways.values() for number in runs}
-                rated.append((-len(failed), -len(passed), state))
+        rated = [
+            (-point.failed, -point.runs, state)
+            for state, point in self.points.items()
+            if point.failed or len(point.ways) > 1
+        ]
         return [
-            {
-                "due": list(self.task.automaton.due(state)),
-                "runs": -passed,
-                "failed": -failed,
-                "ways": self._ways(state, names),
-            }
+            {"due": list(self.task.automaton.due(state)), "runs": -passed, "failed": -failed, "ways": self._ways(state)}
             for failed, passed, state in sorted(rated)[:MOST_POINTS]
         ]
 
-    def _ways(self, state: int, names: Mapping[int, int]) -> list[list[Any]]:
-        ways = sorted(self.points[state].items(), key=lambda pair: (-len(pair[1]), pair[0].kind, pair[0].label))
+    def _ways(self, state: int) -> list[list[Any]]:
+        point = self.points[state]
+        ways = sorted(point.ways.items(), key=lambda pair: (-pair[1], pair[0].kind, pair[0].label))
         return [
-            [way.kind, way.action if way.kind == "step" else way.label, len(runs), _named(runs, names), way.harm]
+            [way.kind, way.action if way.kind == "step" else way.label, runs,
+             sorted(point.numbers[way])[:MOST_RUNS], way.harm]
             for way, runs in ways[:MOST_WAYS]
-        ]
-
-
-def _named(runs: Iterable[int], names: Mapping[int, int]) -> list[int]:
-    return [names[run] for run in sorted(runs) if run in names][:MOST_RUNS]
+        ]  # fmt: skip
 
 
 def _harmful_way(step: Step) -> Way:
