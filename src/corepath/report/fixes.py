@@ -52,7 +52,7 @@ class CauseKey(NamedTuple):
     @property
     def after(self) -> str:
         """The words that follow what the cause is about."""
-        return " was due" if self.about and self.kind in _DUE else ""
+        return " is missing" if self.about and self.kind in _DUE else ""
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.about}{self.after}" if self.about else self.kind

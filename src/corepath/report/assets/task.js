@@ -61,7 +61,7 @@ function pointItem(task, rows, { due, runs, failed, ways }) {
   const nameOf = (action) => code(cut(task.actions[action][0], 120));
   const most = 4;
   const named = due.slice(0, most).flatMap((action, place) => [place ? " or " : "", nameOf(action)]);
-  const where = due.length ? ["Where ", named, due.length > most ? ` or ${due.length - most} more` : null, due.length > 1 ? " were due" : " was due"] : ["After the last step"];
+  const where = due.length ? ["Where ", named, due.length > most ? ` or ${due.length - most} more` : null, " came next"] : ["After the last step"];
   const words = { step: (action) => ["→", " went on with ", nameOf(action)], harm: (label, why) => ["✕", " called ", code(cut(label, 120)), why ? `, ${spell(why)}` : ""], stop: () => ["■", " stopped"] };
   return h("li", {}, where, `: ${many(runs, "run")}, ${failed ? `${failed.toLocaleString("en")} of them went wrong` : "none of them wrong"}`,
     h("ul", {}, ways.map(([kind, what, count, some, why]) => {
