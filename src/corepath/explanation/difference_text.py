@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from corepath.errors import count
 from corepath.explanation.differences import UNWANTED
 from corepath.explanation.findings import ABSENT, Difference
 from corepath.explanation.sentences import MOST_LISTED, join
@@ -16,7 +17,7 @@ _IDENTIFIER = re.compile(r'"[A-Za-z#][\w#-]*"', re.ASCII)
 def describe_differences(differences: Sequence[Difference], most: int = MOST_LISTED) -> str:
     """Describe differences in words. Those in the same place of several items of a list are told together."""
     texts = [_describe_group(group) for group in _group(differences)]
-    more = [f"and {len(texts) - most} more differences"] if len(texts) > most else []
+    more = [f"and {count(len(texts) - most, 'more difference')}"] if len(texts) > most else []
     return "; ".join([*texts[:most], *more])
 
 
@@ -60,8 +61,9 @@ def _describe_group(group: Sequence[Difference]) -> str:
     if group[0].given == ABSENT:
         return f"{place} {_be(group)} not given, expected {_values(one.expected for one in group)}"
     if group[0].expected == UNWANTED:
-        what = "item" if _IN_LIST.fullmatch(group[0].path) else "argument"
-        return f"{place} {_be(group)} {_values(one.given for one in group)}, but no such {what} is expected"
+        if _IN_LIST.fullmatch(group[0].path):
+            return f"{place} {_be(group)} not expected"
+        return f"{place} {_be(group)} {_values(one.given for one in group)}, but no such argument is expected"
     given, expected = _sides(group)
     return (
         f"{place} was {given}, expected {expected}" if len(group) == 1 else f"{place} were {given}; expected {expected}"

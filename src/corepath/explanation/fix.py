@@ -24,8 +24,9 @@ def write_fix(facts: Facts, repair: Repair | None) -> tuple[Edit, ...]:
         return ()
     edits: list[Edit] = []
     last: PathEdit | None = None
+    alone = sum(edit.kind == "leave out" for edit in repair.edits) == 1
     for edit in repair.edits:
-        text = _describe(facts, edit, follows=_follows(last, edit))
+        text = _describe(facts, edit, follows=_follows(last, edit), alone=alone)
         edits.append(Edit(EditKind(edit.kind), _call(edit), edit.symbol, visible(sentence(text))))
         last = edit
     return tuple(edits)
@@ -46,13 +47,13 @@ def _follows(last: PathEdit | None, edit: PathEdit) -> bool:
     return last is not None and last.kind == edit.kind == "add" and last.place == edit.place
 
 
-def _describe(facts: Facts, edit: PathEdit, *, follows: bool) -> str:
-    """Describe an edit as an instruction."""
+def _describe(facts: Facts, edit: PathEdit, *, follows: bool, alone: bool) -> str:
+    """Describe an edit as an instruction. A call to leave out is written in full only if it is `alone`."""
     end = len(facts.steps)
     match edit.kind:
         case "leave out":
             assert edit.call is not None
-            return f"leave out {facts.call_text(edit.call)}"
+            return f"leave out {facts.call_text(edit.call) if alone else facts.name_call(edit.call)}"
         case "move":
             return _describe_move(facts, edit)
         case "change":

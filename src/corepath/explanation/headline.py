@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from corepath.errors import count
 from corepath.explanation.blame import main_mistake
 from corepath.explanation.facts import Facts
-from corepath.explanation.mistake_text import missing_steps_text, mistake_text
+from corepath.explanation.mistake_text import missing_steps_text, mistake_text, next_step_text
 from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.path import divergence, failed_at_the_end, limit_text, uncounted_calls
 from corepath.explanation.sentences import add_full_stop, calls_text, capitalise, number_text, sentence
 from corepath.explanation.turns import unseen_pairs
 from corepath.explanation.waste import Loop, WasteKind
+from corepath.scoring.evidence import Harm
 
 _LACKING: Final = (MistakeKind.SKIPPED, MistakeKind.UNFINISHED, MistakeKind.OTHER_CALL)
 """The mistakes that leave steps undone."""
@@ -52,7 +53,9 @@ def _accepted_text(facts: Facts, loops: Mapping[int, Loop]) -> str:
 
 def _done_text(facts: Facts) -> str:
     if facts.episode.unasked:
-        return "nothing was asked of the agent here, so its path is neither right nor wrong"
+        return (
+            f"the source expects nothing of the agent here, so its {count(len(facts.steps), 'call')} cannot be judged"
+        )
     if facts.expects_nothing:
         return "nothing was to be changed, and nothing was"
     if not facts.steps:
@@ -81,12 +84,18 @@ def _unfinished_text(facts: Facts, main: Mistake | None, loops: Mapping[int, Loo
     if not facts.steps:
         were = "step was" if total == 1 else "steps were"
         limit = f"; ran into {limit_text(facts)}" if limit_text(facts) else ""
-        first = facts.short_text(left[0], 0)
-        return (
-            f"Made no call; {number_text(total)} {were} expected, {'namely' if total == 1 else 'first'} {first}{limit}"
-        )
-    harms = f"; {count(facts.score.harm_count, 'harmful call')}" if facts.score.harms else ""
-    return f"{capitalise(_stop_text(facts, left, total, loops))}{harms}"
+        first = f": {facts.short_text(left[0], 0)}" if total == 1 else f"; {next_step_text(facts, left)}"
+        return f"Made no call; {number_text(total)} {were} expected{first.replace('next', 'the first', 1)}{limit}"
+    parts = [_stop_text(facts, left, total, loops), *_harms_text(facts, facts.score.harms, "harmful")]
+    return capitalise("; ".join(parts))
+
+
+def _harms_text(facts: Facts, harms: Iterable[Harm], what: str) -> list[str]:
+    """Name harmful calls by their numbers, and those that the tool refused apart."""
+    refused = [harm.index for harm in harms if facts.steps[harm.index].call.failed]
+    others = [harm.index for harm in harms if harm.index not in refused]
+    parts = [f"{calls_text(others)} {'is' if len(others) == 1 else 'are'} {what}"] if others else []
+    return [*parts, f"{calls_text(refused)} {'was' if len(refused) == 1 else 'were'} refused"] if refused else parts
 
 
 def _stop_text(facts: Facts, left: tuple[int, ...], total: int, loops: Mapping[int, Loop]) -> str:
@@ -121,31 +130,45 @@ def _missing_text(facts: Facts, left: tuple[int, ...]) -> str:
     return missing_steps_text(facts, left)
 
 
+def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> str:
+    """Say which steps are missing beside those of the main mistake. Return an empty string if there are none."""
+    missing = [step for one in mistakes if one is not main and one.kind in _LACKING for step in one.steps]
+    total = facts.score.missing_steps
+    if missing and total > 1 and not facts.steps_called(len(facts.steps)):
+        return f"{_none_of(total)} was done"
+    if len(missing) == 1:
+        return f"{facts.short_text(missing[0], len(facts.steps))} is missing"
+    return f"{number_text(len(missing))} {'more ' if main.steps else ''}steps are missing" if missing else ""
+
+
+def _none_of(total: int) -> str:
+    return "neither of the two steps" if total == 2 else f"none of the {number_text(total)} steps"
+
+
 def _none_text(facts: Facts, left: tuple[int, ...], total: int) -> str:
     """Say that none of the steps was done, and name them, or the first one if there are many."""
     if failed := failed_at_the_end(facts):
         return f"no step was done: {facts.call_text(failed[-1])}, was refused by the tool"
     if total == len(left) == 1:
         return f"{facts.missing_text(left, len(facts.steps))} was never called"
-    none = "neither of the two steps" if total == 2 else f"none of the {number_text(total)} steps"
+    none = _none_of(total)
     if total == len(left) == 2:
         return f"{none} was done: {facts.missing_text(left, len(facts.steps))}"
-    first = f"; the first is {facts.short_text(left[0], len(facts.steps))}" if total == len(left) else ""
-    return f"{none} was done{first}"
+    first = next_step_text(facts, left).replace("next", "the first", 1)
+    return f"{none} was done; {first}"
 
 
 def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> str:
     """Write the headline for a path with a mistake other than stopping early."""
     parts = [mistake_text(facts, main)]
-    others = facts.score.harm_count - len(main.harms)
-    if others:
-        parts.append(count(others, "more harmful call" if main.harms else "harmful call"))
-    missing = sum(len(one.steps) for one in mistakes if one is not main and one.kind in _LACKING)
-    if missing and facts.hand_over is not None:
-        parts.append(f"then handed over to a human, with {count(missing, 'step')} missing")
-    elif missing:
-        parts.append(f"{count(missing, 'step')} missing")
-    elif facts.hand_over is not None:
+    told = {*main.harms, *(harm for harm in facts.score.harms if harm.index == main.call)}
+    near = [one for one in mistakes if one is not main and one.kind is MistakeKind.WRONG_ARGUMENT and one.effected]
+    parts += [f"{facts.name_call(one.call)}, has wrong arguments" for one in near]
+    told.update(harm for one in near for harm in one.harms)
+    parts += _harms_text(facts, [harm for harm in facts.score.harms if harm not in told], "harmful too")
+    if missing := _also_missing(facts, main, mistakes):
+        parts.append(missing)
+    if facts.hand_over is not None:
         parts.append("then handed over to a human")
     if limit := limit_text(facts):
         parts.append(f"ran into {limit}")

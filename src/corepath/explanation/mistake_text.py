@@ -8,6 +8,7 @@ from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind
 from corepath.errors import count
 from corepath.explanation.arguments import compare_with_step
+from corepath.explanation.difference_text import describe_differences
 from corepath.explanation.facts import Facts
 from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.mistakes import Mistake, MistakeKind
@@ -37,11 +38,11 @@ def mistake_text(facts: Facts, mistake: Mistake) -> str:
 
 
 def _consequences(mistake: Mistake) -> str:
-    """Say how many other calls are harmful because of a mistake."""
-    later = len([index for index in mistake.calls if index not in (mistake.call, mistake.other)])
+    """Name the other calls that are harmful because of a mistake."""
+    later = [index for index in mistake.calls if index not in (mistake.call, mistake.other)]
     if not later:
         return ""
-    return f"; {count(later, 'other call')} {'is' if later == 1 else 'are'} harmful only because of that"
+    return f"; {calls_text(later)} {'is' if len(later) == 1 else 'are'} harmful only because of that"
 
 
 # Missing steps
@@ -68,6 +69,8 @@ def _skipped_text(facts: Facts, mistake: Mistake) -> str:
     if facts.steps[index].kind is Kind.LOOP:
         how = "was refused" if facts.steps[index].call.failed else "does not count"
         return f"Skipped {names}: {call} {how} without {it}"
+    if facts.steps[index].call.failed:
+        return f"Skipped {names}: {call} was tried without {it}, and the tool refused it"
     return f"Skipped {names}: {call} was made without {it}"
 
 
@@ -100,8 +103,16 @@ def failed_attempts(facts: Facts, steps: frozenset[int], before: int) -> dict[in
 
 def _too_early_text(facts: Facts, mistake: Mistake) -> str:
     first = facts.missing_text(mistake.steps, mistake.call)
+    if mistake.other == mistake.call + 1:
+        both = calls_text((mistake.call, mistake.other))
+        step = facts.short_text(mistake.steps[0], mistake.call) if mistake.steps else first
+        return f"{capitalise(both)} are in the wrong order: {step} must come before {_tool_of(facts, mistake.call)}"
     call = tool_and_number(facts, mistake.call)
     return f"{call} came too early: {first} must come first{late_text(mistake)}"
+
+
+def _tool_of(facts: Facts, index: int) -> str:
+    return tool_name(facts.steps[index].call.tool)
 
 
 # Wrong calls
@@ -110,8 +121,8 @@ def _too_early_text(facts: Facts, mistake: Mistake) -> str:
 def _argument_text(facts: Facts, mistake: Mistake) -> str:
     compared = compare_with_step(facts, mistake.call, mistake.steps[0])
     wrong = "Wrong argument" if len(compared.arguments) == 1 else "Wrong arguments"
-    tool = tool_name(facts.steps[mistake.call].call.tool)
-    return f"{wrong} in call {mistake.call + 1}, {tool}: {compared}{_refused(facts, mistake)}"
+    how = describe_differences(compared.differences, 2)
+    return f"{wrong} in call {mistake.call + 1}, {_tool_of(facts, mistake.call)}: {how}{_refused(facts, mistake)}"
 
 
 def _refused(facts: Facts, mistake: Mistake) -> str:
@@ -156,8 +167,8 @@ def _unwanted_text(facts: Facts, mistake: Mistake, first: Harm) -> str:
     others = [harm.index for harm in (effected or mistake.harms) if harm is not shown]
     also = f", and so did {calls_text(others)}" if others else ""
     if effected:
-        refused = len(mistake.harms) - len(effected)
-        more = f"; {count(refused, 'more call')} {'was' if refused == 1 else 'were'} refused" if refused else ""
+        refused = [harm.index for harm in mistake.harms if not harm.effected]
+        more = f"; {calls_text(refused)} {'was' if len(refused) == 1 else 'were'} refused" if refused else ""
         return f"Nothing was to be changed, but {call}, took effect{also}{more}"
     return f"Nothing was to be changed, but {call}, tried to{also}; the tool refused"
 
@@ -189,5 +200,12 @@ def missing_steps_text(facts: Facts, steps: tuple[int, ...], most: int = 2) -> s
     """List steps that are missing at the end."""
     if len(steps) <= most:
         return f"{facts.missing_text(steps, len(facts.steps))} {'is' if len(steps) == 1 else 'are'} missing"
-    first = facts.short_text(steps[0], len(facts.steps))
-    return f"{first} comes next, then {count(len(steps) - 1, 'more step')}"
+    return f"{next_step_text(facts, steps)}; {count(len(steps) - 1, 'more step')} after it"
+
+
+def next_step_text(facts: Facts, left: tuple[int, ...]) -> str:
+    """Name the step that comes next at the end of a path, or one of them."""
+    end = len(facts.steps)
+    expected = facts.automaton.due(facts.positions[end].state)
+    step = left[0] if left[0] in expected or not expected else expected[0]
+    return f"next {'is' if len(expected) == 1 else 'could be'} {facts.short_text(step, end)}"

@@ -81,7 +81,7 @@ def extra_text(facts: Facts, harm: Harm) -> str:
         case HarmKind.FAILED:
             return "failed, and every failed call counts as harmful here"
         case _ if facts.expects_nothing:
-            return "was not asked for: nothing was to be changed"
+            return "was not expected: nothing was to be changed"
         case HarmKind.OUT_OF_ORDER:
             if step.reading.early:
                 return f"comes before the result that it needs{_needed_text(facts, harm)}"
@@ -89,7 +89,7 @@ def extra_text(facts: Facts, harm: Harm) -> str:
                 return f"repeats call {again + 1}, and is not expected again yet"
             return f"is a step of this task, but not expected at this point{_deciding_call(facts, harm)}"
         case HarmKind.AFTER_COMPLETION:
-            return f"was not asked for: the task was complete{_completion_text(facts, harm)}"
+            return f"was not expected: the task was complete{_completion_text(facts, harm)}"
     return _not_part(facts, harm)
 
 
@@ -138,10 +138,10 @@ def _deciding_call(facts: Facts, harm: Harm) -> str:
 def _not_part(facts: Facts, harm: Harm) -> str:
     """Describe a call that matches no step."""
     if is_hand_over(facts.steps[harm.index]):
-        return "handed over to a human, which is not part of this task"
+        return "handed over to a human, which was not expected"
     found = nearest_step(facts, harm.index)
     compared = "" if found is None or found.needs else f"; compared with the nearest step, {found}"
-    return f"is not part of this task{compared}"
+    return f"was not expected{compared}"
 
 
 def _malformed(step: Step) -> str:

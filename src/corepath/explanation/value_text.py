@@ -60,11 +60,18 @@ def tool_name(tool: str) -> str:
     return cut(tool, LONGEST_NAME)
 
 
-def call_text(call: Call) -> str:
-    """Write a call with the arguments that the agent sent."""
+def call_text(call: Call, telling: frozenset[str] = frozenset()) -> str:
+    """Write a call with the arguments that the agent sent. If there is no room for all, those in `telling` come first.
+
+    The very first argument stays in front, since it mostly says what the call is about.
+    """
     if call.malformed:
         return f"{tool_name(call.tool)}({value_text(call.arguments)})"
-    return _call_notation(call.tool, [f"{_key(name)}={value_text(value)}" for name, value in call.arguments.items()])
+    parts = {name: f"{_key(name)}={value_text(value)}" for name, value in call.arguments.items()}
+    if sum(len(part) + 2 for part in parts.values()) > LONGEST_CALL - len(tool_name(call.tool)):
+        first, *rest = parts
+        parts = {name: parts[name] for name in (first, *sorted(rest, key=lambda name: name not in telling))}
+    return _call_notation(call.tool, list(parts.values()))
 
 
 def step_text(action: Action, scope: Scope, only: frozenset[str] | None = None) -> str:
