@@ -141,9 +141,6 @@ def test_no_repair_is_longer_than_leaving_out_what_is_wrong_and_going_on():
         f"Swap call 2, {update}, and call 3, show_users().",
         f"At the end, call {verify}.",
     ]
-    found = explain_calls("validation/end_of_shift", "read_status()", "read_status()", "nope()")
-    assert found.cause is not None
-    assert found.cause.kind == "unknown tool"
 
 
 # Minimal, by brute force

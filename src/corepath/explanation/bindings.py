@@ -15,11 +15,11 @@ from corepath.values import canonical
 
 @dataclass(frozen=True)
 class _Known:
-    """Variables and results, and the numbers of new steps whose results are not known."""
+    """Variables and results. `sources` says which call did each step. It has None for a step that is new."""
 
     variables: Mapping[str, Any]
     results: Mapping[Any, Any]
-    new: frozenset[int] = frozenset()
+    sources: frozenset[tuple[int, int | None]] = frozenset()
 
 
 class Bindings:
@@ -50,9 +50,11 @@ class Bindings:
     def assumed(self, index: int, bound: int) -> tuple[int, ...]:
         """Return the steps that a call may be if the results of new steps are what the call uses."""
         early = self.read(index, bound).early
-        return (
-            tuple(symbol for symbol in early if self._needs(symbol, bound) <= self._known[bound].new) if early else ()
-        )
+        return tuple(symbol for symbol in early if self._needs(symbol, bound) <= self._new(bound))
+
+    def _new(self, bound: int) -> set[int]:
+        """Return the steps that are new, so that their results are not known."""
+        return {symbol for symbol, call in self._known[bound].sources if call is None}
 
     def _needs(self, symbol: int, bound: int) -> set[int]:
         """Return the steps whose results a step refers to, and that are not known."""
@@ -66,27 +68,23 @@ class Bindings:
         """Return the set that is known after a call that stays as a step."""
         if not self._alphabet.binds or reading.symbol is None:
             return bound
-        known, result = self._known[bound], self._facts.steps[index].call.result
-        results = dict(known.results)
-        if result is not UNANSWERED:
-            results[self._alphabet.actions[reading.symbol]] = result
-        return self._number(_Known(reading.variables, results, known.new - {reading.symbol}))
+        return self._next(bound, reading.symbol, index, reading.variables)
 
     def after_edit(self, bound: int, symbol: int, call: int | None) -> int:
         """Return the set that is known after a new step, or after a call that was moved."""
-        if not self._alphabet.binds:
-            return bound
+        return self._next(bound, symbol, call, None) if self._alphabet.binds else bound
+
+    def _next(self, bound: int, symbol: int, call: int | None, variables: Mapping[str, Any] | None) -> int:
+        """Return the set that is known after a step. `call` is the call that did it, or None if it is new."""
         known, action = self._known[bound], self._alphabet.actions[symbol]
         result = UNANSWERED if call is None else self._facts.steps[call].call.result
-        results = {key: value for key, value in known.results.items() if key != action}
-        if result is not UNANSWERED:
-            results[action] = result
-        return self._number(_Known(known.variables, results, known.new | {symbol}))
-
-    def _number(self, known: _Known) -> int:
-        results = canonical([[str(action), result] for action, result in known.results.items()])
-        key = canonical(dict(known.variables)), results, known.new
+        sources = frozenset({*(one for one in known.sources if one[0] != symbol), (symbol, call)})
+        bindings = known.variables if variables is None else variables
+        key = canonical(dict(bindings)) if bindings else "", sources
         if key not in self._numbers:
+            results = {key: value for key, value in known.results.items() if key != action}
+            if result is not UNANSWERED:
+                results[action] = result
             self._numbers[key] = len(self._known)
-            self._known.append(known)
+            self._known.append(_Known(bindings, results, sources))
         return self._numbers[key]

@@ -25,8 +25,8 @@ from corepath.explanation.rehearsal import rehearse
 from corepath.explanation.repair_bounds import Bound, lower_bounds
 from corepath.notation.matchers import Scope
 
-MOST_NODES: Final = 1_000
-"""Maximum number of nodes that the search expands. If that is not enough, it searches again without moves."""
+MOST_NODES: Final = 600
+"""Maximum number of nodes that the search expands. If that is not enough, it searches longer, but without moves."""
 MOST_EDITS: Final = 8
 """A path that needs more edits than this is repaired without moves."""
 _EDIT: Final = 100_000
@@ -150,7 +150,8 @@ class _Search:
         queue = [(0, 0, 0, start)]
         closed: set[_Node] = set()
         end, accepting = len(self._steps), self._automaton.accepting
-        while queue and len(closed) < MOST_NODES:
+        most = MOST_NODES if self.with_moves else 3 * MOST_NODES
+        while queue and len(closed) < most:
             node = heappop(queue)[3]
             if node in closed:
                 continue
@@ -172,10 +173,10 @@ class _Search:
         return self._remaining(_Node(0, begin.state, 0, (), ())) // _EDIT
 
     def _remaining(self, node: _Node) -> int:
-        """Return a lower bound for the cost from a node on."""
+        """Return a lower bound for the edits from a node on, as a cost. Missing steps are taken to be added."""
         bound = self._bounds[node.call]
-        missing = max(self._automaton.missing[node.state] - bound.useful, bound.distances[node.state])
-        return _EDIT * max(bound.useless, missing - len(node.spare))
+        missing = max(self._automaton.missing[node.state] - bound.useful, bound.distances[node.state]) - len(node.spare)
+        return _EDIT * max(bound.useless, missing) + _ADDED * max(missing, 0)
 
     @cached_property
     def _bounds(self) -> list[Bound]:
