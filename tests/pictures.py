@@ -16,6 +16,7 @@ from tests.browser import Window, chromium, window
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 TASK, AGENT = "arm/pick_rotate_place", "left_out"
+DRAWN = "transactions/merge_accounts"
 
 
 def overview(shown: Window) -> None:
@@ -34,6 +35,13 @@ def episode(shown: Window) -> None:
     shown.page.screenshot(path=FOLDER / "episode.png")
 
 
+def task(shown: Window) -> None:
+    """A task with all its runs on one drawing."""
+    shown.open(f"#/task/{DRAWN.replace('/', '%2F')}")
+    shown.page.wait_for_timeout(300)
+    shown.page.screenshot(path=FOLDER / "task.png")
+
+
 def main() -> None:
     """Play the built-in agents on every task, write the page, and take the pictures."""
     FOLDER.mkdir(exist_ok=True)
@@ -47,6 +55,7 @@ def main() -> None:
         with window(browser, file, viewport={"width": 1280, "height": 900}) as shown:
             overview(shown)
             episode(shown)
+            task(shown)
 
 
 if __name__ == "__main__":

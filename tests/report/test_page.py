@@ -393,7 +393,7 @@ def test_two_episodes_are_picked_and_compared(shown: Window, results: Results):
     opened.click("[aria-label='Pick oracle']")
     opened.click("[aria-label='Pick random']")
     opened.click("[aria-label='Pick left_out']")
-    assert opened.locator("[aria-pressed=true]").count() == 2
+    assert opened.locator("#view table [aria-pressed=true]").count() == 2
     opened.click("text=Compare random and left_out")
     expect(opened.locator("h1:visible")).to_have_text(f"random and left_out on {STORY}")
     assert opened.evaluate("location.hash") == "#/diff/legal%2Fsettle_case/random/0/left_out/0"
