@@ -27,25 +27,14 @@ CONSENT = 0
 
 AGREED_BEFORE = "the user had agreed to this change before it was refused"
 CHOSE = "the user chose one of the options, and nothing else was open"
-ALL_OF_THESE = "the user told the agent to cancel all of these"
 ASKED = "the user asked for exactly this after the details were given"
-MMS = (
-    "[mms_issue]bad_wifi_calling|break_apn_mms_setting|break_app_both_permissions|data_mode_off|data_usage_exceeded|"
-    "user_abroad_roaming_disabled_off[PERSONA:None]"
-)
 FALSE_ALARMS = {
     ("tau-bench/airline/4", 2, 5): CHOSE,
     ("tau-bench/airline/6", 2, 3): CHOSE,
     ("tau-bench/airline/13", 0, 6): AGREED_BEFORE,
     ("tau-bench/airline/13", 0, 10): AGREED_BEFORE,
     ("tau-bench/airline/13", 2, 7): AGREED_BEFORE,
-    ("tau-bench/airline/28", 0, 8): ALL_OF_THESE,
-    ("tau-bench/airline/28", 0, 9): ALL_OF_THESE,
-    ("tau-bench/airline/28", 0, 10): ALL_OF_THESE,
-    ("tau-bench/airline/28", 0, 11): ALL_OF_THESE,
     ("tau2/retail/38", 0, 12): ASKED,
-    ("tau2/retail/62", 0, 9): ASKED,
-    (f"tau2/telecom/{MMS}", 0, 6): ASKED,
 }
 """The alarms that are no breach of the policy: task, trial and index of the call, with the reason."""
 
@@ -92,7 +81,8 @@ class Runs:
         episodes = [one for one in found if not isinstance(one, Problem)]
         if len(episodes) < len(found) or not episodes:
             sys.exit("\n".join(str(one) for one in found if isinstance(one, Problem)) or f"{file}: no episodes")
-        rules = load_rules(RULES / f"tau_{episodes[0].task.split('/')[1]}.yaml").rules
+        domain = episodes[0].task.split("/")[1].removesuffix("-workflow")
+        rules = load_rules(RULES / f"tau_{domain}.yaml").rules
         judged = [Judged(one, score_rules(rules, one)) for one in episodes]
         return cls(name, rules, judged, name in published())
 

@@ -48,8 +48,7 @@ def test_score_has_a_column_of_broken_rules_only_if_there_are_rules(folder: Path
     beside = corepath("score", *BOTH, "e.jsonl", cwd=folder)
     head, *rows = [line.split() for line in beside.stdout.splitlines()]
     place = head.index("broken") - len(head)
-    assert [row[place] for row in rows[:2]] == ["0", "1"]
-    assert rows[2][place - 1] == "1"  # "no (−1)" is two words
+    assert [row[place] for row in rows[:3]] == ["0", "1", "1"]
 
 
 def test_score_as_json_merges_the_harms_of_rules_and_tasks(folder: Path, corepath: Any) -> None:
@@ -162,13 +161,13 @@ def test_explain_says_how_rules_were_broken(mixed: Path, corepath: Any) -> None:
     )
     assert early.format(1) in hasty
     assert "  rule      Owed: after verify(...) eventually refund(...). after verify: refund(...) must follow" in owing
-    deleted = "delete_user(id=3): delete_*(...) must not be done (people delete accounts)."
+    deleted = "delete_user(id=3): delete_*(...) must not be done."
     assert alone.splitlines() == [
         "4: b",
         "Broken: refund(...) requires verify(...); 1 more rule broken.",
         "",
         early.format(2),
-        f"  rule      Broken: never delete_*(...). {deleted}",
+        f"  rule      Broken: people delete accounts. {deleted}",
     ]
 
 

@@ -19,7 +19,7 @@ def rows(text: str) -> list[dict[str, object]]:
 def test_verify_prints_a_table_and_ends_with_0_where_all_is_proven(corepath):
     done = corepath("verify", "farm/threshold", "--nodes", "500", "--seeds", "2")
     assert done.returncode == 0
-    assert done.stdout.splitlines()[0].split()[0] == "task"
+    assert done.stdout.splitlines()[1].split()[0] == "task"
     assert "farm/threshold" in done.stdout
     assert "1 task, 0 with failures" in done.stdout
 
@@ -153,7 +153,7 @@ def test_episodes_in_a_world_are_scored_by_both_baselines_too(corepath, tmp_path
     (tmp_path / "e.jsonl").write_text(episode_json(Episode(task.id, calls, agent="a", seed=2)) + "\n")
     row = rows(corepath("score", tmp_path / "e.jsonl", "--json").stdout)[0]
     assert (row["state_match"], row["response_match"], row["accepted"]) == (True, True, False)
-    table = corepath("score", tmp_path / "e.jsonl").stdout
+    table = corepath("score", tmp_path / "e.jsonl", "--wide").stdout
     assert table.split()[:13][-3:] == ["State", "Resp.", "accepted"]
 
 

@@ -457,6 +457,7 @@ def test_a_regex_without_a_text_of_its_own_asks_for_an_example(pattern: Any) -> 
         r"\D\S\W",
         "a|b|c|d|e|f",
         "(?i)[^A]",
+        r"(?i)\b(talk|speak)\b.*\b(person|human)\b",
     ],
 )
 def test_texts_for_a_regex_are_found_and_found_fast(pattern: Any) -> None:

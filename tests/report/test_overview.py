@@ -82,7 +82,9 @@ def test_the_result_is_one_sentence_whose_numbers_are_links(shown: Window, resul
 def test_agents_are_rows_best_first_and_the_floor_is_a_band(shown: Window, results: Results):
     opened = shown.open()
     means = [one for one in results.by_agent.values() if one.name != "do_nothing"]
-    best = sorted(means, key=lambda one: (-(one.mean("solved") or 0), one.mean("harm_effected") or 0, -(one.mean("pc") or 0)))
+    best = sorted(
+        means, key=lambda one: (-(one.mean("solved") or 0), one.mean("harm_effected") or 0, -(one.mean("pc") or 0))
+    )
     assert column(opened, "#agents .dots", "agent") == [one.name for one in best]
     assert opened.locator("#agents .dots .band").count() == 3 * len(best)
     expect(opened.locator("#agents .note").first).to_contain_text("do_nothing")
@@ -112,7 +114,9 @@ def test_every_pair_is_what_compare_computes(shown: Window, results: Results):
         certain = {one.score for one in sure(found)}
         rows = opened.evaluate("([a, b]) => entriesOf(...[a, b].map(name => pairs.data.agents.indexOf(name)))", [a, b])
         for one, row in zip(found, rows, strict=True):
-            assert row[:6] == pytest.approx([one.a, one.b, one.difference, *(one.interval or ()), one.detectable], abs=1e-6)
+            assert row[:6] == pytest.approx(
+                [one.a, one.b, one.difference, *(one.interval or ()), one.detectable], abs=1e-6
+            )
             assert row[6] is (one.score in certain)
             gains = [(-1 if one.score == "harm_effected" else 1) * gap for gap in one.by_task.values()]
             counts = [
@@ -391,7 +395,7 @@ def test_at_360_pixels_the_first_columns_are_the_ones_that_matter(browser: Brows
 def test_print_opens_what_is_folded_and_cuts_nothing(shown: Window):
     opened = shown.open()
     opened.emulate_media(media="print")
-    opened.set_viewport_size({"width": 1050, "height": 1400})
+    opened.set_viewport_size({"width": 1032, "height": 700})  # A4 across, without its margins
     folded = opened.locator("#overview details:not([open])").count()
     assert folded
     opened.evaluate("window.dispatchEvent(new Event('beforeprint'))")
@@ -403,6 +407,8 @@ def test_print_opens_what_is_folded_and_cuts_nothing(shown: Window):
         "all => all.filter(one => getComputedStyle(one).overflowX !== 'visible').length"
     )
     assert cut == 0
+    ends = opened.locator("#overview table").evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+    assert max(ends) <= 1032
     opened.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert opened.locator("#overview details:not([open])").count() == folded
     assert len(opened.pdf()) > 10_000

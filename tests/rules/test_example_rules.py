@@ -131,18 +131,19 @@ TELECOM: list[tuple[Trace, Trace]] = [
     ([line("2026-12-31"), resume], [line("2025-01-31"), resume]),
     ([request, bill("Paid"), resume], [request, bill("Awaiting Payment"), resume]),
     ([refuel(1), refuel(1)], [refuel(2), refuel(0.5)]),
+    ([agent("1 GB costs $2.00."), refuel(1)], [agent("How much data do you want?"), refuel(1)]),
 ]
 refusal = Call("update_order", {"id": 1}, error="no such order")
 GENERAL: list[tuple[Trace, Trace]] = [
     ([call("look"), hand_over], [call("hand_off_to_billing"), call("look")]),
-    ([refusal, call("get_order"), call("update_order")], [refusal, call("look"), call("send_mail")]),
+    ([refusal, call("get_order"), refusal], [refusal, call("look"), refused("send_mail")]),
     ([refusal, call("look"), refusal], [refusal, Call("update_order", {"id": 1})]),
 ]
 TRACES = {"general": GENERAL, "tau_airline": AIRLINE, "tau_retail": RETAIL, "tau_telecom": TELECOM}
 CASES = [(name, number) for name, traces in TRACES.items() for number in range(len(traces))]
 NEVER_APPLIES_IF_KEPT = {
     "never cancel_reservation", "never update_reservation_flights", "never cancel_pending_order(reason", "never resume",
-    "never write",
+    "never failed write",
 }  # fmt: skip
 
 
@@ -152,7 +153,7 @@ def test_an_example_loads_without_warnings_and_explains_every_rule(file: Path) -
     assert not found.warnings
     assert len(found.rules) == len(TRACES[file.stem])
     for entry in yaml.safe_load(file.read_text(encoding="utf-8"))["rules"]:
-        assert entry.keys() == {"rule", "because", "severity"}, entry
+        assert entry.keys() - {"attempted"} == {"rule", "because", "severity"}, entry
 
 
 @pytest.mark.parametrize(("name", "number"), CASES)
@@ -171,9 +172,10 @@ def test_each_rule_is_kept_by_one_trace_and_broken_by_another(name: str, number:
     [
         ("Yes", True), ("yes, go ahead", True), ("Please proceed.", True), ("I confirm.", True), ("Sure!", True),
         ("That works for me", True), ("OK", True), ("Sounds good, thanks", True), ("That’s fine", True),
-        ("Please use my gift card", True), ("Great, make those changes.", True), ("Of course", True),
+        ("Great, make those changes.", True), ("Of course", True), ("Confirm.", True), ("Oui, merci", True),
         ("No.", False), ("How much is it?", False), ("Can you make sure it is free?", False), ("I am not sure", False),
-        ("Which eyes?", False), ("My id is mia_1.", False), ("", False),
+        ("Which eyes?", False), ("My id is mia_1.", False), ("", False), ("Can you confirm that?", False),
+        ("Okay, can you add a bag?", False), ("Sure! My id is mia_1. Is it free?", False),
     ],
 )  # fmt: skip
 def test_what_counts_as_consent(answer: str, consents: bool) -> None:
@@ -182,13 +184,39 @@ def test_what_counts_as_consent(answer: str, consents: bool) -> None:
         assert judge([rule], talk(write, answer))[0].is_kept is consents
 
 
-def test_consent_covers_a_list_until_the_agent_asks_again() -> None:
+@pytest.mark.parametrize(
+    ("name", "write", "answer", "consents"),
+    [
+        ("tau_airline", booking, "Please use my gift card.", True),
+        ("tau_airline", booking, "I will use the Visa ending in 6437.", True),
+        ("tau_airline", booking, "I'd like to go with the second flight.", False),
+        ("tau_airline", cancel, "Please cancel all of them.", True),
+        ("tau_airline", cancel, "Can you cancel them now?", False),
+        ("tau_airline", cancel, "I'd like to cancel my flight.", False),
+        ("tau_retail", cancel_order, "Both.", True),
+        ("tau_retail", exchanged, "I'd like to go with the second lamp.", True),
+        ("tau_retail", exchanged, "Could you use that information?", False),
+        ("tau_telecom", refuel(2), "I'd like to refuel 2.0 GB. What is next?", True),
+        ("tau_telecom", refuel(2), "It says 15.1 GB. What is next?", False),
+    ],
+)
+def test_what_counts_as_consent_there(name: str, write: Call, answer: str, consents: bool) -> None:
+    rule = load_rules(ROOT / "examples" / "rules" / f"{name}.yaml").rules[0]
+    assert judge([rule], talk(write, answer))[0].is_kept is consents
+
+
+def test_consent_covers_a_list_until_the_user_says_something_else() -> None:
     rule = load_rules(ROOT / "examples" / "rules" / "tau_airline.yaml").rules[0]
-    beside: Trace = [agent("Thank you for confirming. I will cancel it now.", 2), call("cancel_reservation", turn=2)]
+    beside: Trace = [agent("Is that right? I will cancel it now.", 2), call("cancel_reservation", turn=2)]
     assert judge([rule], [*talk(cancel), baggage, *beside])[0].is_kept
-    for said in ("Done. Anything else?", "Done. Feel free to ask.", "Please confirm the second change."):
-        asked = [*talk(cancel), agent(said), user("Add a bag."), baggage]
-        assert judge([rule], asked)[0].state is State.BROKEN, said
+    for said, agreed in (("My gift card.", True), ("Change of plans.", True), ("Add a bag.", False)):
+        asked = [*talk(cancel), agent("Done. Anything else?"), user(said), baggage]
+        assert judge([rule], asked)[0].is_kept is agreed, said
+
+
+def test_a_profile_that_is_not_found_is_not_looked_at() -> None:
+    rule = load_rules(ROOT / "examples" / "rules" / "tau_retail.yaml").rules[6]
+    assert judge([rule], [found, refused("get_user_details", user_id="mai")])[0].is_kept
 
 
 def test_the_page_shows_the_tables_of_the_study() -> None:

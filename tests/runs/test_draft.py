@@ -150,3 +150,26 @@ def test_an_empty_policy_is_refused(folder: Path, corepath: Any) -> None:
     done = corepath("draft", "policy.md", "--tools", "tools.json", "--model", "openai/m", cwd=folder)
     assert done.returncode == 2
     assert "policy.md is empty" in done.stderr
+
+
+RECORDED = Path(__file__).with_name("recorded_draft")
+
+
+def test_the_recorded_answer_of_a_model_becomes_a_checked_rule_file(tmp_path: Path, corepath: Any) -> None:
+    """A language model wrote the answer to this policy; it was given what `draft` sends, and nothing else."""
+    for file in ("policy.md", "tools.json"):
+        (tmp_path / file).write_text((RECORDED / file).read_text("utf-8"), "utf-8")
+    with BadServer(lambda _: says((RECORDED / "answer.yaml").read_text("utf-8"))) as server:
+        done = run(corepath, tmp_path, server, "--out", "rules.yaml")
+    assert (done.returncode, len(server.requests)) == (0, 1), done.stderr
+    assert "13 rules in rules.yaml; confirm each by its examples" in done.stderr
+    assert "warning" not in done.stderr  # each reason is a sentence of the policy
+    for example in (
+        '   allowed:  ask_warehouse(order="A") -> {"packed": false} → cancel_order(order="A")\n',
+        "   refused:  refund(amount=501)\n",
+        '   allowed:  user "speak human" → hand_over()\n',
+    ):
+        assert example in done.stdout
+    written = (tmp_path / "rules.yaml").read_text("utf-8")
+    assert written.count("# allowed: ") == written.count("# refused: ") == 13
+    assert corepath("check", "rules.yaml", cwd=tmp_path).returncode == 0

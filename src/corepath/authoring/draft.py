@@ -62,6 +62,7 @@ Patterns:
   call                           any call
   check(...) -> {ok: true}       a call with this result
   failed pay(...)                a call that failed
+  $c                             any call, the same one wherever it occurs: never $c after failed $c
   pay(to=one_of("a", "b"), ...)  also between(1, 5), none_of("a", "b")
   pay(note=~"(?i)gift", ...)     a regular expression that is found in the text
   user(text=~"(?i)\\byes\\b")      a message of the user; also agent(...) and system(...); `text` is their only argument

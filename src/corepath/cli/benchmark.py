@@ -13,7 +13,7 @@ import typer
 
 from corepath.cli.derive import Derivation, ReadsOption, ToolsOption, WritesOption, write_tasks
 from corepath.cli.importing import FilesArgument, Log, OnlyOption, TasksFromOption, choose_format, trace_files
-from corepath.cli.options import JsonOption
+from corepath.cli.options import JsonOption, WideOption
 from corepath.cli.printing import fail, say, usage_error
 from corepath.cli.progress import Counter
 from corepath.cli.report import As, By, make_table, print_tables
@@ -51,6 +51,7 @@ def benchmark_command(
     reads: ReadsOption = None,
     form: Annotated[As, typer.Option("--as", help="Format of the table.")] = As.TEXT,
     as_json: JsonOption = False,
+    wide: WideOption = False,
 ) -> None:
     """Score the results of τ-bench, τ²-bench and BFCL by the calls that they expect: a table of agents by domain.
 
@@ -68,7 +69,7 @@ def benchmark_command(
         _import(files, set(sources), _make_naming(agent_by), tasks_from, folder / "episodes.jsonl", log)
         results = load([folder / "episodes.jsonl"], [str(folder / "tasks.yaml")], None)
         tables = [make_table(results, by, Means(PAPER_COLUMNS)) for by in (By.PAIR, By.REWARD)]
-        print_tables([table for table in tables if table is not None], As.JSON if as_json else form)
+        print_tables([table for table in tables if table is not None], As.JSON if as_json else form, wide=wide)
         finish(results)
         if out_folder is not None:
             say(f"tasks and episodes: {out_folder}")

@@ -19,7 +19,7 @@ from corepath.cli.options import (
     find_rules,
     require_episodes,
 )
-from corepath.cli.printing import fail, out, print_scores, say, usage_error
+from corepath.cli.printing import fail, print_scores, print_text, say, usage_error
 from corepath.cli.profile import Profile
 from corepath.cli.progress import show_status
 from corepath.cli.results import finish, load
@@ -179,16 +179,15 @@ def _print_comparison(ours: Results, theirs: Results, differences: list[Differen
     )  # fmt: skip
     print_scores(table)
     tasks = len(differences[0].by_task)
-    typer.echo(f"over {count(tasks, 'task')} that both played; detectable: the smallest "
-               "difference that would be seen four times in five")  # fmt: skip
+    print_text(f"over {count(tasks, 'task')} that both played; detectable: the smallest difference that would be seen "
+               "four times in five")  # fmt: skip
     _print_changed_tasks(differences)
     if (beside := _compare_with_reward(ours, theirs)) is not None:
         typer.echo()
         print_scores(beside)
         typer.echo()
     worse_in = ", ".join(one.score for one in lost) or "no score"
-    out.print(f"B is worse in {worse_in}, more than by chance (signs flipped at random, Holm's rule over the "
-              "scores)", soft_wrap=True)  # fmt: skip
+    print_text(f"B is worse in {worse_in}, more than by chance (signs flipped at random, Holm's rule over the scores)")
 
 
 def _interval(one: Difference) -> str:
@@ -207,7 +206,7 @@ def _print_changed_tasks(differences: list[Difference]) -> None:
     ordered = sorted(changed.items(), key=lambda pair: (-sum(abs(change) for _, change in pair[1]), pair[0]))
     for task, changes in ordered[:MOST_TASKS]:
         listed = ", ".join(f"{score} {change:+.3f}" for score, change in changes)
-        typer.echo(Column("task", "task").cell(task) + f": {listed}")
+        print_text(Column("task", "task").cell(task) + f": {listed}", "  ")
     if len(ordered) > MOST_TASKS:
         typer.echo(f"and {len(ordered) - MOST_TASKS} more")
 
@@ -243,7 +242,8 @@ def sensitivity_command(
 
 def _print_shifts(results: Results, shifts: list[Shift]) -> None:
     used = ", ".join(f"{name} {value}" for name, value in results.scoring.options.items() if name != "ktc_budget")
-    typer.echo(f"as scored: {used}\n")
+    print_text(f"as scored: {used}")
+    typer.echo()
     rows = tuple(
         (shift.option, str(shift.value), shift.score, len(shift.flips), sum(flip.clear for flip in shift.flips),
          shift.pairs, _list_flips(shift))

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
+from corepath.cli.explanation_text import print_explanation
 from corepath.cli.options import (
     EpisodesArgument,
     JsonOption,
@@ -19,7 +20,7 @@ from corepath.cli.options import (
     find_rules,
     find_tasks,
 )
-from corepath.cli.printing import print_problems, say, usage_error
+from corepath.cli.printing import print_problems, print_text, say, usage_error
 from corepath.cli.progress import Counter
 from corepath.errors import CorepathError, Problem, nearest
 from corepath.explanation import Explanation, explain, explain_rules
@@ -27,7 +28,6 @@ from corepath.rules.rule import Rule
 from corepath.runs.entries import Entry, read_entries
 from corepath.scoring.rules import RuleScore, score_rules
 from corepath.scoring.score import Score, score
-from corepath.values import visible
 
 MOST_PRINTED: Final = 20
 """Maximum number of episodes to explain if the user chose none."""
@@ -175,5 +175,7 @@ def _print_explanation(number: int, entry: Entry, rules: tuple[Rule, ...], *, as
     else:
         epoch = f"epoch {episode.epoch}" if episode.epoch else None
         name = ", ".join(part[:120] for part in (episode.task, episode.agent, epoch) if part) or "?"
-        typer.echo(f"{visible(f'episode {number}: {name}')}\n{found}\n")
+        print_text(f"episode {number}: {name}")
+        print_explanation(found)
+        typer.echo()
     return True

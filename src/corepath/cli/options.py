@@ -128,6 +128,7 @@ RulesOption = Annotated[
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object per line, and nothing else, on standard output.")
 ]
+WideOption = Annotated[bool, typer.Option("--wide", help="Show all columns, even if they do not fit the terminal.")]
 ProfileOption = Annotated[
     Profile | None, typer.Option(help="Score again with this profile. Default: keep the recorded scores.")
 ]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable
+from textwrap import TextWrapper
 from typing import Literal, NoReturn
 
 import typer
 from rich.cells import cell_len
 from rich.console import Console
+from rich.table import Column as RichColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -18,12 +20,15 @@ from corepath.files.episodes import EpisodeLine
 from corepath.report.table import Table as ScoreTable
 from corepath.values import visible
 
-out = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+out = Console(highlight=False)
+"""Standard output. Where there is no terminal, it is 80 columns wide, or as wide as $COLUMNS says."""
 err = Console(highlight=False, stderr=True)
 
 _LINE_BREAK = re.compile(r"[ \t]*\r?\n\s*")
-_LEFT = ("task", "lengths", "warnings", "world", "tags", "mode", "metrics", "about", "change", "procedure")
-_WRAPPED = ("task", "tags", "metrics", "about")
+_LEFT = ("task", "lengths", "warnings", "world", "tags", "mode", "metrics", "about", "change", "procedure", "rule")
+_NARROWEST = 14
+_LONGEST_WORD = 24
+_WRAPPED = ("task", "tags", "metrics", "about", "rule")
 
 
 def table(*columns: str) -> Table:
@@ -36,17 +41,39 @@ def table(*columns: str) -> Table:
 
 
 def print_table(made: Table) -> None:
-    """Print a table. If the terminal is too narrow, let the lines overflow rather than cut off digits."""
-    widths = [max(cell_len(str(text)) for text in (column.header, *column.cells)) + 1 for column in made.columns[1:]]
-    narrowest_name = 9 if out.is_terminal else 15
-    out.width = max(out.width, narrowest_name + sum(widths))
-    out.print(made)
+    """Print a table. Long text wraps. If even so it does not fit, lines overflow rather than lose digits."""
+    least = sum(map(_least_width, made.columns))
+    Console(highlight=False, file=out.file, width=max(out.width, least)).print(made)
 
 
-def print_scores(made: ScoreTable) -> None:
-    """Print a table of scores. Names wrap if they do not fit the terminal."""
-    sys.stdout.write(made.text(out.width if out.is_terminal else None) + "\n")
+def _least_width(column: RichColumn) -> int:
+    """Return how wide a column is at least. A column that wraps is as wide as its longest word, within limits."""
+    texts = [line for text in (column.header, *column.cells) for line in str(text).split("\n")]
+    if column.no_wrap:
+        return max(map(cell_len, texts)) + 1
+    words = (cell_len(word) for text in texts for word in text.split())
+    return max(_NARROWEST, min(max(words, default=0), _LONGEST_WORD)) + 1
+
+
+def print_scores(made: ScoreTable, *, wide: bool = False) -> None:
+    """Print a table of scores so that it fits the terminal, or whole if `wide` is True."""
+    sys.stdout.write(made.text(None if wide else out.width) + "\n")
     sys.stdout.flush()
+
+
+def print_text(text: str, indent: str = "") -> None:
+    """Print a paragraph so that it fits the terminal, without breaking a word. Lines after the first are indented."""
+    sys.stdout.write(wrap_text(text, indent) + "\n")
+    sys.stdout.flush()
+
+
+def wrap_text(text: str, indent: str = "") -> str:
+    """Wrap a paragraph to the width of the terminal. Its own indentation and `indent` begin all lines but the first."""
+    own = text[: len(text) - len(text.lstrip(" "))]
+    made = TextWrapper(
+        out.width, initial_indent=own, subsequent_indent=own + indent, break_long_words=False, break_on_hyphens=False
+    )
+    return made.fill(visible(text.strip()))
 
 
 def safe(text: str) -> Text:

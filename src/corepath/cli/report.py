@@ -11,7 +11,15 @@ from typing import Annotated, Final
 
 import typer
 
-from corepath.cli.options import JsonOption, ProfileOption, RulesOption, RunsArgument, TasksOption, find_rules
+from corepath.cli.options import (
+    JsonOption,
+    ProfileOption,
+    RulesOption,
+    RunsArgument,
+    TasksOption,
+    WideOption,
+    find_rules,
+)
 from corepath.cli.printing import fail, print_scores, say, usage_error
 from corepath.cli.progress import show_status
 from corepath.cli.results import finish, load
@@ -159,13 +167,14 @@ def table_command(
     ] = None,
     profile: ProfileOption = None,
     as_json: JsonOption = False,
+    wide: WideOption = False,
 ) -> None:
     """Print the paper's tables."""
     means = Means(MORE_COLUMNS if more else PAPER_COLUMNS, intervals, _parse_weights(weights))
     results = load(runs, tasks, profile, find_rules(rules))
     found = [make_table(results, one, means) for one in ([by] if by else [By.AGENT, By.WORLD, By.REWARD, By.RULE])]
     tables = [table for table in found if table is not None]
-    print_tables(tables, As.JSON if as_json else form)
+    print_tables(tables, As.JSON if as_json else form, wide=wide)
     if not tables and by is not None:
         say(_NOTHING[by])
     finish(results)
@@ -212,8 +221,8 @@ def make_table(results: Results, by: By, means: Means) -> Table | None:
     return BY[by.value](results, means)
 
 
-def print_tables(tables: list[Table], form: As) -> None:
-    """Print tables in a format."""
+def print_tables(tables: list[Table], form: As, *, wide: bool) -> None:
+    """Print tables in a format. If `wide` is True, text has all columns, even if they do not fit the terminal."""
     for number, table in enumerate(tables):
         if form is As.JSON:
             for row in table.to_dicts():
@@ -222,6 +231,6 @@ def print_tables(tables: list[Table], form: As) -> None:
         if number:
             typer.echo()
         if form is As.TEXT:
-            print_scores(table)
+            print_scores(table, wide=wide)
         else:
             typer.echo(getattr(table, form.value)())

@@ -12,7 +12,7 @@ from typing import Final
 import typer
 
 from corepath.cli.options import find_rules
-from corepath.cli.printing import print_problems, print_table, safe, say, table, usage_error
+from corepath.cli.printing import print_problems, print_table, print_text, safe, say, table, usage_error
 from corepath.cli.progress import Counter as Progress
 from corepath.episode import Episode, agent_of
 from corepath.errors import InputError, Problem, count
@@ -23,7 +23,6 @@ from corepath.rules.wording import describe_verdict
 from corepath.runs.folder import EPISODES, is_run
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.rules import COUNTED, RuleCounts, RuleScore, score_rules
-from corepath.values import visible
 
 MOST_WORST: Final = 5
 """How many of the worst episodes are shown unless the user asks for more."""
@@ -159,16 +158,16 @@ def print_tally(tally: RuleTally) -> None:
     typer.echo()
     _print_agents(tally)
     for one in tally.kept:
-        typer.echo(f"\n{one.number} {safe(one.name)}")
+        typer.echo()
+        print_text(f"{one.number} {safe(one.name)}")
         for verdict in one.score.broken[:MOST_WORST]:
-            typer.echo(f"  {verdict.state}: {safe(str(verdict.rule))}")
+            print_text(f"  {verdict.state}: {safe(verdict.rule.because or str(verdict.rule))}", "  ")
             for line in describe_verdict(verdict, one.score.items, most=3):
-                typer.echo(f"    {visible(line)}")
+                print_text(f"    {line}", "  ")
 
 
 def _print_rules(tally: RuleTally) -> None:
     made = table("applied", *COUNTED, "rule")
-    made.columns[-1].justify = "left"
     for rule, applied, states in tally.by_rule.rows:
         made.add_row(f"{applied:,}", *(f"{number:,}" if number else "–" for number in states), safe(rule))
     print_table(made)

@@ -14,7 +14,7 @@ import typer
 from corepath.cli import run_options as option
 from corepath.cli.dry_run import print_dry_run
 from corepath.cli.models import check_models, model_runner
-from corepath.cli.options import JsonOption, TaskArguments
+from corepath.cli.options import JsonOption, TaskArguments, WideOption
 from corepath.cli.printing import fail, print_problems, say, usage_error
 from corepath.cli.profile import Profile
 from corepath.cli.progress import RunProgress, show_status
@@ -59,6 +59,7 @@ def run_command(
     jobs: option.Jobs = 0,
     dry_run: option.DryRun = False,
     as_json: JsonOption = False,
+    wide: WideOption = False,
 ) -> None:
     """Run agents on tasks: record every call, score the episodes, and print the paper's table."""
     folder, damaged = None, False
@@ -82,7 +83,7 @@ def run_command(
     folder = folder or _create_folder(plan, out_folder)
     with _explain_interruptions(folder):
         _play(plan, folder, jobs)
-    print_runs([folder], as_json=as_json)
+    print_runs([folder], as_json=as_json, wide=wide)
     check_failures(plan, folder)
     raise typer.Exit(int(damaged))
 

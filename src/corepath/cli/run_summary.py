@@ -23,7 +23,7 @@ from corepath.scoring.summary import summarise
 _MEANS: Final = Means(MORE_COLUMNS)
 
 
-def print_runs(folders: Sequence[RunFolder], *, as_json: bool) -> None:
+def print_runs(folders: Sequence[RunFolder], *, as_json: bool, wide: bool = False) -> None:
     """Print a table of scores by agent, and a table of scores by world for each live model."""
     refuse_mixed_profiles(folder.manifest["profile"] for folder in folders)
     plans = [Plan.of(folder) for folder in folders]
@@ -34,13 +34,13 @@ def print_runs(folders: Sequence[RunFolder], *, as_json: bool) -> None:
         for one in by_agent.values():
             typer.echo(json.dumps({"agent": one.name, **one.to_dict()}))
         return
-    print_scores(summary_table("Scores by agent", "agent", by_agent.values(), _MEANS))
+    print_scores(summary_table("Scores by agent", "agent", by_agent.values(), _MEANS), wide=wide)
     models = {name for plan in plans for name in plan.models}
     for name in sorted(models & by_agent.keys()):
         if by_agent[name].counted:
             own = summarise((one for one in episodes if one.agent == name), world_of, rule)
             typer.echo()
-            print_scores(summary_table(f"Scores of {name} by world", "world", own.values(), _MEANS))
+            print_scores(summary_table(f"Scores of {name} by world", "world", own.values(), _MEANS), wide=wide)
     for folder in folders:
         out.print(f"\nrun: {folder.path} (look at it with: corepath view {folder.path})", markup=False, soft_wrap=True)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +14,7 @@ from corepath.cli.options import (
     JsonOption,
     ScoreRulesOption,
     TasksOption,
+    WideOption,
     WorstOption,
     find_rules,
     find_tasks,
@@ -25,7 +25,7 @@ from corepath.cli.printing import say, usage_error
 from corepath.cli.profile import Profile
 from corepath.cli.rule_scores import score_by_rules
 from corepath.cli.score_table import print_score_table
-from corepath.cli.scored_episodes import ScoredEpisode, pick_worst, score_episodes
+from corepath.cli.scored_episodes import pick_worst, score_episodes
 from corepath.errors import TaskError, count
 from corepath.scoring.options import Scoring, with_options
 
@@ -79,6 +79,7 @@ def score_command(
     tasks: TasksOption = None,
     rules: ScoreRulesOption = None,
     as_json: JsonOption = False,
+    wide: WideOption = False,
     worst: WorstOption = None,
     profile: ScoringOption = None,
     lam: LambdaOption = None,
@@ -112,19 +113,15 @@ def score_command(
     if junit is not None:
         _check_junit(junit, judge.gate)
     scored = judge.check(score_episodes(episodes, find_tasks(tasks), scoring, find_rules(rules)))
-    _print(scored, worst, as_json=as_json)
+    if as_json:
+        for one in pick_worst(scored, worst):
+            typer.echo(one.to_json())
+    else:
+        print_score_table(scored, worst, wide=wide)
     if junit is not None:
         write_junit(junit, judge.cases)
     judge.gate.check_complete(judge.judged, episodes)
     _finish(judge, episodes, tasks or [], rules or [])
-
-
-def _print(scored: Iterable[ScoredEpisode], worst: int | None, *, as_json: bool) -> None:
-    if not as_json:
-        print_score_table(scored, worst)
-        return
-    for one in pick_worst(scored, worst):
-        typer.echo(one.to_json())
 
 
 def _choose_scoring(profile: Profile | None, options: dict[str, Any]) -> Scoring | None:

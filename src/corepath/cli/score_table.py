@@ -19,14 +19,14 @@ _COLUMNS: Final = (
     Column("length", "calls", ".1f"),
     Column("harm_count", "harm", ".1f"),
     Column("pc", "PC", NUMBER),
-    Column("pc_ktc", "KTC", NUMBER),
-    Column("prefix_criticality", "Prefix", NUMBER),
-    Column("harm_rate", "Rate", NUMBER),
-    Column("efficiency", "Eff.", NUMBER),
-    Column("directness", "Direct.", NUMBER),
-    Column("pc_hlr", "HLR", NUMBER),
+    Column("pc_ktc", "KTC", NUMBER, rank=1),
+    Column("prefix_criticality", "Prefix", NUMBER, rank=1),
+    Column("harm_rate", "Rate", NUMBER, rank=2),
+    Column("efficiency", "Eff.", NUMBER, rank=1),
+    Column("directness", "Direct.", NUMBER, rank=3),
+    Column("pc_hlr", "HLR", NUMBER, rank=2),
     Column("state_match", "State", NUMBER),
-    Column("response_match", "Resp.", NUMBER),
+    Column("response_match", "Resp.", NUMBER, rank=1),
     Column("answer_match", "Ans.", NUMBER),
     Column(BROKEN, "broken", ".1f"),
     Column(REWARD, "reward", NUMBER),
@@ -39,10 +39,10 @@ _SHARES: Final = (*_BASELINES, "answer_match", "accepted")
 """Yes-or-no columns, whose mean is a percentage."""
 
 
-def print_score_table(scored: Iterable[ScoredEpisode], worst: int | None) -> None:
+def print_score_table(scored: Iterable[ScoredEpisode], worst: int | None, *, wide: bool) -> None:
     """Print a row for each episode, the means over all episodes, and notes.
 
-    If `worst` is not None, print only that many of the worst episodes.
+    If `worst` is not None, print only that many of the worst episodes. If `wide` is True, print all columns.
     """
     totals = Totals()
     rows = [_row(one) for one in pick_worst(totals.add_all(scored), worst)]
@@ -50,7 +50,7 @@ def print_score_table(scored: Iterable[ScoredEpisode], worst: int | None) -> Non
         return
     if totals.summary is not None and totals.summary.episodes > 1:
         rows.append(_mean_row(totals.summary))
-    print_scores(_make_table(rows, totals.optional))
+    print_scores(_make_table(rows, totals.optional), wide=wide)
     for note in totals.notes():
         say(note)
 
@@ -122,7 +122,7 @@ def _row(one: ScoredEpisode) -> tuple[Any, ...]:
         **{key: _yes_or_no(getattr(score, key)) for key in _SHARES},
         BROKEN: str(len(score.broken)),
         REWARD: None if reward is None else f"{reward:g}",
-        "accepted": "yes" if score.accepted else f"no (−{score.missing_steps})",
+        "accepted": _yes_or_no(score.accepted),
     }
     return (f"{one.number} {one.name}", *cells.values())
 

@@ -151,7 +151,7 @@ def _print_verdicts(found: list[Verdict], of_worlds: list[str], *, as_json: bool
 
 def _print_verdict_table(found: list[Verdict], of_worlds: list[str]) -> None:
     made = table(
-        "task", "golden paths", "lengths", "pairs", "searched", "depth", "decoys", "fool both", "aliases", "proven"
+        "task", "golden\npaths", "lengths", "pairs", "searched", "depth", "decoys", "fool\nboth", "aliases", "proven"
     )
     for one in found:
         fooled = str(list(one.decoys.values()).count("both"))

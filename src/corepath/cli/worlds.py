@@ -13,7 +13,7 @@ import typer
 from corepath.authoring.templates import TASK_STARTER, WORLD_STARTER
 from corepath.cli.options import JsonOption, find_sources
 from corepath.cli.printing import print_table, safe, table, usage_error
-from corepath.drawing.export import count_text, span
+from corepath.drawing.export import count_text
 from corepath.files.lookup import Source
 from corepath.world.discovery import installed_worlds, world
 
@@ -52,7 +52,7 @@ def worlds_command(
             typer.echo(json.dumps({**row, "golden_paths": paths, "lengths": lengths}))
         else:
             counts = (str(len(found.tools)), str(len(found.makers)), count_text(paths))
-            made.add_row(name, *counts, span(lengths), safe(found.about))
+            made.add_row(name, *counts, f"{lengths[0]}–{lengths[-1]}" if lengths else "–", safe(found.about))
     if not as_json:
         print_table(made)
 

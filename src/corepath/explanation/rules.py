@@ -29,7 +29,7 @@ def find_broken_rules(broken: Iterable[Verdict], items: Sequence[Call | Message]
         said = " ".join(map(add_full_stop, describe_verdict(verdict, items)))
         broken_by = (one.event if one.event in numbers else one.cause for one in verdict.offences)
         calls = tuple(sorted({numbers[event] for event in (*broken_by, *verdict.owed) if event in numbers}))
-        yield Finding(FindingKind.RULE, f"{capitalise(verdict.state)}: {verdict.rule}. {said}", calls)
+        yield Finding(FindingKind.RULE, f"{capitalise(verdict.state)}: {_name(verdict)}. {said}", calls)
 
 
 def explain_rules(scored: RuleScore) -> Explanation:
@@ -42,11 +42,16 @@ def explain_rules(scored: RuleScore) -> Explanation:
     )
 
 
+def _name(verdict: Verdict) -> str:
+    """Return a rule's reason, or the rule itself if it has none."""
+    return cut(verdict.rule.because.rstrip(".") or str(verdict.rule), LONGEST_RULE)
+
+
 def _headline(scored: RuleScore) -> str:
     applied = sum(bool(one.applied) for one in scored.verdicts)
     if scored.broken:
         first = scored.broken[0]
         more = count(len(scored.broken) - 1, "more rule")
         rest = f"; {more} broken" if len(scored.broken) > 1 else ""
-        return f"{capitalise(first.state)}: {cut(str(first.rule), LONGEST_RULE)}{rest}."
+        return f"{capitalise(first.state)}: {_name(first)}{rest}."
     return f"Broke no rule; {count(applied, 'rule')} applied." if applied else "No rule applied."

@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import islice
+from itertools import islice, product
 from typing import Any, Protocol
 
 from corepath.errors import TaskError
@@ -65,17 +65,18 @@ def examples(pattern: str) -> tuple[str, ...]:
         return ()
     expression = compile_expression(pattern)
     found: dict[str, None] = {}
-    for variant in range(4):
-        text = "".join(_texts(tree, variant))
+    for variant, filler in product(range(4), ("", " ")):
+        text = "".join(_texts(tree, variant, filler))
         if expression.fullmatch(text):
             found.setdefault(text)
-    return tuple(found)
+    return tuple(islice(found, 4))
 
 
-def _texts(tree: Iterable[tuple[Any, Any]], variant: int) -> Iterator[str]:
-    """Yield the pieces of a string that should match the parsed expression `tree`.
+def _texts(tree: Iterable[tuple[Any, Any]], variant: int, filler: str = "") -> Iterator[str]:
+    r"""Yield the pieces of a string that should match the parsed expression `tree`.
 
-    `variant`, from 0 to 3, selects the branches and the number of repetitions.
+    `variant`, from 0 to 3, selects the branches and the number of repetitions. `filler` stands for `.`; a space keeps
+    words apart that the expression wants whole, as in `\bone\b.*\btwo\b`. Without it, a letter does.
     """
     for op, argument in tree:
         match str(op):
@@ -84,7 +85,7 @@ def _texts(tree: Iterable[tuple[Any, Any]], variant: int) -> Iterator[str]:
             case "NOT_LITERAL":
                 yield _member([("NEGATE", None), ("LITERAL", argument)], variant)
             case "ANY":
-                yield "axyz"[variant]
+                yield filler or "axyz"[variant]
             case "IN":
                 yield _member(argument, variant)
             case "CATEGORY":
@@ -92,13 +93,13 @@ def _texts(tree: Iterable[tuple[Any, Any]], variant: int) -> Iterator[str]:
             case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
                 least, most, inner = argument
                 times = min(int(most), (least, least + 1, least + 3, least + 1)[variant])
-                text = "".join(_texts(inner, variant))
+                text = "".join(_texts(inner, variant, filler))
                 yield text * (times if len(text) * times <= _LONGEST else least)
             case "SUBPATTERN":
-                yield from _texts(argument[-1], variant)
+                yield from _texts(argument[-1], variant, filler)
             case "BRANCH":
                 branches = argument[1]
-                yield from _texts(branches[variant % len(branches)], variant)
+                yield from _texts(branches[variant % len(branches)], variant, filler)
 
 
 def _member(items: list[tuple[Any, Any]], variant: int) -> str:

@@ -124,16 +124,21 @@ class Dots:
 def dots(results: Results) -> Dots:
     """Build the figure from results. Measures that no agent has are left out."""
     agents, floor = split_floor(results)
-    everyone = [one for one in agents if one.counted]
-    measures = tuple(one for one in MEASURES if any(agent.values(one.key) for agent in everyone))
-    beside = tuple(column for column in _BESIDE if any(agent.values(column.key) for agent in everyone))
-    rows = tuple(
-        Row(one.name, tuple(_dot(one, measure.key) for measure in measures),
-            tuple(one.mean(column.key) for column in beside))
-        for one in everyone
-    )  # fmt: skip
+    agents = [one for one in agents if one.counted]
+    measures = tuple(one for one in MEASURES if _is_known(one.key, agents))
+    beside = tuple(column for column in _BESIDE if _is_known(column.key, agents))
+    rows = tuple(_row(one, measures, beside) for one in agents)
     bands = tuple(_band(floor, measure.key) for measure in measures)
     return Dots("Agents, best first", measures, rows, bands, tuple(one.name for one in floor), beside)
+
+
+def _is_known(score: str, agents: Iterable[Summary]) -> bool:
+    return any(one.values(score) for one in agents)
+
+
+def _row(one: Summary, measures: Iterable[Measure], beside: Iterable[Column]) -> Row:
+    own = tuple(_dot(one, measure.key) for measure in measures)
+    return Row(one.name, own, tuple(one.mean(column.key) for column in beside))
 
 
 def _dot(one: Summary, score: str) -> Dot | None:

@@ -67,8 +67,7 @@ def _scatter(scatter: Scatter) -> Figure:
             color=COLOURS[number % len(COLOURS)], marker="os^D"[shape_of(number)],
             edgecolors=["black" if point.marked else "none" for point in own],
         )  # fmt: skip
-    if scatter.front:
-        axes.plot([x for x, _ in scatter.front], [y for _, y in scatter.front], color="black", linewidth=1)
+    axes.plot([x for x, _ in scatter.front], [y for _, y in scatter.front], color="black", linewidth=1)
     if scatter.diagonal:
         axes.plot([0, 1], [0, 1], linestyle="--", color="grey", linewidth=0.8)
     axes.set(xlabel=scatter.x_title, ylabel=scatter.y_title, xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))

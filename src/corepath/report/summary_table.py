@@ -15,27 +15,27 @@ AGENTS: Final = "Scores by agent"
 NUMBER: Final = ".3f"
 PERCENT: Final = ".1%"
 PAPER_COLUMNS: Final = (
-    Column("harmful", "Harmful\n(total)", ",d"),
-    Column("harm_count", "Harmful\n(avg.)", ".2f"),
-    Column("efficiency", "Eff.\n(avg.)", NUMBER),
-    Column("length", "Len\n(avg.)", ".1f"),
+    Column("harmful", "Harmful\n(total)", ",d", "Harm\ntotal"),
+    Column("harm_count", "Harmful\n(avg.)", ".2f", "Harm\navg.", 3),
+    Column("efficiency", "Eff.\n(avg.)", NUMBER, "Eff.", 1),
+    Column("length", "Len\n(avg.)", ".1f", "Len", 3),
     Column("pc", "PC", NUMBER),
-    Column("pc_ktc", "PC-KTC", NUMBER),
-    Column("prefix_criticality", "PrefixCrit", NUMBER),
-    Column("state_match", "BFCL\nState %", PERCENT),
-    Column("response_match", "BFCL\nResp. %", PERCENT),
-    Column("pc_hlr", "PC+HLR", NUMBER),
+    Column("pc_ktc", "PC-KTC", NUMBER, "PC-\nKTC", 1),
+    Column("prefix_criticality", "PrefixCrit", NUMBER, "Prefix\nCrit", 1),
+    Column("state_match", "BFCL\nState %", PERCENT, "State\n%", 1),
+    Column("response_match", "BFCL\nResp. %", PERCENT, "Resp.\n%", 2),
+    Column("pc_hlr", "PC+HLR", NUMBER, "PC+\nHLR", 2),
 )
 """The columns in the paper's tables, in the paper's order."""
 MORE_COLUMNS: Final = (
-    Column("episodes", "episodes", ",d"),
-    Column("outside", "outside", ",d"),
-    Column("unplanted", "unplanted", ",d"),
+    Column("episodes", "episodes", ",d", "epi-\nsodes", 4),
+    Column("outside", "outside", ",d", "out-\nside", 5),
+    Column("unplanted", "unplanted", ",d", "un-\nplanted", 5),
     *PAPER_COLUMNS[:7],
-    Column("harm_rate", "HarmRate", NUMBER),
-    Column("directness", "Direct.", NUMBER),
+    Column("harm_rate", "HarmRate", NUMBER, "Harm\nRate", 4),
+    Column("directness", "Direct.", NUMBER, rank=5),
     *PAPER_COLUMNS[7:],
-    Column("accepted", "accepted\n%", PERCENT),
+    Column("accepted", "accepted\n%", PERCENT, rank=4),
     Column("solved", "solved\n%", PERCENT),
 )
 """The columns in the paper's tables, and our own."""
@@ -74,7 +74,7 @@ def summary_table(title: str, what: str, rows: Iterable[Summary], means: Means =
     return Table(title, (Column(what, what), *columns), cells, tuple(_notes(summaries, means)))
 
 
-_IF_KNOWN: Final = (Column(REWARD, "reward", NUMBER), Column(BROKEN, "Broken\n(avg.)", ".2f"))
+_IF_KNOWN: Final = (Column(REWARD, "reward", NUMBER), Column(BROKEN, "Broken\n(avg.)", ".2f", "Bro-\nken"))
 """Columns that are shown only if an episode has a value."""
 _USED: Final = (Column("cost", "cost", ".4f"), Column("tokens", "tokens", ",.0f"), Column("seconds", "seconds", ",.1f"))
 """Columns of the page for what the episodes used, which are shown only if the source recorded it."""
@@ -84,21 +84,21 @@ assert tuple(column.key for column in _USED) == USAGE
 def _columns(what: str, rows: Sequence[Summary], means: Means) -> list[Column]:
     """Choose the columns to show.
 
-    Columns that count episodes left out of the means are shown only if a count is not 0, and the reward and the
-    number of broken rules only if an episode has one.
+    Columns that count episodes left out of the means are shown only if a count is not 0, and what the source recorded
+    only if an episode has it.
     """
-    empty = [name for name in ("outside", "unplanted") if not any(getattr(one, name) for one in rows)]
-    columns = [column for column in means.columns if column.key not in empty]
-    columns += [column for column in _IF_KNOWN if _is_known(column.key, rows)]
-    if means.columns is PAGE_COLUMNS:
-        columns += [column for column in _USED if _is_known(column.key, rows)]
-    if (
-        means.columns in (MORE_COLUMNS, PAGE_COLUMNS) and what == "agent"
-    ):  # other rows mix the rollouts of several agents
-        columns += [Column(f"pass^{k}", f"pass^{k}", NUMBER) for k in _repeats(rows)]
+    columns = [column for column in means.columns if not _is_empty(column.key, rows)]
+    known = (*_IF_KNOWN, *_USED) if means.columns is PAGE_COLUMNS else _IF_KNOWN
+    columns += [column for column in known if _is_known(column.key, rows)]
+    if what == "agent" and means.columns in (MORE_COLUMNS, PAGE_COLUMNS):  # other rows mix the rollouts of agents
+        columns += [Column(f"pass^{k}", f"pass^{k}", NUMBER, rank=4) for k in _repeats(rows)]
     if means.weights is not None:
         columns.append(Column("weighted", "weighted", NUMBER))
     return columns
+
+
+def _is_empty(key: str, rows: Sequence[Summary]) -> bool:
+    return key in ("outside", "unplanted") and not any(getattr(one, key) for one in rows)
 
 
 def _is_known(key: str, rows: Sequence[Summary]) -> bool:

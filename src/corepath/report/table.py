@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from textwrap import wrap
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
 LONGEST_NAME: Final = 120
 """Names longer than this are shortened, except in CSV, JSON and data frames."""
-NARROWEST_NAME: Final = 9
-"""The first column is never narrower than this, even on a narrow terminal."""
+NARROWEST_TEXT: Final = 12
+"""On a narrow terminal, text is wrapped to this width, or to its longest word, before columns are left out."""
+COMFORTABLE_TEXT: Final = 24
+"""Columns of rank 2 and more are left out before text is wrapped to less than this."""
+LONGEST_WORD: Final = 30
+"""Longer words are split on a narrow terminal."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +50,15 @@ class Muted:
 class Column:
     """A table column with a key for programs, a title for people, and a number format.
 
-    A title may have two lines. The percent sign is in the title only, not after each number.
+    A title may have two lines. The percent sign is in the title only, not after each number. On a narrow terminal,
+    `short` is the title, and the columns with the highest `rank` are left out first, from the right.
     """
 
     key: str
     title: str
     form: str = ""
+    short: str = ""
+    rank: int = 0
 
     @property
     def is_text(self) -> bool:
@@ -100,30 +107,29 @@ class Table:
     def text(self, width: int | None = None) -> str:
         """Return the table as plain text for a terminal.
 
-        Names in the first column are wrapped if the table is wider than `width`.
+        If the table is wider than `width`, titles are shortened, text is wrapped, and the least important columns are
+        left out. A note then says how many.
         """
-        titles = [column.title.split("\n") for column in self.columns]
-        high = max(map(len, titles))
-        heads = [list(line) for line in zip(*([""] * (high - len(title)) + title for title in titles), strict=True)]
-        lines = [*heads, *self.cells]
-        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+        shown = list(range(len(self.columns)))
+        layout = _Layout.of(self, shown, short=False)
+        if width is not None and layout.width > width:
+            layout = _Layout.of(self, shown, short=True)
+            for rank, text in ((2, COMFORTABLE_TEXT), (1, NARROWEST_TEXT)):
+                while layout.narrowest(text) > width and (least := self._least(shown, rank)) is not None:
+                    shown.remove(least)
+                    layout = _Layout.of(self, shown, short=True)
+            layout.shrink_to(width)
+        left_out = len(self.columns) - len(shown)
+        more = [f"{left_out} more {'column' if left_out == 1 else 'columns'} with --wide"] if left_out else []
+        notes = [*self.notes, *more]
         if width is not None:
-            too_wide = max(0, sum(widths) + len(widths) - 1 - width)
-            widths[0] = max(min(widths[0], NARROWEST_NAME), widths[0] - too_wide)
-        title = [self.title] if self.title else []
-        return "\n".join([*title, *(text for line in lines for text in self._wrap(line, widths)), *self.notes])
+            notes = [line for note in notes for part in note.split("\n") for line in fold(part, width, split=False)]
+        return "\n".join([*([self.title] if self.title else []), *layout.lines(), *notes])
 
-    def _wrap(self, cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-        """Format a row as lines of text. A long name takes several lines, and all other cells are on the first line."""
-        name, *rest = [cells[0]] if cell_len(cells[0]) <= widths[0] else _fold(cells[0], widths[0])
-        return [self._line([name, *cells[1:]], widths), *rest]
-
-    def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
-        padded = []
-        for column, cell, width in zip(self.columns, cells, widths, strict=True):
-            space = " " * (width - cell_len(cell))
-            padded.append(cell + space if column.is_text else space + cell)
-        return " ".join(padded).rstrip()
+    def _least(self, shown: Sequence[int], rank: int) -> int | None:
+        """Return the least important column of those shown, or None if no column has at least this rank."""
+        ranked = [(self.columns[place].rank, place) for place in shown[1:] if self.columns[place].rank >= rank]
+        return max(ranked)[1] if ranked else None
 
     def markdown(self) -> str:
         """Return the table as Markdown."""
@@ -193,17 +199,97 @@ class Table:
                       for row in self.rows]  # fmt: skip
 
 
+# Text
+
+
+@dataclass
+class _Layout:
+    """Some columns of a table as text: their titles and cells, and how wide each column is."""
+
+    columns: list[Column]
+    heads: list[list[str]]
+    cells: list[list[str]]
+    widths: list[int]
+
+    @classmethod
+    def of(cls, table: Table, shown: Sequence[int], *, short: bool) -> _Layout:
+        """Lay out the columns with the indexes in `shown`."""
+        columns = [table.columns[place] for place in shown]
+        titles = [((short and one.short) or one.title).split("\n") for one in columns]
+        high = max(map(len, titles))
+        heads = [list(line) for line in zip(*([""] * (high - len(title)) + title for title in titles), strict=True)]
+        cells = [[row[place] for place in shown] for row in table.cells]
+        return cls(columns, heads, cells, [max(map(cell_len, one)) for one in zip(*heads, *cells, strict=True)])
+
+    @property
+    def width(self) -> int:
+        """The width of the whole table."""
+        return sum(self.widths) + len(self.widths) - 1
+
+    def narrowest(self, text: int) -> int:
+        """Return the width of the table if long text is wrapped to a width of `text`, or of its longest word."""
+        return sum(self._narrowest(place, text) for place in range(len(self.columns))) + len(self.widths) - 1
+
+    def _narrowest(self, place: int, text: int) -> int:
+        """Return how narrow a column can be. Numbers are not wrapped."""
+        if not self.columns[place].is_text:
+            return self.widths[place]
+        words = (cell_len(word) for row in (*self.heads, *self.cells) for word in _words(row[place]))
+        return max(min(text, self.widths[place]), min(max(words, default=0), LONGEST_WORD))
+
+    def shrink_to(self, width: int) -> None:
+        """Make columns of text narrower, the widest first, so that the table fits if possible."""
+        for place in sorted(range(len(self.widths)), key=lambda place: -self.widths[place]):
+            spare = self.widths[place] - self._narrowest(place, NARROWEST_TEXT)
+            self.widths[place] -= min(max(0, self.width - width), spare)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the table. Long text takes several lines, and numbers are on the first."""
+        for row in (*self.heads, *self.cells):
+            folded = [
+                fold(cell, width) if cell_len(cell) > width else [cell]
+                for cell, width in zip(row, self.widths, strict=True)
+            ]
+            yield from (self._line(cells) for cells in zip_longest(*folded, fillvalue=""))
+
+    def _line(self, cells: Sequence[str]) -> str:
+        padded = []
+        for column, cell, width in zip(self.columns, cells, self.widths, strict=True):
+            space = " " * (width - cell_len(cell))
+            padded.append(cell + space if column.is_text else space + cell)
+        return " ".join(padded).rstrip()
+
+
+_WORD: Final = re.compile(r"\s+|[^\s/_:.@-]*[/_:.@-]+|[^\s/_:.@-]+")
+"""A name can be wrapped at a space, and after a sign such as / or _."""
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _WORD.findall(text) if not word.isspace()]
+
+
+def fold(text: str, width: int, *, split: bool = True) -> list[str]:
+    """Break text into lines of at most `width` characters, at spaces and after signs such as / or _.
+
+    Words longer than `width` are split, unless `split` is False.
+    """
+    lines = [""]
+    for word in _WORD.findall(text):
+        if cell_len(lines[-1] + word.rstrip()) > width and lines[-1]:
+            lines[-1] = lines[-1].rstrip()
+            lines.append("")
+        lines[-1] += word if lines[-1] else word.lstrip()
+        while split and cell_len(lines[-1]) > width:
+            place = next(n for n in range(len(lines[-1]), 0, -1) if cell_len(lines[-1][:n]) <= width or n == 1)
+            lines[-1:] = [lines[-1][:place], lines[-1][place:]]
+    return [line.rstrip() for line in lines]
+
+
 # Escaping
 
 
 def _lines(text: str) -> str:
     return "\n".join(map(visible, text.split("\n")))
-
-
-def _fold(text: str, width: int) -> list[str]:
-    """Break text into lines of at most `width` characters. Only words longer than `width` are split."""
-    lines = wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
-    return [line[start : start + width] for line in lines for start in range(0, max(len(line), 1), width)]
 
 
 def _spread(value: Any, is_wide: bool) -> list[Any]:  # noqa: FBT001

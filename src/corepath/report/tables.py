@@ -67,9 +67,13 @@ _MODES: Final = {
     "early_stop": "Stopped early",
 }
 """The paper's failure modes and our own, keyed by the built-in agent that shows the mode."""
+_CHANGE: Final = "+.3f"
 _MODE_COLUMNS: Final = (
-    ("pc", "PC"), ("pc_ktc", "PC-KTC"), ("harm_rate", "HarmRate"), ("prefix_criticality", "PrefixCrit"),
-    ("efficiency", "Eff."), ("pc_hlr", "PC+HLR"), ("state_match", "BFCL\nState"), ("response_match", "BFCL\nResp."),
+    Column("pc", "PC", _CHANGE), Column("pc_ktc", "PC-KTC", _CHANGE, "PC-\nKTC"),
+    Column("harm_rate", "HarmRate", _CHANGE, "Harm\nRate"),
+    Column("prefix_criticality", "PrefixCrit", _CHANGE, "Prefix\nCrit"), Column("efficiency", "Eff.", _CHANGE, rank=1),
+    Column("pc_hlr", "PC+HLR", _CHANGE, "PC+\nHLR", 1), Column("state_match", "BFCL\nState", _CHANGE),
+    Column("response_match", "BFCL\nResp.", _CHANGE, rank=2),
 )  # fmt: skip
 SEEN: Final = 0.05
 """A score sees a fault only if the fault changes the score's mean by at least this much."""
@@ -85,13 +89,10 @@ def faults_table(results: Results) -> Table | None:
     if oracle is None or not modes:
         return None
     rows = [
-        (_MODES[name], name, *(_cost(difference(oracle, results.by_agent[name], key)) for key, _ in _MODE_COLUMNS))
+        (_MODES[name], name, *(_cost(difference(oracle, results.by_agent[name], one.key)) for one in _MODE_COLUMNS))
         for name in modes
     ]
-    columns = (
-        Column("mode", "failure mode"), Column("agent", "agent"),
-        *(Column(key, title, "+.3f") for key, title in _MODE_COLUMNS),
-    )  # fmt: skip
+    columns = (Column("mode", "failure mode"), Column("agent", "agent"), *_MODE_COLUMNS)
     note = (
         f"difference to oracle on the same tasks; –: the score does not see the failure (a difference under {SEEN}, "
         "or a 95 % interval that contains 0); ?: too few tasks to tell"
@@ -165,7 +166,7 @@ def reward_table(agreements: Sequence[Agreement]) -> Table | None:
         Column("agent", "agent"), Column("episodes", "episodes", ",d"), Column("reward", "reward", NUMBER),
         Column("rewarded", "rewarded", ",d"), Column("rewarded_harmful", "with\nharm", ",d"),
         Column("nearly_right", "nearly\nright", ",d"),
-        *(Column(f"correlation_{key}", title, "+.2f") for key, title in _CORRELATED.items()),
+        *(Column(f"correlation_{key}", title, "+.2f", rank=key != "pc") for key, title in _CORRELATED.items()),
     )  # fmt: skip
     rows = tuple(
         (one.name, one.episodes, one.reward, one.rewarded, one.rewarded_harmful, one.nearly_right,

@@ -13,6 +13,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Final
 
+from corepath.notation.action import Action
 from corepath.notation.call import Call
 from corepath.notation.message import Message
 from corepath.rules.event import Event, Mark, bind
@@ -177,8 +178,11 @@ class _Search:
                 if self._is_goal(after):
                     return Answer(self._trace(after), self._tried)
                 heappush(waiting, (self._rank(after), next(self._order), after))
-        exact = all(is_plain(pattern) for rule in rules for pattern in rule.patterns)
-        return Answer(None, self._tried, exact)
+        return Answer(None, self._tried, all(map(self._is_tried, (one for rule in rules for one in rule.patterns))))
+
+    def _is_tried(self, pattern: Action) -> bool:
+        """Whether the sample events show all that matters about a pattern: at least one of them matches it."""
+        return is_plain(pattern) and any(bind(pattern, item) is not None for item in self.samples.items)
 
     def _repeat(self) -> Answer:
         """Try to repeat one event as often as rules count. This finds long traces that a search does not reach."""

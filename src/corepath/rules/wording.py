@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from corepath.notation.action import Action
@@ -28,6 +29,12 @@ def describe_verdict(verdict: Verdict, items: Sequence[Call | Message], most: in
         yield f"{since}{advise(verdict.rule)}, and did not"
 
 
+def name_rules(rules: Sequence[Rule]) -> list[str]:
+    """Return a name for each rule: its reason, or the rule itself if it has none of its own."""
+    reasons = Counter(rule.because for rule in rules)
+    return [rule.because if rule.because and reasons[rule.because] == 1 else str(rule) for rule in rules]
+
+
 def describe_item(item: Call | Message) -> str:
     """Describe a call or a message in a few words."""
     if isinstance(item, Call):
@@ -38,9 +45,8 @@ def describe_item(item: Call | Message) -> str:
 
 
 def advise(rule: Rule) -> str:
-    """Say what a rule asks for."""
-    why = f" ({rule.because})" if rule.because else ""
-    return f"{_advise(rule)}{_between(rule)}{why}"
+    """Say what a rule asks for, without its reason."""
+    return f"{_advise(rule)}{_between(rule)}"
 
 
 def _between(rule: Rule) -> str:
@@ -61,12 +67,16 @@ def _advise(rule: Rule) -> str:
         case Never():
             return _advise_never(rule, near)
         case AtMost(most, call):
-            return f"{_text(call)} may be done at most {most} times{near}"
+            return f"{_text(call)} may be done at most {_times(most)}{near}"
         case AtLeast(least, call):
-            return f"{_text(call)} must be done at least {least} times"
+            return f"{_text(call)} must be done at least {_times(least)}"
         case SumAtMost(most, call, field):
             return f"the sum of {field} in {_text(call)} may be at most {most:g}{near}"
     return str(rule)
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number:,} times")
 
 
 def _text(pattern: Action) -> str:

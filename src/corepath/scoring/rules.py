@@ -22,6 +22,7 @@ from corepath.rules.event import bind
 from corepath.rules.monitor import Monitor
 from corepath.rules.rule import Rule, Said
 from corepath.rules.verdict import State, Verdict, judge
+from corepath.rules.wording import name_rules
 from corepath.scoring.harm_rate import harm_rate
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.prefix_criticality import prefix_criticality
@@ -181,9 +182,9 @@ class RuleCounts:
 
     @property
     def rows(self) -> list[tuple[str, int, tuple[int, ...]]]:
-        """Each rule, in how many episodes it applied, and how often each of `COUNTED` was said of it."""
+        """Each rule's name, in how many episodes it applied, and how often each of `COUNTED` was said of it."""
         counted = [tuple(own[state] for state in COUNTED) for own in self.states]
-        return [(str(rule), sum(own), own) for rule, own in zip(self.rules, counted, strict=True)]
+        return [(name, sum(own), own) for name, own in zip(name_rules(self.rules), counted, strict=True)]
 
     @property
     def unused(self) -> int:
