@@ -37,6 +37,8 @@ def main_mistake(facts: Facts, mistakes: Iterable[Mistake]) -> Mistake | None:
 
 
 def _rank(facts: Facts, mistake: Mistake) -> int:
+    if mistake.kind is MistakeKind.FOLLOWS:
+        return 5
     if any(harm.effected and facts.changed_state[harm.index] is not False for harm in mistake.harms):
         first = mistake.first
         is_severe = first is not None and first.effected and facts.steps[first.index].forbidden is not None

@@ -16,6 +16,8 @@ from corepath.explanation.turns import unseen_pairs
 from corepath.explanation.waste import Loop, WasteKind
 from corepath.scoring.evidence import Harm
 
+_MOST_NAMED: Final = 2
+"""How many missing steps a headline names. If there are more, it counts them."""
 _LACKING: Final = (MistakeKind.SKIPPED, MistakeKind.UNFINISHED, MistakeKind.OTHER_CALL)
 """The mistakes that leave steps undone."""
 
@@ -53,9 +55,8 @@ def _accepted_text(facts: Facts, loops: Mapping[int, Loop]) -> str:
 
 def _done_text(facts: Facts) -> str:
     if facts.episode.unasked:
-        return (
-            f"the source expects nothing of the agent here, so its {count(len(facts.steps), 'call')} cannot be judged"
-        )
+        made = count(len(facts.steps), "call")
+        return f"not judged: the source does not check what the agent does in this task; it made {made}"
     if facts.expects_nothing:
         return "nothing was to be changed, and nothing was"
     if not facts.steps:
@@ -134,10 +135,10 @@ def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
     """Say which steps are missing beside those of the main mistake. Return an empty string if there are none."""
     missing = [step for one in mistakes if one is not main and one.kind in _LACKING for step in one.steps]
     total = facts.score.missing_steps
-    if missing and total > 1 and not facts.steps_called(len(facts.steps)):
+    if missing and total > 1 and not main.steps and not facts.steps_called(len(facts.steps)):
         return f"{_none_of(total)} was done"
-    if len(missing) == 1:
-        return f"{facts.short_text(missing[0], len(facts.steps))} is missing"
+    if 0 < len(missing) <= _MOST_NAMED:
+        return f"{facts.missing_text(missing, len(facts.steps))} {'is' if len(missing) == 1 else 'are'} missing"
     return f"{number_text(len(missing))} {'more ' if main.steps else ''}steps are missing" if missing else ""
 
 
@@ -165,6 +166,10 @@ def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
     near = [one for one in mistakes if one is not main and one.kind is MistakeKind.WRONG_ARGUMENT and one.effected]
     parts += [f"{facts.name_call(one.call)}, has wrong arguments" for one in near]
     told.update(harm for one in near for harm in one.harms)
+    later = [harm for one in mistakes if one.kind is MistakeKind.FOLLOWS for harm in one.harms]
+    if main.kind is MistakeKind.EXTRA:
+        parts += _harms_text(facts, later, "harmful only because of that")
+        told.update(later)
     parts += _harms_text(facts, [harm for harm in facts.score.harms if harm not in told], "harmful too")
     if missing := _also_missing(facts, main, mistakes):
         parts.append(missing)

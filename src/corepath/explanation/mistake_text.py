@@ -31,18 +31,21 @@ def mistake_text(facts: Facts, mistake: Mistake) -> str:
             step = facts.missing_text(mistake.steps, mistake.call)
             missing = "is missing" if len(mistake.steps) == 1 else "are missing"
             reason = _other_reason(facts, mistake)
-            text = f"{capitalise(facts.call_text(mistake.call))}, {reason}, and {step} {missing}"
+            refused = " (the tool refused it)" if facts.steps[mistake.call].call.failed else ""
+            text = f"{capitalise(facts.call_text(mistake.call))}, {reason}{refused}, and {step} {missing}"
         case _:
             return _extra_text(facts, mistake)
-    return text + _consequences(mistake)
+    return text + _consequences(facts, mistake)
 
 
-def _consequences(mistake: Mistake) -> str:
+def _consequences(facts: Facts, mistake: Mistake) -> str:
     """Name the other calls that are harmful because of a mistake."""
     later = [index for index in mistake.calls if index not in (mistake.call, mistake.other)]
-    if not later:
-        return ""
-    return f"; {calls_text(later)} {'is' if len(later) == 1 else 'are'} harmful only because of that"
+    refused = [index for index in later if facts.steps[index].call.failed]
+    others = [index for index in later if index not in refused]
+    parts = [f"{calls_text(others)} {'is' if len(others) == 1 else 'are'} harmful"] if others else []
+    parts += [f"{calls_text(refused)} {'was' if len(refused) == 1 else 'were'} refused"] if refused else []
+    return f"; {' and '.join(parts)} only because of that" if parts else ""
 
 
 # Missing steps
@@ -120,7 +123,7 @@ def _tool_of(facts: Facts, index: int) -> str:
 
 def _argument_text(facts: Facts, mistake: Mistake) -> str:
     compared = compare_with_step(facts, mistake.call, mistake.steps[0])
-    wrong = "Wrong argument" if len(compared.arguments) == 1 else "Wrong arguments"
+    wrong = "Wrong argument" if len(compared.differences) == 1 else "Wrong arguments"
     how = describe_differences(compared.differences, 2)
     return f"{wrong} in call {mistake.call + 1}, {_tool_of(facts, mistake.call)}: {how}{_refused(facts, mistake)}"
 
@@ -145,6 +148,11 @@ def _extra_text(facts: Facts, mistake: Mistake) -> str:
     if mistake.other is not None:
         return f"{text}; call {mistake.other + 1} undid it"
     others = [index for index in mistake.calls if index != mistake.call]
+    refused = [index for index in others if facts.steps[index].call.failed]
+    if refused and not facts.steps[mistake.call].call.failed:
+        done = [index for index in others if index not in refused]
+        text += f"; the same goes for {calls_text(done)}" if done else ""
+        return f"{text}; {calls_text(refused)} {'was' if len(refused) == 1 else 'were'} refused"
     return f"{text}; the same goes for {calls_text(others)}" if others else text
 
 

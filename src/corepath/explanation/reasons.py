@@ -22,7 +22,7 @@ def reason_text(facts: Facts, harm: Harm, mistake: Mistake) -> str:
 
     The description is a predicate whose subject is the call.
     """
-    if mistake.kind in (MistakeKind.EXTRA, MistakeKind.BREACH):
+    if mistake.kind in (MistakeKind.EXTRA, MistakeKind.BREACH, MistakeKind.FOLLOWS):
         return extra_text(facts, harm)
     if harm.index == mistake.call:
         return _fault_text(facts, harm, mistake)
