@@ -18,6 +18,7 @@ from corepath.scoring.evidence import Harm
 
 _MOST_NAMED: Final = 2
 """How many missing steps a headline names. If there are more, it counts them."""
+_LONGEST_NAMES: Final = 130
 _LACKING: Final = (MistakeKind.SKIPPED, MistakeKind.UNFINISHED, MistakeKind.OTHER_CALL)
 """The mistakes that leave steps undone."""
 
@@ -133,13 +134,20 @@ def _missing_text(facts: Facts, left: tuple[int, ...]) -> str:
 
 def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> str:
     """Say which steps are missing beside those of the main mistake. Return an empty string if there are none."""
-    missing = [step for one in mistakes if one is not main and one.kind in _LACKING for step in one.steps]
+    others = [one for one in mistakes if one is not main]
+    missing = [step for one in others if one.kind in _LACKING or _was_refused(facts, one) for step in one.steps]
     total = facts.score.missing_steps
     if missing and total > 1 and not main.steps and not facts.steps_called(len(facts.steps)):
         return f"{_none_of(total)} was done"
-    if 0 < len(missing) <= _MOST_NAMED:
-        return f"{facts.missing_text(missing, len(facts.steps))} {'is' if len(missing) == 1 else 'are'} missing"
+    names = facts.missing_text(missing, len(facts.steps)) if 0 < len(missing) <= _MOST_NAMED else ""
+    if names and (len(missing) == 1 or len(names) <= _LONGEST_NAMES):
+        return f"{names} {'is' if len(missing) == 1 else 'are'} missing"
     return f"{number_text(len(missing))} {'more ' if main.steps else ''}steps are missing" if missing else ""
+
+
+def _was_refused(facts: Facts, one: Mistake) -> bool:
+    """Whether a mistake is a call with wrong arguments that the tool refused, so that its step is missing."""
+    return one.kind is MistakeKind.WRONG_ARGUMENT and facts.steps[one.call].call.failed
 
 
 def _none_of(total: int) -> str:
