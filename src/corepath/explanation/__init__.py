@@ -49,7 +49,7 @@ from corepath.task import Task
 from corepath.values import visible
 from corepath.world.exploring import replay
 
-LONGEST_HEADLINE: Final = 300
+LONGEST_HEADLINE: Final = 400
 
 __all__ = [
     "ABSENT",
