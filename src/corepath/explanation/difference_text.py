@@ -60,8 +60,9 @@ def _describe_group(group: Sequence[Difference]) -> str:
     if group[0].given == ABSENT:
         return f"{place} {_be(group)} not given, expected {_values(one.expected for one in group)}"
     if group[0].expected == UNWANTED:
-        what = "item" if _IN_LIST.fullmatch(group[0].path) else "argument"
-        return f"{place} {_be(group)} {_values(one.given for one in group)}, but no such {what} is expected"
+        if _IN_LIST.fullmatch(group[0].path):
+            return f"{place} {'is' if len(group) == 1 else 'are'} not expected"
+        return f"{place} was {group[0].given}, but no such argument is expected"
     given, expected = _sides(group)
     return (
         f"{place} was {given}, expected {expected}" if len(group) == 1 else f"{place} were {given}; expected {expected}"

@@ -11,10 +11,11 @@ from corepath.explanation.facts import Facts
 from corepath.explanation.mistake_text import missing_steps_text, mistake_text
 from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.path import divergence, failed_at_the_end, limit_text, uncounted_calls
-from corepath.explanation.sentences import add_full_stop, calls_text, capitalise, number_text, sentence
+from corepath.explanation.sentences import add_full_stop, calls_text, capitalise, cut, number_text, sentence
 from corepath.explanation.turns import unseen_pairs
 from corepath.explanation.waste import Loop, WasteKind
 
+LONGEST_HEADLINE: Final = 300
 _LACKING: Final = (MistakeKind.SKIPPED, MistakeKind.UNFINISHED, MistakeKind.OTHER_CALL)
 """The mistakes that leave steps undone."""
 
@@ -149,4 +150,5 @@ def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
         parts.append("then handed over to a human")
     if limit := limit_text(facts):
         parts.append(f"ran into {limit}")
-    return "; ".join(parts)
+    room = LONGEST_HEADLINE - sum(len(part) + 2 for part in parts[1:]) - 1
+    return "; ".join([cut(parts[0], room), *parts[1:]])

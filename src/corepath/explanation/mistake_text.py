@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
 
 from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind
 from corepath.errors import count
 from corepath.explanation.arguments import compare_with_step
+from corepath.explanation.difference_text import describe_differences
 from corepath.explanation.facts import Facts
 from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.mistakes import Mistake, MistakeKind
@@ -15,6 +17,9 @@ from corepath.explanation.reasons import extra_text, late_text
 from corepath.explanation.sentences import calls_text, capitalise, times_text
 from corepath.explanation.value_text import tool_name
 from corepath.scoring.evidence import Harm
+
+MOST_TOLD: Final = 2
+"""Maximum number of differences that are told in one line."""
 
 
 def mistake_text(facts: Facts, mistake: Mistake) -> str:
@@ -111,7 +116,8 @@ def _argument_text(facts: Facts, mistake: Mistake) -> str:
     compared = compare_with_step(facts, mistake.call, mistake.steps[0])
     wrong = "Wrong argument" if len(compared.arguments) == 1 else "Wrong arguments"
     tool = tool_name(facts.steps[mistake.call].call.tool)
-    return f"{wrong} in call {mistake.call + 1}, {tool}: {compared}{_refused(facts, mistake)}"
+    said = describe_differences(compared.differences, MOST_TOLD)
+    return f"{wrong} in call {mistake.call + 1}, {tool}: {said}{_refused(facts, mistake)}"
 
 
 def _refused(facts: Facts, mistake: Mistake) -> str:
