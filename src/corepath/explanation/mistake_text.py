@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
 
 from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind
@@ -16,6 +17,9 @@ from corepath.explanation.reasons import extra_text, late_text
 from corepath.explanation.sentences import calls_text, capitalise, times_text
 from corepath.explanation.value_text import tool_name
 from corepath.scoring.evidence import Harm
+
+MOST_TOLD: Final = 2
+"""Maximum number of differences that are told in one line."""
 
 
 def mistake_text(facts: Facts, mistake: Mistake) -> str:
