@@ -76,8 +76,8 @@ def test_a_fix_works_in_the_world(cases):
         for index, symbol in found.repair:
             if symbol is None:
                 continue
-            kept = index is not None and not any(edit.call == index and edit.kind != "add" for edit in found.fix)
-            if kept:
+            kept = not any(edit.call == index and edit.kind != "add" for edit in found.fix)
+            if index is not None and kept:
                 call, state = task.simulator.answer(node.state, episode.calls[index])
                 taken, position = step(node.position, call)
                 assert taken.kind is Kind.PROGRESS, (name, call)
@@ -137,9 +137,9 @@ def test_a_policy_is_quoted_only_for_the_call_that_broke_it(cases):
             quote = finding.text.split('The agent was told: "')[1].lower()
             assert not episode.calls[index].failed, (name, finding.text)
             rules = [rule for rule in task.policies if rule.because.lower().rstrip(".") in quote]
-            states = [rule for rule in rules if isinstance(rule, Never) and rule.leaves is not None]
+            states = [rule.leaves for rule in rules if isinstance(rule, Never) and rule.leaves is not None]
             if rules and len(states) == len(rules) and run is not None:
-                assert any(not rule.leaves(run.states[index]) for rule in states), (name, finding.text)
+                assert any(not leaves(run.states[index]) for leaves in states), (name, finding.text)
 
 
 def test_hand_overs_are_told_and_not_counted_as_looking(cases):
