@@ -127,7 +127,7 @@ def _tool_of(facts: Facts, index: int) -> str:
 
 def _argument_text(facts: Facts, mistake: Mistake) -> str:
     compared = compare_with_step(facts, mistake.call, mistake.steps[0])
-    wrong = "Wrong argument" if len(compared.differences) == 1 else "Wrong arguments"
+    wrong = "Wrong argument" if len(compared.arguments) == 1 else "Wrong arguments"
     how = describe_differences(compared.differences, 2)
     return f"{wrong} in call {mistake.call + 1}, {_tool_of(facts, mistake.call)}: {how}{_refused(facts, mistake)}"
 
