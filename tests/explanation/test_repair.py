@@ -11,7 +11,7 @@ import corepath
 from corepath import Call, Task, any_order, play, score, seq, tool
 from corepath.explanation import Explanation, explain
 from corepath.play.built_in import built_in
-from tests.explanation.helpers import ABC, called, chain, explain_calls, is_repaired
+from tests.explanation.helpers import ABC, called, chain, is_repaired
 from tests.machines import as_calls, as_task, random_calls, random_machine
 
 
