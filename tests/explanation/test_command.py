@@ -42,7 +42,9 @@ def test_the_command_explains_every_episode_of_a_run(run, corepath):
 
 def test_the_command_explains_one_episode_or_says_how_many_there_are(run, corepath):
     done = corepath("explain", run / "episodes.jsonl", "--episode", 3)
-    assert done.stdout.startswith("episode 3: farm/threshold, early_stop\nMade no call; one step was expected: read_sensor")
+    assert done.stdout.startswith(
+        "episode 3: farm/threshold, early_stop\nMade no call; one step was expected: read_sensor"
+    )
     none = corepath("explain", run, "--episode", 5)
     assert none.returncode == 2
     assert "no episode 5: there are 4" in none.stderr

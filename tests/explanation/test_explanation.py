@@ -150,6 +150,8 @@ def test_an_episode_without_calls_names_what_was_expected():
     assert texts(found, FindingKind.STOPPED) == [
         "It stopped early, with 0 of 3 steps done; never done: a(), b(x=1) and c()."
     ]
+    one = Task("one", procedure=tool("next_page")())
+    assert explain(one, []).headline == "Made no call; one step was expected: next_page()."
     nothing = Automaton.from_transitions({"a": action("a()")}, "q", ["q", "r"], {"q": {"a": "r"}})
     assert explain(Task("nothing", automaton=nothing), []).headline == "Made no call, and none was expected."
 
@@ -170,6 +172,12 @@ def test_a_step_that_the_tool_refused_is_why_it_stopped():
     assert "Calls 2 and 3 tried to go on, and the tool refused." in texts(found, FindingKind.STOPPED)[0]
     on = explain(ABC, [Call("a"), failed, Call("c")])
     assert on.headline == "b(x=1) failed at call 2, and c (call 3) was made without it."
+
+
+def test_a_headline_that_begins_with_a_tool_does_not_change_its_name():
+    task = Task("one", procedure=tool("send")(), reads=[tool("look").any()], unlisted="ignore")
+    assert explain(task, [Call("zzz")]).headline == "send() was never called."
+    assert explain(task, [Call("look")]).headline == "Only looked; send() was never called."
 
 
 def test_a_read_that_came_before_it_was_expected_does_not_count():
@@ -194,7 +202,7 @@ def test_limits_that_ended_the_episode_are_named():
     found = explain(task, Episode("abc", (Call("a"),), outcome="step limit"))
     assert found.headline == "Ran into the step limit of 1 call after 1 of 3 steps: b(x=1) and c() are missing."
     turns = explain(ABC, Episode("abc", (Call("a"), Call("z")), outcome="turn limit"))
-    assert turns.headline == "Call 2, z(), was not expected; two steps are missing; ran into the turn limit."
+    assert turns.headline == "Call 2, z(), was not expected; b(x=1) and c() are missing; ran into the turn limit."
 
 
 def test_what_failed_outside_the_agent_is_not_blamed_on_it():

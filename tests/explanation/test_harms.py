@@ -111,13 +111,24 @@ def test_a_step_that_came_too_early_names_the_one_that_came_too_late():
     one = explain(chain(*"ab"), called(*"ba"))
     assert one.headline == "Calls 1 and 2 are in the wrong order: a() must come before b."
     assert texts(one, FindingKind.FIX) == ["Swap call 1, b(), and call 2, a()."]
+    same = Task("same", procedure=seq(tool("go")(to="A"), tool("go")(to="B")))
+    assert explain(same, ['go(to="B")', 'go(to="A")']).headline == (
+        'Calls 1 and 2 are in the wrong order: go(to="A") must come first.'
+    )
+
+
+def test_a_step_before_calls_that_are_no_steps_came_too_early():
+    delta = {"q0": {"go": "q1", "look": "q0"}, "q1": {}}
+    actions = {name: action(f"{name}()") for name in ("go", "look")}
+    task = Task("looks first", automaton=Automaton.from_transitions(actions, "q0", ["q1"], delta))
+    found = explain(task, called("go", "look", "look"))
+    assert found.headline == "go (call 1) came too early; calls 2 and 3 are harmful only because of that."
+    assert [str(edit) for edit in found.fix] == ["Move call 1, go(), to the end."]
 
 
 def test_nine_consequences_of_one_skipped_step_are_one_finding():
     found = explain(chain(*"abcdefghij"), called(*"bcdefghij"))
-    assert (
-        found.headline == "Skipped a(): b (call 1) was made without it; calls 2–9 are harmful only because of that."
-    )
+    assert found.headline == "Skipped a(): b (call 1) was made without it; calls 2–9 are harmful only because of that."
     assert [finding.calls for finding in found.findings if finding.kind is FindingKind.HARM] == [tuple(range(9))]
 
 
@@ -160,8 +171,7 @@ def test_malformed_calls_and_unknown_tools_say_what_is_wrong():
 def test_calls_after_completion_say_when_the_task_was_complete():
     found = explain(chain("a", "b"), called("a", "b", "z", "y"))
     assert (
-        found.headline
-        == "Call 3, z(), was not expected: the task was complete after call 2; the same goes for call 4."
+        found.headline == "Call 3, z(), was not expected: the task was complete after call 2; the same goes for call 4."
     )
 
 
@@ -169,6 +179,15 @@ def test_a_refused_call_is_told_apart_from_one_that_ran():
     refused = explain(ABC, [Call("a", result=1), Call("z", error="the lock\n is on."), Call("y", result=1)])
     assert refused.notes[1].text == "was not expected; the tool refused it: the lock is on"
     assert refused.notes[2].text == "was not expected; it ran"
+    ran, failed = Call("z", result=1), Call("z", error="no")
+    for calls, end in (
+        ([failed], "; the tool refused it."),
+        ([failed, failed], "; the tool refused it; the same goes for call 3."),
+        ([failed, ran], "; the same goes for call 3; call 2 was refused."),
+        ([ran, failed, ran], "; the same goes for call 4; call 3 was refused."),
+    ):
+        found = explain(chain("a"), [Call("a"), *calls])
+        assert found.headline == f"Call 2, z(), was not expected: the task was complete after call 1{end}"
 
 
 def test_a_repeat_that_got_the_same_answer_is_told_apart():
@@ -306,5 +325,7 @@ def test_a_circle_is_told_where_no_golden_path_has_one():
 
 def test_a_step_that_is_lacking_twice_is_named_once():
     found = explain(chain(*"ababa"), called(*"aaa"))
-    assert found.headline == "Skipped b(): a (call 2) was made without it; call 3 is harmful too; one more b() is missing."
+    assert (
+        found.headline == "Skipped b(): a (call 2) was made without it; call 3 is harmful too; one more b() is missing."
+    )
     assert texts(found, FindingKind.SKIPPED) == ["Never done: b() twice."]

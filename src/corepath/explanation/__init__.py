@@ -3,7 +3,7 @@
 >>> from corepath import Task, seq, tool
 >>> task = Task("legal/approve", procedure=seq(tool("check")(policy="P1"), tool("approve")(policy="P1")))
 >>> explain(task, ['approve(policy="P1")']).headline
-'Skipped check(policy="P1"): approve was called without it.'
+'Skipped check(policy="P1"): approve (call 1) was made without it.'
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from corepath.task import Task
 from corepath.values import visible
 from corepath.world.exploring import replay
 
-LONGEST_HEADLINE: Final = 300
+LONGEST_HEADLINE: Final = 400
 
 __all__ = [
     "ABSENT",

@@ -37,6 +37,8 @@ def main_mistake(facts: Facts, mistakes: Iterable[Mistake]) -> Mistake | None:
 
 
 def _rank(facts: Facts, mistake: Mistake) -> int:
+    if mistake.kind is MistakeKind.FOLLOWS:
+        return 5
     if any(harm.effected and facts.changed_state[harm.index] is not False for harm in mistake.harms):
         first = mistake.first
         is_severe = first is not None and first.effected and facts.steps[first.index].forbidden is not None
@@ -83,7 +85,7 @@ def _kind(facts: Facts, mistake: Mistake) -> CauseKind:
         return CauseKind.WRONG_TIME
     if first.kind is HarmKind.OUT_OF_ORDER and repeated_call(facts, first) is not None:
         return CauseKind.REPEATED
-    return _KINDS.get(first.kind, CauseKind.NOT_PART)
+    return _KINDS.get(first.kind, CauseKind.NOT_EXPECTED)
 
 
 def _tool(facts: Facts, mistake: Mistake) -> str:

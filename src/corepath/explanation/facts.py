@@ -108,11 +108,11 @@ class Facts:
 
     def short_text(self, symbol: int, index: int) -> str:
         """Write a step as a call. If that is long, only write the arguments that tell it from other steps."""
-        whole = self.step_text(symbol, index)
-        if len(whole) <= LONGEST_STEP:
-            return whole
         actions = self.automaton.alphabet.actions
         action = actions[symbol]
+        whole = self.step_text(symbol, index)
+        if len(whole) <= LONGEST_STEP and (action.arguments.open or not whole.endswith("…)")):
+            return whole
         others = [
             dict(other.arguments.fields) for other in actions if other.tool == action.tool and other is not action
         ]

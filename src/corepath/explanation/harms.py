@@ -44,7 +44,7 @@ def _describe(facts: Facts, mistake: Mistake) -> str:
 def _others(mistake: Mistake, others: list[int]) -> str:
     """Write a sentence about the mistake's other calls."""
     be = "is" if len(others) == 1 else "are"
-    if mistake.kind in (MistakeKind.EXTRA, MistakeKind.BREACH):
+    if mistake.kind in (MistakeKind.EXTRA, MistakeKind.BREACH, MistakeKind.FOLLOWS):
         return f"the same goes for {calls_text(others)}"
     return f"{calls_text(others)} {be} harmful only because of that"
 

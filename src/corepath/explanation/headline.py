@@ -23,6 +23,9 @@ from corepath.explanation.turns import unseen_pairs
 from corepath.explanation.waste import Loop, WasteKind
 from corepath.scoring.evidence import Harm
 
+_MOST_NAMED: Final = 2
+"""How many missing steps a headline names. If there are more, it counts them."""
+_LONGEST_NAMES: Final = 130
 _LACKING: Final = (MistakeKind.SKIPPED, MistakeKind.UNFINISHED, MistakeKind.OTHER_CALL)
 """The mistakes that leave steps undone."""
 
@@ -60,9 +63,8 @@ def _accepted_text(facts: Facts, loops: Mapping[int, Loop]) -> str:
 
 def _done_text(facts: Facts) -> str:
     if facts.episode.unasked:
-        return (
-            f"the source expects nothing of the agent here, so its {count(len(facts.steps), 'call')} cannot be judged"
-        )
+        made = count(len(facts.steps), "call")
+        return f"not judged: the source does not check what the agent does in this task; it made {made}"
     if facts.expects_nothing:
         return "nothing was to be changed, and nothing was"
     if not facts.steps:
@@ -140,15 +142,23 @@ def _missing_text(facts: Facts, left: tuple[int, ...]) -> str:
 
 def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> str:
     """Say which steps are missing beside those of the main mistake. Return an empty string if there are none."""
-    missing = [step for one in mistakes if one is not main and one.kind in _LACKING for step in one.steps]
+    others = [one for one in mistakes if one is not main]
+    missing = [step for one in others if one.kind in _LACKING or _was_refused(facts, one) for step in one.steps]
     total = facts.score.missing_steps
-    if missing and total > 1 and not facts.steps_called(len(facts.steps)):
+    if missing and total > 1 and not main.steps and not facts.steps_called(len(facts.steps)):
         return f"{_none_of(total)} was done"
-    if len(missing) == 1:
-        if missing[0] in main.steps:
-            return f"one more {facts.short_text(missing[0], len(facts.steps))} is missing"
-        return are_missing_text(facts, missing, len(facts.steps))
+    if len(missing) == 1 and missing[0] in main.steps:
+        return f"one more {facts.short_text(missing[0], len(facts.steps))} is missing"
+    if 0 < len(missing) <= _MOST_NAMED and not set(missing).intersection(main.steps):
+        text = are_missing_text(facts, missing, len(facts.steps))
+        if len(missing) == 1 or len(text) <= _LONGEST_NAMES:
+            return text
     return f"{number_text(len(missing))} {'more ' if main.steps else ''}steps are missing" if missing else ""
+
+
+def _was_refused(facts: Facts, one: Mistake) -> bool:
+    """Whether a mistake is a call with wrong arguments that the tool refused, so that its step is missing."""
+    return one.kind is MistakeKind.WRONG_ARGUMENT and facts.steps[one.call].call.failed
 
 
 def _none_of(total: int) -> str:
@@ -174,6 +184,10 @@ def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
     near = [one for one in mistakes if one is not main and one.kind is MistakeKind.WRONG_ARGUMENT and one.effected]
     parts += [f"{facts.name_call(one.call)}, has {wrong_arguments_text(facts, one.call, one.steps[0])}" for one in near]
     told.update(harm for one in near for harm in one.harms)
+    later = [harm for one in mistakes if one.kind is MistakeKind.FOLLOWS for harm in one.harms]
+    if main.kind is MistakeKind.EXTRA:
+        parts += _harms_text(facts, later, "harmful only because of that")
+        told.update(later)
     parts += _harms_text(facts, [harm for harm in facts.score.harms if harm not in told], "harmful too")
     if missing := _also_missing(facts, main, mistakes):
         parts.append(missing)

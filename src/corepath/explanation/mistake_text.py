@@ -30,18 +30,22 @@ def mistake_text(facts: Facts, mistake: Mistake) -> str:
             text = _argument_text(facts, mistake)
         case MistakeKind.OTHER_CALL:
             missing = are_missing_text(facts, mistake.steps, mistake.call)
-            text = f"{capitalise(facts.call_text(mistake.call))}, {_other_reason(facts, mistake)}, and {missing}"
+            refused = " (the tool refused it)" if facts.steps[mistake.call].call.failed else ""
+            reason = f"{_other_reason(facts, mistake)}{refused}"
+            text = f"{capitalise(facts.call_text(mistake.call))}, {reason}, and {missing}"
         case _:
             return _extra_text(facts, mistake)
-    return text + _consequences(mistake)
+    return text + _consequences(facts, mistake)
 
 
-def _consequences(mistake: Mistake) -> str:
+def _consequences(facts: Facts, mistake: Mistake) -> str:
     """Name the other calls that are harmful because of a mistake."""
     later = [index for index in mistake.calls if index not in (mistake.call, mistake.other)]
-    if not later:
-        return ""
-    return f"; {calls_text(later)} {'is' if len(later) == 1 else 'are'} harmful only because of that"
+    refused = [index for index in later if facts.steps[index].call.failed]
+    others = [index for index in later if index not in refused]
+    parts = [f"{calls_text(others)} {'is' if len(others) == 1 else 'are'} harmful"] if others else []
+    parts += [refused_text(refused)] if refused else []
+    return f"; {' and '.join(parts)} only because of that" if parts else ""
 
 
 # Missing steps
@@ -124,7 +128,7 @@ def _tool_of(facts: Facts, index: int) -> str:
 
 def _argument_text(facts: Facts, mistake: Mistake) -> str:
     compared = compare_with_step(facts, mistake.call, mistake.steps[0])
-    wrong = "Wrong argument" if len(compared.arguments) == 1 else "Wrong arguments"
+    wrong = "Wrong argument" if len(compared.differences) == 1 else "Wrong arguments"
     how = describe_differences(compared.differences, 2)
     return f"{wrong} in call {mistake.call + 1}, {_tool_of(facts, mistake.call)}: {how}{_refused(facts, mistake)}"
 
@@ -134,16 +138,6 @@ def _refused(facts: Facts, mistake: Mistake) -> str:
     first = mistake.first
     counts_anyway = first is not None and first.kind is HarmKind.FAILED
     return "; the tool refused it" if facts.steps[mistake.call].call.failed and not counts_anyway else ""
-
-
-def _refused_among(facts: Facts, mistake: Mistake) -> str:
-    """Say which of several calls that are wrong for the same reason the tool refused."""
-    refused = [harm.index for harm in mistake.harms if facts.steps[harm.index].call.failed]
-    if not refused or mistake.harms[0].kind is HarmKind.FAILED:
-        return ""
-    if len(refused) == len(mistake.harms):
-        return "; the tool refused them all"
-    return f"; {refused_text(refused)}"
 
 
 def refused_text(indices: Sequence[int]) -> str:
@@ -164,9 +158,13 @@ def _extra_text(facts: Facts, mistake: Mistake) -> str:
     if mistake.other is not None:
         return f"{text}{_refused(facts, mistake)}; call {mistake.other + 1} undid it"
     others = [index for index in mistake.calls if index != mistake.call]
-    if not others:
-        return f"{text}{_refused(facts, mistake)}"
-    return f"{text}; the same goes for {calls_text(others)}{_refused_among(facts, mistake)}"
+    refused = [index for index in mistake.calls if facts.steps[index].call.failed]
+    if len(refused) == len(mistake.calls):
+        text += _refused(facts, mistake)
+        return f"{text}; the same goes for {calls_text(others)}" if others else text
+    done = [index for index in others if index not in refused]
+    text += f"; the same goes for {calls_text(done)}" if done else ""
+    return f"{text}; {refused_text(refused)}" if refused else text
 
 
 def _other_reason(facts: Facts, mistake: Mistake) -> str:

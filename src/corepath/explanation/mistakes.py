@@ -36,6 +36,8 @@ class MistakeKind(StrEnum):
     """Steps are missing at the end."""
     BREACH = "breach"
     """A step broke a rule. No edit of the path mends that."""
+    FOLLOWS = "follows"
+    """A call is harmful only because of an unwanted call before it."""
 
 
 @dataclass(frozen=True)
@@ -164,11 +166,16 @@ class _Builder:
                 continue
             earlier = [place for place, one in enumerate(self.found) if one.kind in _SPREADING and one.call <= index]
             if not earlier or self._breaks_anyway(index):
-                self.found.append(Mistake(MistakeKind.BREACH, index, (), (harm,)))
+                self.found.append(Mistake(self._kind_of_rest(index), index, (), (harm,)))
                 continue
             place = max(earlier, key=lambda place: (self.found[place].call, place))
             harms = sorted((*self.found[place].harms, harm), key=lambda one: one.index)
             self.found[place] = replace(self.found[place], harms=tuple(harms))
+
+    def _kind_of_rest(self, index: int) -> MistakeKind:
+        """Return the kind of a harmful call that the repair keeps and that follows from no missing step."""
+        unwanted = any(one.kind is MistakeKind.EXTRA and one.call < index for one in self.found)
+        return MistakeKind.FOLLOWS if unwanted and not self._breaks_anyway(index) else MistakeKind.BREACH
 
     def _breaks_anyway(self, index: int) -> bool:
         """Whether a call breaks a policy even after the repair."""
@@ -233,7 +240,7 @@ def _merge(facts: Facts, mistakes: Iterable[Mistake], undone: Sequence[UndoPair]
 def _reason(facts: Facts, one: Mistake, backs: dict[int, int]) -> Hashable:
     """Return a key that is the same for mistakes that are told together."""
     first = one.first
-    if one.kind not in (MistakeKind.EXTRA, MistakeKind.BREACH) or first is None:
+    if one.kind not in (MistakeKind.EXTRA, MistakeKind.BREACH, MistakeKind.FOLLOWS) or first is None:
         return one.kind, one.call
     step = facts.steps[one.call]
     if one.call in backs:

@@ -22,7 +22,7 @@ def reason_text(facts: Facts, harm: Harm, mistake: Mistake) -> str:
 
     The description is a predicate whose subject is the call.
     """
-    if mistake.kind in (MistakeKind.EXTRA, MistakeKind.BREACH):
+    if mistake.kind in (MistakeKind.EXTRA, MistakeKind.BREACH, MistakeKind.FOLLOWS):
         return extra_text(facts, harm)
     if harm.index == mistake.call:
         return _fault_text(facts, harm, mistake)
@@ -67,7 +67,7 @@ def argument_text(facts: Facts, index: int, symbol: int) -> str:
 
 def wrong_arguments_text(facts: Facts, index: int, symbol: int) -> str:
     """Return `a wrong argument` or `wrong arguments`, as many as differ."""
-    return "a wrong argument" if len(compare_with_step(facts, index, symbol).arguments) == 1 else "wrong arguments"
+    return "a wrong argument" if len(compare_with_step(facts, index, symbol).differences) == 1 else "wrong arguments"
 
 
 def extra_text(facts: Facts, harm: Harm) -> str:
@@ -94,7 +94,7 @@ def extra_text(facts: Facts, harm: Harm) -> str:
             return f"is a step of this task, but not expected at this point{_deciding_call(facts, harm)}"
         case HarmKind.AFTER_COMPLETION:
             return f"was not expected: the task was complete{_completion_text(facts, harm)}"
-    return _not_part(facts, harm)
+    return _unlisted(facts, harm)
 
 
 def _needed_text(facts: Facts, harm: Harm) -> str:
@@ -139,7 +139,7 @@ def _deciding_call(facts: Facts, harm: Harm) -> str:
     return ""
 
 
-def _not_part(facts: Facts, harm: Harm) -> str:
+def _unlisted(facts: Facts, harm: Harm) -> str:
     """Describe a call that matches no step."""
     if is_hand_over(facts.steps[harm.index]):
         return "handed over to a human, which was not expected"

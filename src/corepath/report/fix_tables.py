@@ -83,7 +83,7 @@ def fix_html(fixes: Fixes) -> str:
         said = "There is no episode that counts." if not fixes.episodes else _none_failed(fixes.episodes)
         return f"<p>{said}</p>{notes}"
     parts = [_causes_html(fixes), *([_matrix_html(fixes)] if fixes.harms else [])]
-    return f'{_summary_html(fixes)}<div class="what-to-fix">{"".join(parts)}</div>{notes}'
+    return f'{_summary_html(fixes)}<div class="causes">{"".join(parts)}</div>{notes}'
 
 
 def _none_failed(episodes: int) -> str:

@@ -218,18 +218,9 @@ def _task(name: str, group: list[Result], index: _Index, listed: Container[int] 
     episodes.
     """
     task = next((result.task for result in group if result.task is not None), None)
-    there = [place for place, result in enumerate(group) if listed is None or id(result) in listed]
-    numbers = {place: number for number, place in enumerate(there)}
-    runs, records = TaskRuns(task), dict[int, tuple[dict[str, Any], str]]()
-    for alike in _alike(group):
-        shown = [place for place, _ in alike if place in numbers]
-        first = alike[0][1]
-        scored, explanation = _explain(first) if shown else (_score(first), None)
-        drawn = runs.add(scored, [numbers[place] for place in shown], len(alike))
-        headline = explanation.headline if explanation else f"not explained: {first.why}"
-        for place in shown:
-            records[place] = {**episode_record(group[place], scored, explanation), **drawn}, headline
-    seen, calls, episodes = Counter[tuple[str, int]](), _Calls(), []
+    places = [place for place, result in enumerate(group) if listed is None or id(result) in listed]
+    runs, seen, calls, episodes = TaskRuns(task), Counter[tuple[str, int]](), _Calls(), []
+    records = _explain_all(group, {place: number for number, place in enumerate(places)}, runs)
     for place, result in enumerate(group):
         seen[result.agent, result.epoch] += 1
         if place in records:
@@ -239,6 +230,24 @@ def _task(name: str, group: list[Result], index: _Index, listed: Container[int] 
     gone = {"gone": group[0].why, "alone": is_by_rules_alone(group[0].scores)}
     about = gone if task is None else {**_about(task), **runs.to_dict(group[0].rules)}
     return {"name": name, **about, "all": len(group), **calls.to_dict(), "episodes": episodes}
+
+
+def _explain_all(
+    group: list[Result], numbers: Mapping[int, int], runs: TaskRuns
+) -> dict[int, tuple[dict[str, Any], str]]:
+    """Return the record and the headline of each episode in the page, and add all episodes to `runs`.
+
+    Episodes are known by their place in the group. `numbers` has the places of those in the page, with their numbers.
+    """
+    records = {}
+    for alike in _alike(group):
+        shown, first = [place for place, _ in alike if place in numbers], alike[0][1]
+        scored, explanation = _explain(first) if shown else (_score(first), None)
+        drawn = runs.add(scored, [numbers[place] for place in shown], len(alike))
+        headline = explanation.headline if explanation else f"not explained: {first.why}"
+        for place in shown:
+            records[place] = {**episode_record(group[place], scored, explanation), **drawn}, headline
+    return records
 
 
 def _alike(group: list[Result]) -> Iterable[list[tuple[int, Result]]]:

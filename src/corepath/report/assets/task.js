@@ -67,7 +67,7 @@ function pointItem(task, rows, { due, runs, failed, ways }) {
     h("ul", {}, ways.map(([kind, what, count, some, why]) => {
       const [sign, ...how] = words[kind](what, why);
       return h("li", { class: kind === "step" ? "" : "fails" }, h("span", { class: "sign", "aria-hidden": "true" }, sign), count.toLocaleString("en"), how,
-        kind === "step" ? null : [": ", episodeLinks(rows, some, count)]);
+        kind === "step" || !some.length ? null : [": ", episodeLinks(rows, some, count)]);
     })));
 }
 
