@@ -42,7 +42,9 @@ def test_the_command_explains_every_episode_of_a_run(run, corepath):
 
 def test_the_command_explains_one_episode_or_says_how_many_there_are(run, corepath):
     done = corepath("explain", run / "episodes.jsonl", "--episode", 3)
-    assert done.stdout.startswith("episode 3: farm/threshold, early_stop\nMade no call; one step was expected, namely")
+    assert done.stdout.startswith(
+        "episode 3: farm/threshold, early_stop\nMade no call; one step was expected: read_sensor"
+    )
     none = corepath("explain", run, "--episode", 5)
     assert none.returncode == 2
     assert "no episode 5: there are 4" in none.stderr
@@ -51,7 +53,7 @@ def test_the_command_explains_one_episode_or_says_how_many_there_are(run, corepa
 def test_the_command_as_json_is_one_object_an_episode(run, corepath):
     rows = [json.loads(line) for line in corepath("explain", run, "--json").stdout.splitlines()]
     assert [(row["episode"], row["task"], row["agent"]) for row in rows][2] == (3, "farm/threshold", "early_stop")
-    assert rows[2]["headline"] == 'Made no call; one step was expected, namely read_sensor(plant="B").'
+    assert rows[2]["headline"] == 'Made no call; one step was expected: read_sensor(plant="B").'
 
 
 def test_the_command_takes_tasks_from_files_and_tells_of_those_that_are_gone(tmp_path, corepath):

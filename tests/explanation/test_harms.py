@@ -54,7 +54,7 @@ def test_a_wrong_argument_stands_beside_the_expected_value(given, said):
     found = explain(ABC, ["a()", given])
     assert found.notes[1].text == said
     assert said in texts(found, FindingKind.HARM)[0]
-    assert f"{said.partition(': ')[2]}; 1 step missing." in found.headline
+    assert f"{said.partition(': ')[2]}; c() is missing." in found.headline
 
 
 @pytest.mark.parametrize(
@@ -105,31 +105,41 @@ def test_an_act_in_spite_of_what_the_check_said():
 def test_a_step_that_came_too_early_names_the_one_that_came_too_late():
     found = explain(chain(*"abcd"), called(*"acbd"))
     assert found.headline == (
-        "c (call 2) came too early: b() must come first, and came only at call 3; "
-        "1 other call is harmful only because of that."
+        "Calls 2 and 3 are in the wrong order: b() must come before c; call 4 is harmful only because of that."
     )
     assert kinds(found) == ["diverged", "harm", "fix"], "nothing was skipped"
     one = explain(chain(*"ab"), called(*"ba"))
-    assert one.headline == "b (call 1) came too early: a() must come first, and came only at call 2."
+    assert one.headline == "Calls 1 and 2 are in the wrong order: a() must come before b."
     assert texts(one, FindingKind.FIX) == ["Swap call 1, b(), and call 2, a()."]
+    same = Task("same", procedure=seq(tool("go")(to="A"), tool("go")(to="B")))
+    assert explain(same, ['go(to="B")', 'go(to="A")']).headline == (
+        'Calls 1 and 2 are in the wrong order: go(to="A") must come first.'
+    )
+
+
+def test_a_step_before_calls_that_are_no_steps_came_too_early():
+    delta = {"q0": {"go": "q1", "look": "q0"}, "q1": {}}
+    actions = {name: action(f"{name}()") for name in ("go", "look")}
+    task = Task("looks first", automaton=Automaton.from_transitions(actions, "q0", ["q1"], delta))
+    found = explain(task, called("go", "look", "look"))
+    assert found.headline == "go (call 1) came too early; calls 2 and 3 are harmful only because of that."
+    assert [str(edit) for edit in found.fix] == ["Move call 1, go(), to the end."]
 
 
 def test_nine_consequences_of_one_skipped_step_are_one_finding():
     found = explain(chain(*"abcdefghij"), called(*"bcdefghij"))
-    assert (
-        found.headline == "Skipped a(): b (call 1) was made without it; 8 other calls are harmful only because of that."
-    )
+    assert found.headline == "Skipped a(): b (call 1) was made without it; calls 2–9 are harmful only because of that."
     assert [finding.calls for finding in found.findings if finding.kind is FindingKind.HARM] == [tuple(range(9))]
 
 
 def test_a_wrong_call_in_the_place_of_a_step_is_the_cause_of_what_follows():
     wrong = explain(ABC, ["a()", "b(x=2)", "c()"])
     assert wrong.headline == (
-        "Wrong argument in call 2, b: x was 2, expected 1; 1 other call is harmful only because of that."
+        "Wrong argument in call 2, b: x was 2, expected 1; call 3 is harmful only because of that."
     )
     other = explain(ABC, ["a()", "z()", "c()"])
     assert other.headline == (
-        "Call 2, z(), is not part of this task, and b(x=1) is missing; 1 other call is harmful only because of that."
+        "Call 2, z(), was not expected, and b(x=1) is missing; call 3 is harmful only because of that."
     )
     assert texts(other, FindingKind.FIX) == ["Instead of call 2, z(), call b(x=1)."]
 
@@ -140,7 +150,7 @@ def test_a_forbidden_call_is_told_with_its_reason_and_comes_first_where_it_took_
     found = explain(task, ["z()", "a()", "erase(id=3)", "b()"])
     assert found.headline == (
         'Call 3, erase(id=3), is against a rule: "accounts are closed by people", and that is severe; '
-        "1 more harmful call."
+        "call 1 is harmful too."
     )
 
 
@@ -161,15 +171,23 @@ def test_malformed_calls_and_unknown_tools_say_what_is_wrong():
 def test_calls_after_completion_say_when_the_task_was_complete():
     found = explain(chain("a", "b"), called("a", "b", "z", "y"))
     assert (
-        found.headline
-        == "Call 3, z(), was not asked for: the task was complete after call 2; the same goes for call 4."
+        found.headline == "Call 3, z(), was not expected: the task was complete after call 2; the same goes for call 4."
     )
 
 
 def test_a_refused_call_is_told_apart_from_one_that_ran():
     refused = explain(ABC, [Call("a", result=1), Call("z", error="the lock\n is on."), Call("y", result=1)])
-    assert refused.notes[1].text == "is not part of this task; the tool refused it: the lock is on"
-    assert refused.notes[2].text == "is not part of this task; it ran"
+    assert refused.notes[1].text == "was not expected; the tool refused it: the lock is on"
+    assert refused.notes[2].text == "was not expected; it ran"
+    ran, failed = Call("z", result=1), Call("z", error="no")
+    for calls, end in (
+        ([failed], "; the tool refused it."),
+        ([failed, failed], "; the tool refused it; the same goes for call 3."),
+        ([failed, ran], "; the same goes for call 3; call 2 was refused."),
+        ([ran, failed, ran], "; the same goes for call 4; call 3 was refused."),
+    ):
+        found = explain(chain("a"), [Call("a"), *calls])
+        assert found.headline == f"Call 2, z(), was not expected: the task was complete after call 1{end}"
 
 
 def test_a_repeat_that_got_the_same_answer_is_told_apart():
@@ -217,7 +235,7 @@ PAY = Task("pay", procedure=seq(BALANCE, tool("pay")(amount=result_of(BALANCE)))
 
 def test_a_call_before_what_it_needs_came_too_early_and_was_not_left_undone():
     found = explain(PAY, [Call("pay", {"amount": 7}), Call("bal", {"acc": 1}, result=7)])
-    assert found.headline == "pay (call 1) came too early: bal(acc=1) must come first, and came only at call 2."
+    assert found.headline == "Calls 1 and 2 are in the wrong order: bal(acc=1) must come before pay."
     assert FindingKind.SKIPPED not in kinds(found)
     other = explain(PAY, [Call("pay", {"amount": 8}), Call("bal", {"acc": 1}, result=7)])
     assert texts(other, FindingKind.STOPPED) == ["It stopped early; never done: pay(amount=7)."], (
@@ -307,5 +325,7 @@ def test_a_circle_is_told_where_no_golden_path_has_one():
 
 def test_a_step_that_is_lacking_twice_is_named_once():
     found = explain(chain(*"ababa"), called(*"aaa"))
-    assert found.headline == "Skipped b(): a (call 2) was made without it; 1 more harmful call; 1 step missing."
+    assert (
+        found.headline == "Skipped b(): a (call 2) was made without it; call 3 is harmful too; one more b() is missing."
+    )
     assert texts(found, FindingKind.SKIPPED) == ["Never done: b() twice."]

@@ -302,7 +302,7 @@ def test_a_failure_shows_the_cause_and_the_steps() -> None:
     with pytest.raises(AssertionError) as failure:
         assert_path(LEGAL, ['approve(policy="P1")'])
     text = str(failure.value)
-    assert text.startswith('legal/own: Skipped check(policy="P1"): approve was called without it.\n')
+    assert text.startswith('legal/own: Skipped check(policy="P1"): approve (call 1) was made without it.\n')
     assert str(explain(LEGAL, ['approve(policy="P1")'])) in text
     assert text.endswith(
         "the task is not completed (missing steps: 2); harmful calls: 1, wanted at most 0 (max_harm); "

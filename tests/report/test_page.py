@@ -281,7 +281,7 @@ def test_the_fix_says_what_was_done_and_what_should_be(browser: Browser, tmp_pat
     made = {"one": ("look()", "steal()", "pay()", "buy()", "run()"), "other": ("look()", "buy()"), "good": ("look()",)}
     episodes = [Episode("shop/buy", tuple(map(call, calls)), agent) for agent, calls in made.items()]
     due = {
-        "one": ["2 steal|nothing|Leave out call 2, steal().", "5 run|nothing|Leave out call 5, run()."],
+        "one": ["2 steal|nothing|Leave out call 2, steal.", "5 run|nothing|Leave out call 5, run."],
         "other": ["nothing|pay()|Call pay() before call 2."],
     }
     with window(browser, written(tmp_path / "page.html", of(*episodes, known=known))) as one:

@@ -110,8 +110,11 @@ def test_the_commands_print_the_same_numbers(results: Results, folder: Path, cor
     assert alone == printed[-3:]
     table = reward_table(results.agreements)
     assert table is not None
-    text = corepath("table", *places, cwd=folder).stdout
+    text = corepath("table", *places, "--wide", cwd=folder).stdout
     assert all(line.rstrip() in text for line in table.text().splitlines())
+    narrow = corepath("table", *places, cwd=folder).stdout
+    assert all(line.rstrip() in narrow for line in table.text(80).splitlines())
+    assert max(map(len, narrow.splitlines())) <= 80
     compared = corepath("compare", "ann.jsonl", "bob.jsonl", "--tasks", "t.yaml", "--json", cwd=folder)
     rows = [json.loads(line) for line in compared.stdout.splitlines()]
     assert rows[-2:] == [

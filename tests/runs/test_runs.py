@@ -43,7 +43,7 @@ def keys(folder: Path) -> list[tuple[str, str, int]]:
 @pytest.fixture(scope="module")
 def run_of_two_worlds(corepath, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "one"
-    done = corepath("run", "--world", "farm", "--world", "legal", "--out", folder, "--jobs", "1")
+    done = corepath("run", "--world", "farm", "--world", "legal", "--out", folder, "--jobs", "1", "--wide")
     assert done.returncode == 0, done.stderr
     return folder, done
 
@@ -126,15 +126,25 @@ def test_a_folder_called_as_a_world_is_not_taken_for_it(corepath, tmp_path):
     (tmp_path / "errand.yaml").rename(tmp_path / "farm" / "errand.yaml")
     done = corepath("run", "--task", "./farm", "--agent", "oracle", "--out", "y", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert corepath("run", "--resume", "y", cwd=tmp_path).returncode == 0
+    again = corepath("run", "--resume", "y", cwd=tmp_path)
+    assert again.returncode == 0
+    assert again.stdout == done.stdout
     assert len(lines(tmp_path / "y")) == 1
+
+
+def test_the_table_of_a_run_fits_80_columns_unless_it_is_to_be_wide(corepath, tmp_path):
+    done = corepath("run", "farm/threshold", "--agent", "oracle", "--out", "y", cwd=tmp_path)
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "more columns with --wide" in done.stdout
 
 
 def test_a_dry_run_says_what_would_be_run_and_writes_nothing(corepath, tmp_path):
     done = corepath("run", "--model", "openai/gpt-4o", "--world", "farm", "--epochs", 2, "--dry-run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "66 episodes: 11 tasks × 3 agents × 2 epochs (do_nothing, reads_only, openai/gpt-4o)" in done.stdout
+    said = "66 episodes: 11 tasks × 3 agents × 2 epochs (do_nothing, reads_only, openai/gpt-4o) about "
+    assert said in " ".join(done.stdout.split())
     assert "tokens in and" in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
     assert list(tmp_path.iterdir()) == []
 
 

@@ -84,7 +84,7 @@ def test_a_failure_prints_the_explanation_and_not_the_numbers(pytester: pytest.P
     result.stdout.fnmatch_lines(
         [
             ">*assert_path(task, *",
-            'E*AssertionError: legal/own: Skipped check(policy="P1"): approve was called without it.',
+            'E*AssertionError: legal/own: Skipped check(policy="P1"): approve (call 1) was made without it.',
             'E*1  harm      approve(policy="P1")  *',
             "FAILED *::test_approve - AssertionError: legal/own: Skipped check*",
         ]

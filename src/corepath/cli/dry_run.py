@@ -6,7 +6,7 @@ import json
 
 import typer
 
-from corepath.cli.printing import out, print_table, safe, table
+from corepath.cli.printing import print_table, print_text, safe, table
 from corepath.errors import count
 from corepath.runs.folder import RunFolder
 from corepath.runs.plan import Plan
@@ -24,7 +24,7 @@ def print_dry_run(plan: Plan, folder: RunFolder | None, *, as_json: bool) -> Non
     if as_json:
         typer.echo(json.dumps({"run": str(folder.path), "episodes": plan.size, "missing": missing}))
     else:
-        out.print(f"{missing:,} of {count(plan.size, 'episode')} are missing and would be played; nothing was run")
+        print_text(f"{missing:,} of {count(plan.size, 'episode')} are missing and would be played; nothing was run")
 
 
 def _print_new_run(plan: Plan, *, as_json: bool) -> None:
@@ -43,11 +43,11 @@ def _print_new_run(plan: Plan, *, as_json: bool) -> None:
     print_table(made)
     names = ", ".join((*plan.agents, *plan.models))
     sizes = (count(len(plan.sources), "task"), count(agents, "agent"), count(plan.epochs, "epoch"))
-    out.print(f"{count(plan.size, 'episode')}: {' × '.join(sizes)} ({names})")
+    print_text(f"{count(plan.size, 'episode')}: {' × '.join(sizes)} ({names})")
     if plan.models:
         times = len(plan.models) * plan.epochs
         tokens_in = times * sum(row.input_tokens for _, row in rows)
         tokens_out = times * sum(row.output_tokens for _, row in rows)
-        out.print(
+        print_text(
             f"about {tokens_in:,} tokens in and {tokens_out:,} out, if every path is a shortest one; nothing was run"
         )

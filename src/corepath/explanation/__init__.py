@@ -3,7 +3,7 @@
 >>> from corepath import Task, seq, tool
 >>> task = Task("legal/approve", procedure=seq(tool("check")(policy="P1"), tool("approve")(policy="P1")))
 >>> explain(task, ['approve(policy="P1")']).headline
-'Skipped check(policy="P1"): approve was called without it.'
+'Skipped check(policy="P1"): approve (call 1) was made without it.'
 """
 
 from __future__ import annotations

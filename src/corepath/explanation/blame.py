@@ -85,7 +85,7 @@ def _kind(facts: Facts, mistake: Mistake) -> CauseKind:
         return CauseKind.WRONG_TIME
     if first.kind is HarmKind.OUT_OF_ORDER and repeated_call(facts, first) is not None:
         return CauseKind.REPEATED
-    return _KINDS.get(first.kind, CauseKind.NOT_PART)
+    return _KINDS.get(first.kind, CauseKind.NOT_EXPECTED)
 
 
 def _tool(facts: Facts, mistake: Mistake) -> str:

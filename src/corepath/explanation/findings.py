@@ -51,7 +51,7 @@ class CauseKind(StrEnum):
     TOO_EARLY = "too early"
     REPEATED = "repeated"
     AGAINST_A_RULE = "against a rule"
-    NOT_PART = "not expected"
+    NOT_EXPECTED = "not expected"
     WRONG_TIME = "at the wrong time"
     UNDONE = "done and undone"
     STOPPED = "stopped early"

@@ -8,9 +8,16 @@ from typing import Final
 from corepath.errors import count
 from corepath.explanation.blame import main_mistake
 from corepath.explanation.facts import Facts
-from corepath.explanation.mistake_text import missing_steps_text, mistake_text, next_step_text
+from corepath.explanation.mistake_text import (
+    are_missing_text,
+    missing_steps_text,
+    mistake_text,
+    next_step_text,
+    refused_text,
+)
 from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.path import divergence, failed_at_the_end, limit_text, uncounted_calls
+from corepath.explanation.reasons import wrong_arguments_text
 from corepath.explanation.sentences import add_full_stop, calls_text, capitalise, cut, number_text, sentence
 from corepath.explanation.turns import unseen_pairs
 from corepath.explanation.waste import Loop, WasteKind
@@ -87,10 +94,10 @@ def _unfinished_text(facts: Facts, main: Mistake | None, loops: Mapping[int, Loo
     if not facts.steps:
         were = "step was" if total == 1 else "steps were"
         limit = f"; ran into {limit_text(facts)}" if limit_text(facts) else ""
-        first = f": {facts.short_text(left[0], 0)}" if total == 1 else f"; {next_step_text(facts, left)}"
-        return f"Made no call; {number_text(total)} {were} expected{first.replace('next', 'the first', 1)}{limit}"
+        first = f": {facts.short_text(left[0], 0)}" if total == 1 else f"; {next_step_text(facts, left, 'the first')}"
+        return f"Made no call; {number_text(total)} {were} expected{first}{limit}"
     parts = [_stop_text(facts, left, total, loops), *_harms_text(facts, facts.score.harms, "harmful")]
-    return capitalise("; ".join(parts))
+    return "; ".join(parts)
 
 
 def _harms_text(facts: Facts, harms: Iterable[Harm], what: str) -> list[str]:
@@ -98,7 +105,7 @@ def _harms_text(facts: Facts, harms: Iterable[Harm], what: str) -> list[str]:
     refused = [harm.index for harm in harms if facts.steps[harm.index].call.failed]
     others = [harm.index for harm in harms if harm.index not in refused]
     parts = [f"{calls_text(others)} {'is' if len(others) == 1 else 'are'} {what}"] if others else []
-    return [*parts, f"{calls_text(refused)} {'was' if len(refused) == 1 else 'were'} refused"] if refused else parts
+    return [*parts, refused_text(refused)] if refused else parts
 
 
 def _stop_text(facts: Facts, left: tuple[int, ...], total: int, loops: Mapping[int, Loop]) -> str:
@@ -106,15 +113,16 @@ def _stop_text(facts: Facts, left: tuple[int, ...], total: int, loops: Mapping[i
     limit, missing = limit_text(facts), _missing_text(facts, left)
     if facts.steps_done:
         how = f"ran into {limit}" if limit else "handed over to a human" if facts.hand_over is not None else "stopped"
-        return f"{how} after {facts.steps_done} of {count(total, 'step')}: {missing}"
+        return f"{capitalise(how)} after {facts.steps_done} of {count(total, 'step')}: {missing}"
     none = _none_text(facts, left, total)
     if limit:
-        return f"ran into {limit}; {none}"
+        return f"Ran into {limit}; {none}"
     if facts.hand_over is not None:
-        return f"handed over to a human; {none}"
+        return f"Handed over to a human; {none}"
     if not facts.score.harms and all(_only_looks(facts, index, loop) for index, loop in loops.items()):
-        return f"only looked; {none}"
-    return none
+        return f"Only looked; {none}"
+    begins_with_tool = total == len(left) == 1 and not failed_at_the_end(facts)
+    return none if begins_with_tool else capitalise(none)
 
 
 def _only_looks(facts: Facts, index: int, loop: Loop) -> bool:
@@ -140,9 +148,12 @@ def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
     total = facts.score.missing_steps
     if missing and total > 1 and not main.steps and not facts.steps_called(len(facts.steps)):
         return f"{_none_of(total)} was done"
-    names = facts.missing_text(missing, len(facts.steps)) if 0 < len(missing) <= _MOST_NAMED else ""
-    if names and (len(missing) == 1 or len(names) <= _LONGEST_NAMES):
-        return f"{names} {'is' if len(missing) == 1 else 'are'} missing"
+    if len(missing) == 1 and missing[0] in main.steps:
+        return f"one more {facts.short_text(missing[0], len(facts.steps))} is missing"
+    if 0 < len(missing) <= _MOST_NAMED and not set(missing).intersection(main.steps):
+        text = are_missing_text(facts, missing, len(facts.steps))
+        if len(missing) == 1 or len(text) <= _LONGEST_NAMES:
+            return text
     return f"{number_text(len(missing))} {'more ' if main.steps else ''}steps are missing" if missing else ""
 
 
@@ -164,8 +175,7 @@ def _none_text(facts: Facts, left: tuple[int, ...], total: int) -> str:
     none = _none_of(total)
     if total == len(left) == 2:
         return f"{none} was done: {facts.missing_text(left, len(facts.steps))}"
-    first = next_step_text(facts, left).replace("next", "the first", 1)
-    return f"{none} was done; {first}"
+    return f"{none} was done; {next_step_text(facts, left, 'the first')}"
 
 
 def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> str:
@@ -173,7 +183,7 @@ def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
     parts = [mistake_text(facts, main)]
     told = {*main.harms, *(harm for harm in facts.score.harms if harm.index == main.call)}
     near = [one for one in mistakes if one is not main and one.kind is MistakeKind.WRONG_ARGUMENT and one.effected]
-    parts += [f"{facts.name_call(one.call)}, has wrong arguments" for one in near]
+    parts += [f"{facts.name_call(one.call)}, has {wrong_arguments_text(facts, one.call, one.steps[0])}" for one in near]
     told.update(harm for one in near for harm in one.harms)
     later = [harm for one in mistakes if one.kind is MistakeKind.FOLLOWS for harm in one.harms]
     if main.kind is MistakeKind.EXTRA:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from corepath.automaton.harm import HarmKind
@@ -14,7 +15,7 @@ from corepath.explanation.facts import Facts
 from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.reasons import extra_text, late_text
-from corepath.explanation.sentences import calls_text, capitalise, times_text
+from corepath.explanation.sentences import calls_text, capitalise, number_text, times_text
 from corepath.explanation.value_text import tool_name
 from corepath.scoring.evidence import Harm
 
@@ -32,11 +33,10 @@ def mistake_text(facts: Facts, mistake: Mistake) -> str:
         case MistakeKind.WRONG_ARGUMENT:
             text = _argument_text(facts, mistake)
         case MistakeKind.OTHER_CALL:
-            step = facts.missing_text(mistake.steps, mistake.call)
-            missing = "is missing" if len(mistake.steps) == 1 else "are missing"
-            reason = _other_reason(facts, mistake)
+            missing = are_missing_text(facts, mistake.steps, mistake.call)
             refused = " (the tool refused it)" if facts.steps[mistake.call].call.failed else ""
-            text = f"{capitalise(facts.call_text(mistake.call))}, {reason}{refused}, and {step} {missing}"
+            reason = f"{_other_reason(facts, mistake)}{refused}"
+            text = f"{capitalise(facts.call_text(mistake.call))}, {reason}, and {missing}"
         case _:
             return _extra_text(facts, mistake)
     return text + _consequences(facts, mistake)
@@ -48,7 +48,7 @@ def _consequences(facts: Facts, mistake: Mistake) -> str:
     refused = [index for index in later if facts.steps[index].call.failed]
     others = [index for index in later if index not in refused]
     parts = [f"{calls_text(others)} {'is' if len(others) == 1 else 'are'} harmful"] if others else []
-    parts += [f"{calls_text(refused)} {'was' if len(refused) == 1 else 'were'} refused"] if refused else []
+    parts += [refused_text(refused)] if refused else []
     return f"; {' and '.join(parts)} only because of that" if parts else ""
 
 
@@ -109,12 +109,17 @@ def failed_attempts(facts: Facts, steps: frozenset[int], before: int) -> dict[in
 
 
 def _too_early_text(facts: Facts, mistake: Mistake) -> str:
-    first = facts.missing_text(mistake.steps, mistake.call)
+    call = tool_and_number(facts, mistake.call)
+    if not mistake.steps:
+        return f"{call} came too early"
     if mistake.other == mistake.call + 1:
         both = calls_text((mistake.call, mistake.other))
-        step = facts.short_text(mistake.steps[0], mistake.call) if mistake.steps else first
-        return f"{capitalise(both)} are in the wrong order: {step} must come before {_tool_of(facts, mistake.call)}"
-    call = tool_and_number(facts, mistake.call)
+        step = facts.short_text(mistake.steps[0], mistake.call)
+        called = facts.steps[mistake.call].call.tool
+        is_same_tool = facts.automaton.alphabet.actions[mistake.steps[0]].tool == called
+        when = "first" if is_same_tool else f"before {tool_name(called)}"
+        return f"{capitalise(both)} are in the wrong order: {step} must come {when}"
+    first = facts.missing_text(mistake.steps, mistake.call)
     return f"{call} came too early: {first} must come first{late_text(mistake)}"
 
 
@@ -139,6 +144,11 @@ def _refused(facts: Facts, mistake: Mistake) -> str:
     return "; the tool refused it" if facts.steps[mistake.call].call.failed and not counts_anyway else ""
 
 
+def refused_text(indices: Sequence[int]) -> str:
+    """Say that the tool refused calls, e.g. `calls 4 and 7 were refused`."""
+    return f"{calls_text(indices)} {'was' if len(indices) == 1 else 'were'} refused"
+
+
 def _extra_text(facts: Facts, mistake: Mistake) -> str:
     """Describe a call that should not have been made."""
     first = mistake.first
@@ -148,16 +158,17 @@ def _extra_text(facts: Facts, mistake: Mistake) -> str:
         return text
     if facts.expects_nothing and first.kind is HarmKind.AFTER_COMPLETION:
         return _unwanted_text(facts, mistake, first)
-    text = f"{capitalise(facts.call_text(first.index))}, {_extra_reason(facts, first)}{_refused(facts, mistake)}"
+    text = f"{capitalise(facts.call_text(first.index))}, {_extra_reason(facts, first)}"
     if mistake.other is not None:
-        return f"{text}; call {mistake.other + 1} undid it"
+        return f"{text}{_refused(facts, mistake)}; call {mistake.other + 1} undid it"
     others = [index for index in mistake.calls if index != mistake.call]
-    refused = [index for index in others if facts.steps[index].call.failed]
-    if refused and not facts.steps[mistake.call].call.failed:
-        done = [index for index in others if index not in refused]
-        text += f"; the same goes for {calls_text(done)}" if done else ""
-        return f"{text}; {calls_text(refused)} {'was' if len(refused) == 1 else 'were'} refused"
-    return f"{text}; the same goes for {calls_text(others)}" if others else text
+    refused = [index for index in mistake.calls if facts.steps[index].call.failed]
+    if len(refused) == len(mistake.calls):
+        text += _refused(facts, mistake)
+        return f"{text}; the same goes for {calls_text(others)}" if others else text
+    done = [index for index in others if index not in refused]
+    text += f"; the same goes for {calls_text(done)}" if done else ""
+    return f"{text}; {refused_text(refused)}" if refused else text
 
 
 def _other_reason(facts: Facts, mistake: Mistake) -> str:
@@ -180,7 +191,7 @@ def _unwanted_text(facts: Facts, mistake: Mistake, first: Harm) -> str:
     also = f", and so did {calls_text(others)}" if others else ""
     if effected:
         refused = [harm.index for harm in mistake.harms if not harm.effected]
-        more = f"; {calls_text(refused)} {'was' if len(refused) == 1 else 'were'} refused" if refused else ""
+        more = f"; {refused_text(refused)}" if refused else ""
         return f"Nothing was to be changed, but {call}, took effect{also}{more}"
     return f"Nothing was to be changed, but {call}, tried to{also}; the tool refused"
 
@@ -211,13 +222,21 @@ def tool_and_number(facts: Facts, index: int) -> str:
 def missing_steps_text(facts: Facts, steps: tuple[int, ...], most: int = 2) -> str:
     """List steps that are missing at the end."""
     if len(steps) <= most:
-        return f"{facts.missing_text(steps, len(facts.steps))} {'is' if len(steps) == 1 else 'are'} missing"
+        return are_missing_text(facts, steps, len(facts.steps))
     return f"{next_step_text(facts, steps)}; {count(len(steps) - 1, 'more step')} after it"
 
 
-def next_step_text(facts: Facts, left: tuple[int, ...]) -> str:
-    """Name the step that comes next at the end of a path, or one of them."""
+def are_missing_text(facts: Facts, steps: Sequence[int], index: int) -> str:
+    """Say that steps are missing at call `index`, e.g. `a() is missing` or `two more a() are missing`."""
+    be = "is" if len(steps) == 1 else "are"
+    if len(set(steps)) == 1 and steps[0] in facts.steps_called(index):
+        return f"{number_text(len(steps))} more {facts.short_text(steps[0], index)} {be} missing"
+    return f"{facts.missing_text(steps, index)} {be} missing"
+
+
+def next_step_text(facts: Facts, left: tuple[int, ...], which: str = "next") -> str:
+    """Name the step that comes next at the end of a path, or one of them, e.g. `next is pick()`."""
     end = len(facts.steps)
     expected = facts.automaton.due(facts.positions[end].state)
     step = left[0] if left[0] in expected or not expected else expected[0]
-    return f"next {'is' if len(expected) == 1 else 'could be'} {facts.short_text(step, end)}"
+    return f"{which} {'is' if len(expected) == 1 else 'could be'} {facts.short_text(step, end)}"

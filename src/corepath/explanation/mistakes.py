@@ -134,14 +134,16 @@ class _Builder:
     def _read_move(self, place: int, call: int, edit: PathEdit) -> Mistake:
         """Return the mistake of a call that came too late, or too early.
 
-        Either way the call at fault is the one that came too early, and `other` is the one that must come first.
+        Either way the call at fault is the one that came too early, and `other` is the one that must come first. If
+        only calls that are no steps must come first, there is no other call, and there are no steps.
         """
         if edit.place < call:
             return Mistake(MistakeKind.TOO_EARLY, self._call_after(place), _steps(edit), self._harms_of(call), call)
         first = next((one for one in reversed(self._path[:place]) if one.symbol is not None), None)
-        steps = () if first is None else _steps(first)
-        other = None if first is None or first.kind in ("add", "change") else first.call
-        return Mistake(MistakeKind.TOO_EARLY, call, steps, self._harms_of(call), other)
+        if first is None or (first.call is not None and first.call < call):
+            return Mistake(MistakeKind.TOO_EARLY, call, (), self._harms_of(call))
+        other = None if first.kind in ("add", "change") else first.call
+        return Mistake(MistakeKind.TOO_EARLY, call, _steps(first), self._harms_of(call), other)
 
     def _kind_of_call(self, index: int, symbol: int | None) -> MistakeKind:
         if symbol is None:

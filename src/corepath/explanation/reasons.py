@@ -45,7 +45,7 @@ def _fault_text(facts: Facts, harm: Harm, mistake: Mistake) -> str:
         case MistakeKind.SKIPPED:
             return f"{_early_text(facts, index)}: {steps} must come first"
         case MistakeKind.TOO_EARLY:
-            return f"comes too early: {steps} must come first{late_text(mistake)}"
+            return f"comes too early: {steps} must come first{late_text(mistake)}" if steps else "comes too early"
         case MistakeKind.WRONG_ARGUMENT:
             return argument_text(facts, index, mistake.steps[0])
     return f"{extra_text(facts, harm).split('; compared with')[0]}; expected was {steps}"
@@ -62,8 +62,12 @@ def _early_text(facts: Facts, index: int) -> str:
 
 def argument_text(facts: Facts, index: int, symbol: int) -> str:
     """Describe which arguments of a call are wrong."""
-    compared = compare_with_step(facts, index, symbol)
-    return f"has {'a wrong argument' if len(compared.arguments) == 1 else 'wrong arguments'}: {compared}"
+    return f"has {wrong_arguments_text(facts, index, symbol)}: {compare_with_step(facts, index, symbol)}"
+
+
+def wrong_arguments_text(facts: Facts, index: int, symbol: int) -> str:
+    """Return `a wrong argument` or `wrong arguments`, as many as differ."""
+    return "a wrong argument" if len(compare_with_step(facts, index, symbol).differences) == 1 else "wrong arguments"
 
 
 def extra_text(facts: Facts, harm: Harm) -> str:
@@ -90,7 +94,7 @@ def extra_text(facts: Facts, harm: Harm) -> str:
             return f"is a step of this task, but not expected at this point{_deciding_call(facts, harm)}"
         case HarmKind.AFTER_COMPLETION:
             return f"was not expected: the task was complete{_completion_text(facts, harm)}"
-    return _not_part(facts, harm)
+    return _unlisted(facts, harm)
 
 
 def _needed_text(facts: Facts, harm: Harm) -> str:
@@ -135,7 +139,7 @@ def _deciding_call(facts: Facts, harm: Harm) -> str:
     return ""
 
 
-def _not_part(facts: Facts, harm: Harm) -> str:
+def _unlisted(facts: Facts, harm: Harm) -> str:
     """Describe a call that matches no step."""
     if is_hand_over(facts.steps[harm.index]):
         return "handed over to a human, which was not expected"
