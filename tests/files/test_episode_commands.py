@@ -17,7 +17,7 @@ def lines(text: str) -> list[dict[str, object]]:
 
 
 def test_the_worst_are_shown_first_and_the_mean_is_of_all(bank, run) -> None:
-    code, out, _ = run("score", "e.jsonl", "-t", "bank.yaml", "--worst", 1)
+    code, out, _ = run("score", "e.jsonl", "-t", "bank.yaml", "--worst", 1, "--wide")
     assert code == 1
     assert [line.split()[0] for line in out.splitlines()] == ["episode", "2", "mean"]
     assert "mean of 4" in out

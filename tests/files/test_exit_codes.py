@@ -24,6 +24,7 @@ MISSING = {
     "table": ["table", "gone"],
     "report": ["report", "gone"],
     "view": ["view", "gone"],
+    "fix": ["fix", "gone"],
     "compare": ["compare", "gone", "e.jsonl"],
     "sensitivity": ["sensitivity", "gone"],
     "run": ["run", "--resume", "gone"],
