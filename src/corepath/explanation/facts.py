@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -13,6 +13,7 @@ from corepath.automaton.step import Kind, Position, Step, advance
 from corepath.episode import FAILED_OUTSIDE, Episode
 from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.sentences import MOST_LISTED, join, times_text
+from corepath.explanation.telling import telling_arguments, telling_fields
 from corepath.explanation.value_text import call_text, message_text, step_text, tool_name, whole_step_text
 from corepath.notation.call import UNANSWERED, Call
 from corepath.notation.matchers import Scope
@@ -113,18 +114,8 @@ class Facts:
         whole = self.step_text(symbol, index)
         if len(whole) <= LONGEST_STEP and (action.arguments.open or not whole.endswith("…)")):
             return whole
-        others = [
-            dict(other.arguments.fields) for other in actions if other.tool == action.tool and other is not action
-        ]
-        fields, scope = action.arguments.fields, self.scope(index)
-        made = [step.call.arguments for step in self.steps if step.call.tool == action.tool and not step.call.malformed]
-        new = [
-            name for name, part in fields
-            if made and all(name not in given or not part.matches(given[name], scope) for given in made)
-        ]  # fmt: skip
-        telling = [name for name, part in fields if any(other.get(name) != part for other in others)]
-        names = list(dict.fromkeys([*(name for name, _ in fields[:1] if new), *new, *telling]))
-        return step_text(action, scope, frozenset(names[:2] or [name for name, _ in fields[:1]]))
+        scope = self.scope(index)
+        return step_text(action, scope, telling_fields(action, self._calls, actions, scope))
 
     def whole_text(self, symbol: int, index: int) -> str:
         """Write a step as a call with all its arguments."""
@@ -136,24 +127,16 @@ class Facts:
         If the call is long, the arguments that tell it from other calls and steps of its tool come first.
         """
         call = self.steps[index].call
-        return f"call {index + 1}, {call_text(call, self._telling(call))}"
+        telling = telling_arguments(call, self._calls, self.automaton.alphabet.actions)
+        return f"call {index + 1}, {call_text(call, telling)}"
 
     def name_call(self, index: int) -> str:
         """Return a call's number and tool, e.g. `call 3, pick`."""
         return f"call {index + 1}, {tool_name(self.steps[index].call.tool)}"
 
-    def _telling(self, call: Call) -> frozenset[str]:
-        """Return the arguments in which a call differs from another call or step of its tool."""
-        if call.malformed:
-            return frozenset()
-        given = call.arguments
-        others = [step.call.arguments for step in self.steps if step.call.tool == call.tool and not step.call.malformed]
-        steps = [action for action in self.automaton.alphabet.actions if action.tool == call.tool]
-        patterns = [(name, part) for action in steps for name, part in action.arguments.fields if name in given]
-        return frozenset(
-            {name for name in given for other in others if name not in other or other[name] != given[name]}
-            | {name for name, part in patterns if not part.matches(given[name], Scope())}
-        )
+    @property
+    def _calls(self) -> Iterator[Call]:
+        return (step.call for step in self.steps)
 
     def expected_text(self, index: int, most: int = MOST_LISTED) -> str:
         """List the steps that were expected when call `index` was made, or return an empty string if none were."""

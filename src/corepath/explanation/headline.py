@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from corepath.errors import count
@@ -143,18 +143,27 @@ def _missing_text(facts: Facts, left: tuple[int, ...]) -> str:
 
 def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> str:
     """Say which steps are missing beside those of the main mistake. Return an empty string if there are none."""
-    others = [one for one in mistakes if one is not main]
-    missing = [step for one in others if one.kind in _LACKING or _was_refused(facts, one) for step in one.steps]
+    others = [one for one in mistakes if one is not main and (one.kind in _LACKING or _was_refused(facts, one))]
+    missing = [step for one in others for step in one.steps]
+    if not missing:
+        return ""
     total = facts.score.missing_steps
-    if missing and total > 1 and not main.steps and not facts.steps_called(len(facts.steps)):
+    if total > 1 and not main.steps and not facts.steps_called(len(facts.steps)):
         return f"{_none_of(total)} was done"
+    return _name_missing(facts, missing, main) or (
+        f"{number_text(len(missing))} {'more ' if main.steps else ''}steps are missing"
+    )
+
+
+def _name_missing(facts: Facts, missing: Sequence[int], main: Mistake) -> str:
+    """Name missing steps. Return an empty string if there are too many, or if the main mistake names them already."""
+    end = len(facts.steps)
     if len(missing) == 1 and missing[0] in main.steps:
-        return f"one more {facts.short_text(missing[0], len(facts.steps))} is missing"
-    if 0 < len(missing) <= _MOST_NAMED and not set(missing).intersection(main.steps):
-        text = are_missing_text(facts, missing, len(facts.steps))
-        if len(missing) == 1 or len(text) <= _LONGEST_NAMES:
-            return text
-    return f"{number_text(len(missing))} {'more ' if main.steps else ''}steps are missing" if missing else ""
+        return f"one more {facts.short_text(missing[0], end)} is missing"
+    if len(missing) > _MOST_NAMED or set(missing).intersection(main.steps):
+        return ""
+    text = are_missing_text(facts, missing, end)
+    return text if len(missing) == 1 or len(text) <= _LONGEST_NAMES else ""
 
 
 def _was_refused(facts: Facts, one: Mistake) -> bool:
@@ -180,21 +189,23 @@ def _none_text(facts: Facts, left: tuple[int, ...], total: int) -> str:
 
 def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> str:
     """Write the headline for a path with a mistake other than stopping early."""
-    parts = [mistake_text(facts, main)]
+    rest = [*_other_harms(facts, main, mistakes), _also_missing(facts, main, mistakes)]
+    rest += ["then handed over to a human"] if facts.hand_over is not None else []
+    rest += [f"ran into {limit}"] if (limit := limit_text(facts)) else []
+    rest = [part for part in rest if part]
+    room = LONGEST_HEADLINE - sum(len(part) + 2 for part in rest) - 1
+    return "; ".join([cut(mistake_text(facts, main), room), *rest])
+
+
+def _other_harms(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> Iterator[str]:
+    """Tell of the harmful calls that are not part of the main mistake."""
     told = {*main.harms, *(harm for harm in facts.score.harms if harm.index == main.call)}
-    near = [one for one in mistakes if one is not main and one.kind is MistakeKind.WRONG_ARGUMENT and one.effected]
-    parts += [f"{facts.name_call(one.call)}, has {wrong_arguments_text(facts, one.call, one.steps[0])}" for one in near]
-    told.update(harm for one in near for harm in one.harms)
-    later = [harm for one in mistakes if one.kind is MistakeKind.FOLLOWS for harm in one.harms]
+    for one in mistakes:
+        if one is not main and one.kind is MistakeKind.WRONG_ARGUMENT and one.effected:
+            yield f"{facts.name_call(one.call)}, has {wrong_arguments_text(facts, one.call, one.steps[0])}"
+            told.update(one.harms)
     if main.kind is MistakeKind.EXTRA:
-        parts += _harms_text(facts, later, "harmful only because of that")
+        later = [harm for one in mistakes if one.kind is MistakeKind.FOLLOWS for harm in one.harms]
+        yield from _harms_text(facts, later, "harmful only because of that")
         told.update(later)
-    parts += _harms_text(facts, [harm for harm in facts.score.harms if harm not in told], "harmful too")
-    if missing := _also_missing(facts, main, mistakes):
-        parts.append(missing)
-    if facts.hand_over is not None:
-        parts.append("then handed over to a human")
-    if limit := limit_text(facts):
-        parts.append(f"ran into {limit}")
-    room = LONGEST_HEADLINE - sum(len(part) + 2 for part in parts[1:]) - 1
-    return "; ".join([cut(parts[0], room), *parts[1:]])
+    yield from _harms_text(facts, [harm for harm in facts.score.harms if harm not in told], "harmful too")

@@ -69,16 +69,18 @@ def _skipped_text(facts: Facts, mistake: Mistake) -> str:
         one = facts.short_text(steps[0], index)
         often = "once" if len(steps) == 1 else times_text(len(steps))
         return f"Called {one} too few times before {call}: {often} more was expected"
-    it = "it" if len(steps) == 1 else "them"
-    if facts.steps[index].reading.early:
-        result = "its result" if len(steps) == 1 else "a result of these"
-        return f"Skipped {names}: {call} needs {result}"
-    if facts.steps[index].kind is Kind.LOOP:
-        how = "was refused" if facts.steps[index].call.failed else "does not count"
-        return f"Skipped {names}: {call} {how} without {it}"
-    if facts.steps[index].call.failed:
-        return f"Skipped {names}: {call} was tried without {it}, and the tool refused it"
-    return f"Skipped {names}: {call} was made without {it}"
+    return f"Skipped {names}: {call} {_without_text(facts, mistake)}"
+
+
+def _without_text(facts: Facts, mistake: Mistake) -> str:
+    """Say what became of a call that came without the steps before it."""
+    step, one = facts.steps[mistake.call], len(mistake.steps) == 1
+    it = "it" if one else "them"
+    if step.reading.early:
+        return f"needs {'its result' if one else 'a result of these'}"
+    if step.kind is Kind.LOOP:
+        return f"{'was refused' if step.call.failed else 'does not count'} without {it}"
+    return f"was tried without {it}, and the tool refused it" if step.call.failed else f"was made without {it}"
 
 
 def _unexpected_result_text(facts: Facts, mistake: Mistake) -> str:
