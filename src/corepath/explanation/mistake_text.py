@@ -111,6 +111,12 @@ def failed_attempts(facts: Facts, steps: frozenset[int], before: int) -> dict[in
 
 
 def _too_early_text(facts: Facts, mistake: Mistake) -> str:
+    if mistake.call == len(facts.steps):
+        return (
+            "A step came too late"
+            if mistake.other is None
+            else f"{tool_and_number(facts, mistake.other)} came too late"
+        )
     call = tool_and_number(facts, mistake.call)
     if not mistake.steps:
         return f"{call} came too early"
@@ -163,14 +169,19 @@ def _extra_text(facts: Facts, mistake: Mistake) -> str:
     text = f"{capitalise(facts.call_text(first.index))}, {_extra_reason(facts, first)}"
     if mistake.other is not None:
         return f"{text}{_refused(facts, mistake)}; call {mistake.other + 1} undid it"
+    return text + _same_text(facts, mistake)
+
+
+def _same_text(facts: Facts, mistake: Mistake) -> str:
+    """Name the other calls to which the same applies, and those that the tool refused."""
     others = [index for index in mistake.calls if index != mistake.call]
     refused = [index for index in mistake.calls if facts.steps[index].call.failed]
     if len(refused) == len(mistake.calls):
-        text += _refused(facts, mistake)
-        return f"{text}; the same goes for {calls_text(others)}" if others else text
+        same = f"; the same goes for {calls_text(others)}" if others else ""
+        return _refused(facts, mistake) + same
     done = [index for index in others if index not in refused]
-    text += f"; the same goes for {calls_text(done)}" if done else ""
-    return f"{text}; {refused_text(refused)}" if refused else text
+    same = f"; the same goes for {calls_text(done)}" if done else ""
+    return f"{same}; {refused_text(refused)}" if refused else same
 
 
 def _other_reason(facts: Facts, mistake: Mistake) -> str:
