@@ -138,7 +138,10 @@ class _Builder:
         only calls that are no steps must come first, there is no other call, and there are no steps.
         """
         if edit.place < call:
-            return Mistake(MistakeKind.TOO_EARLY, self._call_after(place), _steps(edit), self._harms_of(call), call)
+            early = self._call_after(place)
+            if early > call:  # calls that are no steps came too early
+                early = next((one for one in range(edit.place, call) if one in self.harms), edit.place)
+            return Mistake(MistakeKind.TOO_EARLY, early, _steps(edit), self._harms_of(call), call)
         first = next((one for one in reversed(self._path[:place]) if one.symbol is not None), None)
         if first is None or (first.call is not None and first.call < call):
             return Mistake(MistakeKind.TOO_EARLY, call, (), self._harms_of(call))
