@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final
 
 from corepath.episode import Episode, events
 from corepath.explanation.blame import find_cause
@@ -29,7 +28,7 @@ from corepath.explanation.findings import (
 )
 from corepath.explanation.fix import find_fix, write_fix
 from corepath.explanation.harms import find_harms
-from corepath.explanation.headline import write_headline
+from corepath.explanation.headline import LONGEST_HEADLINE, write_headline
 from corepath.explanation.mistakes import find_mistakes
 from corepath.explanation.notes import write_notes
 from corepath.explanation.outcome import find_outside_failure, find_state_mismatch, find_wrong_answer
@@ -48,8 +47,6 @@ from corepath.scoring.score import Score, score
 from corepath.task import Task
 from corepath.values import visible
 from corepath.world.exploring import replay
-
-LONGEST_HEADLINE: Final = 400
 
 __all__ = [
     "ABSENT",

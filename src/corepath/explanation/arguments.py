@@ -53,15 +53,19 @@ def nearest_step(facts: Facts, index: int, among: frozenset[int] | None = None) 
         return None
     arguments, scope = _complete_arguments(alphabet, call), facts.scope(index)
     due, ahead = set(facts.automaton.due(position.state)), facts.automaton.ahead[position.state]
-    candidates = (
-        _compare(alphabet.patterns[symbol], symbol, arguments, scope, due=symbol in due)
-        for symbol in sorted(alphabet.steps if among is None else among)
+    candidates = [
+        symbol for symbol in sorted(alphabet.steps if among is None else among)
         if alphabet.actions[symbol].tool == call.tool
-    )
+    ]  # fmt: skip
     nearest = min(
-        candidates, key=lambda step: (not step.due, not ahead >> step.symbol & 1, len(step.differences)), default=None
+        candidates,
+        key=lambda one: (one not in due, not ahead >> one & 1, len(differing_arguments(facts, index, one))),
+        default=None,
     )
-    return nearest if nearest is not None and nearest.differences else None
+    if nearest is None:
+        return None
+    found = _compare(alphabet.patterns[nearest], nearest, arguments, scope, due=nearest in due)
+    return found if found.differences else None
 
 
 def differing_arguments(facts: Facts, index: int, symbol: int) -> tuple[str, ...]:

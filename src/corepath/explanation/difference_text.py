@@ -62,8 +62,8 @@ def _describe_group(group: Sequence[Difference]) -> str:
         return f"{place} {_be(group)} not given, expected {_values(one.expected for one in group)}"
     if group[0].expected == UNWANTED:
         if _IN_LIST.fullmatch(group[0].path):
-            return f"{place} {_be(group)} not expected"
-        return f"{place} {_be(group)} {_values(one.given for one in group)}, but no such argument is expected"
+            return f"{place} {'is' if len(group) == 1 else 'are'} not expected"
+        return f"{place} was {group[0].given}, but no such argument is expected"
     given, expected = _sides(group)
     return (
         f"{place} was {given}, expected {expected}" if len(group) == 1 else f"{place} were {given}; expected {expected}"

@@ -41,8 +41,8 @@ def _compare(pattern: Matcher, given: Any, scope: Scope, path: str) -> Iterator[
         case Unordered(items) if _is_list(given) and max(len(items), len(given)) <= LONGEST_LIST:
             pairs = _pair_in_any_order(items, given, scope)
             yield from _compare_items(items, given, scope, path, pairs)
-        case single:
-            yield Difference(path, *contrast(given, single, scope))
+        case _:
+            yield Difference(path, *contrast(given, pattern, scope))
 
 
 def _open_up(pattern: Matcher, scope: Scope) -> Matcher:

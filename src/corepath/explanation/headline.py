@@ -18,7 +18,7 @@ from corepath.explanation.mistake_text import (
 from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.path import divergence, failed_at_the_end, limit_text, uncounted_calls
 from corepath.explanation.reasons import wrong_arguments_text
-from corepath.explanation.sentences import add_full_stop, calls_text, capitalise, number_text, sentence
+from corepath.explanation.sentences import add_full_stop, calls_text, capitalise, cut, number_text, sentence
 from corepath.explanation.turns import unseen_pairs
 from corepath.explanation.waste import Loop, WasteKind
 from corepath.scoring.evidence import Harm
@@ -26,6 +26,7 @@ from corepath.scoring.evidence import Harm
 _MOST_NAMED: Final = 2
 """How many missing steps a headline names. If there are more, it counts them."""
 _LONGEST_NAMES: Final = 130
+LONGEST_HEADLINE: Final = 400
 _LACKING: Final = (MistakeKind.SKIPPED, MistakeKind.UNFINISHED, MistakeKind.OTHER_CALL)
 """The mistakes that leave steps undone."""
 
@@ -195,4 +196,5 @@ def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
         parts.append("then handed over to a human")
     if limit := limit_text(facts):
         parts.append(f"ran into {limit}")
-    return "; ".join(parts)
+    room = LONGEST_HEADLINE - sum(len(part) + 2 for part in parts[1:]) - 1
+    return "; ".join([cut(parts[0], room), *parts[1:]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Final
 
 from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind
@@ -17,6 +18,9 @@ from corepath.explanation.reasons import extra_text, late_text
 from corepath.explanation.sentences import calls_text, capitalise, number_text, times_text
 from corepath.explanation.value_text import tool_name
 from corepath.scoring.evidence import Harm
+
+MOST_TOLD: Final = 2
+"""Maximum number of differences that are told in one line."""
 
 
 def mistake_text(facts: Facts, mistake: Mistake) -> str:
@@ -128,7 +132,7 @@ def _tool_of(facts: Facts, index: int) -> str:
 
 def _argument_text(facts: Facts, mistake: Mistake) -> str:
     compared = compare_with_step(facts, mistake.call, mistake.steps[0])
-    wrong = "Wrong argument" if len(compared.differences) == 1 else "Wrong arguments"
+    wrong = "Wrong argument" if len(compared.arguments) == 1 else "Wrong arguments"
     how = describe_differences(compared.differences, 2)
     return f"{wrong} in call {mistake.call + 1}, {_tool_of(facts, mistake.call)}: {how}{_refused(facts, mistake)}"
 

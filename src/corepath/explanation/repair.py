@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from heapq import heappop, heappush
-from itertools import chain
 from typing import Final, NamedTuple
 
 from corepath.automaton.harm import HarmKind
@@ -25,8 +24,8 @@ from corepath.explanation.rehearsal import rehearse
 from corepath.explanation.repair_bounds import Bound, lower_bounds
 from corepath.notation.matchers import Scope
 
-MOST_NODES: Final = 600
-"""Maximum number of nodes that the search expands. If that is not enough, it searches longer, but without moves."""
+MOST_NODES: Final = 500
+"""Maximum number of nodes that the search expands. If that is not enough, it searches again without moves."""
 MOST_EDITS: Final = 8
 """A path that needs more edits than this is repaired without moves."""
 _EDIT: Final = 100_000
@@ -64,13 +63,16 @@ def _search_in_world(facts: Facts, plain: list[Move]) -> Repair:
 
     If no repair is found to work, return the best by the record. `plain` is a repair to fall back on.
     """
-    tried: list[Move] | None = None
-    for moves in chain((_search(facts, trust) for trust in Trust), [plain]):
-        broken = None if moves is None else rehearse(facts, moves)
-        if moves is not None and broken is not None:
+    tried = plain
+    for trust in Trust:
+        moves = _search(facts, trust)
+        if moves is None:
+            break
+        if (broken := rehearse(facts, moves)) is not None:
             return as_repair(moves, broken)
-        tried = tried or moves
-    return as_repair(tried or plain)
+        tried = moves if tried is plain else tried
+    broken = rehearse(facts, plain)
+    return as_repair(tried if broken is None else plain, broken)
 
 
 class Trust(StrEnum):
@@ -147,23 +149,27 @@ class _Search:
         begin = self.facts.score.trace.begin
         start = _Node(0, begin.state, 0, (), ())
         best, came = {start: 0}, dict[_Node, tuple[_Node, Move]]()
-        queue = [(0, 0, 0, start)]
+        queue: list[tuple[int, int, int, _Node, bool]] = [(0, 0, 0, start, False)]
         closed: set[_Node] = set()
-        end, accepting = len(self._steps), self._automaton.accepting
-        most = MOST_NODES if self.with_moves else 3 * MOST_NODES
-        while queue and len(closed) < most:
-            node = heappop(queue)[3]
-            if node in closed:
-                continue
-            if node.call == end and node.state in accepting:
-                return _trace_back(came, node)
-            closed.add(node)
-            for cost, after, move in reversed(self._edges(node)):  # of equals, the one pushed last comes first
+        end, accepting, pushed = len(self._steps), self._automaton.accepting, 0
+        while queue and len(closed) < MOST_NODES:
+            estimate, _, _, node, with_edits = heappop(queue)
+            if not with_edits:
+                if node in closed:
+                    continue
+                if node.call == end and node.state in accepting:
+                    return _trace_back(came, node)
+                closed.add(node)
+                pushed += 1
+                heappush(queue, (max(estimate, best[node] + _EDIT), -node.call, -pushed, node, True))
+            edges = self._edits(node) if with_edits else self._free_moves(node)
+            for cost, after, move in reversed(edges):  # of equals, the one pushed last comes first
                 total = best[node] + cost
                 if after not in closed and total < best.get(after, total + 1):
                     best[after] = total
                     came[after] = node, move
-                    heappush(queue, (total + self._remaining(after), -after.call, -len(came), after))
+                    pushed += 1
+                    heappush(queue, (total + self._remaining(after), -after.call, -pushed, after, False))
         return None
 
     @property
@@ -184,17 +190,22 @@ class _Search:
 
     # Moves
 
-    def _edges(self, node: _Node) -> list[_Edge]:
-        """List the moves that are possible at a node."""
+    def _free_moves(self, node: _Node) -> list[_Edge]:
+        """List the moves at a node that are no edits of their own: a call stays, or takes its new place."""
+        if node.call == len(self._steps):
+            return list(self._put_back(node))
+        return [*self._keep(node), *self._leave_out_taken(node), *self._put_back(node)]
+
+    def _edits(self, node: _Node) -> list[_Edge]:
+        """List the edits that are possible at a node."""
         if node.call == len(self._steps):
             return list(self._add(node, can_wait=False))
-        edges = list(self._keep(node))
-        loops = any(after.state == node.state for _, after, _ in edges)
-        can_wait = bool(edges) and not loops
-        edges += self._leave_out(node, stays=loops)
+        kept = list(self._keep(node))
+        loops = any(after.state == node.state for _, after, _ in kept)
+        edges = [] if loops else [self._leave_out(node)]
         edges += self._change(node)
         if not loops or self._is_early(node):
-            edges += self._add(node, can_wait=can_wait)
+            edges += self._add(node, can_wait=bool(kept) and not loops)
         return edges
 
     def _is_early(self, node: _Node) -> bool:
@@ -257,21 +268,34 @@ class _Search:
         first = next((harm.index for harm in harms if harm.kind is not HarmKind.FAILED), None)
         return first is not None and first <= index
 
-    def _leave_out(self, node: _Node, *, stays: bool) -> Iterator[_Edge]:
-        """Leave out the next call. A call that is a step may be put back later."""
+    def _leave_out_taken(self, node: _Node) -> Iterator[_Edge]:
+        """Leave out the next call if it was moved to an earlier place."""
         index, state, bound, spare, taken = node
         symbol = self._symbols[index]
         if symbol is not None and symbol in taken:
             place = taken.index(symbol)
-            left = taken[:place] + taken[place + 1 :]
-            yield 0, _Node(index + 1, state, self._after_edit(bound), spare, left), Move("taken", index, symbol, index)
-        if stays:
-            return
+            after = _Node(index + 1, state, self._after_edit(bound), spare, taken[:place] + taken[place + 1 :])
+            yield 0, after, Move("taken", index, symbol, index)
+
+    def _leave_out(self, node: _Node) -> _Edge:
+        """Leave out the next call. A call that is a step may be put back later."""
+        index, state, bound, spare, taken = node
+        symbol = self._symbols[index]
         cost = _EDIT + (_LOST_PROGRESS if self._steps[index].kind is Kind.PROGRESS else 0)
         may_return = self.with_moves and symbol is not None and self._automaton.ahead[state] >> symbol & 1
-        kept = (*spare, index) if may_return else spare
-        after = _Node(index + 1, state, self._after_edit(bound), kept, taken)
-        yield cost, after, Move("leave out", index, None, index)
+        after = _Node(index + 1, state, self._after_edit(bound), (*spare, index) if may_return else spare, taken)
+        return cost, after, Move("leave out", index, None, index)
+
+    def _put_back(self, node: _Node) -> Iterator[_Edge]:
+        """Put back a call that was left out before, as a step that is expected here."""
+        place, state, bound, spare, taken = node
+        for back in spare:
+            symbol = self._symbols[back]
+            after = state if symbol is None else self._automaton.delta[state].get(symbol, state)
+            if symbol is not None and after != state:
+                left = tuple(index for index in spare if index != back)
+                known = self._after_edit(bound, symbol, back)
+                yield place - back, _Node(place, after, known, left, taken), Move("put back", back, symbol, place)
 
     def _change(self, node: _Node) -> Iterator[_Edge]:
         """Change the next call into a step that is expected here."""
@@ -303,15 +327,10 @@ class _Search:
         return min(2 * len(names) + (first in names) + refused, _OTHER_TOOL)
 
     def _add(self, node: _Node, *, can_wait: bool) -> Iterator[_Edge]:
-        """Put in a step that is expected here: a new one, or a call that was left out before."""
+        """Put in a step that is expected here: a new one, or a call that comes later."""
         place, state, bound, spare, taken = node
         cost = _EDIT + _ADDED + (_ADDED_EARLY if can_wait else 0)
         for symbol, after in self._expected(state):
-            back = next((index for index in spare if self._symbols[index] == symbol), None)
-            if back is not None:
-                left = tuple(index for index in spare if index != back)
-                known = self._after_edit(bound, symbol, back)
-                yield place - back, _Node(place, after, known, left, taken), Move("put back", back, symbol, place)
             comes = self._next_call(symbol, place) if self.with_moves else None
             move = Move("add", None, symbol, place)
             if comes is not None:

@@ -1,0 +1,169 @@
+"""What every explanation promises, on every built-in episode and on the τ episodes.
+
+Without `--long`, only some of the built-in episodes are explained.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from corepath.automaton.step import Kind, begin, step
+from corepath.explanation import CauseKind, EditKind, FindingKind
+from corepath.explanation.headline import LONGEST_HEADLINE
+from corepath.rules.rule import Never
+from corepath.world.examples import variant
+from corepath.world.exploring import Edge, Node, attempt, replay
+from tests.explanation.episodes import Case, built_in_cases, tau_cases
+from tests.explanation.helpers import is_repaired
+
+JARGON = re.compile(r"\b(due|golden|approx|tol|regex|one_of|none_of|self-loop|root cause|needless|automaton)\b")
+QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'')
+
+
+@pytest.fixture(scope="module", params=["built-in", "tau"])
+def cases(request, times) -> list[Case]:
+    return list(built_in_cases(1 if times > 1 else 8)) if request.param == "built-in" else list(tau_cases())
+
+
+def failing(cases: list[Case]) -> Iterator[Case]:
+    return (case for case in cases if case[3].harms or not case[3].accepted)
+
+
+def sentences(case: Case) -> Iterator[str]:
+    found = case[4]
+    yield found.headline
+    yield from (finding.text for finding in found.findings)
+    yield from (edit.text for edit in found.fix)
+    yield from (note.text for note in found.notes)
+
+
+def test_no_two_texts_that_should_differ_look_alike(cases):
+    seen = 0
+    for name, _, _, _, found in cases:
+        for note in found.notes:
+            for one in note.differences:
+                seen += 1
+                assert one.given != one.expected, (name, one)
+        for was, expected in re.findall(r"was ([^;]+), expected ([^;]+?)(?:;|\.$|$)", found.headline):
+            assert was != expected, (name, found.headline)
+    assert seen > 20
+
+
+def test_sentences_are_plain(cases):
+    for case in cases:
+        for text in sentences(case):
+            assert not JARGON.search(QUOTED.sub("", text)), (case[0], text)
+        assert len(case[4].headline) <= LONGEST_HEADLINE
+        assert case[4].headline[-1] in '.?!…"', (case[0], case[4].headline)
+
+
+def test_every_failure_has_one_cause_and_a_fix_that_the_task_accepts(cases):
+    for name, task, _, scored, found in cases:
+        failed = bool(scored.harms) or not scored.accepted
+        assert bool(found.fix) == failed, (name, found.headline)
+        if failed:
+            assert found.cause is not None, name
+            assert is_repaired(task, found), (name, found.fix)
+
+
+def test_a_fix_works_in_the_world(cases):
+    for name, task, episode, _, found in failing(cases):
+        if task.simulator is None:
+            continue
+        node = Node(begin(task.automaton), task.start)
+        for index, symbol in found.repair:
+            if symbol is None:
+                continue
+            kept = not any(edit.call == index and edit.kind != "add" for edit in found.fix)
+            if index is not None and kept:
+                call, state = task.simulator.answer(node.state, episode.calls[index])
+                taken, position = step(node.position, call)
+                assert taken.kind is Kind.PROGRESS, (name, call)
+                node = Node(position, state)
+            else:
+                done = attempt(task, node, symbol, variant(task, 0))
+                assert isinstance(done, Edge), (name, done)
+                node = done.after
+        assert node.position.accepted, name
+
+
+def test_the_headline_agrees_with_the_fix(cases):
+    for name, task, _, _, found in failing(cases):
+        actions = task.automaton.alphabet.actions
+        put_in = {actions[one.action].tool for one in found.fix if one.action is not None and one.kind != "change"}
+        if match := re.match(r"Skipped (\w+)\(", found.headline):
+            assert match[1] in put_in, (name, found.headline, found.fix)
+        if match := re.match(r"(\w+) \(call (\d+)\) came too early: (\w+)\(", found.headline):
+            moved = {one.call for one in found.fix if one.kind == "move"}
+            assert match[3] in put_in or int(match[2]) - 1 in moved, (name, found.headline, found.fix)
+        if match := re.match(r"Wrong arguments? in call (\d+),", found.headline):
+            changed = {one.call for one in found.fix if one.kind == "change"}
+            assert int(match[1]) - 1 in changed, (name, found.headline, found.fix)
+        if match := re.match(r"Call (\d+), .* is (?:not part of this task|against a rule)", found.headline):
+            touched = {one.call for one in found.fix if one.kind in ("leave out", "change")}
+            assert int(match[1]) - 1 in touched or not found.fix, (name, found.headline, found.fix)
+
+
+def test_who_called_a_later_step_did_not_just_stop(cases):
+    for name, _, episode, scored, found in failing(cases):
+        if found.headline.startswith("Stopped after") and not scored.harms:
+            places = [one.call for one in found.fix if one.kind is EditKind.ADD]
+            assert set(places) == {len(episode.calls)}, (name, found.headline, found.fix)
+
+
+def test_a_call_that_took_effect_outranks_one_that_was_refused(cases):
+    for name, task, episode, scored, found in failing(cases):
+        assert found.cause is not None
+        if found.cause.effected or not scored.harms:
+            continue
+        run = None if task.simulator is None else replay(task, episode.calls)
+        took = [
+            harm.index for harm in scored.harms
+            if harm.effected and (run is None or run.states[harm.index] != run.states[harm.index + 1])
+        ]  # fmt: skip
+        assert not took, (name, found.headline)
+
+
+def test_a_policy_is_quoted_only_for_the_call_that_broke_it(cases):
+    for name, task, episode, _, found in failing(cases):
+        told = [one for one in found.findings if one.kind is FindingKind.HARM and "The agent was told" in one.text]
+        run = replay(task, episode.calls) if told else None
+        for finding in told:
+            number = re.match(r"Call (\d+),", finding.text)
+            assert number is not None
+            index = int(number[1]) - 1
+            quote = finding.text.split('The agent was told: "')[1].lower()
+            assert not episode.calls[index].failed, (name, finding.text)
+            rules = [rule for rule in task.policies if rule.because.lower().rstrip(".") in quote]
+            states = [rule.leaves for rule in rules if isinstance(rule, Never) and rule.leaves is not None]
+            if rules and len(states) == len(rules) and run is not None:
+                assert any(not leaves(run.states[index]) for leaves in states), (name, finding.text)
+
+
+def test_hand_overs_are_told_and_not_counted_as_looking(cases):
+    for name, _, episode, scored, found in cases:
+        handed = [
+            index for index, call in enumerate(episode.calls)
+            if call.tool == "transfer_to_human_agents" and not call.failed and found.notes[index].kind is Kind.LOOP
+        ]  # fmt: skip
+        if not handed:
+            continue
+        assert all(found.notes[index].text == "handed over to a human" for index in handed), name
+        looked = [one for one in found.findings if "only looked" in one.text]
+        assert not any(set(handed) & set(one.calls) for one in looked), name
+        progress = [step.index for step in scored.trace.steps if step.kind is Kind.PROGRESS]
+        if max(progress, default=-1) < handed[-1] and not episode.unasked:
+            assert "handed over to a human" in found.headline.lower(), (name, found.headline)
+        if not scored.harms and not scored.accepted and max(progress, default=-1) < handed[-1]:
+            assert found.cause is not None
+            assert found.cause.kind is CauseKind.HANDED_OVER, (name, found.headline)
+
+
+def test_where_nothing_was_to_be_changed_that_is_what_is_said(cases):
+    for name, task, _, _, found in cases:
+        if not any(task.automaton.due(state) for state in range(len(task.automaton.delta))):
+            assert found.headline.startswith(("Nothing was ", "Not judged")), (name, found.headline)
+            assert not any("task was complete" in text for text in sentences((name, task, _, _, found))), name
