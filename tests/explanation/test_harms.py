@@ -126,6 +126,16 @@ def test_a_step_before_calls_that_are_no_steps_came_too_early():
     assert [str(edit) for edit in found.fix] == ["Move call 1, go(), to the end."]
 
 
+def test_calls_that_are_no_steps_may_come_too_early():
+    actions = {name: action(f"{name}()") for name in ("open", "look", "close")}
+    delta = {"q0": {"open": "q1"}, "q1": {"look": "q1", "close": "q2"}, "q2": {}}
+    task = Task("looks later", automaton=Automaton.from_transitions(actions, "q0", ["q1", "q2"], delta))
+    early = "look (call 1) came too early: open() must come first, and came only at call 3; call 2 is harmful only"
+    for rest in ((), ("close",)):
+        found = explain(task, called("look", "look", "open", *rest))
+        assert found.headline == f"{early} because of that."
+
+
 def test_nine_consequences_of_one_skipped_step_are_one_finding():
     found = explain(chain(*"abcdefghij"), called(*"bcdefghij"))
     assert found.headline == "Skipped a(): b (call 1) was made without it; calls 2–9 are harmful only because of that."

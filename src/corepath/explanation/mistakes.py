@@ -139,7 +139,8 @@ class _Builder:
         """
         if edit.place < call:
             early = self._call_after(place)
-            early = edit.place if early == self._end else early
+            if early > call:  # calls that are no steps came too early
+                early = next((one for one in range(edit.place, call) if one in self.harms), edit.place)
             return Mistake(MistakeKind.TOO_EARLY, early, _steps(edit), self._harms_of(call), call)
         first = next((one for one in reversed(self._path[:place]) if one.symbol is not None), None)
         if first is None or (first.call is not None and first.call < call):
