@@ -311,7 +311,7 @@ def test_a_bad_service_crashes_no_run_and_every_attempt_is_recorded(corepath, tm
         return odd[prompts.index(request.user) % len(odd)][1]
 
     with BadServer(script) as server:
-        options = ("--max-retries", 0, "--limit", 5, "--max-connections", 4)
+        options = ("--max-retries", 0, "--limit", 5, "--max-connections", 4, "--wide")
         done = corepath("run", "--model", "m", "--base-url", server.url, *options, "--out", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr

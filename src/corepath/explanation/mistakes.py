@@ -125,11 +125,15 @@ class _Builder:
         That is a call that stays, or that only has wrong arguments. Return the number of calls if there is none.
         """
         for one in self._path[place + 1 :]:
-            if one.kind == "keep" and one.call is not None:
-                return one.call
-            if one.kind == "change" and one.call is not None and self._is_same_tool(one.call, one.symbol):
+            if one.call is None or not self._lacks_steps(one.call, one.symbol):
+                continue
+            if one.kind == "keep" or (one.kind == "change" and self._is_same_tool(one.call, one.symbol)):
                 return one.call
         return self._end
+
+    def _lacks_steps(self, index: int, symbol: int | None) -> bool:
+        """Whether a call could not have been this step when it was made, because other steps must come first."""
+        return symbol is None or symbol not in self.facts.automaton.due(self.facts.positions[index].state)
 
     def _read_move(self, place: int, call: int, edit: PathEdit) -> Mistake:
         """Return the mistake of a call that came too late, or too early.
