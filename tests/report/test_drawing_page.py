@@ -20,17 +20,11 @@ from corepath.play.built_in import built_in
 from corepath.report.page import page
 from corepath.report.results import Results
 from corepath.report.traffic import MOST_POINTS, Traffic
-from tests.browser import Window, chromium, window
+from tests.browser import Window, window
 from tests.report.test_page import episode_link, of, task_link, written
 
 AGENTS = ("oracle", "left_out", "swapped", "wrong_argument", "undone", "do_nothing")
 NAMES = ("transactions/merge_accounts", "transactions/flat_deposit", "farm/three_loads", "events/swap_two")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from corepath import ANY, Call, Episode, Message, Task, call, play, seq, task, t
 from corepath.play.built_in import built_in
 from corepath.report.page import page
 from corepath.report.results import Results
-from tests.browser import Window, chromium, window
+from tests.browser import Window, window
 from tests.report.test_page import episode_link, of, play_nothing
 
 STORY = "legal/settle_case"
@@ -59,12 +59,6 @@ MESSAGES = (
 
 def episodes() -> list[Episode]:
     return [Episode(TRIP, calls, agent, messages=MESSAGES) for agent, calls in EPISODES.items()]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,34 +15,15 @@ from corepath.files.rules import load_rules
 from corepath.report.fix_tables import MOST_FOLDED, MOST_TOOLS
 from corepath.report.page import page
 from corepath.report.results import Results
-from tests.browser import Window, chromium, window
+from tests.browser import Window, window
 from tests.report.test_fixes import HOSTILE, RULES
 from tests.report.test_report import played
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     agents = ("oracle", "do_nothing", "left_out", "wrong_argument", "undone", "harmful_late")
     return load_results(played(tmp_path_factory.mktemp("fix") / "run", agents))
-
-
-@pytest.fixture(scope="module")
-def file(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("page") / "page.html"
-    made.write_text(page(results), encoding="utf-8")
-    return made
-
-
-@pytest.fixture
-def shown(browser: Browser, file: Path) -> Iterator[Window]:
-    with window(browser, file) as one:
-        yield one
 
 
 def listed(count: int) -> str:

@@ -21,7 +21,7 @@ from corepath.play.built_in import built_in
 from corepath.report.comparison import compare, sure
 from corepath.report.results import Results
 from corepath.report.tables import agents_table
-from tests.browser import Window, chromium, window
+from tests.browser import Window, window
 from tests.report.test_page import column, of, written
 
 AGENTS = ("oracle", "do_nothing", "left_out", "wrong_argument", "undone", "early_stop")
@@ -29,12 +29,6 @@ TASKS = (
     "farm/threshold", "legal/settle_case", "crud/hand_over", "transactions/card_check", "files/append_if_absent",
     "web/look_and_return", "navigation/closed_bridge",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from corepath.report.page import page
 from corepath.report.page_data import encode
 from corepath.report.results import Result, Results
 from corepath.scoring.options import PAPER
-from tests.browser import Window, chromium, window
+from tests.browser import Window, window
 
 AGENTS = ("oracle", "do_nothing", "random", "left_out", "wrong_argument", "undone")
 STORY = "legal/settle_case"
@@ -40,12 +40,6 @@ def of(*episodes: Episode, known: dict[str, Task] | None = None, why: str = "it 
 
     made = (rescore(tasks[one.task], one, PAPER) if one.task in tasks else one for one in episodes)
     return Results(tuple(Result(one, find) for one in made), PAPER, **more)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

@@ -12,18 +12,11 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from corepath import load_results
 from corepath.episode import exclusion
 from corepath.play.built_in import BUILT_IN
-from corepath.report.page import page
 from corepath.report.results import Results
-from tests.browser import Window, chromium, window
+from tests.browser import Window, window
 from tests.report.test_report import played
 
 MOST_TABS = 600
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +24,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """All built-in agents."""
     targets = ("farm", "legal/settle_case", "crud/stamped_round")
     return load_results(played(tmp_path_factory.mktemp("questions") / "run", tuple(BUILT_IN), targets))
-
-
-@pytest.fixture(scope="module")
-def file(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("page") / "page.html"
-    made.write_text(page(results), encoding="utf-8")
-    return made
 
 
 @pytest.fixture

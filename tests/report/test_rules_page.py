@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from corepath.files.rules import load_rules
 from corepath.report.output import tables_of
 from corepath.report.page import page
 from corepath.report.results import Results
-from tests.browser import Window, chromium, window
+from tests.browser import Window, window
 from tests.cli.test_rules_beside_tasks import GOOD, HASTY, NO_TASK, OPEN, RULES, TASKS
 
 LONG = f"  - at most 1 refund(reason={json.dumps('a long reason ' * 20)}, ...)\n"
@@ -29,12 +28,6 @@ VIEWS = {
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = tmp_path_factory.mktemp("rules")
     (folder / "tasks.yaml").write_text(TASKS)
@@ -42,19 +35,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     (folder / "e.jsonl").write_text("\n".join(map(json.dumps, (GOOD, HASTY, OPEN, NO_TASK))))
     rules = load_rules(folder / "rules.yaml").rules
     return load_results(folder / "e.jsonl", tasks=[folder / "tasks.yaml"], rules=rules)
-
-
-@pytest.fixture(scope="module")
-def file(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("page") / "page.html"
-    made.write_text(page(results), encoding="utf-8")
-    return made
-
-
-@pytest.fixture
-def shown(browser: Browser, file: Path) -> Iterator[Window]:
-    with window(browser, file) as one:
-        yield one
 
 
 def test_the_overview_lists_the_rules_with_the_counts_of_the_table(shown: Window, results: Results) -> None:
