@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any, Final
 
-from corepath.automaton.alphabet import Reading
+from corepath.automaton.alphabet import Reading, Role
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.golden_paths import GoldenGraph
 from corepath.automaton.harm import HarmKind, kind_of_harm
@@ -87,10 +87,9 @@ class CallCodes:
         place = self._places.get(key)
         return self._add(key, call, reading) if place is None else place
 
-    def runs(self, code: int) -> bool:
-        """Whether the calls with this code were executed without an error, as far as the task can tell."""
-        call, reading = self._examples[code]
-        return not call.failed and reading.role.value not in ("malformed", "unknown_tool")
+    def is_executable(self, code: int) -> bool:
+        """Whether the calls with this code name an existing tool and have an object of arguments."""
+        return self._examples[code][1].role not in (Role.MALFORMED, Role.UNKNOWN_TOOL)
 
     def fill(self, place: int) -> None:
         """Fill in what a call does in a state. `place` is where that stands in `rows`."""

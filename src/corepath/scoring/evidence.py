@@ -83,14 +83,15 @@ def find_repeats(trace: Trace) -> dict[int, int]:
     found: dict[int, int] = {}
     last: Step | None = None
     for step in trace.condensed:
-        if last is not None and step.kind is Kind.HARM and _changes_nothing(last.call, step.call):
+        if last is not None and step.kind is Kind.HARM and changes_nothing(last.call, step.call):
             found[step.index] = last.index
         if _ran(step):
             last = step
     return found
 
 
-def _changes_nothing(first: Call, second: Call) -> bool:
+def changes_nothing(first: Call, second: Call) -> bool:
+    """Whether a call only repeats the last one that ran: it was refused, or its answer shows the same state."""
     if unknown_token(first) != unknown_token(second):
         return False
     if second.failed:

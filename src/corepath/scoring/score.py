@@ -193,7 +193,7 @@ def score(
         missing_steps=measured.missing_steps,
         state_match=matches[0],
         response_match=matches[1],
-        answer_match=_match_answer(task, answer, params),
+        answer_match=match_answer(task, answer, params),
         length=len(parsed),
         scoring=scoring,
         make_trace=make_trace,
@@ -225,7 +225,7 @@ def is_coded(task: Task) -> bool:
     return not (task.policies and task.simulator is not None) and flat_form(task.automaton).is_coded
 
 
-def _match_answer(task: Task, answer: Any, params: Mapping[str, Any] | None) -> bool | None:
+def match_answer(task: Task, answer: Any, params: Mapping[str, Any] | None) -> bool | None:
     """Return whether the task accepts `answer`, or None if the task does not ask for an answer."""
     if task.answer_matcher is None:
         return None
