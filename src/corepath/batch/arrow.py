@@ -12,10 +12,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corepath.batch.coded import CodedEpisodes
 from corepath.batch.coding import TaskCoder
 from corepath.batch.schema import EPISODES
 from corepath.errors import CorepathError
-from corepath.notation.call import UNANSWERED, Call
+from corepath.notation.call import UNANSWERED
 from corepath.values import arguments_of, parse_json
 
 KEY: Final = ("task", "seed", "fingerprint", "scoring")
@@ -84,19 +85,28 @@ class ArrowEpisodes:
         return found, usable
 
     @property
-    def has_answer(self) -> bool:
-        """Whether there is a column of answers."""
-        return "answer" in self._batch.schema.names
-
-    @property
-    def has_records(self) -> bool:
-        """Whether there is a column with other keys of the records."""
-        return "record" in self._batch.schema.names
-
-    @property
     def without_record(self) -> npt.NDArray[np.bool_]:
         """Whether each row has no other keys."""
         return _to_numpy(self.column("record").is_null()).astype(bool)
+
+    def select(
+        self,
+        coded: CodedEpisodes,
+        coders: Sequence[TaskCoder | None],
+        numbers: npt.NDArray[np.int64],
+        usable: npt.NDArray[np.bool_],
+    ) -> None:
+        """Add the usable rows to coded episodes. `numbers` has a number for each call."""
+        rows, lengths = np.flatnonzero(usable), np.diff(self.offsets)
+        origin = np.flatnonzero(np.repeat(usable, lengths))
+        coded.find_result = lambda place: self.find_result(int(origin[place]))
+        coded.calls.frombytes(numbers[origin].tobytes())
+        coded.offsets.frombytes(np.cumsum(lengths[rows]).tobytes())
+        by_key = np.array([-1 if coder is None else coder.number for coder in coders], dtype=np.int64)
+        coded.coder_of.frombytes(by_key[self.keys[1][rows]].tobytes())
+        coded.places = rows.tolist()
+        coded.known = {name: self.column(name).take(pa.array(rows)) for name in ("trace", "seed", "agent")}
+        coded.known["epoch"] = self.column("epoch").fill_null(0).take(pa.array(rows))
 
     @cached_property
     def failed(self) -> pa.Array:
@@ -104,12 +114,10 @@ class ArrowEpisodes:
         error = self.calls["error"]
         return pc.and_(pc.is_valid(error), pc.invert(pc.is_in(error, value_set=_NOT_FAILED)))
 
-    def find_call(self, place: int) -> Call:
-        """Return the call at a place in `calls`, with its answer."""
-        values = {name: column[place].as_py() for name, column in self.calls.items()}
-        result = UNANSWERED if values["result"] is None else _value_of(values["result"])
-        arguments = arguments_of(values["arguments"])
-        return Call(values["tool"], arguments, result, error="failed" if self.failed[place].as_py() else None)
+    def find_result(self, place: int) -> Any:
+        """Return the result of the call at a place in `calls`."""
+        text = self.calls["result"][place].as_py()
+        return UNANSWERED if text is None else _value_of(text)
 
     def record(self, row: int) -> bytes:
         """Return a row as a line of an episode file."""

@@ -14,17 +14,11 @@ import pyarrow as pa
 from corepath.automaton.harm import HarmKind
 from corepath.batch.coding import CallTable, TaskCoder
 from corepath.batch.schema import HARM_FIELDS, SCORES
-from corepath.notation.call import Call
 from corepath.scoring import kernel
 from corepath.scoring.arrays import zeros
-from corepath.scoring.evidence import changes_nothing
+from corepath.scoring.evidence import shows_same_state
 from corepath.scoring.metrics import Metrics, Searched, Workspace, make_path
 
-KNOWN: Final = (
-    "trace", "file", "line", "offset", "task", "seed", "agent", "epoch", "answer_match", "reward", "cost", "tokens",
-    "seconds", "excluded",
-)  # fmt: skip
-"""The columns that do not come from the kernel."""
 _FLOATS: Final = {
     "pc": 0, "prefix_criticality": 2, "harm_rate": 3, "efficiency": 4, "directness": 5, "pc_hlr": 6,
 }  # fmt: skip
@@ -40,34 +34,48 @@ Floats = npt.NDArray[np.float64]
 class CodedEpisodes:
     """The episodes of a batch whose calls are coded.
 
-    `calls` holds a number for each call, and `offsets` where the calls of each episode begin. `find_call` returns the
-    call at a place in `calls` with its answer. `places` says where each episode stands in the batch.
+    `calls` holds a number for each call, and `offsets` where the calls of each episode begin. `coder_of` holds the
+    number of each episode's coder. `find_result` returns the result of the call at a place in `calls`. `places` says
+    where each episode stands in the batch.
     """
 
     table: CallTable
-    find_call: Callable[[int], Call]
+    coders: Sequence[TaskCoder]
+    find_result: Callable[[int], Any]
     calls: array[int] = field(default_factory=lambda: array("q"))
     offsets: array[int] = field(default_factory=lambda: array("q", [0]))
-    coders: list[TaskCoder] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
-    known: dict[str, Any] = field(default_factory=lambda: {name: [] for name in KNOWN})
-    """The values of each column in `KNOWN`."""
+    coder_of: array[int] = field(default_factory=lambda: array("q"))
+    places: Sequence[int] = ()
+    known: dict[str, Any] = field(default_factory=dict)
+    """The columns that do not come from the kernel."""
+    facts: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """More values of such columns, for the few episodes that have them."""
 
     def score(self) -> pa.RecordBatch:
         """Score all episodes."""
         offsets = np.frombuffer(self.offsets, dtype=np.int64)
         calls = np.frombuffer(self.calls, dtype=np.int64)
         codes = np.frombuffer(self.table.codes, dtype=np.int64)[calls]
-        run = _KernelRun(self.coders, codes, offsets)
+        coder_of = np.frombuffer(self.coder_of, dtype=np.int64)
+        run = _KernelRun(self.coders, coder_of, codes, offsets)
         run.score()
         columns: dict[str, Any] = {name: _column(name, values) for name, values in self.known.items()}
+        columns |= self._fact_columns()
         columns |= run.columns()
         columns["length"] = pa.array(np.diff(offsets), pa.int32())
         columns["harms"] = self._list_harms(run.mark, calls, offsets)
         return pa.RecordBatch.from_arrays(
-            [columns[one.name] if one.name in columns else pa.nulls(len(self.coders), one.type) for one in SCORES],
+            [columns[one.name] if one.name in columns else pa.nulls(len(coder_of), one.type) for one in SCORES],
             schema=SCORES,
         )
+
+    def _fact_columns(self) -> dict[str, Any]:
+        columns: dict[str, list[Any]] = {}
+        for number, facts in self.facts.items():
+            for name, value in facts.items():
+                if value is not None:
+                    columns.setdefault(name, [None] * len(self.coder_of))[number] = value
+        return {name: _column(name, values) for name, values in columns.items()}
 
     def _list_harms(self, mark: Ints, calls: Ints, offsets: Ints) -> pa.ListArray:
         """Return the harmful calls of each episode."""
@@ -102,33 +110,38 @@ class CodedEpisodes:
         tools = np.frombuffer(self.table.tools, dtype=np.int64)[calls]
         alike = (last >= first) & (tools[last] == tools[harmful])
         for place in np.flatnonzero(alike):
-            before = int(last[place])
-            if changes_nothing(self.find_call(before), self.find_call(int(harmful[place]))):
+            before, again_at = int(last[place]), int(harmful[place])
+            if self._changes_nothing(before, again_at, calls):
                 again[place] = before - int(first[place])
         return again
+
+    def _changes_nothing(self, first: int, second: int, calls: Ints) -> bool:
+        """Whether the call at a place only repeats an earlier one: it was refused, or its answer shows the same."""
+        if not self.table.repeats(int(calls[first]), int(calls[second])):
+            return False
+        failed = self.table.calls[calls[second]].failed
+        return failed or shows_same_state(self.find_result(first), self.find_result(second))
 
 
 class _KernelRun:
     """Scores coded episodes with the kernel, task by task, and searches for what the kernel leaves to do."""
 
-    def __init__(self, coders: Sequence[TaskCoder], codes: Ints, offsets: Ints) -> None:
+    def __init__(self, coders: Sequence[TaskCoder], coder_of: Ints, codes: Ints, offsets: Ints) -> None:
         self.codes, self.offsets = codes, offsets
         self.mark: Ints = np.zeros(len(codes), dtype=np.int64)
-        self.out: Floats = np.zeros(len(coders) * kernel.WIDTH)
+        self.out: Floats = np.zeros(len(coder_of) * kernel.WIDTH)
         self._searched: dict[int, Searched] = {}
-        self._coders = coders
+        self._coders, self._coder_of = coders, coder_of
         longest = int(np.diff(offsets).max(initial=0))
-        self._x, self._harm, self._before = zeros(longest + 1), zeros(longest + 1), zeros(longest + 1)
-        self._longest = longest
+        self._x, self._harm, self._before = zeros(longest), zeros(longest), zeros(longest)
 
     def score(self) -> None:
         """Score all episodes."""
-        groups: dict[int, list[int]] = {}
-        by_id = {id(coder): coder for coder in self._coders}
-        for number, coder in enumerate(self._coders):
-            groups.setdefault(id(coder), []).append(number)
-        for key, which in groups.items():
-            self._score_task(by_id[key], np.array(which, dtype=np.int64))
+        order = np.argsort(self._coder_of, kind="stable")
+        sorted_coders = self._coder_of[order]
+        starts = np.flatnonzero(np.diff(sorted_coders, prepend=-1))
+        for which in np.split(order, starts[1:]):
+            self._score_task(self._coders[self._coder_of[which[0]]], which)
 
     def _score_task(self, coder: TaskCoder, which: Ints) -> None:
         flat, start = coder.flat, coder.task.automaton.start
@@ -160,7 +173,7 @@ class _KernelRun:
 
     def columns(self) -> dict[str, Any]:
         """Return the scores as columns."""
-        table = self.out.reshape(len(self._coders), kernel.WIDTH)
+        table = self.out.reshape(len(self._coder_of), kernel.WIDTH)
         found = {name: table[:, place].copy() for name, place in _FLOATS.items()}
         lower, upper = table[:, 1].copy(), table[:, 1].copy()
         for number, searched in self._searched.items():
@@ -173,8 +186,9 @@ class _KernelRun:
         columns = {name: pa.array(values, mask=values < 0) for name, values in found.items()}
         columns |= {"pc_ktc": pa.array(lower), "pc_ktc_lower": pa.array(lower), "pc_ktc_upper": pa.array(upper)}
         columns |= {name: _column(name, table[:, place]) for name, place in _NUMBERS.items()}
-        profiles = {id(coder): coder.scoring.profile for coder in self._coders}
-        columns["profile"] = pa.array([profiles[id(coder)] for coder in self._coders], pa.string())
+        which = pa.array(self._coder_of)
+        columns["profile"] = pa.array([coder.profile for coder in self._coders], pa.string()).take(which)
+        columns["task"] = pa.array([coder.name for coder in self._coders], pa.string()).take(which)
         return columns
 
 

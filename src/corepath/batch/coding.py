@@ -14,6 +14,9 @@ from corepath.values import arguments_of, parse_json
 MOST_CALLS: Final = 500_000
 """The most distinct calls that are kept between two batches."""
 
+MOST_TEXTS: Final = 100_000
+"""The most calls of a task that are known by their whole text."""
+
 CallKey = tuple[str, bytes, bool]
 """A call's tool, the text of its arguments, and whether the call failed."""
 
@@ -42,15 +45,23 @@ class CallTable:
 
 
 class TaskCoder:
-    """Numbers the calls of the episodes of one task under one set of scoring options."""
+    """Numbers the calls of the episodes of one task under one set of scoring options.
 
-    def __init__(self, task: Task, scoring: Scoring, table: CallTable) -> None:
+    `name` is what the episodes call their task. `number` is the coder's own number among all coders.
+    """
+
+    def __init__(self, name: str, task: Task, scoring: Scoring, table: CallTable, number: int) -> None:
+        self.name, self.number = name, number
         self.task = task
         self.scoring = scoring
+        self.profile = scoring.profile
+        self.has_answer = task.answer_matcher is not None
         self.flat = flat_form(task.automaton)
         self.codes = self.flat.codes(scoring.errors)
         self.table = table
         self.known: dict[CallKey, int] = {}
+        self.by_text: dict[bytes, int] = {}
+        """The numbers of calls by their whole text, with their results and ids."""
 
     def add(self, key: CallKey, *, stored_as_text: bool = False) -> int:
         """Match a call that was not met before, and return its number.

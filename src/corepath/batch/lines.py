@@ -6,7 +6,7 @@ A line in an unusual form, e.g. with unknown keys, is read as every other comman
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -28,10 +28,10 @@ class CallLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
 
 
 class EpisodeLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    """An episode in a line, with the keys that are usual."""
+    """An episode in a line, with the keys that are usual. The text of its calls is kept as it is."""
 
     task: str
-    calls: list[CallLine]
+    calls: list[msgspec.Raw]
     version: int = VERSION
     agent: str | None = None
     epoch: int = 0
@@ -75,16 +75,12 @@ FACTS: Final = ("ended", "failure", "fault", "no_agent_actions", "reward", "usag
 """The keys that say what an episode cost, how it ended and where it comes from."""
 
 
-class PlacedLine(NamedTuple):
-    """A line of a file: its number from 1, the bytes before it, and its text."""
-
-    number: int
-    offset: int
-    text: bytes
-
-
+PlacedLine = tuple[int, int, bytes]
+"""A line of a file: its number from 1, the bytes before it, and its text."""
 _NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _decode: Final = msgspec.json.Decoder(EpisodeLine).decode
+parse_call: Final = msgspec.json.Decoder(CallLine).decode
+"""Parse the text of a call in the usual form. Raises `ValueError` if it has another form or is wrong."""
 
 
 def parse_line(text: bytes) -> EpisodeLine | None:
@@ -98,7 +94,7 @@ def parse_line(text: bytes) -> EpisodeLine | None:
 
 def _is_shallow(text: bytes) -> bool:
     """Whether a text is surely not nested deeper than allowed. Brackets inside strings count as well."""
-    if text.count(b"[") + text.count(b"{") <= DEEPEST:
+    if len(text) <= 2 * DEEPEST or text.count(b"[") + text.count(b"{") <= DEEPEST:
         return True
     left = text.translate(None, _NO_BRACKETS)
     for _ in range(DEEPEST):
@@ -117,6 +113,6 @@ def is_failed(error: Any) -> bool:
 def place_lines(lines: Iterable[bytes], first: int = 1, offset: int = 0) -> Iterator[PlacedLine]:
     """Number the lines of a file, and leave out blank ones."""
     for number, text in enumerate(lines, start=first):
-        if text.strip() not in (b"", b"\xef\xbb\xbf"):
-            yield PlacedLine(number, offset, text)
+        if len(text) > 4 or text.strip() not in (b"", b"\xef\xbb\xbf"):
+            yield number, offset, text
         offset += len(text)

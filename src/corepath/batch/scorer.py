@@ -13,21 +13,20 @@ import pyarrow as pa
 
 from corepath.batch.arrow import ArrowEpisodes
 from corepath.batch.coded import CodedEpisodes
-from corepath.batch.coding import MOST_CALLS, CallTable, TaskCoder
-from corepath.batch.lines import EpisodeLine, PlacedLine, is_failed, parse_line
+from corepath.batch.coding import MOST_CALLS, MOST_TEXTS, CallTable, TaskCoder
+from corepath.batch.lines import EpisodeLine, PlacedLine, is_failed, parse_call, parse_line
 from corepath.batch.schema import SCORES
 from corepath.episode import Episode, exclusion, reward_of, typed_fields, usage_of
 from corepath.errors import CorepathError, Problem
 from corepath.files.episodes import LineError, parse_episode
 from corepath.files.fingerprint import check_played
 from corepath.files.lookup import Tasks
-from corepath.notation.call import UNANSWERED, Call
+from corepath.notation.call import UNANSWERED
 from corepath.rules.rule import Rule
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.rules import RuleScore, score_rules
 from corepath.scoring.score import Score, is_coded, match_answer, score
 from corepath.scoring.summary import USAGE
-from corepath.values import parse_json
 
 TRACE: Final = "trace"
 """The key in an episode's record with the id of its trace or session at its source."""
@@ -63,24 +62,30 @@ class BatchScorer:
         self.tasks, self.scoring, self.rules = tasks, scoring, tuple(rules)
         self._table = CallTable()
         self._coders: dict[tuple[Any, ...], TaskCoder | None] = {}
+        self._listed: list[TaskCoder] = []
 
     def score_lines(self, lines: Iterable[PlacedLine], file: str) -> ScoredBatch:
         """Score lines of an episode file."""
         self._forget()
-        kept: list[EpisodeLine] = []
-        coded = CodedEpisodes(self._table, lambda place: _find_call(kept, coded.offsets, place))
+        kept: list[bytes] = []
+        coded = CodedEpisodes(self._table, self._listed, lambda place: _find_result(kept, coded.offsets, place))
         others = _OtherRows()
-        for place, line in enumerate(lines):
-            parsed = parse_line(line.text)
-            coder = None if parsed is None else self._coder_of(parsed)
-            if parsed is None or coder is None or not _code_calls(coder, parsed, coded):
-                where = {"file": file, "line": line.number, "offset": line.offset}
-                self._score_other(others, place, line.text, where)
+        known: list[tuple[Any, ...]] = []
+        for place, (number, offset, text) in enumerate(lines):
+            line = parse_line(text)
+            coder = None if line is None else self._coder_of(line)
+            if line is None or coder is None or not _code_calls(coder, line.calls, coded):
+                self._score_other(others, place, text, {"file": file, "line": number, "offset": offset})
                 continue
-            _add_known(coded, parsed, coder, (file, line.number, line.offset))
-            coded.coders.append(coder)
-            coded.places.append(place)
-            kept.append(parsed)
+            if line.has_facts or coder.has_answer:
+                coded.facts[len(kept)] = _line_facts(line, coder)
+            known.append((place, coder.number, number, offset, line.seed, line.agent, line.epoch))
+            kept.append(text)
+        if known:
+            coded.places, numbers, *values = zip(*known, strict=True)
+            coded.coder_of.extend(numbers)
+            coded.known = dict(zip(("line", "offset", "seed", "agent", "epoch"), values, strict=True))
+            coded.known["file"] = [file] * len(known)
         return _join(coded, others)
 
     def score_table(self, batch: pa.RecordBatch, file: str | None = None, first: int = 1) -> ScoredBatch:
@@ -90,21 +95,18 @@ class BatchScorer:
         keys, key_of = episodes.keys
         coders = [self._find_coder(*key) for key in keys]
         numbers, usable = episodes.code(coders)
-        for row in np.flatnonzero(usable):
-            coder = coders[key_of[row]]
-            usable[row] = coder is not None and (coder.task.answer_matcher is None or not episodes.has_answer)
-        if episodes.has_records:
-            usable[:] = usable & episodes.without_record
-        coded = _select(episodes, coders, numbers, usable, self._table)
-        places = np.flatnonzero(usable)
-        coded.known |= {"file": [file] * len(places), "line": (places + first).tolist()}
+        asks = np.array([coder is not None and coder.has_answer for coder in coders], dtype=bool)
+        usable &= ~asks[key_of] & episodes.without_record
+        coded = CodedEpisodes(self._table, self._listed, episodes.find_result)
+        episodes.select(coded, coders, numbers, usable)
+        coded.known |= {"file": [file] * len(coded.places), "line": pa.array(np.flatnonzero(usable) + first)}
         others = _OtherRows()
         for row in np.flatnonzero(~usable):
             self._score_other(others, int(row), episodes.record(int(row)), {"file": file, "line": int(row) + first})
         return _join(coded, others)
 
     def score_episodes(self, episodes: Iterable[tuple[Episode, Mapping[str, Any]] | Problem]) -> ScoredBatch:
-        """Score episodes that were already read. With each comes what is known of its place: `file`, `line`, `trace`."""
+        """Score episodes that were already read. With each comes what is known of its place, e.g. `file` and `line`."""
         others = _OtherRows()
         for place, one in enumerate(episodes):
             if isinstance(one, Problem):
@@ -113,13 +115,14 @@ class BatchScorer:
             else:
                 self._score_episode(others, one[0], one[1])
             others.places.append(place)
-        return _join(CodedEpisodes(self._table, _no_call), others)
+        return _join(CodedEpisodes(self._table, self._listed, _no_result), others)
 
     def _forget(self) -> None:
         """Forget all calls if there are very many, so that memory does not grow with the input."""
         if len(self._table.calls) > MOST_CALLS:
             self._table = CallTable()
             self._coders.clear()
+            self._listed.clear()
 
     def _coder_of(self, line: EpisodeLine) -> TaskCoder | None:
         scoring = line.scoring
@@ -153,7 +156,9 @@ class BatchScorer:
         check_played(found, episode)
         if found.simulator is not None or not is_coded(found):
             return None
-        return TaskCoder(found, self.scoring or (PAPER if scoring is None else Scoring.of(scoring)), self._table)
+        options = self.scoring or (PAPER if scoring is None else Scoring.of(scoring))
+        self._listed.append(TaskCoder(task, found, options, self._table, len(self._listed)))
+        return self._listed[-1]
 
     def _score_other(self, others: _OtherRows, place: int, text: bytes, where: Mapping[str, Any]) -> None:
         """Score an episode that is not coded, or say what is wrong with it."""
@@ -191,15 +196,15 @@ def score_batch(
     return BatchScorer(None if by_rules else Tasks(tasks), scoring, rules).score_table(batch).scores
 
 
-def _code_calls(coder: TaskCoder, line: EpisodeLine, coded: CodedEpisodes) -> bool:
-    """Number the calls of a line. Returns False, and adds nothing, if the arguments of a call are not JSON."""
-    known, numbers = coder.known, coded.calls
+def _code_calls(coder: TaskCoder, calls: Sequence[msgspec.Raw], coded: CodedEpisodes) -> bool:
+    """Number the calls of a line. Returns False, and adds nothing, if a call is in an unusual form or wrong."""
+    find, numbers = coder.by_text.get, coded.calls
     add, before = numbers.append, len(numbers)
     try:
-        for call in line.calls:
-            key = (call.tool, bytes(call.arguments), call.error is not None and is_failed(call.error))
-            number = known.get(key)
-            add(coder.add(key) if number is None else number)
+        for call in calls:
+            text = bytes(call)
+            number = find(text)
+            add(_number_call(coder, text) if number is None else number)
     except ValueError:
         del numbers[before:]
         return False
@@ -207,25 +212,25 @@ def _code_calls(coder: TaskCoder, line: EpisodeLine, coded: CodedEpisodes) -> bo
     return True
 
 
-def _add_known(coded: CodedEpisodes, line: EpisodeLine, coder: TaskCoder, where: tuple[str, int, int]) -> None:
-    known = coded.known
-    known["file"].append(where[0])
-    known["line"].append(where[1])
-    known["offset"].append(where[2])
-    known["task"].append(line.task)
-    known["seed"].append(line.seed)
-    known["agent"].append(line.agent)
-    known["epoch"].append(line.epoch)
-    matcher = coder.task.answer_matcher
-    known["answer_match"].append(None if matcher is None else match_answer(coder.task, line.answer, line.params))
-    facts = line.facts if line.has_facts else None
-    found = _NO_FACTS if facts is None else _facts_of(Episode(line.task, (), **typed_fields(facts)))
-    for name in _FACTS:
-        known[name].append(found[name])
+def _number_call(coder: TaskCoder, text: bytes) -> int:
+    """Return the number of a call whose text was not met before."""
+    call = parse_call(text)
+    key = (call.tool, bytes(call.arguments), is_failed(call.error))
+    number = coder.known.get(key)
+    if number is None:
+        number = coder.add(key)
+    if len(coder.by_text) < MOST_TEXTS:
+        coder.by_text[text] = number
+    return number
+
+
+def _line_facts(line: EpisodeLine, coder: TaskCoder) -> dict[str, Any]:
+    """Return the columns that come from an unusual key of a line, and whether the answer matches."""
+    found = _facts_of(Episode(line.task, (), **typed_fields(line.facts)))
+    return {name: found[name] for name in _FACTS} | {"answer_match": match_answer(coder.task, line.answer, line.params)}
 
 
 _FACTS: Final = ("trace", "reward", *USAGE, "excluded")
-_NO_FACTS: Final[Mapping[str, Any]] = dict.fromkeys(_FACTS)
 
 
 def _facts_of(episode: Episode) -> dict[str, Any]:
@@ -259,39 +264,22 @@ def _add_problem(others: _OtherRows, message: str, where: Mapping[str, Any], col
     others.rows.append({**where, "problem": message})
 
 
-def _find_call(kept: Sequence[EpisodeLine], offsets: Sequence[int], place: int) -> Call:
-    """Return the call at a place among all coded calls, with its answer."""
+def _find_result(kept: Sequence[bytes], offsets: Sequence[int], place: int) -> Any:
+    """Return the result of the call at a place among all coded calls. Its line is parsed again."""
     episode = bisect(offsets, place) - 1
-    call = kept[episode].calls[place - offsets[episode]]
-    result = UNANSWERED if call.result is msgspec.UNSET else call.result
-    return Call(call.tool, parse_json(bytes(call.arguments).decode()), result, call.error)
+    line = parse_line(kept[episode])
+    assert line is not None
+    call = parse_call(line.calls[place - offsets[episode]])
+    return UNANSWERED if call.result is msgspec.UNSET else call.result
 
 
-def _no_call(_: int) -> Call:
+def _no_result(_: int) -> Any:
     raise AssertionError("no call is coded")
-
-
-def _select(
-    episodes: ArrowEpisodes, coders: Sequence[TaskCoder | None], numbers: Any, usable: Any, table: CallTable
-) -> CodedEpisodes:
-    """Return the coded rows of a batch."""
-    rows = np.flatnonzero(usable)
-    lengths = np.diff(episodes.offsets)
-    origin = np.flatnonzero(np.repeat(usable, lengths))
-    coded = CodedEpisodes(table, lambda place: episodes.find_call(int(origin[place])))
-    coded.calls.frombytes(numbers[origin].astype(np.int64).tobytes())
-    coded.offsets.frombytes(np.cumsum(lengths[rows]).astype(np.int64).tobytes())
-    coded.coders = [coder for row in rows if (coder := coders[episodes.keys[1][row]]) is not None]
-    coded.places = rows.tolist()
-    there = pa.array(rows)
-    coded.known = {name: episodes.column(name).take(there) for name in ("trace", "task", "seed", "agent")}
-    coded.known["epoch"] = episodes.column("epoch").fill_null(0).take(there)
-    return coded
 
 
 def _join(coded: CodedEpisodes, others: _OtherRows) -> ScoredBatch:
     """Put coded and other rows into one batch, in the order in which they came."""
-    parts = [coded.score()] if coded.coders else []
+    parts = [coded.score()] if len(coded.coder_of) else []
     if others.rows:
         parts.append(pa.RecordBatch.from_pylist(others.rows, schema=SCORES))
     if not parts:

@@ -83,21 +83,23 @@ def find_repeats(trace: Trace) -> dict[int, int]:
     found: dict[int, int] = {}
     last: Step | None = None
     for step in trace.condensed:
-        if last is not None and step.kind is Kind.HARM and changes_nothing(last.call, step.call):
+        if last is not None and step.kind is Kind.HARM and _changes_nothing(last.call, step.call):
             found[step.index] = last.index
         if _ran(step):
             last = step
     return found
 
 
-def changes_nothing(first: Call, second: Call) -> bool:
-    """Whether a call only repeats the last one that ran: it was refused, or its answer shows the same state."""
+def _changes_nothing(first: Call, second: Call) -> bool:
     if unknown_token(first) != unknown_token(second):
         return False
-    if second.failed:
-        return True
-    shows_state = isinstance(first.result, (Mapping, list)) and bool(first.result)
-    return shows_state and canonical(first.result) == canonical(second.result)
+    return second.failed or shows_same_state(first.result, second.result)
+
+
+def shows_same_state(first: Any, second: Any) -> bool:
+    """Whether two answers are equal and show what is there now, so that nothing happened between them."""
+    shows_state = isinstance(first, (Mapping, list)) and bool(first)
+    return shows_state and canonical(first) == canonical(second)
 
 
 def _ran(step: Step) -> bool:
