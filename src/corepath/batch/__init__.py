@@ -1,0 +1,1 @@
+"""Work on very many episodes at once, in bounded memory."""
