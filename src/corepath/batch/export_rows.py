@@ -19,7 +19,6 @@ from corepath.errors import InputError, Problem, RecordError
 from corepath.files.document import describe_json_error
 from corepath.importers.content import describe_type
 from corepath.importers.parquet import import_pyarrow, is_parquet
-from corepath.runs.failure import shorten
 from corepath.values import parse_json, visible
 
 USUAL: Final = (
@@ -48,10 +47,10 @@ _BOUNDS: Final = ("pc_ktc_lower", "pc_ktc_upper")
 class ScoreRow:
     """The scores of one episode that are defined.
 
-    A score that is true or false is a bool. `trace`, `session`, `span` and `response` are ids at the source of the episode, or None if they are unknown.
-    `episode` says which episode it is: task, agent, file, line, and so on. `reasons` explains scores by their names.
-    `time` is when the scores were computed, in nanoseconds since 1970. `excluded` is the reason why the episode is left
-    out of means, or None.
+    A score that is true or false is a bool. `trace`, `session`, `span` and `response` are ids at the source of the
+    episode, or None if they are unknown. `episode` says which episode it is: task, agent, file, line, and so on.
+    `reasons` explains scores by their names. `time` is when the scores were computed, in nanoseconds since 1970.
+    `excluded` is the reason why the episode is left out of means, or None.
     """
 
     scores: Mapping[str, float]
@@ -208,8 +207,13 @@ def _id(value: Any) -> str | None:
 
 def _scalar(value: Any) -> str | int | None:
     if isinstance(value, str):
-        return visible(shorten(value, LONGEST_TEXT))
+        return _cut(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None
+
+
+def _cut(text: str) -> str:
+    """Return text that is safe to show, without the end if it is long."""
+    return visible(text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…")
 
 
 def _reason(record: Mapping[str, Any], name: str) -> str | None:
@@ -224,7 +228,7 @@ def _reason(record: Mapping[str, Any], name: str) -> str | None:
     elif name == "pc_ktc":
         bounds = [record.get(one) for one in _BOUNDS]
         said = [] if None in bounds or bounds[0] == bounds[1] else [f"between {bounds[0]} and {bounds[1]}"]
-    return visible(shorten("; ".join(said), LONGEST_TEXT)) or None
+    return _cut("; ".join(said)) or None
 
 
 def _objects(value: Any) -> Iterator[Mapping[str, Any]]:

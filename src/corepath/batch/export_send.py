@@ -123,7 +123,9 @@ class Sender:
                 answer = self._request(path, body.encode())
             except (OSError, HTTPException) as error:
                 if not self._answered or attempt == RETRIES:
-                    raise self._error(path, describe_failure(error)["message"]) from None
+                    inner = getattr(error, "reason", None)  # urllib hides the cause in its own error
+                    cause = inner if isinstance(inner, Exception) else error
+                    raise self._error(path, describe_failure(cause)["message"]) from None
             else:
                 self._answered = True
                 if not self.target.is_retried(answer.status) or attempt == RETRIES:
