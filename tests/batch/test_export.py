@@ -288,6 +288,15 @@ def test_a_broken_parquet_file_is_reported(tmp_path):
     assert [type(one) for one in found] == [Problem]
 
 
+def test_a_parquet_file_without_scores_is_reported(tmp_path):
+    pq.write_table(pa.table({"span_id": ["a"], "name": ["chat"]}), tmp_path / "spans.parquet")
+    found = list(read_score_rows(tmp_path / "spans.parquet"))
+    assert [str(one) for one in found if isinstance(one, Problem)] == [
+        f"{tmp_path / 'spans.parquet'}:1:1: no scores, as corepath score writes them with --out or --json, but "
+        "span_id, name"
+    ]
+
+
 def test_memory_does_not_grow_with_the_file(tmp_path, times):
     peaks = []
     for rows in (4_000, 40_000 * times):

@@ -13,23 +13,31 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from corepath.batch.export_rows import ScoreRow, digest
-from corepath.batch.export_target import Item, Refusal, Target, authorization, list_texts, may_pass, without_nulls
+from corepath.batch.export_target import (
+    Item,
+    Refusal,
+    Target,
+    authorization,
+    join_json,
+    list_texts,
+    may_pass,
+    without_nulls,
+)
 from corepath.errors import OptionError
 
 
 def _make_items(row: ScoreRow) -> Iterator[Item]:
     link = {"traceId": row.trace, "sessionId": row.session, "observationId": row.span if row.trace else None}
+    shared = json.dumps(without_nulls({**link, "metadata": row.episode}))
     for name, value in row.scores.items():
-        record = {
+        own = {
             "id": row.score_id(name),
-            **link,
             "name": name,
             "value": int(value) if isinstance(value, bool) else value,
             "dataType": "BOOLEAN" if isinstance(value, bool) else "NUMERIC",
             "comment": row.reasons.get(name),
-            "metadata": row.episode,
         }
-        yield Item(json.dumps(without_nulls(record)), row.time, "/api/public/ingestion")
+        yield Item(join_json(json.dumps(without_nulls(own)), shared), row.time, "/api/public/ingestion")
 
 
 def _make_body(items: Sequence[Item]) -> str:

@@ -14,6 +14,7 @@ from corepath.batch.export_target import (
     Refusal,
     Target,
     check_headers,
+    join_json,
     label_of,
     list_texts,
     span_in_hex,
@@ -33,33 +34,36 @@ _HEADERS: Final = ("OTEL_EXPORTER_OTLP_LOGS_HEADERS", "OTEL_EXPORTER_OTLP_HEADER
 
 
 def _make_items(row: ScoreRow) -> Iterator[Item]:
-    trace = trace_in_hex(row)
-    about: dict[str, Any] = {f"corepath.{name}": value for name, value in row.episode.items() if name != "agent"}
-    about |= {
+    trace, time = trace_in_hex(row), str(row.time)
+    record = {"timeUnixNano": time, "observedTimeUnixNano": time, "severityNumber": _INFO, "eventName": EVENT}
+    record |= without_nulls({"traceId": trace, "spanId": span_in_hex(row) if trace else None})
+    shared, about = json.dumps(record), _attributes(_describe_episode(row, trace))
+    for name, value in row.scores.items():
+        own: dict[str, str | float | None] = {
+            "gen_ai.evaluation.name": name,
+            "gen_ai.evaluation.score.value": float(value),
+            "gen_ai.evaluation.score.label": label_of(name, value),
+            "gen_ai.evaluation.explanation": row.reasons.get(name),
+            "log.record.uid": digest(row.score_id(name), repr(value), time),
+        }
+        attributes = join_json(_attributes(own), about)
+        yield Item(join_json(shared, f'{{"attributes": {attributes}}}'), row.time, "/v1/logs")
+
+
+def _describe_episode(row: ScoreRow, trace: str | None) -> dict[str, str | int | None]:
+    """Return the attributes that all scores of a row share."""
+    return {
+        **{f"corepath.{name}": value for name, value in row.episode.items() if name != "agent"},
         "gen_ai.agent.name": row.episode.get("agent"),
         "gen_ai.response.id": row.response,
         "gen_ai.conversation.id": row.session,
         "corepath.trace": None if trace else row.trace,
     }
-    for name, value in row.scores.items():
-        attributes = {
-            "gen_ai.evaluation.name": name,
-            "gen_ai.evaluation.score.value": float(value),
-            "gen_ai.evaluation.score.label": label_of(name, value),
-            "gen_ai.evaluation.explanation": row.reasons.get(name),
-            **about,
-            "log.record.uid": digest(row.score_id(name), repr(value), str(row.time)),
-        }
-        record = {
-            "timeUnixNano": str(row.time),
-            "observedTimeUnixNano": str(row.time),
-            "severityNumber": _INFO,
-            "eventName": EVENT,
-            "traceId": trace,
-            "spanId": span_in_hex(row) if trace else None,
-            "attributes": [{"key": key, "value": _any_value(one)} for key, one in without_nulls(attributes).items()],
-        }
-        yield Item(json.dumps(without_nulls(record)), row.time, "/v1/logs")
+
+
+def _attributes(values: Mapping[str, str | float | None]) -> str:
+    """Write attributes as JSON, without those that are None."""
+    return json.dumps([{"key": key, "value": _any_value(one)} for key, one in values.items() if one is not None])
 
 
 def _any_value(value: str | float) -> dict[str, str | float]:

@@ -12,6 +12,7 @@ from corepath.batch.export_target import (
     Refusal,
     Target,
     authorization,
+    join_json,
     label_of,
     list_texts,
     may_pass,
@@ -23,17 +24,11 @@ from corepath.batch.export_target import (
 
 def _make_items(row: ScoreRow) -> Iterator[Item]:
     kind, id_ = _find_subject(row)
+    shared = json.dumps({f"{kind}_id": id_, "annotator_kind": "CODE", "metadata": row.episode})
     for name, value in row.scores.items():
         result = {"score": float(value), "label": label_of(name, value), "explanation": row.reasons.get(name)}
-        record = {
-            f"{kind}_id": id_,
-            "name": name,
-            "annotator_kind": "CODE",
-            "result": without_nulls(result),
-            "metadata": row.episode,
-            "identifier": row.score_id(name),
-        }
-        yield Item(json.dumps(record), row.time, f"/v1/{kind}_annotations")
+        own = {"name": name, "result": without_nulls(result), "identifier": row.score_id(name)}
+        yield Item(join_json(json.dumps(own), shared), row.time, f"/v1/{kind}_annotations")
 
 
 def _find_subject(row: ScoreRow) -> tuple[str, str | None]:

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final
 
-from corepath.errors import InputError, Problem, RecordError
+from corepath.errors import Problem, RecordError
 from corepath.files.document import describe_json_error
 from corepath.importers.content import describe_type
 from corepath.importers.parquet import import_pyarrow, is_parquet
@@ -114,21 +114,20 @@ _Records = Iterator[tuple[int, Any]]
 
 def _parquet_rows(path: Path, names: Sequence[str]) -> _Records:
     arrow, parquet = import_pyarrow(path)
+    line = 0
     try:
         with parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as table:
             there = table.schema_arrow.names
             if not any(name in there for name in NAMES):
-                raise InputError([Problem(str(path), 1, 1, _not_scores(there))])
+                yield 1, RecordError(_not_scores(there))
+                return
             wanted = [name for name in there if name in {*names, *_EPISODE, *_FACTS, *_BOUNDS}]
-            line = 0
             for batch in table.iter_batches(batch_size=_ROWS, columns=wanted, use_threads=False):
                 for record in batch.to_pylist():
                     line += 1
                     yield line, record
     except (arrow.ArrowException, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        yield 1, RecordError(f"not a readable Parquet file: {str(error)[:200]}")
+        yield line + 1, RecordError(f"not a readable Parquet file from this row on: {str(error)[:200]}")
 
 
 def _json_lines(path: Path, name: str) -> _Records:
@@ -218,17 +217,35 @@ def _cut(text: str) -> str:
 
 def _reason(record: Mapping[str, Any], name: str) -> str | None:
     """Explain a score by what else is in its record, or return None if there is nothing to say."""
-    said: list[str] = []
-    if name in ("harm_count", "harm_rate", "prefix_criticality"):
-        said = [_describe_harm(harm) for harm in islice(_objects(record.get("harms")), _MOST_HARMS)]
-    elif name == "rules_broken":
-        said = [str(one.get("rule")) for one in _objects(record.get("rules")) if one.get("state") == "broken"]
-    elif name == "accepted" and record["accepted"] is False and record.get("missing_steps"):
-        said = [f"missing steps: {record['missing_steps']}"]
-    elif name == "pc_ktc":
-        bounds = [record.get(one) for one in _BOUNDS]
-        said = [] if None in bounds or bounds[0] == bounds[1] else [f"between {bounds[0]} and {bounds[1]}"]
-    return _cut("; ".join(said)) or None
+    explain = _REASONS.get(name)
+    return None if explain is None else _cut("; ".join(explain(record))) or None
+
+
+def _name_harms(record: Mapping[str, Any]) -> Iterator[str]:
+    return map(_describe_harm, islice(_objects(record.get("harms")), _MOST_HARMS))
+
+
+def _name_broken_rules(record: Mapping[str, Any]) -> Iterator[str]:
+    return (str(one.get("rule")) for one in _objects(record.get("rules")) if one.get("state") == "broken")
+
+
+def _count_missing_steps(record: Mapping[str, Any]) -> Iterator[str]:
+    if record["accepted"] is False and record.get("missing_steps"):
+        yield f"missing steps: {record['missing_steps']}"
+
+
+def _name_bounds(record: Mapping[str, Any]) -> Iterator[str]:
+    lower, upper = record.get("pc_ktc_lower"), record.get("pc_ktc_upper")
+    if None not in (lower, upper) and lower != upper:
+        yield f"between {lower} and {upper}"
+
+
+_REASONS: Final = {
+    **dict.fromkeys(("harm_count", "harm_rate", "prefix_criticality"), _name_harms),
+    "rules_broken": _name_broken_rules,
+    "accepted": _count_missing_steps,
+    "pc_ktc": _name_bounds,
+}
 
 
 def _objects(value: Any) -> Iterator[Mapping[str, Any]]:

@@ -82,6 +82,11 @@ def without_nulls(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if value is not None}
 
 
+def join_json(first: str, second: str) -> str:
+    """Join the JSON of two objects without a common key, or of two lists. The first must not be empty."""
+    return first if len(second) == 2 else f"{first[:-1]}, {second[1:]}"
+
+
 def list_texts(items: Sequence[Item]) -> Iterator[str]:
     """Yield the JSON of each score."""
     return (item.text for item in items)

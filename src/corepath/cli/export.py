@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
@@ -110,39 +111,49 @@ def _choose(names: list[str] | None) -> tuple[str, ...]:
 
 
 def _export_scores(
-    files: list[Path],
-    target: Target,
-    out_file: Path | None,
-    send: str | None,
-    names: tuple[str, ...],
-    *,
-    sessions: bool,
+    files: list[Path], target: Target, out_file: Path | None, send: str | None, names: Sequence[str], *, sessions: bool
 ) -> None:
     """Export scores, and print what was exported and what was not."""
-    found = [(path, find_score_files(path)) for path in files]
-    for path, inside in found:
-        if not inside:
-            usage_error(f"{path} has no Parquet files; name the files of scores in it")
+    found = _find_files(files)
     sender = None if send is None else _make_sender(target, send)
     log = Log()
     output = nullcontext(None) if sender is not None and out_file is None else open_output(out_file)
-    with output as write, Counter("episodes").show() as counter:
+    with output as write, _explain_failures(sender), Counter("episodes").show() as counter:
         export = Export(target, write, sender)
-        try:
-            for path in (one for _, inside in found for one in inside):
-                for row in read_score_rows(path, names, sessions=sessions):
-                    counter.add()
-                    if isinstance(row, Problem):
-                        log.add_problem(row)
-                    else:
-                        export.add(row)
-            export.flush()
-        except SendError as error:
-            fail(f"{error}; {_say_sent(sender)}")
-        except KeyboardInterrupt:
-            say(f"stopped; {_say_sent(sender)}")
-            raise typer.Exit(130) from None
-    _finish(export, log, out_file)
+        for row in (row for path in found for row in read_score_rows(path, names, sessions=sessions)):
+            counter.add()
+            if isinstance(row, Problem):
+                log.add_problem(row)
+            else:
+                export.add(row)
+        export.flush()
+    _finish(export, log.bad, out_file)
+
+
+def _find_files(paths: list[Path]) -> list[Path]:
+    found: list[Path] = []
+    for path in paths:
+        inside = find_score_files(path)
+        if not inside:
+            usage_error(f"{path} has no Parquet files; name the files of scores in it")
+        found += inside
+    return found
+
+
+@contextmanager
+def _explain_failures(sender: Sender | None) -> Iterator[None]:
+    """Turn Ctrl-C or a server's error inside the `with` block into a message, which says what was sent before."""
+    try:
+        yield
+    except SendError as error:
+        fail(f"{error}{_describe_sent(sender)}")
+    except KeyboardInterrupt:
+        say(f"stopped{_describe_sent(sender)}")
+        raise typer.Exit(130) from None
+
+
+def _describe_sent(sender: Sender | None) -> str:
+    return "" if sender is None else f"; {count(sender.sent, 'score')} sent before that"
 
 
 def _make_sender(target: Target, url: str) -> Sender:
@@ -152,26 +163,27 @@ def _make_sender(target: Target, url: str) -> Sender:
         usage_error(f"--send: {error}")
 
 
-def _say_sent(sender: Sender | None) -> str:
-    return "nothing was written" if sender is None else f"{count(sender.sent, 'score')} sent before that"
-
-
-def _finish(export: Export, log: Log, out_file: Path | None) -> None:
+def _finish(export: Export, bad: int, out_file: Path | None) -> None:
     """Print the counts. Exit with code 1 if something was bad or refused, or if there is nothing to export."""
     target, sender = export.target, export.sender
     for why, episodes in export.excluded.items():
         say(f"{count(episodes, 'episode')} left out: {EXCLUSIONS.get(why, why)}")
     if export.unlinked:
-        lost = "left out: no trace id that" if target.needs_link else "linked to no trace: no trace id that"
-        say(f"{count(export.unlinked, 'episode')} {lost} {target.name} can find")
-    if sender is not None and sender.refused:
-        say(f"{target.name} refused {count(sender.refused, 'score')}")
-    for reason in sender.reasons if sender is not None else ():
-        say(f"{target.name} says: {reason}")
-    done = "" if out_file is None or not export.scores else f" in {out_file}"
-    done += "" if sender is None else f"; {sender.sent:,} sent to {sender.url}"
-    log.good = export.scores - (0 if sender is None else sender.refused)
-    bad = f"; {count(log.bad, 'bad record')} left out" if log.bad else ""
-    say(f"{count(export.scores, 'score')} of {count(export.episodes, 'episode')}{done}{bad}")
-    if log.bad or not export.scores or (sender is not None and sender.refused):
+        lost = "left out" if target.needs_link else "linked to no trace"
+        say(f"{count(export.unlinked, 'episode')} {lost}: no trace id that {target.name} can find")
+    where = [f" in {out_file}"] if out_file and export.scores else []
+    if sender is not None:
+        _print_refusals(sender)
+        where.append(f"; {sender.sent:,} sent to {sender.url}")
+    if bad:
+        where.append(f"; {count(bad, 'bad record')} left out")
+    say(f"{count(export.scores, 'score')} of {count(export.episodes, 'episode')}{''.join(where)}")
+    if bad or not export.scores or (sender is not None and sender.refused):
         raise typer.Exit(1)
+
+
+def _print_refusals(sender: Sender) -> None:
+    for reason in sender.reasons:
+        say(f"{sender.target.name} says: {reason}")
+    if sender.refused:
+        say(f"{sender.target.name} refused {count(sender.refused, 'score')}")
