@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,7 @@ from corepath.batch.export_rows import LONGEST_TEXT, NAMES, USUAL, ScoreRow, rea
 from corepath.batch.export_send import LONGEST_WAIT, RETRIES, Sender, check_address
 from corepath.errors import OptionError, Problem, SendError
 from tests.batch.platforms import KEYS, PUBLIC, Platforms, Reply
+from tests.conftest import INTERRUPTIBLE, PATIENCE
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -31,12 +35,6 @@ SCHEMA = pa.schema(
     + [("harms", pa.list_(HARM)), ("rules", pa.list_(pa.struct([("rule", pa.string()), ("state", pa.string())])))]
 )
 """What `corepath score --out` writes."""
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in {name for name in os.environ if name.lower().endswith("_proxy")}:
-        monkeypatch.delenv(name)
 
 
 def row(number: int = 0, **changes: object) -> dict[str, Any]:
@@ -291,10 +289,8 @@ def test_a_broken_parquet_file_is_reported(tmp_path):
 def test_a_parquet_file_without_scores_is_reported(tmp_path):
     pq.write_table(pa.table({"span_id": ["a"], "name": ["chat"]}), tmp_path / "spans.parquet")
     found = list(read_score_rows(tmp_path / "spans.parquet"))
-    assert [str(one) for one in found if isinstance(one, Problem)] == [
-        f"{tmp_path / 'spans.parquet'}:1:1: no scores, as corepath score writes them with --out or --json, but "
-        "span_id, name"
-    ]
+    expected = "no scores, as corepath score writes them with --out or --json, but span_id, name"
+    assert found == [Problem(str(tmp_path / "spans.parquet"), 1, 1, expected)]
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path, times):
@@ -454,6 +450,12 @@ def test_a_full_address_of_the_logs_is_taken_too(tmp_path):
     assert [path for path, _, _ in server.requests] == ["/v1/logs"]
 
 
+def test_a_server_on_this_machine_is_not_behind_a_proxy(tmp_path, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    with Platforms() as server:
+        assert send(read(parquet(tmp_path / "scores.parquet", row())), "otel", server).scores == len(DEFINED)
+
+
 @pytest.mark.parametrize(
     ("target", "env"),
     [
@@ -499,6 +501,24 @@ def test_the_command_fails_with_the_servers_answer(corepath, tmp_path):
         done = corepath("export", tmp_path / "scores.parquet", "--as", "phoenix", "--send", server.url)
     assert (done.returncode, done.stdout) == (1, "")
     assert 'answered 403 Forbidden: {"message": "Ingestion suspended"}; 0 scores sent before that' in done.stderr
+
+
+def test_the_command_can_be_stopped(tmp_path):
+    parquet(tmp_path / "scores.parquet", row())
+    command = Path(sys.executable).with_name("corepath")
+    with Platforms(Reply(429, headers={"Retry-After": "100"})) as server:
+        options = ("--as", "otel", "--send", server.url)
+        running = subprocess.Popen(
+            [*INTERRUPTIBLE, command, "export", tmp_path / "scores.parquet", *options],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while not server.requests and running.poll() is None:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=PATIENCE)
+    assert (running.returncode, said) == (130, "stopped; 0 scores sent before that\n")
 
 
 def test_what_score_prints_can_be_exported(corepath, tmp_path):

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any, Final
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from corepath.batch.export_target import Item, Target
 from corepath.errors import OptionError, SendError
@@ -74,9 +74,9 @@ class Sender:
     reasons: list[str] = field(default_factory=list)
     _answered: bool = False
     _singly: bool = False
-    _opener: OpenerDirector = field(default_factory=lambda: build_opener(_NoRedirects))
 
     def __post_init__(self) -> None:
+        self._opener = _make_opener(self.url)
         self._secrets = sorted(_find_secrets(self.headers.values()), key=len, reverse=True)
 
     def send(self, items: Iterable[Item]) -> None:
@@ -157,6 +157,12 @@ class Sender:
         for secret in self._secrets:
             text = text.replace(secret, "[hidden]")
         return text
+
+
+def _make_opener(url: str) -> OpenerDirector:
+    """Return what opens connections: through the proxy in the environment, unless the server is on this machine."""
+    own = urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")
+    return build_opener(_NoRedirects, *([ProxyHandler({})] if own else []))
 
 
 class _NoRedirects(HTTPRedirectHandler):
