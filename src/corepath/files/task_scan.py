@@ -30,7 +30,7 @@ class Part:
 
 def scan(text: str, *, is_json: bool) -> list[Part] | None:
     """Return the parts of a task file, or None if only the parser can tell where they are."""
-    if text.lstrip(_SPACES).startswith(("{", "[")):
+    if text.lstrip(_SPACES).startswith(("{", "[")) and (is_json or "\t" not in text):  # YAML allows no tabs
         parts = _scan_json(text)
         if parts is not None:
             return parts
