@@ -152,7 +152,8 @@ LINES = (
     "id: p,", "{id: q, procedure: z}", "{procedure: 'z', id: r}", "{id: s, id: t}", "- ", "-", "---", "--- # c", "...",
     "# id: u", 'prompt: "foo', "prompt: 'foo", 'bar"', "bar'", "prompt: foo", "prompt: |", "prompt: it's", "tags: [a,",
     "b]", "}", "setup: {x: 1,", "tags:", "- a", "actions:", "pay: 'pay(x=\"1\")'", "procedure: a() & b()", "x: &x 1",
-    "y: *x", "", "\tid: v", "\ufeffid: w", "\x85id: x", "\rid: y", "id: é", "id: '  '", "id: z \t", "don't 'quote", 'say "hi',
+    "y: *x", "", "\tid: v", "\ufeffid: w", "\x85id: x", "\rid: y", "id: é", "id: '  '", "id: z \t", "don't 'quote",
+    'say "hi',
 )  # fmt: skip
 
 
