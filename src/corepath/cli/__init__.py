@@ -72,5 +72,7 @@ def _root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
 ) -> None:
     if version:
-        typer.echo(f"corepath {__version__}")
+        from corepath.scoring.arrays import COMPILED  # noqa: PLC0415  # not needed for other commands
+
+        typer.echo(f"corepath {__version__} (kernel: {'compiled' if COMPILED else 'plain Python'})")
         raise typer.Exit

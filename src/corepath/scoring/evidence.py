@@ -93,10 +93,13 @@ def find_repeats(trace: Trace) -> dict[int, int]:
 def _changes_nothing(first: Call, second: Call) -> bool:
     if unknown_token(first) != unknown_token(second):
         return False
-    if second.failed:
-        return True
-    shows_state = isinstance(first.result, (Mapping, list)) and bool(first.result)
-    return shows_state and canonical(first.result) == canonical(second.result)
+    return second.failed or shows_same_state(first.result, second.result)
+
+
+def shows_same_state(first: Any, second: Any) -> bool:
+    """Whether two answers are equal and show what is there now, so that nothing happened between them."""
+    shows_state = isinstance(first, (Mapping, list)) and bool(first)
+    return shows_state and canonical(first) == canonical(second)
 
 
 def _ran(step: Step) -> bool:
