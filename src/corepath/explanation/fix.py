@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from corepath.automaton.step import Kind
@@ -11,25 +11,58 @@ from corepath.explanation.difference_text import describe_changes
 from corepath.explanation.edits import PathEdit, Repair
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Edit, EditKind, Finding, FindingKind
-from corepath.explanation.sentences import join, sentence
+from corepath.explanation.sentences import calls_text, join, sentence
+from corepath.explanation.undo import UndoPair
 from corepath.values import visible
 
-MOST_CHANGES: Final = 4
+MOST_CHANGES: Final = 5
 """Maximum number of changes that are named for one call. A call that differs more is written anew."""
 
 
-def write_fix(facts: Facts, repair: Repair | None) -> tuple[Edit, ...]:
-    """Write each edit of a repair as an instruction."""
+def write_fix(facts: Facts, repair: Repair | None, undone: Sequence[UndoPair]) -> tuple[Edit, ...]:
+    """Write each edit of a repair as an instruction. All calls to leave out that the tool refused are one instruction.
+
+    A call that is left out and the call that undid it are one instruction too.
+    """
     if repair is None:
         return ()
     edits: list[Edit] = []
     last: PathEdit | None = None
-    alone = sum(edit.kind == "leave out" for edit in repair.edits) == 1
+    left_out = [edit.call for edit in repair.edits if edit.kind == "leave out" and edit.call is not None]
+    refused = [index for index in left_out if facts.is_refused(index)]
+    stays = {edit.call for edit in repair.path}
+    backs = {pair.done: pair.back for pair in undone if pair.back not in stays}
     for edit in repair.edits:
-        text = _describe(facts, edit, follows=_follows(last, edit), alone=alone)
-        edits.append(Edit(EditKind(edit.kind), _call(edit), edit.symbol, visible(sentence(text))))
+        if edit.kind == "leave out" and edit.call in refused:
+            continue
+        if edit.kind == "leave out" and edit.call is not None:
+            edits.append(_leave_out(facts, edit.call, backs.get(edit.call), alone=len(left_out) == 1))
+        else:
+            text = _describe(facts, edit, follows=_follows(last, edit))
+            edits.append(Edit(EditKind(edit.kind), _call(edit), edit.symbol, visible(sentence(text))))
         last = edit
-    return tuple(edits)
+    return (*edits, *_leave_out_refused(facts, refused, alone=len(left_out) == 1))
+
+
+def _leave_out(facts: Facts, index: int, back: int | None, *, alone: bool) -> Edit:
+    """Write an instruction to leave out a call. The call is written in full only if it is `alone`.
+
+    `back` is the call that undid it and is left out too, or None if there is no such call.
+    """
+    text = f"leave out {facts.call_text(index) if alone else facts.name_call(index)}"
+    if back is None:
+        return Edit(EditKind.LEAVE_OUT, index, None, visible(sentence(text)))
+    text += f", and {facts.name_call(back)}, which only undid it"
+    return Edit(EditKind.LEAVE_OUT, index, None, visible(sentence(text)), (back,))
+
+
+def _leave_out_refused(facts: Facts, refused: Sequence[int], *, alone: bool) -> Iterator[Edit]:
+    """Yield an instruction to leave out all calls that the tool refused, if there are any."""
+    if refused:
+        first, *others = refused
+        one = facts.call_text(first) if alone else facts.name_call(first)
+        text = f"leave out {calls_text(refused) if others else one}, which the tool refused"
+        yield Edit(EditKind.LEAVE_OUT, first, None, visible(sentence(text)), tuple(others))
 
 
 def find_fix(fix: tuple[Edit, ...], repair: Repair | None) -> Iterator[Finding]:
@@ -47,13 +80,10 @@ def _follows(last: PathEdit | None, edit: PathEdit) -> bool:
     return last is not None and last.kind == edit.kind == "add" and last.place == edit.place
 
 
-def _describe(facts: Facts, edit: PathEdit, *, follows: bool, alone: bool) -> str:
-    """Describe an edit as an instruction. A call to leave out is written in full only if it is `alone`."""
+def _describe(facts: Facts, edit: PathEdit, *, follows: bool) -> str:
+    """Describe an edit that adds, moves or changes a call as an instruction."""
     end = len(facts.steps)
     match edit.kind:
-        case "leave out":
-            assert edit.call is not None
-            return f"leave out {facts.call_text(edit.call) if alone else facts.name_call(edit.call)}"
         case "move":
             return _describe_move(facts, edit)
         case "change":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -10,18 +11,19 @@ from corepath.explanation.blame import main_mistake
 from corepath.explanation.facts import Facts
 from corepath.explanation.mistake_text import (
     are_missing_text,
+    calls_told_as_refused,
     missing_steps_text,
     mistake_text,
     next_step_text,
-    refused_text,
+    other_argument_text,
 )
-from corepath.explanation.mistakes import Mistake, MistakeKind
+from corepath.explanation.mistakes import SPREADING, Mistake, MistakeKind
 from corepath.explanation.path import divergence, failed_at_the_end, limit_text, uncounted_calls
-from corepath.explanation.reasons import wrong_arguments_text
-from corepath.explanation.sentences import add_full_stop, calls_text, capitalise, cut, number_text, sentence
+from corepath.explanation.sentences import add_full_stop, calls_text, capitalise, cut, join, number_text, sentence
+from corepath.explanation.tries import alike_calls, describe_tries, refused_calls
 from corepath.explanation.turns import unseen_pairs
+from corepath.explanation.value_text import tool_name
 from corepath.explanation.waste import Loop, WasteKind
-from corepath.scoring.evidence import Harm
 
 _MOST_NAMED: Final = 2
 """How many missing steps a headline names. If there are more, it counts them."""
@@ -29,6 +31,8 @@ _LONGEST_NAMES: Final = 130
 LONGEST_HEADLINE: Final = 400
 _LACKING: Final = (MistakeKind.SKIPPED, MistakeKind.UNFINISHED, MistakeKind.OTHER_CALL)
 """The mistakes that leave steps undone."""
+_WRONG_TIME: Final = (MistakeKind.SKIPPED, MistakeKind.TOO_EARLY)
+"""The mistakes that make steps come too early."""
 
 
 def write_headline(facts: Facts, mistakes: tuple[Mistake, ...], loops: Mapping[int, Loop]) -> str:
@@ -96,21 +100,23 @@ def _unfinished_text(facts: Facts, main: Mistake | None, loops: Mapping[int, Loo
         limit = f"; ran into {limit_text(facts)}" if limit_text(facts) else ""
         first = f": {facts.short_text(left[0], 0)}" if total == 1 else f"; {next_step_text(facts, left, 'the first')}"
         return f"Made no call; {number_text(total)} {were} expected{first}{limit}"
-    parts = [_stop_text(facts, left, total, loops), *_harms_text(facts, facts.score.harms, "harmful")]
+    went_on = main is not None and main.other is not None and facts.did_step_from(main.other)
+    parts = [_stop_text(facts, left, total, loops, went_on=went_on)]
+    ran = [harm.index for harm in facts.score.harms if not facts.is_refused(harm.index)]
+    if ran:
+        nothing = ", and changed nothing" if all(facts.changed_state[index] is False for index in ran) else ""
+        parts.append(f"{calls_text(ran)} {'was' if len(ran) == 1 else 'were'} not expected{nothing}")
+    parts += refused_calls(facts, (), set(failed_at_the_end(facts)[-1:]))
     return "; ".join(parts)
 
 
-def _harms_text(facts: Facts, harms: Iterable[Harm], what: str) -> list[str]:
-    """Name harmful calls by their numbers, and those that the tool refused apart."""
-    refused = [harm.index for harm in harms if facts.steps[harm.index].call.failed]
-    others = [harm.index for harm in harms if harm.index not in refused]
-    parts = [f"{calls_text(others)} {'is' if len(others) == 1 else 'are'} {what}"] if others else []
-    return [*parts, refused_text(refused)] if refused else parts
-
-
-def _stop_text(facts: Facts, left: tuple[int, ...], total: int, loops: Mapping[int, Loop]) -> str:
-    """Say how a path ended and what is missing."""
+def _stop_text(
+    facts: Facts, left: tuple[int, ...], total: int, loops: Mapping[int, Loop], *, went_on: bool = False
+) -> str:
+    """Say how a path ended and what is missing. `went_on` says whether a step was done after one that is missing."""
     limit, missing = limit_text(facts), _missing_text(facts, left)
+    if facts.steps_done and went_on and not limit and facts.hand_over is None:
+        return f"Did {facts.steps_done} of {count(total, 'step')}: {missing}"
     if facts.steps_done:
         how = f"ran into {limit}" if limit else "handed over to a human" if facts.hand_over is not None else "stopped"
         return f"{capitalise(how)} after {facts.steps_done} of {count(total, 'step')}: {missing}"
@@ -148,7 +154,7 @@ def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
     if not missing:
         return ""
     total = facts.score.missing_steps
-    if total > 1 and not main.steps and not facts.steps_called(len(facts.steps)):
+    if total > _MOST_NAMED and not main.steps and not facts.steps_called(len(facts.steps)):
         return f"{_none_of(total)} was done"
     return _name_missing(facts, missing, main) or (
         f"{number_text(len(missing))} {'more ' if main.steps else ''}steps are missing"
@@ -163,12 +169,15 @@ def _name_missing(facts: Facts, missing: Sequence[int], main: Mistake) -> str:
     if len(missing) > _MOST_NAMED or set(missing).intersection(main.steps):
         return ""
     text = are_missing_text(facts, missing, end)
-    return text if len(missing) == 1 or len(text) <= _LONGEST_NAMES else ""
+    if len(missing) == 1 or len(text) <= _LONGEST_NAMES:
+        return text
+    tools = Counter(facts.automaton.alphabet.actions[step].tool for step in missing)
+    return "" if len(tools) == 1 else f"{join([tool_name(tool) for tool in tools])} are missing"
 
 
 def _was_refused(facts: Facts, one: Mistake) -> bool:
     """Whether a mistake is a call with wrong arguments that the tool refused, so that its step is missing."""
-    return one.kind is MistakeKind.WRONG_ARGUMENT and facts.steps[one.call].call.failed
+    return one.kind is MistakeKind.WRONG_ARGUMENT and facts.is_refused(one.call)
 
 
 def _none_of(total: int) -> str:
@@ -187,25 +196,73 @@ def _none_text(facts: Facts, left: tuple[int, ...], total: int) -> str:
     return f"{none} was done; {next_step_text(facts, left, 'the first')}"
 
 
+# Paths with a mistake other than stopping early
+
+
 def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> str:
     """Write the headline for a path with a mistake other than stopping early."""
-    rest = [*_other_harms(facts, main, mistakes), _also_missing(facts, main, mistakes)]
+    if tries := describe_tries(facts, mistakes):
+        text, rest = tries, []
+    else:
+        later = _consequences(facts, main, mistakes)
+        text = mistake_text(facts, main, later)
+        alike = alike_calls(facts, main)
+        refused = refused_calls(facts, alike, calls_told_as_refused(facts, main, later))
+        rest = [*_other_harms(facts, main, mistakes, later)]
+        rest = [*refused, *rest] if set(alike).intersection(facts.refused) else [*rest, *refused]
+        rest += [_also_missing(facts, main, mistakes), _all_done(facts, main, text)]
     rest += ["then handed over to a human"] if facts.hand_over is not None else []
     rest += [f"ran into {limit}"] if (limit := limit_text(facts)) else []
     rest = [part for part in rest if part]
     room = LONGEST_HEADLINE - sum(len(part) + 2 for part in rest) - 1
-    return "; ".join([cut(mistake_text(facts, main), room), *rest])
+    return "; ".join([cut(text, room), *rest])
 
 
-def _other_harms(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> Iterator[str]:
-    """Tell of the harmful calls that are not part of the main mistake."""
-    told = {*main.harms, *(harm for harm in facts.score.harms if harm.index == main.call)}
+def _consequences(facts: Facts, main: Mistake, mistakes: Iterable[Mistake]) -> list[int]:
+    """Return the calls that are harmful only because of the main mistake, as far as no other mistake comes before."""
+    if main.kind not in SPREADING:
+        return []
+    others = [one for one in mistakes if one is not main]
+    spreading = min((one.call for one in others if one.kind in SPREADING), default=len(facts.steps))
+    effected = min((one.call for one in others if one.effected), default=len(facts.steps))
+    later = [index for index in main.calls if index not in (main.call, main.other)]
+    return [index for index in later if index < (min(spreading, effected) if facts.is_refused(index) else spreading)]
+
+
+def _other_harms(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...], later: Iterable[int]) -> Iterator[str]:
+    """Tell of the harmful calls that are not part of the main mistake, without those that the tool refused."""
+    is_first = True
+    told = {main.call, main.other, *later, *(main.calls if main.kind not in SPREADING else ()), *facts.refused}
     for one in mistakes:
         if one is not main and one.kind is MistakeKind.WRONG_ARGUMENT and one.effected:
-            yield f"{facts.name_call(one.call)}, has {wrong_arguments_text(facts, one.call, one.steps[0])}"
-            told.update(one.harms)
+            yield other_argument_text(facts, one, in_full=is_first)
+            is_first = False
+            told.add(one.call)
     if main.kind is MistakeKind.EXTRA:
-        later = [harm for one in mistakes if one.kind is MistakeKind.FOLLOWS for harm in one.harms]
-        yield from _harms_text(facts, later, "harmful only because of that")
-        told.update(later)
-    yield from _harms_text(facts, [harm for harm in facts.score.harms if harm not in told], "harmful too")
+        follows = [harm.index for one in mistakes if one.kind is MistakeKind.FOLLOWS for harm in one.harms]
+        yield from _harms_text([index for index in follows if index not in told], "harmful only because of that")
+        told.update(follows)
+    early = [index for one in mistakes if one.kind in _WRONG_TIME for index in one.calls if index not in told]
+    if early:
+        calls = f"{facts.name_call(early[0])}," if len(early) == 1 else calls_text(early)
+        yield f"{calls} came too early"
+        told.update(early)
+    yield from _harms_text([harm.index for harm in facts.score.harms if harm.index not in told], "harmful too")
+
+
+def _harms_text(calls: Sequence[int], what: str) -> list[str]:
+    """Name harmful calls by their numbers."""
+    return [f"{calls_text(calls)} {'is' if len(calls) == 1 else 'are'} {what}"] if calls else []
+
+
+def _all_done(facts: Facts, main: Mistake, told: str) -> str:
+    """Say that all steps were done in spite of the main mistake.
+
+    Return an empty string if they were not, or if the headline says so in what is `told`.
+    """
+    if not facts.score.accepted or main.kind in SPREADING or facts.expects_nothing or "was complete after" in told:
+        return ""
+    done = [step.index for step in facts.steps if step.advances]
+    if len(done) == 1:
+        return "" if "expected only once" in told else f"the one step was done (call {done[0] + 1})"
+    return "both steps were done" if len(done) == 2 else f"all {number_text(len(done))} steps were done"

@@ -46,7 +46,8 @@ class Mistake:
 
     `call` is the index of the call at fault, or the number of calls if steps are missing at the end. `steps` holds the
     numbers of the steps that are missing or expected instead. `harms` holds the harmful calls that the mistake
-    explains, in order. `other` is the index of the call that was made too late, or of the call that undid this one.
+    explains, in order. `other` is the index of the call that was made too late, or of the call that undid this one. If
+    steps are missing at the end that belong before a call, it is that call.
     """
 
     kind: MistakeKind
@@ -105,7 +106,8 @@ class _Builder:
         for place, edit in enumerate(repair.path):
             if edit.kind == "add":
                 call = self._call_after(place)
-                self._add(Mistake(_kind_of_gap(call, self._end), call, _steps(edit)))
+                before = edit.place if edit.place < self._end == call else None
+                self._add(Mistake(_kind_of_gap(call, self._end), call, _steps(edit), other=before))
             elif edit.kind == "move" and edit.call is not None:
                 self.found.append(self._read_move(place, edit.call, edit))
             elif edit.kind != "keep" and edit.call is not None:
@@ -115,7 +117,8 @@ class _Builder:
     def _add(self, made: Mistake) -> None:
         for number, one in enumerate(self.found):
             if (one.kind, one.call) == (made.kind, made.call):
-                self.found[number] = replace(one, steps=(*one.steps, *made.steps))
+                other = made.other if one.other is None else one.other
+                self.found[number] = replace(one, steps=(*one.steps, *made.steps), other=other)
                 return
         self.found.append(made)
 
@@ -171,7 +174,7 @@ class _Builder:
         for index, harm in self.harms.items():
             if index in self._mended:
                 continue
-            earlier = [place for place, one in enumerate(self.found) if one.kind in _SPREADING and one.call <= index]
+            earlier = [place for place, one in enumerate(self.found) if one.kind in SPREADING and one.call <= index]
             if not earlier or self._breaks_anyway(index):
                 self.found.append(Mistake(self._kind_of_rest(index), index, (), (harm,)))
                 continue
@@ -212,7 +215,7 @@ class _Builder:
         return 1 < len(fields) <= len(differing_arguments(self.facts, one.call, one.steps[0]))
 
 
-_SPREADING: Final = (
+SPREADING: Final = (
     MistakeKind.SKIPPED, MistakeKind.TOO_EARLY, MistakeKind.WRONG_ARGUMENT, MistakeKind.OTHER_CALL,
 )  # fmt: skip
 """The mistakes that make later calls harmful."""
@@ -241,7 +244,15 @@ def _merge(facts: Facts, mistakes: Iterable[Mistake], undone: Sequence[UndoPair]
     undone_by = {pair.done: pair.back for pair in undone}
     for one in merged.values():
         is_undone = one.kind is MistakeKind.EXTRA and one.other is None and one.call in undone_by
-        yield replace(one, other=undone_by[one.call]) if is_undone else one
+        yield replace(one, other=undone_by[one.call]) if is_undone else _lead(facts, one)
+
+
+def _lead(facts: Facts, one: Mistake) -> Mistake:
+    """Blame the first of several like calls that took effect, rather than one that did not."""
+    if one.kind not in (MistakeKind.EXTRA, MistakeKind.BREACH) or one.other is not None:
+        return one
+    took = next((harm.index for harm in one.harms if facts.took_effect(harm)), None)
+    return one if took is None else replace(one, call=took)
 
 
 def _reason(facts: Facts, one: Mistake, backs: dict[int, int]) -> Hashable:

@@ -27,7 +27,7 @@ def join(parts: Sequence[str], joint: str = "and", most: int = MOST_LISTED) -> s
 def calls_text(indices: Iterable[int]) -> str:
     """Name calls by their numbers, counted from 1, e.g. `call 3`, `calls 3 and 4` or `calls 2, 4–7 and 9`."""
     runs: list[list[int]] = []
-    numbers = [index + 1 for index in indices]
+    numbers = sorted(index + 1 for index in indices)
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:
             runs[-1].append(number)
