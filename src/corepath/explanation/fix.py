@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from corepath.automaton.step import Kind
@@ -38,7 +38,7 @@ def write_fix(facts: Facts, repair: Repair | None, undone: Sequence[UndoPair]) -
         if edit.kind == "leave out" and edit.call is not None:
             edits.append(_leave_out(facts, edit.call, backs.get(edit.call), alone=len(left_out) == 1))
         else:
-            text = _describe(facts, edit, follows=_follows(last, edit))
+            text = _describe(facts, edit, stays, follows=_follows(last, edit))
             edits.append(Edit(EditKind(edit.kind), _call(edit), edit.symbol, visible(sentence(text))))
         last = edit
     return (*edits, *_leave_out_refused(facts, refused, alone=len(left_out) == 1))
@@ -80,12 +80,12 @@ def _follows(last: PathEdit | None, edit: PathEdit) -> bool:
     return last is not None and last.kind == edit.kind == "add" and last.place == edit.place
 
 
-def _describe(facts: Facts, edit: PathEdit, *, follows: bool) -> str:
-    """Describe an edit that adds, moves or changes a call as an instruction."""
+def _describe(facts: Facts, edit: PathEdit, stays: Collection[int | None], *, follows: bool) -> str:
+    """Describe an edit that adds, moves or changes a call as an instruction. `stays` holds the calls that are steps."""
     end = len(facts.steps)
     match edit.kind:
         case "move":
-            return _describe_move(facts, edit)
+            return _describe_move(facts, edit, stays)
         case "change":
             return _describe_change(facts, edit)
     assert edit.symbol is not None
@@ -99,9 +99,9 @@ def _describe(facts: Facts, edit: PathEdit, *, follows: bool) -> str:
     return f"at the end, call {step}" if end else f"call {step}"
 
 
-def _describe_move(facts: Facts, edit: PathEdit) -> str:
+def _describe_move(facts: Facts, edit: PathEdit, stays: Collection[int | None]) -> str:
     assert edit.call is not None
-    neighbour = _neighbour(facts, edit)
+    neighbour = _neighbour(facts, edit, stays)
     if neighbour is not None:
         first, second = sorted((edit.call, neighbour))
         return f"swap {facts.call_text(first)}, and {facts.call_text(second)}"
@@ -109,11 +109,11 @@ def _describe_move(facts: Facts, edit: PathEdit) -> str:
     return f"move {facts.call_text(edit.call)}, {where}"
 
 
-def _neighbour(facts: Facts, edit: PathEdit) -> int | None:
+def _neighbour(facts: Facts, edit: PathEdit, stays: Collection[int | None]) -> int | None:
     """Return the call that a moved call changes places with, or None if it moves further than that."""
     assert edit.call is not None
     low, high = (edit.place, edit.call) if edit.place < edit.call else (edit.call + 1, edit.place)
-    between = [step.index for step in facts.steps[low:high] if step.kind is not Kind.LOOP]
+    between = [step.index for step in facts.steps[low:high] if step.kind is not Kind.LOOP or step.index in stays]
     return between[0] if len(between) == 1 else None
 
 

@@ -11,6 +11,7 @@ from corepath.explanation.blame import main_mistake
 from corepath.explanation.facts import Facts
 from corepath.explanation.mistake_text import (
     are_missing_text,
+    because_text,
     calls_told_as_refused,
     missing_steps_text,
     mistake_text,
@@ -219,40 +220,40 @@ def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
 
 
 def _consequences(facts: Facts, main: Mistake, mistakes: Iterable[Mistake]) -> list[int]:
-    """Return the calls that are harmful only because of the main mistake, as far as no other mistake comes before."""
-    if main.kind not in SPREADING:
-        return []
-    others = [one for one in mistakes if one is not main]
+    """Return the calls that are harmful or failed only because of the main mistake, and not of another one before."""
+    others = [one for one in mistakes if one is not main and one.kind is not MistakeKind.FOLLOWS]
+    if main.kind in SPREADING:
+        later = [*(index for index in main.calls if index not in (main.call, main.other)), *main.failed]
+    elif main.kind is MistakeKind.EXTRA:
+        follows = [one for one in mistakes if one.kind is MistakeKind.FOLLOWS]
+        later = [*(harm.index for one in follows for harm in one.harms), *main.failed]
+    else:
+        later = []
     spreading = min((one.call for one in others if one.kind in SPREADING), default=len(facts.steps))
     effected = min((one.call for one in others if one.effected), default=len(facts.steps))
-    later = [index for index in main.calls if index not in (main.call, main.other)]
-    return [index for index in later if index < (min(spreading, effected) if facts.is_refused(index) else spreading)]
+    first = min(spreading, effected)
+    return [index for index in sorted(later) if index < (first if facts.is_refused(index) else spreading)]
 
 
-def _other_harms(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...], later: Iterable[int]) -> Iterator[str]:
+def _other_harms(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...], later: Sequence[int]) -> Iterator[str]:
     """Tell of the harmful calls that are not part of the main mistake, without those that the tool refused."""
-    is_first = True
-    told = {main.call, main.other, *later, *(main.calls if main.kind not in SPREADING else ()), *facts.refused}
+    is_first, is_extra = True, main.kind not in SPREADING
+    told = {main.call, main.other, *later, *(main.calls if is_extra else ()), *facts.refused}
+    if is_extra and later:
+        yield because_text(facts, later)
     for one in mistakes:
         if one is not main and one.kind is MistakeKind.WRONG_ARGUMENT and one.effected:
             yield other_argument_text(facts, one, in_full=is_first)
             is_first = False
             told.add(one.call)
-    if main.kind is MistakeKind.EXTRA:
-        follows = [harm.index for one in mistakes if one.kind is MistakeKind.FOLLOWS for harm in one.harms]
-        yield from _harms_text([index for index in follows if index not in told], "harmful only because of that")
-        told.update(follows)
     early = [index for one in mistakes if one.kind in _WRONG_TIME for index in one.calls if index not in told]
     if early:
         calls = f"{facts.name_call(early[0])}," if len(early) == 1 else calls_text(early)
         yield f"{calls} came too early"
         told.update(early)
-    yield from _harms_text([harm.index for harm in facts.score.harms if harm.index not in told], "harmful too")
-
-
-def _harms_text(calls: Sequence[int], what: str) -> list[str]:
-    """Name harmful calls by their numbers."""
-    return [f"{calls_text(calls)} {'is' if len(calls) == 1 else 'are'} {what}"] if calls else []
+    harms = [harm.index for harm in facts.score.harms if harm.index not in told]
+    if harms:
+        yield f"{calls_text(harms)} {'is' if len(harms) == 1 else 'are'} harmful too"
 
 
 def _all_done(facts: Facts, main: Mistake, told: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from corepath.automaton.harm import HarmKind
@@ -19,10 +19,13 @@ from corepath.explanation.policies import whole_sentence
 from corepath.explanation.reasons import extra_text, late_text, wrong_arguments_text
 from corepath.explanation.sentences import calls_text, capitalise, number_text, times_text
 from corepath.explanation.value_text import tool_name
+from corepath.rules.rule import Never, Rule
 from corepath.scoring.evidence import Harm
 
 _SHORTEST_WORD: Final = 4
 """Words of a tool's name that are shorter than this say little."""
+_FEWEST_TOOLS: Final = 4
+"""A rule that forbids at least this many tools is about calls of every kind."""
 _LONGEST_BESIDE: Final = 110
 """How long the differences of a call may be that is not the main mistake."""
 
@@ -47,14 +50,19 @@ def mistake_text(facts: Facts, mistake: Mistake, later: Sequence[int] = ()) -> s
 
 
 def _consequences(facts: Facts, mistake: Mistake, later: Sequence[int]) -> str:
-    """Name the calls that are harmful only because of a mistake."""
-    refused = [index for index in later if facts.is_refused(index)]
-    others = [index for index in later if index not in refused]
-    if mistake.kind is MistakeKind.TOO_EARLY and mistake.call < len(facts.steps) and facts.is_refused(mistake.call):
-        refused.append(mistake.call)
+    """Name the calls that are harmful or were refused only because of a mistake."""
+    is_refused = mistake.call < len(facts.steps) and facts.is_refused(mistake.call)
+    because = [*later, mistake.call] if mistake.kind is MistakeKind.TOO_EARLY and is_refused else later
+    return f"; {text}" if (text := because_text(facts, because)) else ""
+
+
+def because_text(facts: Facts, calls: Sequence[int]) -> str:
+    """Say that calls are harmful or were refused only because of what was told before."""
+    refused = [index for index in calls if facts.is_refused(index)]
+    others = [index for index in calls if index not in refused]
     parts = [f"{calls_text(others)} {'is' if len(others) == 1 else 'are'} harmful"] if others else []
-    parts += [refused_text(refused)] if refused else []
-    return f"; {' and '.join(parts)} only because of that" if parts else ""
+    parts += [f"{calls_text(refused)} {'was' if len(refused) == 1 else 'were'} refused"] if refused else []
+    return f"{' and '.join(parts)} only because of that" if parts else ""
 
 
 def calls_told_as_refused(facts: Facts, mistake: Mistake, later: Sequence[int]) -> set[int]:
@@ -64,8 +72,8 @@ def calls_told_as_refused(facts: Facts, mistake: Mistake, later: Sequence[int]) 
         told = set(calls) if all(map(facts.is_refused, calls)) else set()
     else:
         failed = failed_attempts(facts, frozenset(mistake.steps), mistake.call)
-        told = {mistake.call, *later, *(failed.values() if set(mistake.steps) <= failed.keys() else ())}
-    return told.intersection(facts.refused)
+        told = {mistake.call, *(failed.values() if set(mistake.steps) <= failed.keys() else ())}
+    return told.union(later).intersection(facts.refused)
 
 
 # Missing steps
@@ -178,11 +186,6 @@ def _refused(facts: Facts, mistake: Mistake) -> str:
     return "; the tool refused it" if facts.is_refused(mistake.call) and not counts_anyway else ""
 
 
-def refused_text(indices: Sequence[int]) -> str:
-    """Say that the tool refused calls, e.g. `calls 4 and 7 were refused`."""
-    return f"{calls_text(indices)} {'was' if len(indices) == 1 else 'were'} refused"
-
-
 def _extra_text(facts: Facts, mistake: Mistake) -> str:
     """Describe a call that should not have been made."""
     first = mistake.first
@@ -208,16 +211,25 @@ def _same_text(facts: Facts, mistake: Mistake) -> str:
 
 
 def _change_text(facts: Facts, harm: Harm) -> str:
-    """Say what a call changed if the rule that it broke does not speak of such calls. Otherwise return an empty string.
+    """Say what a call changed if the rule that it broke is about calls of every kind, such as "change nothing".
 
-    A rule such as "change nothing" is about calls of every kind.
+    Return an empty string if the rule speaks of calls like this one, or if the call changed nothing.
     """
     if harm.kind is not HarmKind.FORBIDDEN or harm.why is None or not facts.changed_state[harm.index]:
         return ""
+    forbidden = {tool for rule in facts.task.policies if rule.because == harm.why for tool in _tools(rule)}
     words = [word for word in facts.steps[harm.index].call.tool.lower().split("_") if len(word) >= _SHORTEST_WORD]
-    if any(word in whole_sentence(facts, harm.why).lower() for word in words):
+    told = whole_sentence(facts, harm.why).lower()
+    if len(forbidden) < _FEWEST_TOOLS or any(word in told for word in words):
         return ""
-    return f"; it {describe_change(find_change(facts, harm.index))}"
+    path, change = next(iter(find_change(facts, harm.index).items()))
+    return f"; it {describe_change({path: change})}"
+
+
+def _tools(rule: Rule) -> Iterator[str]:
+    """Yield the tool that a rule forbids, if it forbids one."""
+    if isinstance(rule, Never) and rule.call is not None:
+        yield rule.call.tool
 
 
 def _other_reason(facts: Facts, mistake: Mistake) -> str:

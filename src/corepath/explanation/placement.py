@@ -1,20 +1,62 @@
-"""Put the steps that a repair adds where the procedure lists them, so that a later step does not undo an earlier one.
-
-Steps in any order may be added at the end. If they concern the same thing, the last one may overwrite the others, as a
-change of flights does. Without a world to try that in, the order in which the steps are listed is the safest guess.
-"""
+"""Put the steps that a repair adds where people would put them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from corepath.explanation.edits import PathEdit, Repair
+from corepath.explanation.edits import Move, PathEdit, Repair
 from corepath.explanation.facts import Facts
 from corepath.notation.action import Action
 
 
+def add_rather_than_replace(facts: Facts, moves: list[Move]) -> list[Move]:
+    """Add steps and leave out calls that the tool refused, rather than replace such calls by steps with other tools.
+
+    A refused call has little to do with a step that uses another tool. If that is the only edit, the call stands for
+    the step.
+    """
+    edits = [move for move in moves if move.kind not in ("keep", "taken")]
+    found: list[Move] = []
+    for move in moves:
+        if len(edits) > 1 and move.kind == "change" and _is_other_refused(facts, move):
+            found += [replace(move, kind="leave out", symbol=None), replace(move, kind="add", call=None)]
+        else:
+            found.append(move)
+    return [_put_behind(facts, found, number) for number in range(len(found))]
+
+
+def _is_other_refused(facts: Facts, move: Move) -> bool:
+    """Whether a move changes a refused call into a step with another tool."""
+    if move.call is None or move.symbol is None or not facts.is_refused(move.call):
+        return False
+    return facts.steps[move.call].call.tool != facts.automaton.alphabet.actions[move.symbol].tool
+
+
+def _put_behind(facts: Facts, moves: list[Move], number: int) -> Move:
+    """Put an added step behind calls that do not matter, so that it goes right before a step."""
+    if moves[number].kind != "add":
+        return moves[number]
+    for move in moves[number + 1 :]:
+        if move.call is not None and not _does_not_matter(facts, move, move.call):
+            return replace(moves[number], place=move.place)
+    return replace(moves[number], place=len(facts.steps))
+
+
+def _does_not_matter(facts: Facts, move: Move, index: int) -> bool:
+    """Whether a call is left out because the tool refused it, or stays but only looks."""
+    if move.kind == "leave out":
+        return facts.is_refused(index)
+    step = facts.steps[index]
+    is_step = facts.automaton.alphabet.steps.intersection((*step.reading.fits, facts.symbol(step)))
+    return move.kind == "keep" and move.symbol is None and step.reading.loops and not is_step
+
+
 def keep_listed_order(facts: Facts, repair: Repair) -> Repair:
-    """Put each added step before the first step about the same thing that is listed after it, if the task allows."""
+    """Put each added step before the first step about the same thing that is listed after it, if the task allows.
+
+    Steps in any order may be added at the end. If they concern the same thing, the last one may overwrite the others,
+    as a change of flights does. Without a world to try that in, the order in which they are listed is the best guess.
+    """
     if facts.automaton.alphabet.binds:
         return repair
     path = list(repair.path)

@@ -20,7 +20,7 @@ from corepath.explanation.arguments import differing_arguments
 from corepath.explanation.bindings import Bindings
 from corepath.explanation.edits import Move, Repair, as_repair
 from corepath.explanation.facts import Facts
-from corepath.explanation.placement import keep_listed_order
+from corepath.explanation.placement import add_rather_than_replace, keep_listed_order
 from corepath.explanation.rehearsal import rehearse
 from corepath.explanation.repair_bounds import Bound, lower_bounds
 from corepath.notation.matchers import Scope
@@ -60,7 +60,7 @@ def repair_path(facts: Facts) -> Repair | None:
         return None
     plain = list(_go_on_without_harm(facts))
     if facts.task.simulator is None:
-        repair = keep_listed_order(facts, as_repair(_search(facts) or plain))
+        repair = keep_listed_order(facts, as_repair(add_rather_than_replace(facts, _search(facts) or plain)))
     else:
         repair = _search_in_world(facts, plain)
     return repair if repair.edits else None
@@ -77,10 +77,10 @@ def _search_in_world(facts: Facts, plain: list[Move]) -> Repair:
         if moves is None:
             break
         if (broken := rehearse(facts, moves)) is not None:
-            return as_repair(moves, broken)
+            return as_repair(add_rather_than_replace(facts, moves), broken)
         tried = moves if tried is plain else tried
     broken = rehearse(facts, plain)
-    return as_repair(tried if broken is None else plain, broken)
+    return as_repair(add_rather_than_replace(facts, tried if broken is None else plain), broken)
 
 
 class Trust(StrEnum):
