@@ -38,7 +38,7 @@ def write_fix(facts: Facts, repair: Repair | None, undone: Sequence[UndoPair]) -
         if edit.kind == "leave out" and edit.call is not None:
             edits.append(_leave_out(facts, edit.call, backs.get(edit.call), alone=len(left_out) == 1))
         else:
-            text = _describe(facts, edit, stays, follows=_follows(last, edit))
+            text = _describe(facts, edit, stays, follows=_follows(facts, last, edit))
             edits.append(Edit(EditKind(edit.kind), _call(edit), edit.symbol, visible(sentence(text))))
         last = edit
     return (*edits, *_leave_out_refused(facts, refused, alone=len(left_out) == 1))
@@ -75,9 +75,14 @@ def _call(edit: PathEdit) -> int | None:
     return edit.place if edit.kind == "add" else edit.call
 
 
-def _follows(last: PathEdit | None, edit: PathEdit) -> bool:
-    """Whether an edit adds a step right after the step that the edit before added."""
-    return last is not None and last.kind == edit.kind == "add" and last.place == edit.place
+def _follows(facts: Facts, last: PathEdit | None, edit: PathEdit) -> bool:
+    """Whether an edit adds a step right after the step that the edit before added, or put in the place of a call."""
+    if last is None or edit.kind != "add":
+        return False
+    if last.kind == "change" and last.call is not None and last.symbol is not None:
+        is_replaced = facts.steps[last.call].call.tool != facts.automaton.alphabet.actions[last.symbol].tool
+        return is_replaced and edit.place == last.call + 1
+    return last.kind == "add" and last.place == edit.place
 
 
 def _describe(facts: Facts, edit: PathEdit, stays: Collection[int | None], *, follows: bool) -> str:

@@ -151,7 +151,7 @@ def _missing_text(facts: Facts, left: tuple[int, ...]) -> str:
 def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> str:
     """Say which steps are missing beside those of the main mistake. Return an empty string if there are none."""
     others = [one for one in mistakes if one is not main and (one.kind in _LACKING or _was_refused(facts, one))]
-    missing = [step for one in others for step in one.steps]
+    missing = sorted(step for one in others for step in one.steps)
     if not missing:
         return ""
     total = facts.score.missing_steps

@@ -18,16 +18,36 @@ def add_rather_than_replace(facts: Facts, moves: list[Move]) -> list[Move]:
     edits = [move for move in moves if move.kind not in ("keep", "taken")]
     found: list[Move] = []
     for move in moves:
-        if len(edits) > 1 and move.kind == "change" and _is_other_refused(facts, move):
+        is_refused = move.call is not None and facts.is_refused(move.call)
+        if len(edits) > 1 and move.kind == "change" and is_refused and _uses_other_tool(facts, move):
             found += [replace(move, kind="leave out", symbol=None), replace(move, kind="add", call=None)]
         else:
             found.append(move)
-    return [_put_behind(facts, found, number) for number in range(len(found))]
+    placed = [_put_behind(facts, found, number) for number in range(len(found))]
+    for number, move in enumerate(placed):
+        if move.kind == "change" and _uses_other_tool(facts, move):
+            _replace_first(facts, placed, number)
+    return placed
 
 
-def _is_other_refused(facts: Facts, move: Move) -> bool:
-    """Whether a move changes a refused call into a step with another tool."""
-    if move.call is None or move.symbol is None or not facts.is_refused(move.call):
+def _replace_first(facts: Facts, moves: list[Move], number: int) -> None:
+    """Let a replaced call become the first of the steps that are added just before it, and add the rest after it."""
+    change, first = moves[number], number
+    while first and (moves[first - 1].kind == "add" or _does_not_matter(facts, moves[first - 1])):
+        first -= 1
+    added = [move for move in moves[first:number] if move.kind == "add"]
+    steps = [*(move.symbol for move in added), change.symbol]
+    if any(move.kind == "taken" and move.symbol in steps for move in moves):  # a step is a call that is moved
+        return
+    if added and change.call is not None and _uses_other_tool(facts, replace(change, symbol=steps[0])):
+        others = [move for move in moves[first:number] if move.kind != "add"]
+        after = [Move("add", None, symbol, change.call + 1) for symbol in steps[1:]]
+        moves[first : number + 1] = [*others, replace(change, symbol=steps[0]), *after]
+
+
+def _uses_other_tool(facts: Facts, move: Move) -> bool:
+    """Whether a move changes a call into a step with another tool."""
+    if move.call is None or move.symbol is None:
         return False
     return facts.steps[move.call].call.tool != facts.automaton.alphabet.actions[move.symbol].tool
 
@@ -37,16 +57,18 @@ def _put_behind(facts: Facts, moves: list[Move], number: int) -> Move:
     if moves[number].kind != "add":
         return moves[number]
     for move in moves[number + 1 :]:
-        if move.call is not None and not _does_not_matter(facts, move, move.call):
+        if move.call is not None and not _does_not_matter(facts, move):
             return replace(moves[number], place=move.place)
     return replace(moves[number], place=len(facts.steps))
 
 
-def _does_not_matter(facts: Facts, move: Move, index: int) -> bool:
+def _does_not_matter(facts: Facts, move: Move) -> bool:
     """Whether a call is left out because the tool refused it, or stays but only looks."""
+    if move.call is None:
+        return False
     if move.kind == "leave out":
-        return facts.is_refused(index)
-    step = facts.steps[index]
+        return facts.is_refused(move.call)
+    step = facts.steps[move.call]
     is_step = facts.automaton.alphabet.steps.intersection((*step.reading.fits, facts.symbol(step)))
     return move.kind == "keep" and move.symbol is None and step.reading.loops and not is_step
 
