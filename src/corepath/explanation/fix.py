@@ -26,16 +26,14 @@ def write_fix(facts: Facts, repair: Repair | None, undone: Sequence[UndoPair]) -
     """
     if repair is None:
         return ()
-    edits: list[Edit] = []
-    last: PathEdit | None = None
-    left_out = [edit.call for edit in repair.edits if edit.kind == "leave out" and edit.call is not None]
+    left_out = repair.left_out
     refused = [index for index in left_out if facts.is_refused(index)]
     stays = {edit.call for edit in repair.path}
     backs = {pair.done: pair.back for pair in undone if pair.back not in stays}
-    for edit in repair.edits:
-        if edit.kind == "leave out" and edit.call in refused:
-            continue
-        if edit.kind == "leave out" and edit.call is not None:
+    edits: list[Edit] = []
+    last: PathEdit | None = None
+    for edit in (one for one in repair.edits if one.call not in refused):
+        if edit.call in left_out:
             edits.append(_leave_out(facts, edit.call, backs.get(edit.call), alone=len(left_out) == 1))
         else:
             text = _describe(facts, edit, stays, follows=_follows(facts, last, edit))

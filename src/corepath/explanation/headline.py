@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from corepath.errors import count
+from corepath.explanation.beside import describe_all_done, describe_other_harms, find_consequences
 from corepath.explanation.blame import main_mistake
 from corepath.explanation.facts import Facts
 from corepath.explanation.mistake_text import (
     are_missing_text,
-    because_text,
     calls_told_as_refused,
     missing_steps_text,
     mistake_text,
     next_step_text,
-    other_argument_text,
 )
-from corepath.explanation.mistakes import SPREADING, Mistake, MistakeKind
+from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.path import divergence, failed_at_the_end, limit_text, uncounted_calls
-from corepath.explanation.sentences import add_full_stop, calls_text, capitalise, cut, join, number_text, sentence
+from corepath.explanation.sentences import (
+    add_full_stop,
+    calls_text,
+    capitalise,
+    cut,
+    join,
+    number_text,
+    say_of_calls,
+    sentence,
+)
 from corepath.explanation.tries import alike_calls, describe_tries, refused_calls
 from corepath.explanation.turns import unseen_pairs
 from corepath.explanation.value_text import tool_name
@@ -32,8 +40,6 @@ _LONGEST_NAMES: Final = 130
 LONGEST_HEADLINE: Final = 400
 _LACKING: Final = (MistakeKind.SKIPPED, MistakeKind.UNFINISHED, MistakeKind.OTHER_CALL)
 """The mistakes that leave steps undone."""
-_WRONG_TIME: Final = (MistakeKind.SKIPPED, MistakeKind.TOO_EARLY)
-"""The mistakes that make steps come too early."""
 
 
 def write_headline(facts: Facts, mistakes: tuple[Mistake, ...], loops: Mapping[int, Loop]) -> str:
@@ -102,34 +108,40 @@ def _unfinished_text(facts: Facts, main: Mistake | None, loops: Mapping[int, Loo
         first = f": {facts.short_text(left[0], 0)}" if total == 1 else f"; {next_step_text(facts, left, 'the first')}"
         return f"Made no call; {number_text(total)} {were} expected{first}{limit}"
     went_on = main is not None and main.other is not None and facts.did_step_from(main.other)
-    parts = [_stop_text(facts, left, total, loops, went_on=went_on)]
+    stop = _stop_text(facts, left, total, loops, went_on=went_on)
+    refused = refused_calls(facts, (), set(failed_at_the_end(facts)[-1:]))
+    return "; ".join([stop, *_unexpected_text(facts), *refused])
+
+
+def _unexpected_text(facts: Facts) -> list[str]:
+    """Tell of the harmful calls that ran, if any."""
     ran = [harm.index for harm in facts.score.harms if not facts.is_refused(harm.index)]
-    if ran:
-        nothing = ", and changed nothing" if all(facts.changed_state[index] is False for index in ran) else ""
-        parts.append(f"{calls_text(ran)} {'was' if len(ran) == 1 else 'were'} not expected{nothing}")
-    parts += refused_calls(facts, (), set(failed_at_the_end(facts)[-1:]))
-    return "; ".join(parts)
+    nothing = ", and changed nothing" if all(facts.changed_state[index] is False for index in ran) else ""
+    return [say_of_calls(ran, f"not expected{nothing}")] if ran else []
 
 
 def _stop_text(
     facts: Facts, left: tuple[int, ...], total: int, loops: Mapping[int, Loop], *, went_on: bool = False
 ) -> str:
     """Say how a path ended and what is missing. `went_on` says whether a step was done after one that is missing."""
-    limit, missing = limit_text(facts), _missing_text(facts, left)
-    if facts.steps_done and went_on and not limit and facts.hand_over is None:
-        return f"Did {facts.steps_done} of {count(total, 'step')}: {missing}"
+    how = _end_text(facts)
     if facts.steps_done:
-        how = f"ran into {limit}" if limit else "handed over to a human" if facts.hand_over is not None else "stopped"
-        return f"{capitalise(how)} after {facts.steps_done} of {count(total, 'step')}: {missing}"
+        done = f"{facts.steps_done} of {count(total, 'step')}: {_missing_text(facts, left)}"
+        return f"Did {done}" if went_on and not how else f"{how or 'Stopped'} after {done}"
     none = _none_text(facts, left, total)
-    if limit:
-        return f"Ran into {limit}; {none}"
-    if facts.hand_over is not None:
-        return f"Handed over to a human; {none}"
-    if not facts.score.harms and all(_only_looks(facts, index, loop) for index, loop in loops.items()):
-        return f"Only looked; {none}"
+    if not how and not facts.score.harms and all(_only_looks(facts, index, loop) for index, loop in loops.items()):
+        how = "Only looked"
+    if how:
+        return f"{how}; {none}"
     begins_with_tool = total == len(left) == 1 and not failed_at_the_end(facts)
     return none if begins_with_tool else capitalise(none)
+
+
+def _end_text(facts: Facts) -> str:
+    """Say what ended a path, or return an empty string if the agent just stopped."""
+    if limit := limit_text(facts):
+        return f"Ran into {limit}"
+    return "Handed over to a human" if facts.hand_over is not None else ""
 
 
 def _only_looks(facts: Facts, index: int, loop: Loop) -> bool:
@@ -151,15 +163,13 @@ def _missing_text(facts: Facts, left: tuple[int, ...]) -> str:
 def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> str:
     """Say which steps are missing beside those of the main mistake. Return an empty string if there are none."""
     others = [one for one in mistakes if one is not main and (one.kind in _LACKING or _was_refused(facts, one))]
-    missing = sorted(step for one in others for step in one.steps)
+    missing = [step for one in others for step in one.steps]
     if not missing:
         return ""
-    total = facts.score.missing_steps
-    if total > _MOST_NAMED and not main.steps and not facts.steps_called(len(facts.steps)):
-        return f"{_none_of(total)} was done"
-    return _name_missing(facts, missing, main) or (
-        f"{number_text(len(missing))} {'more ' if main.steps else ''}steps are missing"
-    )
+    if facts.score.missing_steps > _MOST_NAMED and not main.steps and not facts.steps_called(len(facts.steps)):
+        return f"{_none_of(facts.score.missing_steps)} was done"
+    more = "more steps are" if main.steps else "steps are"
+    return _name_missing(facts, missing, main) or f"{number_text(len(missing))} {more} missing"
 
 
 def _name_missing(facts: Facts, missing: Sequence[int], main: Mistake) -> str:
@@ -205,65 +215,15 @@ def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
     if tries := describe_tries(facts, mistakes):
         text, rest = tries, []
     else:
-        later = _consequences(facts, main, mistakes)
+        later = find_consequences(facts, main, mistakes)
         text = mistake_text(facts, main, later)
         alike = alike_calls(facts, main)
         refused = refused_calls(facts, alike, calls_told_as_refused(facts, main, later))
-        rest = [*_other_harms(facts, main, mistakes, later)]
+        rest = [*describe_other_harms(facts, main, mistakes, later)]
         rest = [*refused, *rest] if set(alike).intersection(facts.refused) else [*rest, *refused]
-        rest += [_also_missing(facts, main, mistakes), _all_done(facts, main, text)]
+        rest += [_also_missing(facts, main, mistakes), describe_all_done(facts, main, text)]
     rest += ["then handed over to a human"] if facts.hand_over is not None else []
     rest += [f"ran into {limit}"] if (limit := limit_text(facts)) else []
     rest = [part for part in rest if part]
     room = LONGEST_HEADLINE - sum(len(part) + 2 for part in rest) - 1
     return "; ".join([cut(text, room), *rest])
-
-
-def _consequences(facts: Facts, main: Mistake, mistakes: Iterable[Mistake]) -> list[int]:
-    """Return the calls that are harmful or failed only because of the main mistake, and not of another one before."""
-    others = [one for one in mistakes if one is not main and one.kind is not MistakeKind.FOLLOWS]
-    if main.kind in SPREADING:
-        later = [*(index for index in main.calls if index not in (main.call, main.other)), *main.failed]
-    elif main.kind is MistakeKind.EXTRA:
-        follows = [one for one in mistakes if one.kind is MistakeKind.FOLLOWS]
-        later = [*(harm.index for one in follows for harm in one.harms), *main.failed]
-    else:
-        later = []
-    spreading = min((one.call for one in others if one.kind in SPREADING), default=len(facts.steps))
-    effected = min((one.call for one in others if one.effected), default=len(facts.steps))
-    first = min(spreading, effected)
-    return [index for index in sorted(later) if index < (first if facts.is_refused(index) else spreading)]
-
-
-def _other_harms(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...], later: Sequence[int]) -> Iterator[str]:
-    """Tell of the harmful calls that are not part of the main mistake, without those that the tool refused."""
-    is_first, is_extra = True, main.kind not in SPREADING
-    told = {main.call, main.other, *later, *(main.calls if is_extra else ()), *facts.refused}
-    if is_extra and later:
-        yield because_text(facts, later)
-    for one in mistakes:
-        if one is not main and one.kind is MistakeKind.WRONG_ARGUMENT and one.effected:
-            yield other_argument_text(facts, one, in_full=is_first)
-            is_first = False
-            told.add(one.call)
-    early = [index for one in mistakes if one.kind in _WRONG_TIME for index in one.calls if index not in told]
-    if early:
-        calls = f"{facts.name_call(early[0])}," if len(early) == 1 else calls_text(early)
-        yield f"{calls} came too early"
-        told.update(early)
-    harms = [harm.index for harm in facts.score.harms if harm.index not in told]
-    if harms:
-        yield f"{calls_text(harms)} {'is' if len(harms) == 1 else 'are'} harmful too"
-
-
-def _all_done(facts: Facts, main: Mistake, told: str) -> str:
-    """Say that all steps were done in spite of the main mistake.
-
-    Return an empty string if they were not, or if the headline says so in what is `told`.
-    """
-    if not facts.score.accepted or main.kind in SPREADING or facts.expects_nothing or "was complete after" in told:
-        return ""
-    done = [step.index for step in facts.steps if step.advances]
-    if len(done) == 1:
-        return "" if "expected only once" in told else f"the one step was done (call {done[0] + 1})"
-    return "both steps were done" if len(done) == 2 else f"all {number_text(len(done))} steps were done"

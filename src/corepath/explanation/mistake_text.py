@@ -17,7 +17,7 @@ from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.policies import whole_sentence
 from corepath.explanation.reasons import extra_text, late_text, wrong_arguments_text
-from corepath.explanation.sentences import calls_text, capitalise, number_text, times_text
+from corepath.explanation.sentences import calls_text, capitalise, number_text, say_of_calls, times_text
 from corepath.explanation.value_text import tool_name
 from corepath.rules.rule import Never, Rule
 from corepath.scoring.evidence import Harm
@@ -60,8 +60,8 @@ def because_text(facts: Facts, calls: Sequence[int]) -> str:
     """Say that calls are harmful or were refused only because of what was told before."""
     refused = [index for index in calls if facts.is_refused(index)]
     others = [index for index in calls if index not in refused]
-    parts = [f"{calls_text(others)} {'is' if len(others) == 1 else 'are'} harmful"] if others else []
-    parts += [f"{calls_text(refused)} {'was' if len(refused) == 1 else 'were'} refused"] if refused else []
+    parts = [say_of_calls(others, "harmful", ("is", "are"))] if others else []
+    parts += [say_of_calls(refused, "refused")] if refused else []
     return f"{' and '.join(parts)} only because of that" if parts else ""
 
 

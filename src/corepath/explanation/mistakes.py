@@ -6,6 +6,7 @@ same mistakes, and so agree with the fix.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -218,6 +219,18 @@ class _Builder:
             if len(one.harms) + len(one.failed) <= 1 and self._has_little_to_do(one):
                 self.found[number] = replace(one, kind=MistakeKind.EXTRA, steps=())
                 self._add(Mistake(MistakeKind.UNFINISHED, self._end, one.steps))
+        self.found = [replace(one, steps=self._in_order(one.steps)) for one in self.found]
+
+    def _in_order(self, steps: tuple[int, ...]) -> tuple[int, ...]:
+        """Return missing steps in the order in which the repair puts them in."""
+        left = Counter(steps)
+        put_in = [edit.symbol for edit in self._path if edit.symbol is not None and edit.kind != "keep"]
+        found: list[int] = []
+        for symbol in put_in:
+            if left[symbol]:
+                left[symbol] -= 1
+                found.append(symbol)
+        return tuple(found) if len(found) == len(steps) else steps
 
     def _has_little_to_do(self, one: Mistake) -> bool:
         if one.kind is MistakeKind.OTHER_CALL:

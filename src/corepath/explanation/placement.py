@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from corepath.explanation.edits import Move, PathEdit, Repair
@@ -15,34 +16,46 @@ def add_rather_than_replace(facts: Facts, moves: list[Move]) -> list[Move]:
     A refused call has little to do with a step that uses another tool. If that is the only edit, the call stands for
     the step.
     """
-    edits = [move for move in moves if move.kind not in ("keep", "taken")]
-    found: list[Move] = []
-    for move in moves:
-        is_refused = move.call is not None and facts.is_refused(move.call)
-        if len(edits) > 1 and move.kind == "change" and is_refused and _uses_other_tool(facts, move):
-            found += [replace(move, kind="leave out", symbol=None), replace(move, kind="add", call=None)]
-        else:
-            found.append(move)
-    placed = [_put_behind(facts, found, number) for number in range(len(found))]
-    for number, move in enumerate(placed):
+    if sum(move.kind not in ("keep", "taken") for move in moves) > 1:
+        moves = [one for move in moves for one in _set_apart(facts, move)]
+    moves = [_put_behind(facts, moves, number) for number in range(len(moves))]
+    for number, move in enumerate(moves):
         if move.kind == "change" and _uses_other_tool(facts, move):
-            _replace_first(facts, placed, number)
-    return placed
+            _replace_first(facts, moves, number)
+    return moves
+
+
+def _set_apart(facts: Facts, move: Move) -> Iterator[Move]:
+    """Leave out a refused call and add the step, if a move changes the call into a step with another tool."""
+    if (
+        move.call is None
+        or move.kind != "change"
+        or not (facts.is_refused(move.call) and _uses_other_tool(facts, move))
+    ):
+        yield move
+        return
+    yield replace(move, kind="leave out", symbol=None)
+    yield replace(move, kind="add", call=None)
 
 
 def _replace_first(facts: Facts, moves: list[Move], number: int) -> None:
     """Let a replaced call become the first of the steps that are added just before it, and add the rest after it."""
-    change, first = moves[number], number
-    while first and (moves[first - 1].kind == "add" or _does_not_matter(facts, moves[first - 1])):
-        first -= 1
+    change, first = moves[number], _first_before(facts, moves, number)
     added = [move for move in moves[first:number] if move.kind == "add"]
     steps = [*(move.symbol for move in added), change.symbol]
-    if any(move.kind == "taken" and move.symbol in steps for move in moves):  # a step is a call that is moved
+    is_moved = any(move.kind == "taken" and move.symbol in steps for move in moves)
+    if change.call is None or is_moved or not _uses_other_tool(facts, replace(change, symbol=steps[0])):
         return
-    if added and change.call is not None and _uses_other_tool(facts, replace(change, symbol=steps[0])):
-        others = [move for move in moves[first:number] if move.kind != "add"]
-        after = [Move("add", None, symbol, change.call + 1) for symbol in steps[1:]]
-        moves[first : number + 1] = [*others, replace(change, symbol=steps[0]), *after]
+    others = [move for move in moves[first:number] if move.kind != "add"]
+    after = [Move("add", None, symbol, change.call + 1) for symbol in steps[1:]]
+    moves[first : number + 1] = [*others, replace(change, symbol=steps[0]), *after]
+
+
+def _first_before(facts: Facts, moves: Sequence[Move], number: int) -> int:
+    """Return the number of the first move from which on steps are added, and all calls do not matter."""
+    while number and (moves[number - 1].kind == "add" or _does_not_matter(facts, moves[number - 1])):
+        number -= 1
+    return number
 
 
 def _uses_other_tool(facts: Facts, move: Move) -> bool:

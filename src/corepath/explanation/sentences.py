@@ -39,6 +39,11 @@ def calls_text(indices: Iterable[int]) -> str:
     return f"{'call' if len(numbers) == 1 else 'calls'} {join(pieces, most=8)}"
 
 
+def say_of_calls(indices: Sequence[int], what: str, be: tuple[str, str] = ("was", "were")) -> str:
+    """Say something of calls, e.g. `call 3 was refused` or `calls 3 and 4 were refused`."""
+    return f"{calls_text(indices)} {be[len(indices) > 1]} {what}"
+
+
 def number_text(number: int) -> str:
     """Write a small number as a word."""
     return _NUMBERS[number] if number < len(_NUMBERS) else f"{number:,}"

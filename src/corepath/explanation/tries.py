@@ -11,7 +11,7 @@ from corepath.explanation.arguments import compare_with_step, differing_argument
 from corepath.explanation.difference_text import describe_differences
 from corepath.explanation.facts import Facts
 from corepath.explanation.mistakes import Mistake, MistakeKind
-from corepath.explanation.sentences import calls_text, join, number_text
+from corepath.explanation.sentences import calls_text, join, number_text, say_of_calls
 from corepath.explanation.value_text import tool_name
 
 MOST_TRIES: Final = 2
@@ -23,16 +23,20 @@ def describe_tries(facts: Facts, mistakes: Iterable[Mistake]) -> str:
 
     Return an empty string if there are other mistakes, or if a refused call was no try of a step that was done later.
     """
-    if not facts.score.accepted or not all(facts.is_refused(index) for one in mistakes for index in one.calls):
-        return ""
-    tries = {harm.index: _put_right(facts, harm.index) for harm in facts.score.harms}
-    targets = {step.index for step in tries.values() if step is not None}
-    if not tries or None in tries.values():
+    tries = _find_tries(facts)
+    if not tries or not {index for one in mistakes for index in one.calls} <= {index for index, _ in tries}:
         return ""
     wrong = "a wrong try" if len(tries) == 1 else f"{number_text(len(tries))} wrong tries"
-    told = [_describe_try(facts, index, step) for index, step in list(tries.items())[:MOST_TRIES] if step is not None]
-    told += [calls_text(rest)] if (rest := list(tries)[MOST_TRIES:]) else []
-    return f"Did {_done_text(facts, targets)} only after {wrong}, which the tool refused: {join(told, most=9)}"
+    told = [_describe_try(facts, index, step) for index, step in tries[:MOST_TRIES]]
+    told += [calls_text(index for index, _ in rest)] if (rest := tries[MOST_TRIES:]) else []
+    done = _done_text(facts, {step.index for _, step in tries})
+    return f"Did {done} only after {wrong}, which the tool refused: {join(told, most=9)}"
+
+
+def _find_tries(facts: Facts) -> list[tuple[int, Step]]:
+    """List the harmful calls that were tries of a step, each with the call that did the step, if all steps were done."""
+    refused = [harm.index for harm in facts.score.harms if facts.score.accepted and facts.is_refused(harm.index)]
+    return [(index, step) for index in refused if (step := _put_right(facts, index)) is not None]
 
 
 def _put_right(facts: Facts, index: int) -> Step | None:
@@ -84,7 +88,11 @@ def refused_calls(facts: Facts, alike: Collection[int], told: Collection[int]) -
         return []
     same = [index for index in left if index in alike]
     others = [index for index in left if index not in alike]
-    if same:
-        more = f", as {'was' if len(others) == 1 else 'were'} {calls_text(others)}" if others else ""
-        return [f"{calls_text(same)} tried the same, and {'was' if len(same) == 1 else 'were'} refused{more}"]
-    return [f"{calls_text(others)} {'was' if len(others) == 1 else 'were'} refused{' too' if told else ''}"]
+    if not same:
+        return [say_of_calls(others, "refused too" if told else "refused")]
+    more = f", as {_were(others)} {calls_text(others)}" if others else ""
+    return [f"{calls_text(same)} tried the same, and {_were(same)} refused{more}"]
+
+
+def _were(calls: Collection[int]) -> str:
+    return "was" if len(calls) == 1 else "were"
