@@ -11,9 +11,13 @@ from corepath.errors import RecordError
 from corepath.values import parse_json
 
 
+_JSON_STARTS: Final = frozenset('{["-0123456789tfn')
+"""The characters with which a JSON value begins. Most other text is told from JSON by its first character."""
+
+
 def parse_result(content: Any) -> Any:
     """Parse a result that is a JSON string. Other results are returned unchanged."""
-    if not isinstance(content, str):
+    if not isinstance(content, str) or content.lstrip()[:1] not in _JSON_STARTS:
         return content
     try:
         return parse_json(content)
@@ -61,6 +65,8 @@ def time_of(given: Any) -> float | None:
     `given` is a date and time in ISO 8601 (in UTC if no zone is named), or a number of seconds, milliseconds,
     microseconds or nanoseconds, as a number or a string. The unit follows from the number's size.
     """
+    if given is None:
+        return None
     if isinstance(given, str):
         try:
             given = float(given) if given.strip("-.0123456789") == "" else _from_iso(given)

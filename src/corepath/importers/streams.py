@@ -47,7 +47,8 @@ NewStreams = Callable[[], Streams]
 
 def is_stream(value: Any, new: NewStreams) -> bool:
     """Return True if `value` is a piece of a stream, or a list with such a piece."""
-    return any(isinstance(one, Mapping) and new().add(one) for one in map(_unwrap, _as_list(value)))
+    streams = new()
+    return any(isinstance(one, Mapping) and streams.add(one) for one in map(_unwrap, _as_list(value)))
 
 
 def explain_unless_stream(value: Any, new: NewStreams, explain: Callable[[Any], str | None]) -> str | None:

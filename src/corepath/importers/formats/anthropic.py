@@ -9,14 +9,15 @@ one file repeat each other, only the last one is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from typing import Any, Final, TypeGuard
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
 from corepath.importers.content import message_text, objects, parse_result
-from corepath.importers.exchange_log import exchange_format
+from corepath.importers.exchange_log import ends_with_agent, exchange_format
 from corepath.importers.exchanges import (
     as_exchange,
     exchange_field,
@@ -197,20 +198,21 @@ def _is_typical(block: Mapping[str, Any]) -> bool:
     return kind in THOUGHTS or (isinstance(kind, str) and kind.endswith(RESULT) and "tool_use_id" in block)
 
 
-def _history(value: Any) -> list[tuple[bool, Any]] | None:
+def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]] | None:
     """Return a record's messages in a form that can be compared, or None if the record is malformed.
 
-    Each message is a pair: whether the agent wrote it, and its content without thoughts.
+    Each message is a pair: whether the agent wrote it, and a function that returns its content without thoughts.
     """
     try:
         found = objects(_messages(_normalise_record(value)), "messages")
         messages = [(message.get("role"), _blocks(message)) for message in found]
     except RecordError:
         return None
-    return [
-        (role == "assistant", [role, [_comparable(block) for block in blocks if block.get("type") not in THOUGHTS]])
-        for role, blocks in messages
-    ]
+    return [(role == "assistant", partial(_comparable_message, role, blocks)) for role, blocks in messages]
+
+
+def _comparable_message(role: Any, blocks: list[Mapping[str, Any]]) -> Any:
+    return [role, [_comparable(block) for block in blocks if block.get("type") not in THOUGHTS]]
 
 
 def _comparable(block: Mapping[str, Any]) -> Any:
@@ -226,4 +228,5 @@ FORMAT: Final = exchange_format(
     read_record,
     _history,
     streams=MessageStreams,
+    has_ended=ends_with_agent,
 )

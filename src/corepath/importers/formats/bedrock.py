@@ -13,7 +13,7 @@ Calls are `toolUse` blocks, and all calls in one message share a turn. Reasoning
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
@@ -309,20 +309,20 @@ def _extend(blocks: dict[Any, dict[str, Any]], index: str, delta: Mapping[str, A
 # Repeated exchanges
 
 
-def _history(value: Any) -> list[tuple[bool, Any]] | None:
+def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]] | None:
     """Return a record's messages in a form that can be compared, or None if the record is malformed."""
     exchange = _exchange(value)
     try:
         messages = list(objects(exchange.messages, "messages")) if exchange is not None else []
-        return [(one.get("role") == "assistant", _comparable(one)) for one in messages]
+        return [(one.get("role") == "assistant", partial(_comparable, one, _blocks(one))) for one in messages]
     except RecordError:
         return None
 
 
-def _comparable(message: Mapping[str, Any]) -> Any:
+def _comparable(message: Mapping[str, Any], blocks: list[Mapping[str, Any]]) -> Any:
     """Return only what stays the same when a later request repeats a message."""
     found: list[Any] = [message.get("role")]
-    for block in _blocks(message):
+    for block in blocks:
         kind = _kind(block)
         call = block.get("toolUse")
         if kind == "toolUse" and isinstance(call, Mapping):

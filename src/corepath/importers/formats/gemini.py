@@ -12,7 +12,8 @@ Only the first candidate is read. If exchanges in one file repeat each other, on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
@@ -261,10 +262,10 @@ def _metadata(value: Any) -> dict[str, Any] | None:
     return {**(candidate or {}), **(exchange_metadata(value, *_CONVERSATION) or {})} or None
 
 
-def _history(value: Any) -> list[tuple[bool, Any]] | None:
+def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]] | None:
     """Return a record's messages in a form that can be compared, or None if the record is malformed.
 
-    Each message is a pair: whether the agent wrote it, and its content without thoughts.
+    Each message is a pair: whether the agent wrote it, and a function that returns its content without thoughts.
     """
     try:
         contents = list(objects(_contents(_normalise_record(value)), "contents"))
@@ -272,12 +273,15 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
             (by_model, [part for one in group for part in _parts(one)])
             for by_model, group in groupby(contents, _is_by_model)
         ]
-        return [
-            (by_model, [by_model, [_comparable(part) for part in parts if part.get("thought") is not True]])
-            for by_model, parts in groups
-        ]
+        for part in (part for _, parts in groups for part in parts if part.get("thought") is not True):
+            _object(part, CALL)
     except RecordError:
         return None
+    return [(by_model, partial(_comparable_parts, by_model, parts)) for by_model, parts in groups]
+
+
+def _comparable_parts(by_model: bool, parts: list[Mapping[str, Any]]) -> Any:  # noqa: FBT001
+    return [by_model, [_comparable(part) for part in parts if part.get("thought") is not True]]
 
 
 def _comparable(part: Mapping[str, Any]) -> Any:

@@ -13,7 +13,8 @@ is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from corepath.episode import Episode
@@ -367,11 +368,11 @@ def _link(value: Any) -> tuple[str | None, str | None]:
     return _response_id(value), _text(exchange_field(value, "previous_response_id"))
 
 
-def _history(value: Any) -> list[tuple[bool, Any]] | None:
+def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]] | None:
     """Return a record's items in a form that can be compared, or None if there is nothing to compare.
 
-    Each item is a pair: whether the model wrote it, and its content. Reasoning is left out. The first pair holds the id
-    of the response that the record continues, or None.
+    Each item is a pair: whether the model wrote it, and a function that returns its content. Reasoning is left out. The
+    first pair is for the id of the response that the record continues, or None.
     """
     try:
         value = _normalise_record(value)
@@ -381,8 +382,8 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
     if not isinstance(given, list):
         return None
     items = [item for item in (*given, *(new if isinstance(new, list) else ())) if isinstance(item, Mapping)]
-    messages = [(_is_by_model(item), _comparable(item)) for item in items if item.get("type") != "reasoning"]
-    return [(False, exchange_field(value, "previous_response_id")), *messages] if messages else None
+    messages = [(_is_by_model(item), partial(_comparable, item)) for item in items if item.get("type") != "reasoning"]
+    return [(False, partial(exchange_field, value, "previous_response_id")), *messages] if messages else None
 
 
 def _comparable(item: Mapping[str, Any]) -> Any:
