@@ -72,10 +72,13 @@ def episode_json(episode: Episode) -> str:
     record |= {name: value for name, value in optional.items() if value is not None}
     record |= free_record(episode)
     record["calls"] = list(map(_call_record, episode.calls))
-    return _ENCODER.encode(record)
+    try:
+        return _ENCODER.encode(record)
+    except RecursionError:
+        return json.dumps(record, allow_nan=False)  # says if a value contains itself
 
 
-_ENCODER: Final = json.JSONEncoder(allow_nan=False)
+_ENCODER: Final = json.JSONEncoder(allow_nan=False, check_circular=False)
 
 
 def _parse_lines(file: str, lines: IO[bytes]) -> Iterator[EpisodeLine]:

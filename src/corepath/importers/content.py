@@ -10,7 +10,6 @@ from typing import Any, Final
 from corepath.errors import RecordError
 from corepath.values import parse_json
 
-
 _JSON_STARTS: Final = frozenset('{["-0123456789tfn')
 """The characters with which a JSON value begins. Most other text is told from JSON by its first character."""
 
@@ -37,7 +36,7 @@ def text_of(content: Any) -> Any:
 
 
 def _part_text(part: Any) -> str:
-    if not isinstance(part, Mapping):
+    if not isinstance(part, dict):
         return ""
     text = part.get("text", part.get("refusal"))
     return text if isinstance(text, str) else ""
@@ -55,7 +54,7 @@ def message_text(content: Any) -> Any:
 
 
 def _part_type(part: Any) -> str:
-    kind = part.get("type") if isinstance(part, Mapping) else None
+    kind = part.get("type") if isinstance(part, dict) else None
     return f"[{kind[:60]}]" if isinstance(kind, str) and not kind.endswith("text") else ""
 
 
@@ -95,12 +94,15 @@ _MILLISECONDS: Final = 1e11
 
 def is_text_part(part: Any) -> bool:
     """Return True if `part` has the form `{"type": "text", "text": ...}`."""
-    return isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str)
+    return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
 
 
 def first_of(record: Mapping[str, Any], *names: str) -> Any:
     """Return the value of the first field in `names` that is not null, or None if all are missing or null."""
-    return next((record[name] for name in names if record.get(name) is not None), None)
+    for name in names:
+        if record.get(name) is not None:
+            return record[name]
+    return None
 
 
 def objects(values: Any, what: str) -> Iterator[Mapping[str, Any]]:
@@ -113,7 +115,7 @@ def objects(values: Any, what: str) -> Iterator[Mapping[str, Any]]:
     if not isinstance(values, list):
         raise RecordError(f"{what} must be a list, not {describe_type(values)}")
     for number, value in enumerate(values, start=1):
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             raise RecordError(f"{what} must be objects; number {number} is {describe_type(value)}")
         yield value
 
@@ -123,11 +125,11 @@ def metadata_of(record: Any, *conversation: str) -> dict[str, Any] | None:
 
     Fields in the record's own `metadata` are merged in and take precedence.
     """
-    if not isinstance(record, Mapping):
+    if not isinstance(record, dict):
         return None
     found = {name: value for name, value in record.items() if name not in conversation and value not in (None, [], {})}
     inner = found.pop("metadata", {})
-    return (found | dict(inner) if isinstance(inner, Mapping) else found | {"metadata": inner}) or None
+    return (found | dict(inner) if isinstance(inner, dict) else found | {"metadata": inner}) or None
 
 
 def describe_type(value: Any) -> str:

@@ -10,11 +10,10 @@ disk, so a file may be larger than memory.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any, Final
 
 from corepath.episode import Episode
@@ -40,7 +39,9 @@ Link = Callable[[Any], tuple[str | None, str | None]]
 
 _Records = Iterator[tuple[Place, Any]]
 _FIRST: Final = 3
-"""How many messages of a record are compared before the others are: often some instructions and a question."""
+"""How many messages of a record are compared roughly, which are often some instructions and a question."""
+_ENDS: Final = 50
+"""How many characters at both ends of a text are compared roughly."""
 _EXCHANGE_FIELDS: Final = {
     "request", "response", "choices", "candidates", "output", "schemaType", "message", "@message",
 }  # fmt: skip
@@ -108,8 +109,7 @@ def _read_related(
 ) -> Iterator[Episode | Problem]:
     told: dict[int, list[Episode]] = {}
     """The episodes of the skipped exchanges that each later exchange repeats."""
-    with TemporaryFile() as disk:
-        kept = KeptRecords(disk, str(file))
+    with KeptRecords(str(file)) as kept:
         repeats, links = _Repeats(kept, to_compare), _Links()
         for place, value in records:
             number = kept.add(place, value)
@@ -143,49 +143,56 @@ def _read_skipped(value: Any, read_record: ReadRecord, told: list[Episode]) -> l
 class _Repeats:
     """Finds the records whose messages are all repeated at the start of a later record.
 
-    `found` maps the number of such a record to that of the later one. If only one record has certain first messages,
-    its other messages are not looked at.
+    `found` maps the number of such a record to that of the later one. Records are compared by a digest of all their
+    messages, but only if the rough digest of their first messages is the same, which costs much less.
     """
 
     def __init__(self, kept: KeptRecords, to_compare: ToCompare) -> None:
         self.found: dict[int, int] = {}
         self._kept, self._to_compare = kept, to_compare
+        self._rough: dict[bytes, list[int]] = {}
+        """By rough digest, the records that were not compared with any other so far."""
         self._waiting: dict[bytes, list[int]] = {}
-        self._alone: dict[bytes, int | None] = {}
-        """The only record with certain first messages, or None if there are others."""
+        """By digest, the records that no later record repeats so far."""
 
     def add(self, number: int, value: Any) -> None:
         """Add a record. Records are added in order."""
         messages = self._to_compare(value)
         if not messages:
             return
-        digest = self._match(number, messages, 0, blake2b(digest_size=16))
-        if len(messages) > _FIRST:
-            first = digest.digest()
-            if first not in self._alone:
-                self._alone[first] = number
-                return
-            earlier, self._alone[first] = self._alone[first], None
-            if earlier is not None:
-                self._add_rest(earlier)
-            digest = self._match(number, messages, _FIRST, digest)
-        self._waiting.setdefault(digest.digest(), []).append(number)
+        outlines = list(_digest_each(_shorten(content()) for content in messages[:_FIRST]))
+        known = [self._rough[outline] for outline in outlines if outline in self._rough]
+        uncompared = self._rough.setdefault(outlines[-1], [])
+        if not known:
+            uncompared.append(number)
+            return
+        for numbers in known:
+            for earlier in numbers:
+                *_, whole = _digest_each(content() for content in self._to_compare(self._kept.load(earlier)[1]) or ())
+                self._waiting.setdefault(whole, []).append(earlier)
+            numbers.clear()
+        *starts, whole = _digest_each(content() for content in messages)
+        for start in starts:
+            if waiting := self._waiting.get(start):
+                self.found[waiting.pop()] = number
+        self._waiting.setdefault(whole, []).append(number)
 
-    def _match(self, number: int, messages: list[Callable[[], Any]], start: int, digest: blake2b) -> blake2b:
-        """Digest the first messages, or those from `start` on, and find the records that have only those so far."""
-        some = messages[start:] if start else messages[:_FIRST]
-        for last, content in enumerate(some, start=start + 1 - len(messages)):
-            digest.update(canonical_json(content()).encode())
-            if last and (earlier := self._waiting.get(digest.digest())):
-                self.found[earlier.pop()] = number
-        return digest
 
-    def _add_rest(self, number: int) -> None:
-        """Add the messages of a record that were not looked at so far."""
-        digest = blake2b(digest_size=16)
-        for content in self._to_compare(self._kept.load(number)[1]) or ():
-            digest.update(canonical_json(content()).encode())
-        self._waiting.setdefault(digest.digest(), []).append(number)
+def _digest_each(contents: Iterable[Any]) -> Iterator[bytes]:
+    """Yield a digest of the contents up to each one."""
+    digest = blake2b(digest_size=16)
+    for content in contents:
+        digest.update(canonical_json(content).encode())
+        yield digest.digest()
+
+
+def _shorten(value: Any) -> Any:
+    """Return a value with only the ends of long texts. Equal values stay equal."""
+    if isinstance(value, str):
+        return value if len(value) <= 2 * _ENDS else f"{value[:_ENDS]}{len(value)}{value[-_ENDS:]}"
+    if isinstance(value, dict):
+        return {name: _shorten(one) for name, one in value.items()}
+    return [_shorten(one) for one in value] if isinstance(value, list) else value
 
 
 def _messages_to_compare(record: Any, history: History) -> list[Callable[[], Any]] | None:
@@ -194,7 +201,7 @@ def _messages_to_compare(record: Any, history: History) -> list[Callable[[], Any
     If `record` is a bare request, an object with its other fields comes first. These fields are the same in all
     requests from one run. They distinguish a bare request from a conversation in which the agent did nothing.
     """
-    if not isinstance(record, Mapping) or not (messages := history(record)):
+    if not isinstance(record, dict) or not (messages := history(record)):
         return None
     contents = [one for _, one in messages]
     if record.keys() & _EXCHANGE_FIELDS:

@@ -5,27 +5,40 @@ from __future__ import annotations
 import marshal
 from array import array
 from collections.abc import Iterator
-from typing import IO, Any
+from tempfile import TemporaryFile
+from typing import Any, Final, Self
 
 from corepath.errors import Problem
 from corepath.importers.reading import Place
 
+_BUFFER: Final = 2**20
+
 
 class KeptRecords:
-    """Records and their places in an open temporary file, numbered from 0 in the order in which they were added."""
+    """Records and their places in a temporary file, numbered from 0 in the order in which they were added.
 
-    def __init__(self, file: IO[bytes], name: str) -> None:
-        self._file, self._name = file, name
+    Use it in a `with` statement.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._file = TemporaryFile(buffering=_BUFFER)  # noqa: SIM115 - closed in __exit__
         self._ends = array("q", [0])
+        self._place = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
     def add(self, place: Place, value: Any) -> int:
         """Add a record, which may be a `Problem`, and return its number."""
         broken = (value.file, value.line, value.column, value.message) if isinstance(value, Problem) else None
         packed = marshal.dumps((place.line, place.number, None if broken else value, broken))
-        if self._file.tell() != self._ends[-1]:
-            self._file.seek(self._ends[-1])
-        self._file.write(packed)
-        self._ends.append(self._ends[-1] + len(packed))
+        self._seek(self._ends[-1])
+        self._place += self._file.write(packed)
+        self._ends.append(self._place)
         return len(self._ends) - 2
 
     def __iter__(self) -> Iterator[tuple[Place, Any]]:
@@ -33,9 +46,13 @@ class KeptRecords:
 
     def load(self, number: int) -> tuple[Place, Any]:
         """Return the place and the value of a record."""
-        start = self._ends[number]
-        if self._file.tell() != start:
-            self._file.seek(start)
-        packed = self._file.read(self._ends[number + 1] - start)
+        self._seek(self._ends[number])
+        packed = self._file.read(self._ends[number + 1] - self._place)
+        self._place += len(packed)
         line, place, value, broken = marshal.loads(packed)  # noqa: S302 - only this class writes the file
         return Place(self._name, line, place), value if broken is None else Problem(*broken)
+
+    def _seek(self, place: int) -> None:
+        if place != self._place:
+            self._file.seek(place)
+            self._place = place

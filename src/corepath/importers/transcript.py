@@ -146,8 +146,10 @@ def seconds_between(calls: Iterable[Call], messages: Iterable[Message]) -> float
     """Return the time between the first and the last event, or None if no two times are known."""
     said = [one.time for one in messages if one.time is not None]
     called = [(one.time, one.extra.get("seconds", 0)) for one in calls if one.time is not None]
+    if not said and not called:
+        return None
     starts, ends = [*said, *(time for time, _ in called)], [*said, *(time + lasted for time, lasted in called)]
-    passed = round(max(ends) - min(starts), 6) if starts else 0.0
+    passed = round(max(ends) - min(starts), 6)
     return passed if len(starts) > 1 or passed else None
 
 

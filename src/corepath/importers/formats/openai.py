@@ -57,7 +57,7 @@ def _find_messages(value: Any) -> list[Mapping[str, Any]]:
         if not isinstance(one, dict) or one.get("role") not in ROLES:
             raise RecordError(f"not all messages have a 'role' among {', '.join(ROLES)}")
     for one in messages:
-        if _has_tool_parts(one.get("content")) or _has_tool_parts(one.get("parts")):
+        if (isinstance(one.get("content"), list) or "parts" in one) and _has_tool_parts(one):
             raise RecordError("tool calls are among the parts of a message's content")
     return messages
 
@@ -72,7 +72,7 @@ def _read_conversation(value: Any) -> Episode:
     value = _normalise_record(value)
     messages = _find_messages(value)
     transcript = Transcript()
-    answered = isinstance(value, Mapping) and _response_message(value) is not None
+    answered = isinstance(value, dict) and _response_message(value) is not None
     for place, message in enumerate(messages, start=1):
         is_response = answered and place == len(messages)
         _read_message(transcript, message, exchange_time(value) if is_response else message_time(message))
@@ -113,8 +113,8 @@ def _normalise_record(value: Any) -> Any:
 
 def _messages(value: Any) -> list[Any] | None:
     """Return a record's messages, with the response's message last, or None if there are none."""
-    if isinstance(value, Mapping):
-        request = value["request"] if isinstance(value.get("request"), Mapping) else value
+    if isinstance(value, dict):
+        request = value["request"] if isinstance(value.get("request"), dict) else value
         sent, response = request.get("messages"), _response_message(value)
         if response is None:
             return sent if isinstance(sent, list) and (sent or _did_nothing(value)) else None
@@ -129,10 +129,10 @@ def _did_nothing(value: Mapping[str, Any]) -> bool:
 
 def _response_message(value: Mapping[str, Any]) -> Any:
     """Return the message in a response's first choice, or None if there is no response."""
-    choices = exchange_field({name: value[name] for name in value if name != "request"}, "choices")
+    choices = exchange_field({name: value.get(name) for name in ("response", "choices")}, "choices")
     first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, Mapping) else None
-    return {"role": "assistant", **message} if isinstance(message, Mapping) else message
+    message = first.get("message") if isinstance(first, dict) else None
+    return {"role": "assistant", **message} if isinstance(message, dict) else message
 
 
 def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]] | None:
@@ -145,7 +145,7 @@ def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]] | None:
         return None
     try:
         messages = _find_messages(_normalise_record(value))
-        found = [(message, list(_calls(message))) for message in messages]
+        found = [(message, _calls(message)) for message in messages]
     except RecordError:
         return None
     return [(message["role"] == "assistant", partial(_comparable, message, calls)) for message, calls in found]
@@ -157,23 +157,26 @@ def _comparable(message: Mapping[str, Any], calls: list[tuple[Any, Mapping[str, 
     return [normalise({name: message.get(name) or None for name in ("role", "content", "tool_call_id")}), made]
 
 
-def _calls(message: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[str, Any]]]:
-    """Yield each call's id, and an object with the call's `name` and `arguments`."""
-    for call in objects(message.get("tool_calls"), "tool calls"):
-        function = call.get("function", call.get("custom"))
-        if not isinstance(function, Mapping):
-            raise RecordError("the 'function' of a tool call must be an object with 'name' and 'arguments'")
-        custom = "function" not in call
-        yield call.get("id"), {**function, "arguments": {"input": function.get("input")}} if custom else function
-    if isinstance(message.get("function_call"), Mapping):
-        yield None, message["function_call"]
+def _calls(message: Mapping[str, Any]) -> list[tuple[Any, Mapping[str, Any]]]:
+    """Return each call's id, and an object with the call's `name` and `arguments`."""
+    found = [_call(call) for call in objects(message["tool_calls"], "tool calls")] if "tool_calls" in message else []
+    if isinstance(message.get("function_call"), dict):
+        found.append((None, message["function_call"]))
+    return found
 
 
-def _has_tool_parts(content: Any) -> bool:
-    """Return True if `content` has parts that are calls or results, which only other formats have."""
-    if not isinstance(content, list):
-        return False
-    kinds = [f"{part.get('type')} {' '.join(part)}".lower() for part in content if isinstance(part, Mapping)]
+def _call(call: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    function = call.get("function", call.get("custom"))
+    if not isinstance(function, dict):
+        raise RecordError("the 'function' of a tool call must be an object with 'name' and 'arguments'")
+    custom = "function" not in call
+    return call.get("id"), {**function, "arguments": {"input": function.get("input")}} if custom else function
+
+
+def _has_tool_parts(message: Mapping[str, Any]) -> bool:
+    """Return True if a message has parts that are calls or results, which only other formats have."""
+    lists = [one for one in (message.get("content"), message.get("parts")) if isinstance(one, list)]
+    kinds = [f"{part.get('type')} {' '.join(part)}".lower() for some in lists for part in some if isinstance(part, dict)]
     return any("tool" in kind or "function" in kind for kind in kinds)
 
 
