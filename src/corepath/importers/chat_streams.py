@@ -79,9 +79,7 @@ def _has_role(piece: Mapping[str, Any]) -> bool:
 def _says_something(piece: Mapping[str, Any]) -> bool:
     """Return True if a chunk adds to the first choice. Some providers send empty chunks after the end of a stream."""
     deltas = [one.get("delta") for one in _choices(piece) if one.get("index", 0) == 0]
-    return any(
-        value for delta in deltas if isinstance(delta, dict) for name, value in delta.items() if name != "role"
-    )
+    return any(value for delta in deltas if isinstance(delta, dict) for name, value in delta.items() if name != "role")
 
 
 class _Chat:

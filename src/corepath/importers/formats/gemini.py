@@ -299,4 +299,5 @@ FORMAT: Final = exchange_format(
     read_record,
     _history,
     streams=GeminiStreams,
+    signs=("parts", "candidates"),
 )

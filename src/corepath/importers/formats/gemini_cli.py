@@ -230,5 +230,10 @@ def _ending(kind: str, failure: str | None) -> dict[str, Any]:
 
 
 FORMAT: Final = session_format(
-    "gemini-cli", "a call with the status `error` or `cancelled`", mismatch, _key, read_session
+    "gemini-cli",
+    "a call with the status `error` or `cancelled`",
+    mismatch,
+    _key,
+    read_session,
+    signs=("sessionId", "session_id"),
 )

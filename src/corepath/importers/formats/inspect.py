@@ -438,4 +438,5 @@ FORMAT: Final = Format(
     "a tool event or message with an `error`, or an event that is marked as `failed`",
     _recognise,
     _read_file,
+    signs=("eval", "header", "_journal"),
 )

@@ -159,9 +159,7 @@ def _model(data: Mapping[str, Any]) -> Any:
 def _usage(data: Mapping[str, Any]) -> Any:
     """Return the tokens that a response used, as LangChain counted them, or else as the provider did."""
     about = data.get("response_metadata")
-    return data.get("usage_metadata") or (
-        first_of(about, "token_usage", "usage") if isinstance(about, dict) else None
-    )
+    return data.get("usage_metadata") or (first_of(about, "token_usage", "usage") if isinstance(about, dict) else None)
 
 
 def _time(data: Mapping[str, Any]) -> Any:

@@ -373,4 +373,5 @@ FORMAT: Final = Format(
     "a result with `isError`; a JSON-RPC error",
     _recognise,
     _read_file,
+    signs=("jsonrpc",),
 )

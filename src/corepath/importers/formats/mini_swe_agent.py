@@ -113,5 +113,9 @@ def _model(info: Mapping[str, Any]) -> str | None:
 
 
 FORMAT: Final = record_format(
-    "mini-swe-agent", "an output with `exception_info`; a return code other than 0 is a result", mismatch, read_record
+    "mini-swe-agent",
+    "an output with `exception_info`; a return code other than 0 is a result",
+    mismatch,
+    read_record,
+    signs=("trajectory_format",),
 )

@@ -176,7 +176,9 @@ def _call(call: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
 def _has_tool_parts(message: Mapping[str, Any]) -> bool:
     """Return True if a message has parts that are calls or results, which only other formats have."""
     lists = [one for one in (message.get("content"), message.get("parts")) if isinstance(one, list)]
-    kinds = [f"{part.get('type')} {' '.join(part)}".lower() for some in lists for part in some if isinstance(part, dict)]
+    kinds = [
+        f"{part.get('type')} {' '.join(part)}".lower() for some in lists for part in some if isinstance(part, dict)
+    ]
     return any("tool" in kind or "function" in kind for kind in kinds)
 
 

@@ -298,4 +298,5 @@ FORMAT: Final = session_format(
     _key,
     read_session,
     _split,
+    signs=("span_data", "workflow_name", "original_input", "message_data"),
 )

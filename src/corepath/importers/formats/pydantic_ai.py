@@ -106,9 +106,7 @@ def _read_request_part(transcript: Transcript, part: Mapping[str, Any], outputs:
 def _prompt_text(content: Any) -> Any:
     """Return the text of a prompt. A part that is not text is shown by its kind, e.g. `[image-url]`."""
     parts = content if isinstance(content, list) else [content]
-    typed = [
-        {"type": one.get("kind"), "text": _content(one)} if isinstance(one, dict) else str(one) for one in parts
-    ]
+    typed = [{"type": one.get("kind"), "text": _content(one)} if isinstance(one, dict) else str(one) for one in parts]
     return message_text([one for one in typed if isinstance(one, str) or one.get("type") != "cache-point"])
 
 
@@ -197,4 +195,5 @@ FORMAT: Final = record_format(
     "a `retry-prompt` for a tool; a `tool-return` that failed, was retried or denied, or was not executed",
     mismatch,
     read_record,
+    signs=("part_kind",),
 )

@@ -192,4 +192,5 @@ FORMAT: Final = parts_format(
     mismatch,
     read_record,
     _is_part,
+    signs=("observations",),
 )

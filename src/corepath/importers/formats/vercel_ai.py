@@ -325,4 +325,5 @@ FORMAT: Final = session_format(
     mismatch,
     _key,
     read_session,
+    signs=("toolCallId", "finishReason", "parts", "invocation", "start"),
 )
