@@ -1,0 +1,1 @@
+"""Score very many episodes: read them in parts, and share the work among processes."""
