@@ -28,12 +28,12 @@ from corepath.importers.parquet import is_parquet
 from corepath.importers.reading import Sample
 from corepath.importers.registry import load_format
 from corepath.importers.span_files import Found, read_spans
-from corepath.importers.spans import Convention, ReadSpans, SpanFormat, Traced, Traces
+from corepath.importers.spans import SAMPLE, Convention, ReadSpans, SpanFormat, Traced, Traces
 
 FORMATS: Final = ("openinference", "otel", "langfuse", "langsmith")
 """The names of the formats whose rows are spans, in the order in which they are tried."""
 _SAMPLE: Final = 200
-"""How many rows at the start of a file are looked at to find any span."""
+"""How many rows at the start of a file may be no spans until the file counts as one of something else."""
 _NO_SPANS: Final = "no spans of OpenTelemetry, OpenInference, Langfuse or LangSmith in this file"
 _ENDED: Final = 2**62
 
@@ -60,11 +60,18 @@ def find_span_format(file: Path) -> SpanFormat | None:
 
     Raises `InputError` if a package is not installed that the file needs.
     """
+    openinference, otel, *platforms = (one for one in map(load_format, FORMATS) if isinstance(one, SpanFormat))
+    found, bad = None, 0
+    for one in islice(read_spans(file), SAMPLE):
+        bad += isinstance(one, Problem)
+        if bad > _SAMPLE:
+            break
+        if isinstance(one, Found):
+            if openinference.convention.kind(one.span) is not None:
+                return openinference
+            found = found or (otel if otel.convention.kind(one.span) is not None else None)
     sample = Sample(file)
-    for one in map(load_format, FORMATS):
-        if isinstance(one, SpanFormat) and one.recognise(sample) is None:
-            return one
-    return None
+    return found or next((one for one in platforms if one.recognise(sample) is None), None)
 
 
 def read_traces(paths: Sequence[Path], shard: int = 0, shards: int = 1) -> Iterator[Traced | Problem]:

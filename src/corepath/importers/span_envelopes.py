@@ -110,9 +110,8 @@ def trace_of(value: Any) -> str | None:
         return None
     context = value.get("context")
     names = {**context, **value} if isinstance(context, dict) else value
-    given = {names[name] for name in _TRACE_IDS if isinstance(names.get(name), str)}
-    only = given.pop() if len(given) == 1 else None
-    return only or None
+    given = [names[name] for name in _TRACE_IDS if names.get(name) is not None]
+    return given[0] or None if len(given) == 1 and isinstance(given[0], str) else None
 
 
 def _explain_no_spans(value: Mapping[str, Any]) -> str:
