@@ -134,6 +134,25 @@ def test_two_spans_with_one_id_that_start_apart_are_a_problem(tmp_path: Path) ->
     assert (problem.file, len(found)) == (str(files[0]), 2)
 
 
+def test_spans_that_start_and_end_together_keep_their_order_if_one_is_exported_again(tmp_path: Path) -> None:
+    table = make_table(1, random.Random(1))
+    both = [replace(table[0], id=f"{n:016x}", parent=table[0].id, tool=f"t{n}", arguments={"n": n}) for n in (2, 1)]
+    rows = [FAMILIES["langfuse"](one) for one in (table[0], *both)]
+    files = [write_rows(tmp_path / "0.jsonl", rows), write_rows(tmp_path / "1.jsonl", rows[1:2])]
+    (found,) = good(read_traces(files))
+    assert [call.tool for call in found.episode.calls] == ["t2", "t1"]
+
+
+def test_a_malformed_row_with_a_trace_id_is_reported_by_the_shard_of_its_trace(tmp_path: Path) -> None:
+    rows = [FAMILIES["otel"](one) for one in make_table(12, random.Random(1))]
+    file = write_rows(tmp_path / "0.jsonl", [*rows, *({**row, "span_id": "b" * 16, "attributes": 5} for row in rows)])
+    parts = [list(read_traces([file], number, 3)) for number in range(3)]
+    bad = [{one.line for one in part if isinstance(one, Problem)} for part in parts]
+    assert all(bad)
+    assert sum(map(len, bad)) == len(rows)
+    assert set.union(*bad) == {len(rows) + 1 + n for n in range(len(rows))}
+
+
 def test_a_trace_with_two_conventions_is_read_once_however_it_is_cut(tmp_path: Path) -> None:
     table = make_table(4, random.Random(8))
     mixed = [FAMILIES["phoenix" if one.trace == table[0].trace else "otel"](one) for one in table]
@@ -167,6 +186,43 @@ def test_rows_in_envelopes_are_read_for_every_shard(tmp_path: Path) -> None:
     parts = [texts(read_traces([file], number, 4)) for number in range(4)]
     assert len(whole) == sum(map(len, parts)) == 9
     assert {trace: text for part in parts for trace, text in part.items()} == whole == imported(file)
+
+
+SESSION = {"otel": "attributes", "phoenix": "attributes.session.id", "langfuse": "session_id", "langsmith": "extra"}
+
+
+def in_session(family: str, row: Row, session: str) -> Row:
+    """A row that names its session, where its family does so."""
+    name = SESSION[family]
+    told: dict[str, Any] = {
+        "otel": {**(row.get(name) or {}), "gen_ai.conversation.id": session} if family == "otel" else None,
+        "langsmith": json.dumps({"metadata": {"thread_id": session, "ls_model_name": "m"}}),
+    }
+    return {**row, name: told.get(family) or session}
+
+
+@pytest.mark.parametrize("family", SESSION)
+def test_the_traces_of_a_session_are_one_episode(family: str, tmp_path: Path) -> None:
+    table = make_table(6, random.Random(7))
+    roots = {one.trace: n for n, one in enumerate(one for one in table if one.parent is None)}
+    rows = [FAMILIES[family](one) for one in table]
+    for place, one in enumerate(table):
+        if one.parent is None:
+            rows[place] = in_session(family, rows[place], f"s{roots[one.trace] // 2}")
+    files = spread(rows, tmp_path, ".jsonl", random.Random(2))
+    found = sorted(good(read_traces(files, by="session")), key=lambda one: one.trace)
+    assert [one.trace for one in found] == ["s0", "s1", "s2"]
+    asked = [[other.arguments for other in table if other.tool and roots[other.trace] // 2 == n] for n in range(3)]
+    assert [[call.arguments for call in one.episode.calls] for one in found] == asked
+    assert [one.episode.extra["metadata"]["trace_id"] for one in found] == ["s0", "s1", "s2"]
+    parts = [one for number in range(4) for one in read_traces(files, number, 4, by="session")]
+    assert outcome(parts) == outcome(found)
+
+
+def test_a_trace_without_a_session_is_an_episode_of_its_own(tmp_path: Path) -> None:
+    rows = [FAMILIES["otel"](one) for one in make_table(3, random.Random(7))]
+    file = write_rows(tmp_path / "0.jsonl", rows)
+    assert {one.trace for one in good(read_traces([file], by="session"))} == {row["trace_id"] for row in rows}
 
 
 HOSTILE: list[Any] = [None, "", 0, 7, 7.5, True, [], {}, ["x"], {"a": 1}, "x" * 300, "\ud800", "\x00", "é", " ",

@@ -19,8 +19,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+from corepath.batch.sessions import Sessions
 from corepath.errors import InputError, Problem
 from corepath.importers.compressed import open_bytes
 from corepath.importers.otlp import Resource, Span, normalize_id
@@ -74,17 +75,20 @@ def find_span_format(file: Path) -> SpanFormat | None:
     return found or next((one for one in platforms if one.recognise(sample) is None), None)
 
 
-def read_traces(paths: Sequence[Path], shard: int = 0, shards: int = 1) -> Iterator[Traced | Problem]:
+def read_traces(
+    paths: Sequence[Path], shard: int = 0, shards: int = 1, by: Literal["trace", "session"] = "trace"
+) -> Iterator[Traced | Problem]:
     """Yield the episode of each trace in files of spans, and a `Problem` for each row, trace or file that is malformed.
 
     With `shards` above 1, only the traces of one shard are read. All shards together yield what a single one does, and
-    every problem once. Traces are in the order in which they begin, format by format.
+    every problem once. Traces are in the order in which they begin, format by format. If `by` is `session`, the traces
+    of a session are one episode, and the files are read twice, since not every span names its session.
     """
     own = Shard(shard, shards)
     sources, unknown = _find_sources(paths)
     yield from unknown if own.number == 0 else ()
     for source in sources:
-        yield from _read_source(source, own)
+        yield from _read_source(source, own, by_session=by == "session")
 
 
 @dataclass
@@ -149,21 +153,25 @@ def _find_reader(path: Path, readers: Sequence[ReadSpans]) -> tuple[ReadSpans | 
     return None, Problem(str(path), 1, 1, why)
 
 
-def _read_source(source: _Source, own: Shard) -> Iterator[Traced | Problem]:
+def _read_source(source: _Source, own: Shard, *, by_session: bool) -> Iterator[Traced | Problem]:
     """Yield the episodes and problems of files that are read by the same function."""
     formats = list(source.formats.values())
-    rows = _Rows(own, formats[0])
     at = source.files[0]
     with ExitStack() as stack:
         try:
+            sessions = stack.enter_context(Sessions()) if by_session else None
+            if sessions is not None:
+                sessions.add_all(one for file in source.files for one in source.read(file))
+            rows = _Rows(own, formats[0], sessions)
             stores = [stack.enter_context(Traces(_with_versions(one.convention))) for one in formats]
             for number, at in enumerate(source.files):
                 for found in source.read(at, rows):
                     if isinstance(found, Problem):
                         yield from (found,) if rows.reports(found) else ()
-                    elif isinstance(found, Resource) or own.has(found.span.trace):
+                    elif isinstance(found, Resource) or rows.has(found.span.trace):
+                        joined = found if sessions is None or isinstance(found, Resource) else sessions.join(found)
                         for store in stores:
-                            store.add(found, number)
+                            store.add(joined, number)
             for place, store in enumerate(stores):  # a trace with spans of several formats is read in the first one
                 yield from store.read(source.files, stores[:place])
         except sqlite3.Error as error:
@@ -180,6 +188,7 @@ class _Rows:
 
     own: Shard
     format: SpanFormat
+    sessions: Sessions | None = None
     _known: tuple[str, int] | None = None
     """The place of the last row that only this shard reads."""
 
@@ -188,7 +197,11 @@ class _Rows:
             return True
         trace = self.format.trace_of(value)
         self._known = None if trace is None else (file, line)
-        return trace is None or self.own.has(trace)
+        return trace is None or self.has(trace)
+
+    def has(self, trace: str) -> bool:
+        """Return True if a trace, or its session, is in the shard."""
+        return self.own.has(trace if self.sessions is None else self.sessions.find(trace))
 
     def reports(self, problem: Problem) -> bool:
         """Return True if this shard reports a problem that all or some of the shards meet."""
