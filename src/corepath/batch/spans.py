@@ -32,7 +32,7 @@ from corepath.importers.span_files import Found, read_spans
 from corepath.importers.spans import SAMPLE, Convention, ReadSpans, SpanFormat, Traced, Traces
 
 FORMATS: Final = ("openinference", "otel", "langfuse", "langsmith")
-"""The names of the formats whose rows are spans, in the order in which they are tried."""
+"""The names of the formats whose rows are spans. A trace of several is read in the first one."""
 _SAMPLE: Final = 200
 """How many rows at the start of a file may be no spans until the file counts as one of something else."""
 _NO_SPANS: Final = "no spans of OpenTelemetry, OpenInference, Langfuse or LangSmith in this file"
@@ -62,6 +62,10 @@ def find_span_format(file: Path) -> SpanFormat | None:
     Raises `InputError` if a package is not installed that the file needs.
     """
     openinference, otel, *platforms = (one for one in map(load_format, FORMATS) if isinstance(one, SpanFormat))
+    sample = Sample(file)
+    for platform in platforms:  # first, since they are recognised by fewer rows
+        if platform.recognise(sample) is None:
+            return platform
     found, bad = None, 0
     for one in islice(read_spans(file), SAMPLE):
         bad += isinstance(one, Problem)
@@ -71,8 +75,7 @@ def find_span_format(file: Path) -> SpanFormat | None:
             if openinference.convention.kind(one.span) is not None:
                 return openinference
             found = found or (otel if otel.convention.kind(one.span) is not None else None)
-    sample = Sample(file)
-    return found or next((one for one in platforms if one.recognise(sample) is None), None)
+    return found
 
 
 def read_traces(
