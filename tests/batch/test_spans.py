@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from corepath.batch.spans import Shard, find_span_format, read_traces
+from corepath.batch.spans import TraceShard, find_span_format, read_traces
 from corepath.episode import Episode
 from corepath.errors import InputError, Problem
 from corepath.files.episodes import episode_json
@@ -367,13 +367,13 @@ def test_other_files_have_no_spans(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", [(-1, 2), (2, 2), (0, 0)])
 def test_there_is_no_such_shard(wrong: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="no shard"):
-        Shard(*wrong)
+        TraceShard(*wrong)
 
 
 def test_the_shard_of_a_trace_is_the_same_in_every_process_and_for_every_form_of_its_id() -> None:
-    assert [Shard(n, 7).has("4142434445464748494a4b4c4d4e4f50") for n in range(7)].index(True) == 4
+    assert [TraceShard(n, 7).has("4142434445464748494a4b4c4d4e4f50") for n in range(7)].index(True) == 4
     for form in HOSTILE[-2:]:
-        assert Shard(4, 7).has(form)
+        assert TraceShard(4, 7).has(form)
 
 
 _PEAK = """

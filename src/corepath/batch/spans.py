@@ -40,7 +40,7 @@ _ENDED: Final = 2**62
 
 
 @dataclass(frozen=True)
-class Shard:
+class TraceShard:
     """One of several parts of the traces. Which part a trace is in depends only on its id."""
 
     number: int = 0
@@ -87,7 +87,7 @@ def read_traces(
     every problem once. Traces are in the order in which they begin, format by format. If `by` is `session`, the traces
     of a session are one episode, and the files are read twice, since not every span names its session.
     """
-    own = Shard(shard, shards)
+    own = TraceShard(shard, shards)
     sources, unknown = _find_sources(paths)
     yield from unknown if own.number == 0 else ()
     for source in sources:
@@ -156,7 +156,7 @@ def _find_reader(path: Path, readers: Sequence[ReadSpans]) -> tuple[ReadSpans | 
     return None, Problem(str(path), 1, 1, why)
 
 
-def _read_source(source: _Source, own: Shard, *, by_session: bool) -> Iterator[Traced | Problem]:
+def _read_source(source: _Source, own: TraceShard, *, by_session: bool) -> Iterator[Traced | Problem]:
     """Yield the episodes and problems of files that are read by the same function."""
     formats = list(source.formats.values())
     at = source.files[0]
@@ -189,7 +189,7 @@ class _Rows:
     read for all shards, and only the first one reports their problems.
     """
 
-    own: Shard
+    own: TraceShard
     format: SpanFormat
     sessions: Sessions | None = None
     _known: tuple[str, int] | None = None
