@@ -164,6 +164,18 @@ def test_a_forbidden_call_is_told_with_its_reason_and_comes_first_where_it_took_
     )
 
 
+def test_a_rule_about_calls_of_every_kind_says_what_the_call_changed():
+    task = corepath.task("validation/reject")
+    found = explain(task, play(built_in("harmful_early"), task, name="harmful_early"))
+    assert found.headline == (
+        'Call 1, hash_password(password="dora"), is against a rule: "If not, find out everything that is wrong with '
+        'it, and change nothing"; it changed waiting from [] to ["h-69db3197"]; all four steps were done.'
+    )
+    memory = corepath.task("computations/gross_price")
+    other = explain(memory, play(built_in("harmful_early"), memory, name="harmful_early")).headline
+    assert '"Use the memory only if the task says so"; call 9 is harmful only because of that' in other
+
+
 def test_malformed_calls_and_unknown_tools_say_what_is_wrong():
     task = Task("tools", procedure=tool("move")(), tools=[Tool("move", {}), Tool("scan", {})])
     found = explain(task, [Call("move", "{'x': 1}"), Call("move", [1, 2]), Call("mvoe"), Call("zzz")])
