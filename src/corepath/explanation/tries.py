@@ -71,11 +71,14 @@ def _done_text(facts: Facts, targets: Collection[int]) -> str:
 
 
 def alike_calls(facts: Facts, main: Mistake) -> tuple[int, ...]:
-    """Return the calls of a mistake that is told by what is wrong with one of them."""
+    """Return the calls with the same tool of a mistake that is told by what is wrong with one of them."""
     first = main.first
     if main.kind not in (MistakeKind.EXTRA, MistakeKind.BREACH) or first is None or main.other is not None:
         return ()
-    return () if first.kind is HarmKind.REPEATED or facts.expects_nothing else main.calls
+    if first.kind is HarmKind.REPEATED or facts.expects_nothing:
+        return ()
+    tool = facts.steps[main.call].call.tool
+    return tuple(index for index in main.calls if facts.steps[index].call.tool == tool)
 
 
 def refused_calls(facts: Facts, alike: Collection[int], told: Collection[int]) -> list[str]:
