@@ -151,6 +151,18 @@ def test_steps_that_came_too_early_are_not_among_calls_that_should_not_have_been
     )
 
 
+def test_only_steps_that_a_call_needs_are_told_as_skipped_before_it():
+    found = explain_agent("events/move_and_count", "reads_only")
+    assert found.headline == (
+        'Skipped reschedule_event(title="Team Sync", start="2025-02-10T10:00:00"): get_remaining_time (call 10) does '
+        'not count without it; notify_attendees(title="Team Sync") is missing.'
+    )
+    early = explain_agent("legal/report_only", "reads_only")
+    assert early.headline.startswith(
+        "check_compliance (call 2) came too early: read_register() must come first, and came only at call 8;"
+    )
+
+
 # Fixes
 
 
