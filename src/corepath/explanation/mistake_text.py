@@ -46,14 +46,7 @@ def mistake_text(facts: Facts, mistake: Mistake, later: Sequence[int] = ()) -> s
             text = f"{capitalise(facts.call_text(mistake.call))}, {reason}, and {missing}"
         case _:
             return _extra_text(facts, mistake)
-    return text + _consequences(facts, mistake, later)
-
-
-def _consequences(facts: Facts, mistake: Mistake, later: Sequence[int]) -> str:
-    """Name the calls that are harmful or were refused only because of a mistake."""
-    is_refused = mistake.call < len(facts.steps) and facts.is_refused(mistake.call)
-    because = [*later, mistake.call] if mistake.kind is MistakeKind.TOO_EARLY and is_refused else later
-    return f"; {text}" if (text := because_text(facts, because)) else ""
+    return f"{text}; {because_text(facts, later)}" if later else text
 
 
 def because_text(facts: Facts, calls: Sequence[int]) -> str:
@@ -72,7 +65,8 @@ def calls_told_as_refused(facts: Facts, mistake: Mistake, later: Sequence[int]) 
         told = set(calls) if all(map(facts.is_refused, calls)) else set()
     else:
         failed = failed_attempts(facts, frozenset(mistake.steps), mistake.call)
-        told = {mistake.call, *(failed.values() if set(mistake.steps) <= failed.keys() else ())}
+        own = () if mistake.kind is MistakeKind.TOO_EARLY else (mistake.call,)
+        told = {*own, *(failed.values() if set(mistake.steps) <= failed.keys() else ())}
     return told.union(later).intersection(facts.refused)
 
 
