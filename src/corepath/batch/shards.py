@@ -10,12 +10,15 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar, cast
 
-from corepath.errors import CorepathError, no_such_file
+from corepath.errors import CorepathError, InputError, no_such_file
+from corepath.values import parse_json
 
 SHARD_BYTES: Final = 16 << 20
 """The size of a shard of a file that can be split."""
 SHARD_ROWS: Final = 200_000
 """About how many rows of Parquet make a shard."""
+SPAN_BYTES: Final = 256 << 20
+"""The size of a shard of spans. Each of them reads all files."""
 LINES: Final = 5_000
 """How many lines are scored at once."""
 ROWS: Final = 20_000
@@ -29,7 +32,8 @@ class Shard:
     """A part of the input that is scored by itself.
 
     `begin` and `end` are bytes of a plain file, row groups of a Parquet file, or 0 and 0 for a packed file, which is
-    read as a whole. `size` is its share of the work in bytes.
+    read as a whole. `size` is its share of the work in bytes. If the rows are spans, `spans` holds all such files, and
+    the shard has the traces of part `begin` of `end`.
     """
 
     number: int
@@ -37,6 +41,7 @@ class Shard:
     begin: int
     end: int
     size: int
+    spans: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the shard as JSON."""
@@ -46,12 +51,48 @@ class Shard:
 def plan_shards(files: Iterable[Path]) -> list[Shard]:
     """Split files into shards. The same files always give the same shards."""
     found: list[Shard] = []
+    spans: list[Path] = []
     for file in files:
         if not file.is_file():
             raise CorepathError(no_such_file(str(file)))
+        if _has_spans(file):
+            spans.append(file)
+            continue
         for begin, end, size in _split(file):
             found.append(Shard(len(found), str(file), begin, end, size))
+    total = sum(file.stat().st_size for file in spans)
+    parts = 1 + total // SPAN_BYTES if spans else 0
+    for part in range(parts):
+        found.append(Shard(len(found), str(spans[0]), part, parts, total // parts, tuple(map(str, spans))))
     return found
+
+
+def _has_spans(file: Path) -> bool:
+    """Whether the rows of a file are spans, and not episodes."""
+    from corepath.batch.spans import find_span_format  # noqa: PLC0415  # slow to import
+
+    try:
+        return not _has_episodes(file) and find_span_format(file) is not None
+    except (InputError, OSError, EOFError, zlib.error, ValueError):
+        return False  # reading it says what is wrong
+
+
+def _has_episodes(file: Path) -> bool:
+    """Whether a file begins with an episode."""
+    if file.suffix == ".parquet":
+        import pyarrow as pa  # noqa: PLC0415  # slow to import
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        try:
+            return {"task", "calls"} <= set(pq.read_schema(file).names)
+        except (pa.ArrowException, OSError):
+            return True
+    with _open_lines(file) as stream:
+        first = next((line for line in stream if line.strip()), b"")
+    try:
+        return "calls" in parse_json(first.decode("utf-8-sig"))
+    except (ValueError, TypeError):
+        return False
 
 
 def _split(file: Path) -> Iterator[tuple[int, int, int]]:
