@@ -175,14 +175,17 @@ def test_bad_lines_and_damaged_files_are_said_with_their_place(made: Made, tmp_p
     good = write(tmp_path, [*lines[:50], b"not json\n", *lines[50:100]], "good.jsonl")
     packed = write(tmp_path, lines, "cut.jsonl.gz")
     packed.write_bytes(packed.read_bytes()[:-200])
+    frames = write(tmp_path, lines, "cut.jsonl.zst")
+    frames.write_bytes(frames.read_bytes()[:-200])
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"PAR1 nothing")
     out = tmp_path / "scores.parquet"
-    code, output = run(good, packed, broken, "--tasks", tasks, "--out", out)
+    code, output = run(good, packed, frames, broken, "--tasks", tasks, "--out", out)
     assert code == 1
     words = " ".join(output.split())
     assert "good.jsonl:51:1: not JSON" in words
     assert "cut.jsonl.gz:" in words
+    assert "data of Zstandard are cut or damaged" in words
     assert "broken.parquet:1:1: cannot be read" in words
     rows = pq.read_table(out).to_pylist()
     assert sum(row["file"].endswith("good.jsonl") for row in rows) == 101

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Final, TypeVar, cast
+from typing import IO, Any, Final, TypeVar
 
 from corepath.errors import CorepathError, InputError, no_such_file
+from corepath.importers.compressed import open_bytes
 from corepath.values import parse_json
 
 SHARD_BYTES: Final = 16 << 20
@@ -73,7 +72,7 @@ def _has_spans(file: Path) -> bool:
 
     try:
         return not _has_episodes(file) and find_span_format(file) is not None
-    except (InputError, OSError, EOFError, zlib.error, ValueError):
+    except (InputError, OSError, ValueError):
         return False  # reading it says what is wrong
 
 
@@ -87,7 +86,7 @@ def _has_episodes(file: Path) -> bool:
             return {"task", "calls"} <= set(pq.read_schema(file).names)
         except (pa.ArrowException, OSError):
             return True
-    with _open_lines(file) as stream:
+    with open_bytes(file) as stream:
         first = next((line for line in stream if line.strip()), b"")
     try:
         return "calls" in parse_json(first.decode("utf-8-sig"))
@@ -134,13 +133,15 @@ class DamagedFileError(Exception):
 def read_lines(shard: Shard) -> Iterator[bytes]:
     """Yield the lines that begin in a shard. Raises `DamagedFileError` if the file cannot be read to its end."""
     try:
-        with _open_lines(Path(shard.file)) as stream:
+        with open_bytes(Path(shard.file)) as stream:
             if not shard.file.endswith(ENDINGS):
                 yield from _lines_between(stream, shard.begin, shard.end)
             else:
                 yield from stream
-    except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise DamagedFileError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    except OSError as error:
+        raise DamagedFileError(f"cannot be read: {error.strerror or error}") from None
+    except InputError as error:
+        raise DamagedFileError(error.problems[0].message) from None
 
 
 def _lines_between(stream: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
@@ -151,25 +152,6 @@ def _lines_between(stream: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
     while at < end and (line := stream.readline()):
         yield line
         at += len(line)
-
-
-def _open_lines(file: Path) -> IO[bytes]:
-    if file.suffix == ".gz":
-        return cast("IO[bytes]", gzip.open(file, "rb"))
-    if file.suffix == ".zst":
-        return _open_zstandard(file)
-    return file.open("rb")
-
-
-def _open_zstandard(file: Path) -> IO[bytes]:
-    import io  # noqa: PLC0415
-
-    import zstandard  # noqa: PLC0415  # an extra
-
-    try:
-        return io.BufferedReader(zstandard.open(file, "rb"), 1 << 20)
-    except zstandard.ZstdError as error:
-        raise OSError(str(error)) from None
 
 
 def in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
