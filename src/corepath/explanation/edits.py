@@ -108,4 +108,4 @@ def _match_taken(moves: Sequence[Move]) -> dict[int, int]:
 def take_step(position: Position, symbol: int) -> Position | None:
     """Return the position after a step, or None if the step is not expected at `position`."""
     after = position.automaton.delta[position.state].get(symbol, position.state)
-    return None if after == position.state else replace(position, state=after, done=position.done | {symbol})
+    return None if after == position.state else replace(position, state=after, done=position.done | 1 << symbol)

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from sys import intern
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from pydantic import BaseModel, ValidationError
 
@@ -63,7 +63,7 @@ def episode_json(episode: Episode) -> str:
         "epoch": episode.epoch,
         "params": dict(episode.params) or None,
         "answer": episode.answer,
-        "other_calls": [_call_record(call) for call in episode.other_calls] or None,
+        "other_calls": list(map(_call_record, episode.other_calls)) or None,
         "messages": list(map(_message_record, episode.messages)) or None,
         "seed": episode.seed,
         "fingerprint": episode.fingerprint,
@@ -71,8 +71,14 @@ def episode_json(episode: Episode) -> str:
     }
     record |= {name: value for name, value in optional.items() if value is not None}
     record |= free_record(episode)
-    record["calls"] = [_call_record(call) for call in episode.calls]
-    return json.dumps(record, allow_nan=False)
+    record["calls"] = list(map(_call_record, episode.calls))
+    try:
+        return _ENCODER.encode(record)
+    except RecursionError:
+        return json.dumps(record, allow_nan=False)  # says if a value contains itself
+
+
+_ENCODER: Final = json.JSONEncoder(allow_nan=False, check_circular=False)
 
 
 def _parse_lines(file: str, lines: IO[bytes]) -> Iterator[EpisodeLine]:
@@ -83,43 +89,44 @@ def _parse_lines(file: str, lines: IO[bytes]) -> Iterator[EpisodeLine]:
             continue
         is_empty = False
         try:
-            episode = _parse_episode(raw)
+            episode = parse_episode(raw)
             found += 1
             yield EpisodeLine(number, episode, number=found, offset=start)
-        except _LineError as error:
+        except LineError as error:
             yield EpisodeLine(number, None, Problem(file, number, error.column, error.message))
     if is_empty:
         yield EpisodeLine(1, None, Problem(file, 1, 1, "no episodes in this file; each line is one JSON object"))
 
 
-class _LineError(Exception):
+class LineError(Exception):
     """Raised when a line is not a valid episode. `column` says where the problem is in the line."""
 
     def __init__(self, message: str, column: int = 1) -> None:
         self.message, self.column = message, column
 
 
-def _parse_episode(raw: bytes) -> Episode:
+def parse_episode(raw: bytes) -> Episode:
+    """Parse a line of an episode file. Raises `LineError` if it is not a valid episode."""
     try:
         text = raw.decode("utf-8-sig").rstrip()
     except UnicodeDecodeError as error:
-        raise _LineError(f"not UTF-8: the byte 0x{raw[error.start]:02x}", error.start + 1) from None
+        raise LineError(f"not UTF-8: the byte 0x{raw[error.start]:02x}", error.start + 1) from None
     try:
         data = parse_json(text)
     except json.JSONDecodeError as error:
         cut = " (the line is cut short)" if error.pos >= len(text) or "Unterminated" in error.msg else ""
         message = f"not JSON: {describe_json_error(error)}{cut}; each line is one whole episode"
-        raise _LineError(message, error.colno) from None
+        raise LineError(message, error.colno) from None
     except ValueError as error:
-        raise _LineError(describe_json_error(error)) from None
+        raise LineError(describe_json_error(error)) from None
     if not isinstance(data, dict):
-        raise _LineError('an episode is a JSON object with "task" and "calls"')
+        raise LineError('an episode is a JSON object with "task" and "calls"')
     if wrong := version_problem(data):
-        raise _LineError(wrong)
+        raise LineError(wrong)
     try:
         record = EpisodeRecord.model_validate(data, strict=True)
     except ValidationError as error:
-        raise _LineError(episode_problems(data, error.errors()[:5])) from None
+        raise LineError(episode_problems(data, error.errors()[:5])) from None
     return Episode(
         task=intern(record.task),  # many episodes have the same
         calls=tuple(map(_call, record.calls, data["calls"])),
@@ -157,9 +164,14 @@ def read_message(value: Any) -> Message:
 def _message_record(message: Message) -> Any:
     if not message.role:
         return message.content
-    optional = {"before_call": message.before_call, "turn": message.turn, "time": message.time}
-    known = {name: value for name, value in optional.items() if value is not None}
-    return {"role": message.role, "content": message.content, **known, **message.extra}
+    record = {"role": message.role, "content": message.content}
+    if message.before_call is not None:
+        record["before_call"] = message.before_call
+    if message.turn is not None:
+        record["turn"] = message.turn
+    if message.time is not None:
+        record["time"] = message.time
+    return {**record, **message.extra} if message.extra else record
 
 
 def _is_index(value: Any) -> bool:
@@ -190,5 +202,12 @@ def _call_record(call: Call) -> dict[str, Any]:
     record: dict[str, Any] = {"tool": call.tool, "arguments": call.arguments}
     if call.result is not UNANSWERED:
         record["result"] = call.result
-    optional: Mapping[str, Any] = {"error": call.error, "id": call.id, "turn": call.turn, "time": call.time}
-    return record | {name: value for name, value in optional.items() if value is not None} | dict(call.extra)
+    if call.error is not None:
+        record["error"] = call.error
+    if call.id is not None:
+        record["id"] = call.id
+    if call.turn is not None:
+        record["turn"] = call.turn
+    if call.time is not None:
+        record["time"] = call.time
+    return {**record, **call.extra} if call.extra else record
