@@ -197,9 +197,9 @@ def test_who_did_all_steps_is_told_so(cases):
             assert any(text in found.headline for text in said), (name, found.headline)
 
 
-def test_no_refused_harm_is_left_without_an_edit(cases):
-    for name, _, episode, scored, found in failing(cases):
-        edited = {call for edit in found.fix if edit.kind != "add" for call in (edit.call, *edit.also)}
-        kept = {call for call, symbol in found.repair if symbol is not None}
-        refused = {harm.index for harm in scored.harms if episode.calls[harm.index].failed}
-        assert refused <= edited | kept, (name, found.fix)
+def test_no_refused_harm_of_a_task_without_a_world_is_left_without_an_edit(cases):
+    for name, task, episode, scored, found in failing(cases):
+        if task.simulator is None:  # in a world, such a call may do no harm after the repair
+            edited = {call for edit in found.fix if edit.kind != "add" for call in (edit.call, *edit.also)}
+            refused = {harm.index for harm in scored.harms if episode.calls[harm.index].failed}
+            assert refused <= edited, (name, found.fix)
