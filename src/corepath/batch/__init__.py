@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from corepath.batch.files import Settings, score_files
     from corepath.batch.schema import EPISODES, SCORES
-    from corepath.batch.scorer import BatchScorer, score_batch
+    from corepath.batch.scorer import BatchScorer
+    from corepath.batch.tables import score_batch
 
 _MODULES = {
     "EPISODES": "schema",
     "SCORES": "schema",
     "BatchScorer": "scorer",
-    "score_batch": "scorer",
+    "score_batch": "tables",
     "Settings": "files",
     "score_files": "files",
 }
