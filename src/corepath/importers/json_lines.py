@@ -32,8 +32,11 @@ def read_lines(
     that begin in a certain way, and the function that recognises them.
     """
     number, started = 0, False
-    while line := read.readline(LONGEST_LINE):
+    while line := _read_line(read):
         number += 1
+        if isinstance(line, OSError):
+            yield Problem(name, number, 1, f"cannot be read: {line.strerror}")
+            return
         whole = line.endswith(b"\n") or len(line) < LONGEST_LINE
         value = _parse(line) if whole and line.strip() else None
         if not whole:
@@ -42,14 +45,32 @@ def read_lines(
             yield from chosen(name, _Decoder(rest.read), number)
             rest.skip()
         elif isinstance(value, ValueError) and not started and read.peek(1):
-            read.seek(-len(line), io.SEEK_CUR)
-            yield from read_in_parts(name, _Decoder(read.read), number)
+            yield from read_in_parts(name, _Decoder(_Rest(read, line).read), number)
             return
         elif isinstance(value, ValueError):
             yield Problem(name, number, 1, f"not JSON: {describe_json_error(value)}")
         elif line.strip():
             yield from read_value(name, number, value)
         started = started or bool(line.strip())
+
+
+def _read_line(read: io.BufferedReader[Any]) -> bytes | OSError:
+    """Return the next line or the beginning of a very long one, or the error if it cannot be read."""
+    try:
+        return read.readline(LONGEST_LINE)
+    except OSError as error:
+        return error
+
+
+class _Rest:
+    """A reader for the rest of a file whose beginning has already been read."""
+
+    def __init__(self, read: io.BufferedReader[Any], begin: bytes) -> None:
+        self._read, self._begin = read, begin
+
+    def read(self, size: int, /) -> bytes:
+        raw, self._begin = self._begin, b""
+        return raw or self._read.read(size)
 
 
 class _LineReader:

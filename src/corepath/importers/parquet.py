@@ -33,12 +33,14 @@ def read_parquet(file: Path) -> Iterator[dict[str, Any] | Problem]:
     `InputError` if pyarrow is not installed.
     """
     arrow, parquet = import_pyarrow(file)
+    done = 0
     try:
         with parquet.ParquetFile(file, buffer_size=_BUFFER, pre_buffer=False) as table:
             for batch in table.iter_batches(batch_size=_BATCH, use_threads=False):
                 yield from _rows(batch, arrow)
+                done += batch.num_rows
     except (arrow.ArrowException, OSError, ValueError) as error:
-        yield Problem(str(file), 1, 1, f"not a readable Parquet file: {str(error)[:200]}")
+        yield Problem(str(file), done + 1, 1, f"not a readable Parquet file: {str(error)[:200]}")
 
 
 def import_pyarrow(file: Path) -> tuple[Any, Any]:
