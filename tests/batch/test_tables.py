@@ -14,8 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from corepath import Scoring
-from corepath.batch import EPISODES, SCORES, Settings, score_batch, score_files
+from corepath.batch import EPISODES, SCORES, BatchScorer, Settings, score_batch, score_files, score_spans
+from corepath.batch.spans import read_traces
+from corepath.errors import Problem, TaskError
+from corepath.importers.routing import Routing
 from tests.batch.cases import BAD_LINES, as_table, names_in, random_record, write_tasks
+from tests.batch.span_tables import FAMILIES, make_table, write_rows
 
 PARTS = (1, 3, 7)
 
@@ -122,7 +126,12 @@ def test_tasks_and_rules_are_loaded_once(
     rules.write_text("rules: [never close(...)]\n")
     loaded: list[Settings] = []
     make = Settings.make_scorer
-    monkeypatch.setattr(Settings, "make_scorer", lambda self: (loaded.append(self), make(self))[1])
+
+    def count(self: Settings) -> BatchScorer:
+        loaded.append(self)
+        return make(self)
+
+    monkeypatch.setattr(Settings, "make_scorer", count)
     for names in ([str(tasks)], (tasks,), tasks, str(tasks), (str(one) for one in [tasks])):
         found = score_batch(as_table(records[:20]), names, Scoring(lam=0.25), rules)
         assert found.column("rules_broken").null_count < 20
@@ -137,3 +146,81 @@ def test_threads_do_not_share_a_scorer(tasks: Path, records: list[dict[str, Any]
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(lambda _: score_batch(batch, tasks), range(8)):
             assert found.equals(wanted)
+
+
+# Spans
+
+SOURCES = {"otel": "otel", "clickhouse": "otel", "logfire": "otel", "phoenix": "openinference",
+           "langfuse": "langfuse", "langsmith": "langsmith"}  # fmt: skip
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    file = tmp_path / "rules.yaml"
+    file.write_text('rules: ["never scan(plant=\\"B\\", ...)"]\n')
+    return file
+
+
+def span_rows(family: str, folder: Path, traces: int = 12) -> tuple[Path, pa.Table, list[str]]:
+    """Write a file of spans, and return it, its rows with their places, and the trace of each row."""
+    made = make_table(traces, random.Random(family))
+    file = write_rows(folder / "spans.parquet", [FAMILIES[family](one) for one in made])
+    rows = pq.read_table(file)
+    rows = rows.append_column("file", pa.array([str(file)] * len(rows)))
+    return file, rows.append_column("line", pa.array(range(1, len(rows) + 1))), [one.trace for one in made]
+
+
+def split(rows: pa.Table, traces: list[str], parts: int) -> list[pa.Table]:
+    """Return rows in parts of whole traces, in any order."""
+    order = random.Random("order").sample(range(len(rows)), len(rows))
+    numbers = {trace: number % parts for number, trace in enumerate(sorted(set(traces)))}
+    chosen = [[row for row in order if numbers[traces[row]] == part] for part in range(parts)]
+    return [rows.take(pa.array(one, pa.int64())) for one in chosen]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_spans_in_any_number_of_parts_get_the_scores_of_the_file(family: str, rules: Path, tmp_path: Path) -> None:
+    file, rows, traces = span_rows(family, tmp_path)
+    scorer = Settings(rules=(str(rules),)).make_scorer()
+    read = (
+        one
+        if isinstance(one, Problem)
+        else (one.episode, {"trace": one.trace, "file": str(one.file), "line": one.line})
+        for one in read_traces([file])
+    )
+    wanted = pa.Table.from_batches([scorer.score_episodes(read).scores])
+    assert {0, 1} == set(wanted["rules_broken"].to_pylist())
+    for parts in (1, 3, len(set(traces))):
+        found = [score_spans(part, SOURCES[family], rules=rules) for part in split(rows, traces, parts)]
+        assert as_bytes(pa.concat_tables(found)) == as_bytes(wanted)
+
+
+def test_a_trace_gets_its_task_by_routing(tasks: Path, tmp_path: Path) -> None:
+    _, rows, _ = span_rows("otel", tmp_path, 2)
+    found = score_spans(rows, "otel", tasks, routing=Routing(by="metadata.flow", table={"wat*": "plain"})).to_pylist()
+    assert [(row["task"], row["problem"]) for row in found] == [("plain", None)] * 2
+    found = score_spans(rows, "otel", tasks, routing=Routing(by="metadata.nothing")).to_pylist()
+    assert all(row["problem"].startswith(f"trace {1:>032x}"[:30]) for row in found)
+    assert all("no task at 'metadata.nothing'" in row["problem"] for row in found)
+
+
+def test_bad_rows_of_spans_come_back_with_their_place(rules: Path, tmp_path: Path) -> None:
+    _, rows, _ = span_rows("langsmith", tmp_path, 2)
+    rows = rows.set_column(rows.schema.get_field_index("id"), "id", pa.array([None, *rows["id"].to_pylist()[1:]]))
+    found = score_spans(rows, "langsmith", rules=rules).to_pylist()
+    bad = [row for row in found if row["problem"] is not None]
+    assert [(row["line"], row["pc"]) for row in bad] == [(1, None)]
+    assert len(found) == 3
+
+
+def test_traces_of_others_are_left_out_and_no_rows_give_no_scores(rules: Path, tmp_path: Path) -> None:
+    _, rows, _ = span_rows("clickhouse", tmp_path, 2)
+    other = rows.drop_columns("SpanAttributes")
+    assert score_spans(other, "otel", rules=rules).num_rows == 0
+    empty = score_spans(rows.slice(0, 0), "otel", rules=rules)
+    assert (empty.schema, empty.num_rows) == (SCORES, 0)
+
+
+def test_the_source_of_spans_must_be_known(rules: Path) -> None:
+    with pytest.raises(TaskError, match="rows of spans come from openinference, otel"):
+        score_spans(pa.table({"trace_id": ["a"]}), "openai", rules=rules)
