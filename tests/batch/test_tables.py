@@ -36,10 +36,11 @@ def records(tasks: Path) -> list[dict[str, Any]]:
     return [record | {"trace": f"t-{number}"} for number, record in enumerate(made)]
 
 
-def as_bytes(scores: pa.Table, order: str = "line") -> bytes:
+def as_bytes(scores: pa.Table) -> bytes:
     """Return scores as the bytes of a Parquet file with sorted rows."""
     into = io.BytesIO()
-    pq.write_table(scores.cast(SCORES).sort_by([("file", "ascending"), (order, "ascending")]), into)
+    order = [(name, "ascending") for name in ("file", "line", "trace")]
+    pq.write_table(scores.cast(SCORES).sort_by(order), into)
     return into.getvalue()
 
 
