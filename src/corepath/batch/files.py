@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from corepath.batch.lines import place_lines
 from corepath.batch.parts import MOST_PROBLEMS, PartsFolder, ShardReport, write_part
 from corepath.batch.scorer import BatchScorer, ScoredBatch
-from corepath.batch.shards import LINES, ROWS, DamagedFileError, Shard, in_batches, plan_shards, read_lines
+from corepath.batch.shards import ENDINGS, LINES, ROWS, DamagedFileError, Shard, in_batches, plan_shards, read_lines
 from corepath.errors import CorepathError, Problem
 from corepath.files.lookup import Tasks
 from corepath.files.rules import load_rules
@@ -111,7 +111,7 @@ def score_files(
             meter.add(shard, found)
     _sum_up(report, shards, reports)
     if not report.failed:
-        folder.join(shards, reports)
+        folder.join(shards, reports, settings.tasks)
     report.seconds = time.monotonic() - began
     return report
 
@@ -159,11 +159,15 @@ def _score_batches(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> I
 
 def _score_lines(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
     def read() -> Iterator[bytes]:
-        for line in read_lines(shard):
-            counts.lines += 1
-            yield line
+        try:
+            for line in read_lines(shard):
+                counts.lines += 1
+                yield line
+        except DamagedFileError as error:  # the lines before it are scored all the same
+            counts.damage = str(error)
 
-    offset = 0 if shard.begin == 0 else _first_offset(shard)
+    packed = shard.file.endswith(ENDINGS)
+    offset = None if packed else 0 if shard.begin == 0 else _first_offset(shard)
     for lines in in_batches(place_lines(read(), 1, offset), LINES):
         yield scorer.score_lines(lines, shard.file)
 
@@ -177,9 +181,9 @@ def _first_offset(shard: Shard) -> int:
 
 def _score_rows(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
     try:
-        with pq.ParquetFile(shard.file) as file:
+        with pq.ParquetFile(shard.file, pre_buffer=False) as file:
             groups = range(shard.begin, shard.end)
-            for batch in file.iter_batches(ROWS, groups):
+            for batch in file.iter_batches(ROWS, groups, use_threads=False):
                 scored = scorer.score_table(batch, shard.file, counts.lines + 1)
                 counts.lines += batch.num_rows
                 yield scored
@@ -231,6 +235,7 @@ def _no_garbage() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.collect()
         if was_on:
             gc.enable()
 

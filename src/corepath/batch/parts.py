@@ -18,7 +18,7 @@ from corepath.errors import CorepathError
 
 PARTS: Final = ".parts"
 """The ending of the folder beside the file of scores."""
-ROW_GROUP: Final = 100_000
+ROW_GROUP: Final = 20_000
 """How many rows a row group of scores has, however the input was split."""
 MOST_PROBLEMS: Final = 1_000
 """How many problems of a shard are kept in words. All are counted, and stand in the scores."""
@@ -75,25 +75,22 @@ class PartsFolder:
     def read_report(self, number: int) -> ShardReport | None:
         """Return the report of a finished shard, or None if it is not finished."""
         try:
-            metadata = pq.read_schema(self.part(number)).metadata
+            metadata = pq.read_metadata(self.part(number)).metadata
         except (OSError, pa.ArrowException):
             return None
         return ShardReport(**json.loads(metadata[_REPORT]))
 
-    def join(self, shards: Sequence[Any], reports: Mapping[int, ShardReport]) -> int:
-        """Write the scores of all shards into one file, and delete the folder. Returns the number of rows."""
-        rows = 0
+    def join(self, shards: Sequence[Any], reports: Mapping[int, ShardReport], tasks: Sequence[str]) -> None:
+        """Write the scores of all shards into one file, and delete the folder. The file names the tasks."""
 
         def write(file: Path) -> None:
-            nonlocal rows
             with pq.ParquetWriter(file, SCORES, compression="zstd", version="2.6") as writer:
                 for batch in _in_row_groups(self._read_parts(shards, reports)):
-                    rows += batch.num_rows
                     writer.write_table(batch, row_group_size=ROW_GROUP)
+                writer.add_key_value_metadata({"corepath.tasks": json.dumps(list(tasks))})
 
         _write_whole(self.out, write)
         self.delete()
-        return rows
 
     def _read_parts(self, shards: Sequence[Any], reports: Mapping[int, ShardReport]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of all shards. Lines are counted from the beginning of their file."""
@@ -101,9 +98,10 @@ class PartsFolder:
         for shard in shards:
             first = before.get(shard.file, 0)
             before[shard.file] = first + reports[shard.number].lines
-            for batch in pq.ParquetFile(self.part(shard.number)).iter_batches(ROW_GROUP):
-                lines = pc.add(batch.column("line"), first)
-                yield batch.set_column(batch.schema.get_field_index("line"), SCORES.field("line"), lines)
+            with pq.ParquetFile(self.part(shard.number), pre_buffer=False) as part:
+                for batch in part.iter_batches(ROW_GROUP, use_threads=False):
+                    lines = pc.add(batch.column("line"), first)
+                    yield batch.set_column(batch.schema.get_field_index("line"), SCORES.field("line"), lines)
 
     def delete(self) -> None:
         """Delete the folder."""
