@@ -112,7 +112,7 @@ def span_format(
         convention=convention,
         read_spans=read,
         trace_of=trace_of,
-        signs=("traceId", "trace_id", "traceID"),
+        signs=("traceId", "trace_id", "traceID", "TraceId"),
     )
 
 
