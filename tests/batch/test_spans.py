@@ -142,6 +142,20 @@ def test_spans_that_start_and_end_together_keep_their_order_if_one_is_exported_a
     assert [call.tool for call in found.episode.calls] == ["t2", "t1"]
 
 
+def test_ids_may_be_bytes(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    table = make_table(6, chance)
+    traces = {one.trace: one.trace if n % 2 else chance.randbytes(16).hex() for n, one in enumerate(table)}
+    rows = [FAMILIES["otel"](replace(one, trace=traces[one.trace])) for one in table]
+    expected = imported(write_rows(tmp_path / "0.jsonl", rows))
+    for row in rows:
+        row |= {name: row[name] and bytes.fromhex(row[name]) for name in ("trace_id", "span_id", "parent_span_id")}
+    found = texts(read_traces([write_rows(tmp_path / "0.parquet", rows)]))
+    assert set(found) == set(traces.values())
+    calls = {trace: json.loads(text)["calls"] for trace, text in found.items()}
+    assert calls == {trace: json.loads(text)["calls"] for trace, text in expected.items()}
+
+
 def test_a_malformed_row_with_a_trace_id_is_reported_by_the_shard_of_its_trace(tmp_path: Path) -> None:
     rows = [FAMILIES["otel"](one) for one in make_table(12, random.Random(1))]
     file = write_rows(tmp_path / "0.jsonl", [*rows, *({**row, "span_id": "b" * 16, "attributes": 5} for row in rows)])

@@ -172,26 +172,30 @@ def _find_reader(path: Path, readers: Sequence[ReadSpans]) -> tuple[ReadSpans | 
 def _read_source(source: _Source, own: TraceShard, *, by_session: bool) -> Iterator[Traced | Problem]:
     """Yield the episodes and problems of files that are read by the same function."""
     formats = list(source.formats.values())
-    at = source.files[0]
     with ExitStack() as stack:
         try:
             sessions = stack.enter_context(Sessions()) if by_session else None
             if sessions is not None:
                 sessions.add_all(one for file in source.files for one in source.read(file))
-            rows = _Rows(own, formats[0], sessions)
             stores = [stack.enter_context(Traces(_with_versions(one.convention))) for one in formats]
-            for number, at in enumerate(source.files):
-                for found in source.read(at, rows):
-                    if isinstance(found, Problem):
-                        yield from (found,) if rows.reports(found) else ()
-                    elif isinstance(found, Resource) or rows.has(found.span.trace):
-                        joined = found if sessions is None or isinstance(found, Resource) else sessions.join(found)
-                        for store in stores:
-                            store.add(joined, number)
+            yield from _store(source, _Rows(own, formats[0], sessions), stores)
             for place, store in enumerate(stores):  # a trace with spans of several formats is read in the first one
                 yield from store.read(source.files, stores[:place])
         except sqlite3.Error as error:
-            yield Problem(str(at), 1, 1, f"the spans cannot be stored in the temporary folder: {error}")
+            message = f"the spans cannot be stored in the temporary folder: {error}"
+            yield Problem(str(source.files[0]), 1, 1, message)
+
+
+def _store(source: _Source, rows: _Rows, stores: Sequence[Traces]) -> Iterator[Problem]:
+    """Store the spans of a shard, and yield the problems that it reports."""
+    for number, file in enumerate(source.files):
+        for found in source.read(file, rows):
+            if isinstance(found, Problem):
+                if rows.reports(found):
+                    yield found
+            elif (kept := rows.keep(found)) is not None:
+                for store in stores:
+                    store.add(kept, number)
 
 
 @dataclass
@@ -218,6 +222,14 @@ class _Rows:
     def has(self, trace: str) -> bool:
         """Return True if a trace, or its session, is in the shard."""
         return self.own.has(trace if self.sessions is None else self.sessions.find(trace))
+
+    def keep(self, found: Found | Resource) -> Found | Resource | None:
+        """Return what is stored of a span or a resource, or None if the span is not in the shard."""
+        if isinstance(found, Resource):
+            return found
+        if not self.has(found.span.trace):
+            return None
+        return found if self.sessions is None else self.sessions.join(found)
 
     def reports(self, problem: Problem) -> bool:
         """Return True if this shard reports a problem that all or some of the shards meet."""

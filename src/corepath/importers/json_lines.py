@@ -16,14 +16,16 @@ LONGEST_LINE: Final = 8 * 2**20
 """The maximum number of bytes in a line that is parsed at once. Longer lines are parsed part by part."""
 
 _Read = TypeVar("_Read")
+_ReadInParts = Callable[[str, Text, int], Iterator[_Read]]
+_Special = tuple[Callable[[bytes], bool], _ReadInParts[_Read]]
 
 
 def read_lines(
     name: str,
     read: io.BufferedReader[Any],
     read_value: Callable[[str, int, Any], Iterator[_Read]],
-    read_in_parts: Callable[[str, Text, int], Iterator[_Read]],
-    special: tuple[Callable[[bytes], bool], Callable[[str, Text, int], Iterator[_Read]]] | None = None,
+    read_in_parts: _ReadInParts[_Read],
+    special: _Special[_Read] | None = None,
 ) -> Iterator[_Read | Problem]:
     """Yield what is in a file line by line, and a `Problem` for each line that is not JSON.
 
@@ -38,20 +40,26 @@ def read_lines(
             yield Problem(name, number, 1, f"cannot be read: {line.strerror}")
             return
         whole = line.endswith(b"\n") or len(line) < LONGEST_LINE
-        value = _parse(line) if whole and line.strip() else None
+        if whole and not line.strip():
+            continue
+        value = _parse(line) if whole else None
         if not whole:
             rest = _LineReader(read, line)
-            chosen = special[1] if special is not None and special[0](line) else read_in_parts
-            yield from chosen(name, _Decoder(rest.read), number)
+            yield from _choose(line, read_in_parts, special)(name, _Decoder(rest.read), number)
             rest.skip()
         elif isinstance(value, ValueError) and not started and read.peek(1):
             yield from read_in_parts(name, _Decoder(_Rest(read, line).read), number)
             return
         elif isinstance(value, ValueError):
             yield Problem(name, number, 1, f"not JSON: {describe_json_error(value)}")
-        elif line.strip():
+        else:
             yield from read_value(name, number, value)
-        started = started or bool(line.strip())
+        started = True
+
+
+def _choose(line: bytes, usual: _ReadInParts[_Read], special: _Special[_Read] | None) -> _ReadInParts[_Read]:
+    """Return the function that reads a very long line."""
+    return special[1] if special is not None and special[0](line) else usual
 
 
 def _read_line(read: io.BufferedReader[Any]) -> bytes | OSError:

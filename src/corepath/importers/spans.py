@@ -109,10 +109,10 @@ def span_format(
         lambda sample: _mismatch(sample.file, convention, read),
         lambda file: _read([file], convention, read),
         lambda files: _read(files, convention, read),
+        signs=("traceId", "trace_id", "traceID", "TraceId"),
         convention=convention,
         read_spans=read,
         trace_of=trace_of,
-        signs=("traceId", "trace_id", "traceID", "TraceId"),
     )
 
 
