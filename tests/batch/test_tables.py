@@ -15,8 +15,7 @@ import pytest
 
 from corepath import Scoring
 from corepath.batch import EPISODES, SCORES, BatchScorer, Settings, score_batch, score_files, score_spans
-from corepath.batch.spans import read_traces
-from corepath.errors import Problem, TaskError
+from corepath.errors import TaskError
 from corepath.importers.routing import Routing
 from tests.batch.cases import BAD_LINES, as_table, names_in, random_record, write_tasks
 from tests.batch.span_tables import FAMILIES, make_table, write_rows
@@ -182,14 +181,9 @@ def split(rows: pa.Table, traces: list[str], parts: int) -> list[pa.Table]:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_spans_in_any_number_of_parts_get_the_scores_of_the_file(family: str, rules: Path, tmp_path: Path) -> None:
     file, rows, traces = span_rows(family, tmp_path)
-    scorer = Settings(rules=(str(rules),)).make_scorer()
-    read = (
-        one
-        if isinstance(one, Problem)
-        else (one.episode, {"trace": one.trace, "file": str(one.file), "line": one.line})
-        for one in read_traces([file])
-    )
-    wanted = pa.Table.from_batches([scorer.score_episodes(read).scores])
+    out = tmp_path / "scores.parquet"
+    score_files([file], out, Settings(rules=(str(rules),)), processes=1)
+    wanted = pq.read_table(out)
     assert {0, 1} == set(wanted["rules_broken"].to_pylist())
     for parts in (1, 3, len(set(traces))):
         found = [score_spans(part, SOURCES[family], rules=rules) for part in split(rows, traces, parts)]
