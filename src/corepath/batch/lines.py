@@ -6,12 +6,14 @@ A line in an unusual form, e.g. with unknown keys, is read as every other comman
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from corepath.files import VERSION
 from corepath.values import DEEPEST
+
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class CallLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
@@ -34,8 +36,8 @@ class EpisodeLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     calls: list[msgspec.Raw]
     version: int = VERSION
     agent: str | None = None
-    epoch: int = 0
-    seed: int | None = None
+    epoch: Int64 = 0
+    seed: Int64 | None = None
     fingerprint: str | None = None
     scoring: Literal["paper", "recommended"] | dict[str, Any] | None = None
     params: dict[str, Any] = {}
