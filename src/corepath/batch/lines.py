@@ -6,12 +6,14 @@ A line in an unusual form, e.g. with unknown keys, is read as every other comman
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from corepath.files import VERSION
 from corepath.values import DEEPEST
+
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class CallLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
@@ -34,8 +36,8 @@ class EpisodeLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     calls: list[msgspec.Raw]
     version: int = VERSION
     agent: str | None = None
-    epoch: int = 0
-    seed: int | None = None
+    epoch: Int64 = 0
+    seed: Int64 | None = None
     fingerprint: str | None = None
     scoring: Literal["paper", "recommended"] | dict[str, Any] | None = None
     params: dict[str, Any] = {}
@@ -61,7 +63,8 @@ class EpisodeLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
         """Whether one of the keys in `FACTS` is there."""
         return not (
             self.ended is None and self.reward is None and self.usage is None and self.trace is None
-            and self.seconds is None and self.failure is None and self.fault is None and self.no_agent_actions is None
+            and self.metadata is None and self.seconds is None and self.failure is None and self.fault is None
+            and self.no_agent_actions is None
         )  # fmt: skip
 
     @property
@@ -71,7 +74,7 @@ class EpisodeLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
         return {name: value for name, value in named.items() if value is not None}
 
 
-FACTS: Final = ("ended", "failure", "fault", "no_agent_actions", "reward", "usage", "seconds", "trace")
+FACTS: Final = ("ended", "failure", "fault", "no_agent_actions", "reward", "usage", "seconds", "trace", "metadata")
 """The keys that say what an episode cost, how it ended and where it comes from."""
 
 

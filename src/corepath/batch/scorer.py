@@ -16,9 +16,9 @@ from corepath.batch.coded import CodedEpisodes
 from corepath.batch.coding import MOST_CALLS, MOST_TEXTS, CallTable, TaskCoder, options_text
 from corepath.batch.lines import EpisodeLine, PlacedLine, is_failed, parse_call, parse_line
 from corepath.batch.schema import SCORES
-from corepath.episode import Episode, exclusion, reward_of, typed_fields, usage_of
+from corepath.episode import Episode, exclusion, reward_of, trace_of, typed_fields, usage_of
 from corepath.errors import CorepathError, Problem
-from corepath.files.episodes import LineError, parse_episode
+from corepath.files.episodes import LineError, episode_json, parse_episode
 from corepath.files.fingerprint import check_played
 from corepath.files.lookup import Tasks
 from corepath.notation.call import UNANSWERED
@@ -27,9 +27,6 @@ from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.rules import RuleScore, score_rules
 from corepath.scoring.score import Score, is_coded, match_answer, score
 from corepath.scoring.summary import USAGE
-
-TRACE: Final = "trace"
-"""The key in an episode's record with the id of its trace or session at its source."""
 
 
 @dataclass(frozen=True)
@@ -101,19 +98,21 @@ class BatchScorer:
         episodes.select(coded, coders, numbers, usable)
         coded.known |= {"file": [file] * len(coded.places), "line": pa.array(np.flatnonzero(usable) + first)}
         others = _OtherRows()
-        for row in np.flatnonzero(~usable):
-            self._score_other(others, int(row), episodes.record(int(row)), {"file": file, "line": int(row) + first})
+        traces = episodes.column("trace")
+        for row in map(int, np.flatnonzero(~usable)):
+            known = {"trace": traces[row].as_py()} if traces[row].is_valid else {}
+            self._score_other(others, row, episodes.record(row), {"file": file, "line": row + first, **known})
         return _join(coded, others)
 
     def score_episodes(self, episodes: Iterable[tuple[Episode, Mapping[str, Any]] | Problem]) -> ScoredBatch:
-        """Score episodes that were already read. With each comes what is known of its place, e.g. `file` and `line`."""
+        """Score episodes that have no line of their own. With each comes what is known of its place, e.g. `trace`."""
         others = _OtherRows()
         for place, one in enumerate(episodes):
             if isinstance(one, Problem):
                 others.problems.append(one)
                 others.rows.append({"file": one.file, "line": one.line, "problem": one.message})
             else:
-                self._score_episode(others, one[0], one[1])
+                self._score_episode(others, one[0], {**one[1], "episode": episode_json(one[0])})
             others.places.append(place)
         return _join(CodedEpisodes(self._table, self._listed, _no_result), others)
 
@@ -173,7 +172,7 @@ class BatchScorer:
             scoring = self.scoring or (PAPER if episode.scoring is None else Scoring.of(episode.scoring))
             found = self._score(episode, scoring)
         except CorepathError as error:
-            _add_problem(others, str(error), where)
+            _add_problem(others, str(error), {**_facts_of(episode), **where})
             return
         others.ordinary += 1
         others.rows.append({**_facts_of(episode), **_scores_of(found, episode), **where})
@@ -182,18 +181,6 @@ class BatchScorer:
         if self.tasks is None:
             return score_rules(self.rules, episode, scoring)
         return score(self.tasks.of(episode), episode, scoring, rules=self.rules)
-
-
-def score_batch(
-    batch: pa.RecordBatch, tasks: Iterable[str] = (), scoring: Scoring | None = None, rules: Sequence[Rule] = ()
-) -> pa.RecordBatch:
-    """Score a batch of episodes and return a batch of scores, one row for each.
-
-    `tasks` names files, folders or worlds, as for `corepath score --tasks`. If there are rules and no tasks, episodes
-    are scored by the rules alone. For an episode that cannot be scored, the column `problem` says why.
-    """
-    by_rules = bool(rules) and not tasks
-    return BatchScorer(None if by_rules else Tasks(tasks), scoring, rules).score_table(batch).scores
 
 
 def _code_calls(coder: TaskCoder, calls: Sequence[msgspec.Raw], coded: CodedEpisodes) -> bool:
@@ -235,9 +222,8 @@ _FACTS: Final = ("trace", "reward", *USAGE, "excluded")
 
 def _facts_of(episode: Episode) -> dict[str, Any]:
     """Return the columns that come from an episode's record."""
-    trace = episode.extra.get(TRACE)
     return {
-        "trace": trace if isinstance(trace, str) else None,
+        "trace": trace_of(episode),
         "task": episode.task or None,
         "seed": episode.seed,
         "agent": episode.agent,
@@ -280,10 +266,28 @@ def _join(coded: CodedEpisodes, others: _OtherRows) -> ScoredBatch:
     """Put coded and other rows into one batch, in the order in which they came."""
     parts = [coded.score()] if len(coded.coder_of) else []
     if others.rows:
-        parts.append(pa.RecordBatch.from_pylist(others.rows, schema=SCORES))
+        parts.append(_make_batch(others.rows))
     if not parts:
         return ScoredBatch(pa.RecordBatch.from_pylist([], schema=SCORES))
     joined = pa.Table.from_batches(parts)
     if len(parts) > 1:
         joined = joined.take(pa.array(np.argsort(np.array([*coded.places, *others.places]), kind="stable")))
     return ScoredBatch(joined.combine_chunks().to_batches()[0], tuple(others.problems), others.ordinary)
+
+
+def _make_batch(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
+    try:
+        return pa.RecordBatch.from_pylist(rows, schema=SCORES)
+    except (UnicodeEncodeError, OverflowError):
+        return pa.RecordBatch.from_pylist([_storable(row) for row in rows], schema=SCORES)
+
+
+def _storable(value: Any) -> Any:
+    """Return a value that Arrow can hold: half a surrogate pair is escaped, and a number that is too large is null."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, Mapping):
+        return {name: _storable(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_storable(one) for one in value]
+    return None if isinstance(value, int) and not -(2**63) <= value < 2**63 else value
