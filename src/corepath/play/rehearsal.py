@@ -9,10 +9,9 @@ from typing import Any, Final, TypeVar
 
 from corepath.episode import Episode
 from corepath.notation.call import Call
-from corepath.rules.monitor import Memory
+from corepath.rules.monitor import Memory, Monitor
 from corepath.scoring.options import Scoring
 from corepath.scoring.score import score
-from corepath.scoring.tracing import monitor_of
 from corepath.task import Task
 from corepath.values import canonical
 from corepath.world.exploring import Replay, simulator_of
@@ -38,7 +37,7 @@ class Rehearsal:
     """
 
     def __init__(self, task: Task) -> None:
-        self._task, self._world = task, simulator_of(task)
+        self._task, self._world, self._monitor = task, simulator_of(task), Monitor(task.policies)
         self._executed: dict[tuple[int, str, str], tuple[Any, Executed]] = {}
         self._states: dict[str, Any] = {}
         self._judged: dict[tuple[Memory, int], tuple[Call, bool, Memory]] = {}
@@ -58,13 +57,12 @@ class Rehearsal:
 
     def complies(self, calls: Iterable[Call]) -> bool:
         """Whether none of these calls, from the start state on, breaks a policy."""
-        monitor = monitor_of(self._task)
-        state, memory = self._task.start, monitor.begin()
+        state, memory = self._task.start, self._monitor.begin()
         for call in calls:
             _, done, after = self.execute(state, call)
             found = self._judged.get((memory, id(done)))
             if found is None:
-                broken, reached = monitor.observe(memory, done, state, after)
+                broken, reached = self._monitor.observe(memory, done, state, after)
                 found = _remember(self._judged, (memory, id(done)), (done, bool(broken), reached), MOST_CALLS)
             _, breaks, memory = found
             if breaks:

@@ -46,10 +46,10 @@ class Memory:
 
 _Outcome = tuple[bool, Watch, Hashable]
 """Whether a call breaks a rule, and the rule's watch after the call with its key."""
-_Step = tuple[list[int], list[int], Memory]
+_Step = tuple[Sequence[int], Sequence[int], Memory]
 """The places of the rules that a call breaks, of those that it breaks in some states only, and the memory after it."""
 
-MOST_CACHED: Final = 5_000
+MOST_CACHED: Final = 2_000
 """The most calls whose effect on all rules, or on one rule, is cached per monitor."""
 
 
@@ -60,6 +60,7 @@ class Monitor:
     policies: Sequence[Rule]
     _by_tool: dict[str, list[int]] = field(default_factory=dict, init=False, repr=False)
     _steps: dict[tuple[Memory, str], _Step] = field(default_factory=dict, init=False, repr=False)
+    _memories: dict[Memory, Memory] = field(default_factory=dict, init=False, repr=False)
     _outcomes: dict[tuple[int, Hashable, str], _Outcome] = field(default_factory=dict, init=False, repr=False)
 
     def begin(self) -> Memory:
@@ -83,8 +84,6 @@ class Monitor:
         step = None if self._has_windows else self._steps.get((memory, text))
         if step is None:
             step = self._take(memory, call, text)
-            if not self._has_windows:  # with windows, the place and the time of the call count too
-                _cache(self._steps, (memory, text), step)
         broken, in_some_states, reached = step
         if in_some_states:
             broken = sorted([*broken, *(place for place in in_some_states if self._forbids(place, state, after))])
@@ -108,7 +107,11 @@ class Monitor:
                 continue
             breaks, watches[place], keys[place] = self._let_see(place, memory, event, text)
             broken += [place] if breaks else []
-        return broken, in_some_states, Memory(tuple(watches), tuple(keys), number)
+        reached = Memory(tuple(watches), tuple(keys), number)
+        if self._has_windows:  # the place and the time of the call count too
+            return broken, in_some_states, reached
+        reached = self._memories.get(reached) or _cache(self._memories, reached, reached)
+        return _cache(self._steps, (memory, text), (tuple(broken), tuple(in_some_states), reached))
 
     def _let_see(self, place: int, memory: Memory, event: Event, text: str) -> _Outcome:
         """Let the watch at `place` see an event."""
