@@ -21,7 +21,7 @@ MOST_CALLS: Final = 5_000
 """The most executed calls that are remembered per task, and the most judgements of them."""
 MOST_EPISODES: Final = 1_000
 """The most episodes whose scores are remembered per task."""
-MOST_TASKS: Final = 4
+MOST_TASKS: Final = 2
 """The most tasks of which anything is remembered. A run plays one task after the other."""
 
 Executed = tuple[Call, Call, Any]
