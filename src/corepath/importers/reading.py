@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from mmap import ACCESS_READ, mmap
+from os import fstat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, TypeVar
+from typing import IO, Any, Final, TypeVar
 
 from corepath.errors import InputError, Problem, RecordError
 from corepath.files.document import describe_json_error
@@ -31,6 +32,7 @@ _SAMPLE_RECORDS: Final = 40
 """How many records at the start of a file are kept to recognise the file's format."""
 _WORTH_SEARCHING: Final = 2**22
 """Up to this size in bytes, a file is searched for signs of a format even if it has many lines."""
+_ESCAPE: Final = r"\u00"
 _ESCAPED_LETTERS: Final = (r"\u004", r"\u005", r"\u006", r"\u007")
 """How the escapes of ASCII letters and underscores begin, which hardly any program writes."""
 _EXTRA_DATA: Final = "not JSON: Extra data"
@@ -136,23 +138,26 @@ class Sample:
     @cached_property
     def is_events(self) -> bool:
         """Whether the file has server-sent events."""
-        with self.file.open("rb") as read:
-            start = read.read(4 * _SAMPLE).decode("utf-8-sig", "replace")
+        start = self._text[: 4 * _SAMPLE].decode("utf-8-sig", "replace")
         return is_event_text(start.replace("\r\n", "\n")[:_SAMPLE].splitlines())
 
     @cached_property
     def is_lines(self) -> bool:
-        """Whether the file has JSON lines."""
-        return is_lines(self.file)
+        """Whether the file looks like JSON lines, judging by its first lines.
+
+        The first line may be invalid if one of the others is valid JSON.
+        """
+        with self._open() as read:
+            return _are_lines(list(islice((line for line in read if line.strip()), _SAMPLE_LINES)))
 
     @cached_property
     def document(self) -> Any:
         """The value of a file that is not JSON lines, or a `Problem` if it cannot be parsed as a whole."""
-        return _parse(Place(str(self.file)), self.file.read_bytes())
+        return _parse(Place(str(self.file)), self._text if isinstance(self._text, bytes) else self.file.read_bytes())
 
     @cached_property
     def _values(self) -> list[Any]:
-        if is_parquet(self.file):
+        if self._is_parquet:
             return [Place(str(self.file)).problem("a Parquet file of another kind than those that can be read")]
         found = [value for _, value in islice(read_records(self.file, lambda _: True), _SAMPLE_RECORDS)]
         if len(found) == 1 and isinstance(found[0], Problem):  # perhaps a list that was cut
@@ -177,14 +182,21 @@ class Sample:
         """Whether the file is searched for signs. Of many lines, recognising a format reads only the first."""
         if len(self._text) > _WORTH_SEARCHING and self.is_lines:
             return False
-        return not is_parquet(self.file) and not any(map(self._has, _ESCAPED_LETTERS))
+        return not self._is_parquet and not (self._has(_ESCAPE) and any(map(self._has, _ESCAPED_LETTERS)))
+
+    @cached_property
+    def _is_parquet(self) -> bool:
+        return is_parquet(self.file)
 
     @cached_property
     def _text(self) -> bytes | mmap:
         """The file's bytes, which are not read into memory if they are many."""
         with self.file.open("rb") as read:
-            start = read.read(_WORTH_SEARCHING + 1)
-            return start if len(start) <= _WORTH_SEARCHING else mmap(read.fileno(), 0, access=ACCESS_READ)
+            is_large = fstat(read.fileno()).st_size > _WORTH_SEARCHING
+            return mmap(read.fileno(), 0, access=ACCESS_READ) if is_large else read.read()
+
+    def _open(self) -> IO[bytes]:
+        return io.BytesIO(self._text) if isinstance(self._text, bytes) else self.file.open("rb")
 
     def _has(self, sign: str) -> bool:
         found = self._found.get(sign)
@@ -199,11 +211,9 @@ class Sample:
 
     def records(self, is_record: Callable[[Any], bool]) -> Iterator[Any]:
         """Yield the first records as `read_records` would, with a `Problem` for each that cannot be parsed."""
-        for value in self._values:
-            if isinstance(value, list) and not is_record(value):
-                yield from value
-            else:
-                yield value
+        return chain.from_iterable(
+            value if isinstance(value, list) and not is_record(value) else (value,) for value in self._values
+        )
 
 
 _KNOWN: Final[dict[Path, Sample]] = {}
@@ -225,12 +235,11 @@ def try_record(place: Place, value: Any, read: Callable[[Any], Iterator[_Read]])
 
 
 def is_lines(file: Path) -> bool:
-    """Return True if a file looks like JSON lines, judging by its first lines.
+    """Return True if a file looks like JSON lines, judging by its first lines."""
+    return (_KNOWN.get(file) or Sample(file)).is_lines
 
-    The first line may be invalid if one of the others is valid JSON.
-    """
-    with file.open("rb") as read:
-        lines = list(islice((line for line in read if line.strip()), _SAMPLE_LINES))
+
+def _are_lines(lines: list[bytes]) -> bool:
     if len(lines) < 2 or _is_json(lines[0]):
         return len(lines) > 1
     text, first = (b"".join(some).decode("utf-8-sig", "replace").strip() for some in (lines, lines[:1]))
