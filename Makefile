@@ -61,7 +61,7 @@ browser:
 		$$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
 	fi
 
-$(ready): pyproject.toml constraints.txt tests/bfcl.txt
+$(ready): pyproject.toml constraints.txt tests/bfcl.txt hatch_build.py $(wildcard src/corepath/scoring/kernel.p*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "corepath needs Python 3.11 or later; say which with PYTHON=python3.12"; exit 1; }
 	@if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --allow-existing --python $(PYTHON) .venv && \

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import browser, imports, kernel, proofs, report, rules, runs
+from benchmarks import browser, imports, kernel, proofs, report, rules, runs, spans, task_sets
 from benchmarks.claims import Claim
 
 BENCHMARKS = {
@@ -22,8 +22,11 @@ BENCHMARKS = {
     "large": report.large_runs,
     "imports": imports.large_files,
     "exports": imports.exported_observations,
+    "spans": spans.overlapping_files,
+    "shards": spans.cost_of_shards,
     "proofs": proofs.proofs,
     "rules": rules.rules_over_long_traces,
+    "tasks": task_sets.large_task_sets,
 }
 
 

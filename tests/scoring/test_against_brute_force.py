@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from corepath import Score, Scoring, score
-from corepath.automaton import golden_paths
-from corepath.scoring import alignment, pc_ktc
+from corepath.automaton import flat, golden_paths
+from corepath.scoring import alignment, metrics, pc_ktc
 from corepath.scoring.edit_search import EditSearch
 from tests.brute_force import Machine, brute_score, levenshtein, pc
+from tests.kernels import leave_uncompiled
 from tests.machines import as_calls, as_task, random_calls, random_machine
 
 
@@ -49,9 +50,20 @@ def random_options(rng: random.Random) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(params=["as it chooses", "by columns", "by edits", "nothing listed", "merged symbols"])
+METHODS = ("as it chooses", "not compiled", "by cells", "by columns", "by edits", "nothing listed", "merged symbols")
+
+
+@pytest.fixture(params=METHODS)
 def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Force each algorithm on small cases; normally the size of the case decides which one runs."""
+    if request.param == "not compiled":
+        leave_uncompiled(monkeypatch)
+    if request.param == "by cells":
+        monkeypatch.setattr(metrics, "MOST_BITS", 0)
+        monkeypatch.setattr(metrics, "MOST_CELLS", 10**6)
+    if request.param in METHODS[3:]:  # searches, and not the kernel
+        monkeypatch.setattr(flat, "MOST_EDGES", -1)
+        monkeypatch.setattr(flat, "MOST_LISTED", 0)
     if request.param in ("by columns", "merged symbols"):
         monkeypatch.setattr(alignment, "MIN_CELLS_TO_SEARCH", float("inf"))
     if request.param == "by edits":
@@ -121,12 +133,14 @@ def test_an_interval_always_contains_the_exact_value(times: int) -> None:
     for _ in range(300 * times):
         machine = random_machine(rng, states=8, symbols=3)
         task = as_task(machine)
-        if task.automaton.count <= pc_ktc.MOST_LISTED // 8:
+        if task.automaton.count <= flat.MOST_LISTED // 8:
             continue
         calls = random_calls(rng, machine)
         wanted = brute_score(machine, calls)["pc_ktc"]
         for budget in (0, 3, 10, 30):
             with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(flat, "MOST_EDGES", -1)
+                patch.setattr(flat, "MOST_LISTED", 0)
                 patch.setattr(pc_ktc, "MOST_LISTED", 0)
                 found = score(task, as_calls(calls), Scoring(ktc_budget=budget))
             assert found.pc_ktc_lower - 1e-12 <= wanted <= found.pc_ktc_upper + 1e-12

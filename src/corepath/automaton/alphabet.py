@@ -10,59 +10,26 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
+from corepath.automaton.reading import Forbidden, Reading, Role
 from corepath.errors import Fault, TaskError, nearest
 from corepath.notation.action import Action, Tool
 from corepath.notation.call import Call
-from corepath.notation.matchers import ResultOf, Scope, depends_on_calls, walk
+from corepath.notation.matchers import Fields, ResultOf, Scope, depends_on_calls, walk
 
-Severity = Literal["low", "medium", "high"]
 Unlisted = Literal["harm", "ignore"]
 
 
-@dataclass(frozen=True)
-class Forbidden:
-    """A rule that forbids all calls that match `call`, regardless of the state."""
-
-    call: Action
-    severity: Severity = "medium"
-    why: str | None = None
-
-
-class Role(StrEnum):
-    """A call's role in the task, regardless of the state."""
-
-    STEP = "step"
-    FORBIDDEN = "forbidden"
-    LOOP = "loop"
-    """A read or neutral call."""
-    UNLISTED = "unlisted"
-    MALFORMED = "malformed"
-    UNKNOWN_TOOL = "unknown_tool"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The alphabet's classification of a call.
-
-    `symbol` is the number of the action that fits both the call's arguments and its result, or None if no action does.
-    `fits` lists the numbers of the actions that fit the arguments. If `symbol` is not None, it comes last in `fits`,
-    and the actions before it expect a different result. `loops` says whether a read or neutral pattern fits.
-    `forbidden` is the rule that forbids the call, or None if the call is not forbidden. `variables` holds the
-    variables' values after the call if the call is progress. `early` lists the numbers of the steps that fit the call
-    except that they refer to a result that is not known yet.
-    """
-
-    role: Role
-    symbol: int | None = None
-    fits: tuple[int, ...] = ()
-    loops: bool = False
-    forbidden: Forbidden | None = None
-    variables: Mapping[str, Any] = field(default_factory=dict)
-    early: tuple[int, ...] = ()
+_MALFORMED: Final = Reading(Role.MALFORMED)
+_UNKNOWN_TOOL: Final = Reading(Role.UNKNOWN_TOOL)
+_NOTHING: Final = Scope()
+"""The scope of patterns that depend on no earlier call."""
+MOST_TOOLS: Final = 10_000
+"""The most names of tools, real or not, whose patterns are kept."""
+_Patterns = tuple[tuple[tuple[int, Fields], ...], tuple[Fields, ...], tuple[Forbidden, ...]]
+"""Steps with their numbers, loops, and forbid rules."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +96,13 @@ class Alphabet:
         return any(isinstance(one, ResultOf) for number in self.steps for one in walk(self.patterns[number].arguments))
 
     @cached_property
+    def referred(self) -> frozenset[Action]:
+        """The actions to whose results a pattern refers."""
+        listed = (*self.reads, *self.neutral, *(one.call for one in self.forbid))
+        patterns = [part for one in (*self.patterns, *listed) for part in (one.arguments, one.result) if part]
+        return frozenset(one.action for part in patterns for one in walk(part) if isinstance(one, ResultOf))
+
+    @cached_property
     def depends_on_results(self) -> bool:
         """Whether classifying a call can require more than its arguments.
 
@@ -151,13 +125,14 @@ class Alphabet:
         fits no action that has a result pattern.
         """
         if call.malformed:
-            return Reading(Role.MALFORMED)
+            return _MALFORMED
         tools = self.listing.tools
-        if tools is not None:
-            if call.tool not in tools:
-                return Reading(Role.UNKNOWN_TOOL)
-            completed = tools[call.tool].fill_defaults(call.arguments)
-            call = call if completed is call.arguments else replace(call, arguments=completed)
+        if tools is not None and call.tool not in tools:
+            return _UNKNOWN_TOOL
+        arguments = call.arguments if tools is None else tools[call.tool].fill_defaults(call.arguments)
+        if not self.depends_on_results:
+            return self._read_alone(call.tool, arguments)
+        call = call if arguments is call.arguments else replace(call, arguments=arguments)
         symbol, fits, bound = self._match(call, variables, results, failed=failed)
         loops = any(_fits(one, call, variables, results) for one in self._loops_of(call.tool))
         if symbol in self.steps:
@@ -166,6 +141,45 @@ class Alphabet:
         role = Role.FORBIDDEN if forbidden else Role.LOOP if loops else Role.UNLISTED
         early = self._find_early(call, variables, results, role, fits)
         return Reading(role, symbol, fits, loops, forbidden, variables, early)
+
+    def _read_alone(self, tool: str, arguments: Mapping[str, Any]) -> Reading:
+        """Classify a call by its arguments, which is enough if no pattern depends on results or on earlier calls."""
+        steps, loops, forbid = self._patterns_of(tool)
+        symbol = next((number for number, pattern in steps if pattern.matches(arguments, _NOTHING)), None)
+        is_loop = any(pattern.matches(arguments, _NOTHING) for pattern in loops)
+        forbidden = None
+        if symbol in self.steps:
+            role = Role.STEP
+        else:
+            forbidden = next((one for one in forbid if one.call.arguments.matches(arguments, _NOTHING)), None)
+            role = Role.FORBIDDEN if forbidden else Role.LOOP if is_loop else Role.UNLISTED
+        key = (symbol, is_loop, id(forbidden))
+        if key not in self._readings:
+            fits = () if symbol is None else (symbol,)
+            self._readings[key] = Reading(role, symbol, fits, is_loop, forbidden)
+        return self._readings[key]
+
+    def _patterns_of(self, tool: str) -> _Patterns:
+        """Return the steps, loops and forbid rules that may fit a call to `tool`. They are cached for `MOST_TOOLS`."""
+        found = self._by_name.get(tool)
+        if found is None:
+            if len(self._by_name) >= MOST_TOOLS:
+                self._by_name.clear()
+            loops = (one.arguments for one in self._loops_of(tool) if one.fits_tool(tool))
+            forbid = (one for one in self._forbid if one.call.fits_tool(tool))
+            steps = ((number, self.patterns[number].arguments) for number in self._by_tool.get(tool, ()))
+            found = self._by_name[tool] = (tuple(steps), tuple(loops), tuple(forbid))
+        return found
+
+    @cached_property
+    def _readings(self) -> dict[tuple[int | None, bool, int], Reading]:
+        """The readings of calls so far, since there are few different ones."""
+        return {}
+
+    @cached_property
+    def _by_name(self) -> dict[str, _Patterns]:
+        """The patterns that may fit a call, by the name of its tool."""
+        return {}
 
     def _find_early(
         self, call: Call, variables: Mapping[str, Any], results: Mapping[Any, Any], role: Role, fits: tuple[int, ...]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from corepath.automaton.alphabet import Reading, Role, Severity
 from corepath.automaton.automaton import Automaton
+from corepath.automaton.reading import Reading, Role, Severity
 from corepath.notation.call import Call
 
 
@@ -46,10 +46,10 @@ class HarmKind(StrEnum):
     """A legal call failed, and the scoring options count failed calls as harmful."""
 
 
-def kind_of_harm(automaton: Automaton, state: int, done: frozenset[int], call: Call, reading: Reading) -> HarmKind:
+def kind_of_harm(automaton: Automaton, state: int, done: int, call: Call, reading: Reading) -> HarmKind:
     """Determine why a call is harmful in `state`.
 
-    `done` holds the symbols of the steps done so far. `reading` is the alphabet's classification of the call.
+    `done` is a bit set of the symbols of the steps done so far. `reading` is the alphabet's classification of the call.
     """
     if reading.role in (Role.MALFORMED, Role.UNKNOWN_TOOL, Role.FORBIDDEN):
         return HarmKind(reading.role.value)
@@ -59,7 +59,8 @@ def kind_of_harm(automaton: Automaton, state: int, done: frozenset[int], call: C
         return HarmKind.OUT_OF_ORDER
     if steps:
         due_again = any(automaton.ahead[state] >> number & 1 for number in steps)
-        return HarmKind.REPEATED if not due_again and not done.isdisjoint(steps) else HarmKind.OUT_OF_ORDER
+        was_done = any(done >> number & 1 for number in steps)
+        return HarmKind.REPEATED if not due_again and was_done else HarmKind.OUT_OF_ORDER
     if _tool_is_legal(automaton, state, call.tool):
         return HarmKind.WRONG_ARGUMENT
     return HarmKind.UNLISTED if automaton.due(state) else HarmKind.AFTER_COMPLETION

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
-from corepath.automaton.alphabet import Forbidden, Reading, Role, Severity
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.harm import Breach, HarmKind, kind_of_harm
+from corepath.automaton.reading import Forbidden, Reading, Role, Severity
 from corepath.notation.call import UNANSWERED, Call, unknown_token
 
 Errors = Literal["no_effect", "harmful", "as_called"]
@@ -98,15 +98,16 @@ class Step:
 class Position:
     """A run's position between two calls. Positions are immutable: `step` returns a new one.
 
-    `variables` and `results` hold variable values and results from earlier steps. `done` holds the symbols that were
-    progress so far. `index` is the index of the next call. `errors` says how failed calls count.
+    `variables` holds variable values, and `results` the results of earlier steps that other steps refer to. `done` is a
+    bit set of the symbols that were progress so far. `index` is the index of the next call. `errors` says how failed
+    calls count.
     """
 
     automaton: Automaton
     state: int
     variables: Mapping[str, Any] = field(default_factory=dict)
     results: Mapping[Any, Any] = field(default_factory=dict)
-    done: frozenset[int] = frozenset()
+    done: int = 0
     index: int = 0
     errors: Errors = "no_effect"
 
@@ -150,9 +151,10 @@ def advance(position: Position, taken: Step) -> Position:
     variables, results, done = position.variables, position.results, position.done
     if taken.advances and taken.symbol is not None:
         variables = taken.reading.variables
-        done = done | {taken.symbol}
-        if taken.call.result is not UNANSWERED:
-            results = {**results, automaton.alphabet.actions[taken.symbol]: taken.call.result}
+        done |= 1 << taken.symbol
+        action = automaton.alphabet.actions[taken.symbol]
+        if taken.call.result is not UNANSWERED and action in automaton.alphabet.referred:
+            results = {**results, action: taken.call.result}
     return Position(automaton, taken.after, variables, results, done, number, errors)
 
 

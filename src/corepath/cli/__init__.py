@@ -27,7 +27,8 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "verify": ("verify",),
     "worlds": ("worlds", "new"),
     "benchmark": ("benchmark",),
-    "importing": ("import", "export", "formats"),
+    "importing": ("import", "formats"),
+    "export": ("export",),
     "derive": ("derive",),
     "draft": ("draft",),
     "serve": ("serve",),
@@ -72,5 +73,7 @@ def _root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
 ) -> None:
     if version:
-        typer.echo(f"corepath {__version__}")
+        from corepath.scoring.arrays import COMPILED  # noqa: PLC0415  # not needed for other commands
+
+        typer.echo(f"corepath {__version__} (kernel: {'compiled' if COMPILED else 'plain Python'})")
         raise typer.Exit

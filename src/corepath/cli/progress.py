@@ -151,6 +151,47 @@ class Counter:
                 self._status.stop()
 
 
+@dataclass
+class ByteProgress:
+    """Shows how much of the input is done: a live line on a terminal, or a plain line every ten seconds elsewhere."""
+
+    what: str
+
+    def __post_init__(self) -> None:
+        self._began = self._last = time.monotonic()
+        self._status: Status | None = None
+
+    def update(self, items: int, done: int, total: int) -> None:
+        """Say how many items and bytes are done."""
+        now = time.monotonic()
+        if not err.is_terminal and now - self._last < EVERY_SECONDS:
+            return
+        self._last = now
+        line = self._line(items, done, total, now - self._began)
+        if not err.is_terminal:
+            err.print(Text(line), soft_wrap=True)
+        elif self._status is None:
+            self._status = err.status(line)
+            self._status.start()
+        else:
+            self._status.update(line)
+
+    def _line(self, items: int, done: int, total: int, seconds: float) -> str:
+        share = done / total if total else 1.0
+        left = f", {_time(seconds / share - seconds)} left" if 0 < share < 1 else ""
+        bar = "━" * round(20 * share) + "╌" * (20 - round(20 * share))
+        return f"{bar} {100 * share:.0f} %; {items:,} {self.what}; {items / max(seconds, 1e-9):,.0f}/s{left}"
+
+    @contextmanager
+    def show(self) -> Iterator[ByteProgress]:
+        """Remove the live line at the end of the `with` block."""
+        try:
+            yield self
+        finally:
+            if self._status is not None:
+                self._status.stop()
+
+
 def count_lines(path: Path) -> int:
     """Count the lines in a file. Return 0 for standard input and for a file that cannot be read."""
     if not path.is_file():

@@ -24,6 +24,7 @@ from corepath.cli.options import (
 from corepath.cli.printing import say, usage_error
 from corepath.cli.profile import Profile
 from corepath.cli.rule_scores import score_by_rules
+from corepath.cli.score_file import score_to_file
 from corepath.cli.score_table import print_score_table
 from corepath.cli.scored_episodes import pick_worst, score_episodes
 from corepath.errors import TaskError, count
@@ -64,6 +65,15 @@ TracesArgument = Annotated[
     typer.Argument(metavar="EPISODES", help="Episode files (JSON lines) or run folders; with --rules also any traces.",
                    callback=require_paths),
 ]  # fmt: skip
+ScoresOption = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="FILE.parquet", help="Write the scores of all episodes to this file instead: for "
+                 "millions of them (JSON lines, plain, .gz or .zst, or Parquet)."),
+]  # fmt: skip
+ResumeOption = Annotated[bool, typer.Option("--resume", help="With --out: go on where an interrupted run stopped.")]
+ProcessesOption = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="With --out: how many processes score. Default: one a core.")
+]
 JunitOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Also write the result of the gate as JUnit XML, for CI.")
 ]
@@ -93,6 +103,9 @@ def score_command(
     max_harm: MaxHarmOption = None,
     max_broken: MaxBrokenOption = None,
     junit: JunitOption = None,
+    out: ScoresOption = None,
+    resume: ResumeOption = False,
+    processes: ProcessesOption = None,
 ) -> None:
     """Score episodes against their tasks, or traces against rules."""
     options = {
@@ -100,6 +113,14 @@ def score_command(
         "errors": errors, "undefined_efficiency": undefined_efficiency, "ktc_budget": ktc_budget,
     }  # fmt: skip
     scoring = _choose_scoring(profile, options)
+    if out is not None:
+        unused = {"--worst": worst, "--fail-under": fail_under, "--max-harm": max_harm, "--max-broken": max_broken,
+                  "--junit": junit, "--wide": wide or None}  # fmt: skip
+        score_to_file(episodes, out, tasks, rules, scoring, resume=resume, processes=processes, as_json=as_json,
+                      unused=unused)  # fmt: skip
+        return
+    if resume or processes is not None:
+        usage_error(f"{'--resume' if resume else '--processes'} belongs to --out")
     if rules and not tasks:
         score_by_rules(
             episodes, rules, scoring, as_json=as_json, worst=worst, max_broken=max_broken,
@@ -108,8 +129,17 @@ def score_command(
         return
     if max_broken is not None and not rules:
         usage_error("--max-broken belongs to --rules")
+    gate = Gate(parse_minimums(fail_under or []), max_harm, max_broken)
+    _score_on_tasks(episodes, tasks, rules, scoring, gate, as_json=as_json, wide=wide, worst=worst, junit=junit)
+
+
+def _score_on_tasks(
+    episodes: list[Path], tasks: list[str] | None, rules: list[Path] | None, scoring: Scoring | None, gate: Gate,
+    *, as_json: bool, wide: bool, worst: int | None, junit: Path | None,
+) -> None:  # fmt: skip
+    """Score episodes one by one, print them, and check the gate."""
     require_episodes(episodes)
-    judge = Judge(Gate(parse_minimums(fail_under or []), max_harm, max_broken), keep_cases=junit is not None)
+    judge = Judge(gate, keep_cases=junit is not None)
     if junit is not None:
         _check_junit(junit, judge.gate)
     scored = judge.check(score_episodes(episodes, find_tasks(tasks), scoring, find_rules(rules)))

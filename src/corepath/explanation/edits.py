@@ -57,6 +57,11 @@ class Repair:
         return tuple((None if one.kind == "move" else one.call, one.symbol) for one in self.path)
 
     @property
+    def left_out(self) -> tuple[int, ...]:
+        """The indexes of the calls that are left out."""
+        return tuple(edit.call for edit in self.edits if edit.kind == "leave out" and edit.call is not None)
+
+    @property
     def calls(self) -> tuple[int, ...]:
         """The indexes of the calls that are left out, changed or moved."""
         return tuple(sorted({edit.call for edit in self.edits if edit.call is not None}))
@@ -103,4 +108,4 @@ def _match_taken(moves: Sequence[Move]) -> dict[int, int]:
 def take_step(position: Position, symbol: int) -> Position | None:
     """Return the position after a step, or None if the step is not expected at `position`."""
     after = position.automaton.delta[position.state].get(symbol, position.state)
-    return None if after == position.state else replace(position, state=after, done=position.done | {symbol})
+    return None if after == position.state else replace(position, state=after, done=position.done | 1 << symbol)

@@ -89,43 +89,44 @@ def _parse_lines(file: str, lines: IO[bytes]) -> Iterator[EpisodeLine]:
             continue
         is_empty = False
         try:
-            episode = _parse_episode(raw)
+            episode = parse_episode(raw)
             found += 1
             yield EpisodeLine(number, episode, number=found, offset=start)
-        except _LineError as error:
+        except LineError as error:
             yield EpisodeLine(number, None, Problem(file, number, error.column, error.message))
     if is_empty:
         yield EpisodeLine(1, None, Problem(file, 1, 1, "no episodes in this file; each line is one JSON object"))
 
 
-class _LineError(Exception):
+class LineError(Exception):
     """Raised when a line is not a valid episode. `column` says where the problem is in the line."""
 
     def __init__(self, message: str, column: int = 1) -> None:
         self.message, self.column = message, column
 
 
-def _parse_episode(raw: bytes) -> Episode:
+def parse_episode(raw: bytes) -> Episode:
+    """Parse a line of an episode file. Raises `LineError` if it is not a valid episode."""
     try:
         text = raw.decode("utf-8-sig").rstrip()
     except UnicodeDecodeError as error:
-        raise _LineError(f"not UTF-8: the byte 0x{raw[error.start]:02x}", error.start + 1) from None
+        raise LineError(f"not UTF-8: the byte 0x{raw[error.start]:02x}", error.start + 1) from None
     try:
         data = parse_json(text)
     except json.JSONDecodeError as error:
         cut = " (the line is cut short)" if error.pos >= len(text) or "Unterminated" in error.msg else ""
         message = f"not JSON: {describe_json_error(error)}{cut}; each line is one whole episode"
-        raise _LineError(message, error.colno) from None
+        raise LineError(message, error.colno) from None
     except ValueError as error:
-        raise _LineError(describe_json_error(error)) from None
+        raise LineError(describe_json_error(error)) from None
     if not isinstance(data, dict):
-        raise _LineError('an episode is a JSON object with "task" and "calls"')
+        raise LineError('an episode is a JSON object with "task" and "calls"')
     if wrong := version_problem(data):
-        raise _LineError(wrong)
+        raise LineError(wrong)
     try:
         record = EpisodeRecord.model_validate(data, strict=True)
     except ValidationError as error:
-        raise _LineError(episode_problems(data, error.errors()[:5])) from None
+        raise LineError(episode_problems(data, error.errors()[:5])) from None
     return Episode(
         task=intern(record.task),  # many episodes have the same
         calls=tuple(map(_call, record.calls, data["calls"])),

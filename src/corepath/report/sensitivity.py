@@ -144,18 +144,13 @@ def _value(metrics: Metrics, score: str, scoring: Scoring) -> float | None:
 
     Undefined efficiency counts as 0 if the options say so.
     """
+    found = metrics.measure(scoring)
     match score:
-        case "pc":
-            return metrics.pc
         case "pc_ktc":
-            return metrics.pc_ktc(scoring).lower
-        case "pc_hlr":
-            return metrics.hlr_reference(scoring).similarity
-        case "prefix_criticality":
-            return metrics.prefix_criticality(scoring)
+            return found.pc_ktc_lower
         case "harm_free":
-            return 1 - metrics.harm_rate
-        case "accepted":
-            return float(metrics.accepted)
-    undefined = 0.0 if scoring.undefined_efficiency == "zero" else None
-    return undefined if metrics.efficiency is None else metrics.efficiency
+            return 1 - found.harm_rate
+        case "efficiency":
+            undefined = 0.0 if scoring.undefined_efficiency == "zero" else None
+            return undefined if found.efficiency is None else found.efficiency
+    return float(getattr(found, score))

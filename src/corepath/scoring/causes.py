@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.condensation import Trace
@@ -131,7 +132,7 @@ def _insert_skipped(
     if detour is None:
         return None
     skipped, state = detour
-    ready = replace(position, state=state, done=position.done.union(skipped))
+    ready = replace(position, state=state, done=reduce(lambda done, symbol: done | 1 << symbol, skipped, position.done))
     taken, after = _do(ready, harmful, symbol) if reading.early else step(ready, harmful.call)
     return None if taken.kind is Kind.HARM else (skipped, taken, after)
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from corepath.automaton.alphabet import Severity
 from corepath.automaton.condensation import Trace
 from corepath.automaton.harm import HarmKind
+from corepath.automaton.reading import Severity
 from corepath.automaton.step import Kind, Step, Token
 from corepath.notation.call import Call, unknown_token
 from corepath.scoring.alignment import ClosestReference, Pair
@@ -93,10 +93,13 @@ def find_repeats(trace: Trace) -> dict[int, int]:
 def _changes_nothing(first: Call, second: Call) -> bool:
     if unknown_token(first) != unknown_token(second):
         return False
-    if second.failed:
-        return True
-    shows_state = isinstance(first.result, (Mapping, list)) and bool(first.result)
-    return shows_state and canonical(first.result) == canonical(second.result)
+    return second.failed or shows_same_state(first.result, second.result)
+
+
+def shows_same_state(first: Any, second: Any) -> bool:
+    """Whether two answers are equal and show what is there now, so that nothing happened between them."""
+    shows_state = isinstance(first, (Mapping, list)) and bool(first)
+    return shows_state and canonical(first) == canonical(second)
 
 
 def _ran(step: Step) -> bool:

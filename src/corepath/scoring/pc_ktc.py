@@ -25,6 +25,7 @@ from typing import Final, Literal, cast
 
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.condensation import Path
+from corepath.automaton.flat import MOST_LISTED
 from corepath.automaton.golden_paths import GoldenGraph, lengths_of
 from corepath.automaton.step import Token
 from corepath.scoring.alignment import ClosestReference, similarity
@@ -33,8 +34,6 @@ from corepath.scoring.columns import EDITS, Column, first_column, index_tokens, 
 OrderFallback = float | Literal["pc"]
 """The value of τ⁺ if fewer than two tokens match: a number, or "pc" for PC itself."""
 
-MOST_LISTED: Final = 64
-"""Up to this many golden paths are compared with x one by one. Above this number, the search is used."""
 _ROUNDING: Final = 1e-13
 _Open = tuple[tuple[int, int], ...]
 """The open tokens of x: pairs of an index in x and the number of matched tokens to the right of that index."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, Final
 
 from corepath.automaton.condensation import Trace
+from corepath.automaton.flat import flat_form
+from corepath.automaton.harm import Breach
 from corepath.episode import Episode, events
 from corepath.files.fingerprint import check_played
 from corepath.notation import parser
@@ -19,7 +21,7 @@ from corepath.rules.verdict import Verdict
 from corepath.scoring.baselines import baselines
 from corepath.scoring.causes import find_roots
 from corepath.scoring.evidence import Harm, Reference, list_harms, name_reference
-from corepath.scoring.metrics import Metrics
+from corepath.scoring.metrics import Measured, Metrics, measure_calls
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.rules import breaches_of, describe_verdict, find_broken, judge_on_task
 from corepath.scoring.tracing import trace_task
@@ -52,10 +54,19 @@ class Score:
     answer_match: bool | None
     length: int
     scoring: Scoring
-    trace: Trace
-    metrics: Metrics
+    make_trace: Callable[[], Trace] = field(repr=False, compare=False)
     verdicts: tuple[Verdict, ...] = ()
     """What rules apart from the task say."""
+
+    @cached_property
+    def trace(self) -> Trace:
+        """All steps of the run."""
+        return self.make_trace()
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """The metrics of the condensed path, with the paths that it is compared with."""
+        return Metrics(self.trace.path, self.trace.automaton)
 
     @property
     def broken(self) -> tuple[Verdict, ...]:
@@ -165,40 +176,46 @@ def score(
     verdicts = judge_on_task(task, rules, items) if rules else ()
     if replayed is None and task.simulator is not None:
         replayed = replay(task, parsed)
-    trace = trace_task(task, parsed, params, scoring.errors, replayed, breaches_of(verdicts, items))
     matches = (None, None) if task.simulator is None else baselines(task, parsed, params, replayed)
-    return _make_score(trace, scoring, verdicts, (*matches, _match_answer(task, answer, params)))
-
-
-def _make_score(trace: Trace, scoring: Scoring, verdicts: tuple[Verdict, ...], matches: Sequence[bool | None]) -> Score:
-    """Compute the scores of a trace. `matches` says whether state, responses and answer match."""
-    metrics = Metrics(trace.path, trace.automaton)
-    ktc = metrics.pc_ktc(scoring)
+    measured, make_trace = _measure(task, parsed, params, scoring, replayed, breaches_of(verdicts, items))
     return Score(
-        pc=metrics.pc,
-        pc_ktc=ktc.lower,
-        pc_ktc_lower=ktc.lower,
-        pc_ktc_upper=ktc.upper,
-        prefix_criticality=metrics.prefix_criticality(scoring),
-        harm_rate=metrics.harm_rate,
-        harm_count=metrics.harm_count,
-        efficiency=metrics.efficiency,
-        directness=metrics.directness,
-        pc_hlr=metrics.hlr_reference(scoring).similarity,
-        accepted=metrics.accepted,
-        missing_steps=metrics.missing_steps,
+        **measured._asdict(),
+        pc_ktc=measured.pc_ktc_lower,
         state_match=matches[0],
         response_match=matches[1],
-        answer_match=matches[2],
-        length=metrics.path.length,
+        answer_match=match_answer(task, answer, params),
+        length=len(parsed),
         scoring=scoring,
-        trace=trace,
-        metrics=metrics,
+        make_trace=make_trace,
         verdicts=verdicts,
     )
 
 
-def _match_answer(task: Task, answer: Any, params: Mapping[str, Any] | None) -> bool | None:
+def _measure(
+    task: Task,
+    calls: list[Call],
+    params: Mapping[str, Any] | None,
+    scoring: Scoring,
+    replayed: Replay | None,
+    breaches: Mapping[int, Breach],
+) -> tuple[Measured, Callable[[], Trace]]:
+    """Compute the metrics of calls, and return them with a function that makes the trace.
+
+    If calls mean the same whatever was called before, their codes are enough, and the trace is made when it is needed.
+    """
+    trace = partial(trace_task, task, calls, params, scoring.errors, replayed, breaches)
+    if is_coded(task) and not breaches:
+        return measure_calls(task.automaton, calls, scoring), trace
+    made = trace()
+    return Metrics(made.path, task.automaton).measure(scoring), lambda: made
+
+
+def is_coded(task: Task) -> bool:
+    """Whether a call to a task means the same whatever was called before: no policy, variable or result matters."""
+    return not (task.policies and task.simulator is not None) and flat_form(task.automaton).is_coded
+
+
+def match_answer(task: Task, answer: Any, params: Mapping[str, Any] | None) -> bool | None:
     """Return whether the task accepts `answer`, or None if the task does not ask for an answer."""
     if task.answer_matcher is None:
         return None

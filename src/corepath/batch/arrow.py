@@ -1,0 +1,207 @@
+"""Episodes as an Arrow batch, coded column by column: each distinct call is looked at only once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corepath.batch.coded import CodedEpisodes
+from corepath.batch.coding import TaskCoder
+from corepath.batch.schema import EPISODES
+from corepath.errors import CorepathError
+from corepath.notation.call import UNANSWERED
+from corepath.values import arguments_of, parse_json
+
+KEY: Final = ("task", "seed", "fingerprint", "scoring")
+"""The columns that decide how an episode is scored."""
+_TEXTS: Final = ("scoring", "params", "answer", "messages")
+"""The columns of an episode with JSON text."""
+_NOT_FAILED: Final = pa.array(["", '""', "null", "false"])
+"""What the text of an error says if the call did not fail."""
+
+
+class ArrowEpisodes:
+    """The rows of a batch in the schema of episodes. Columns may be missing, and texts may be nested values."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        missing = [name for name in ("task", "calls") if name not in batch.schema.names]
+        if missing:
+            raise CorepathError(f"episodes need a column '{missing[0]}'; there is {', '.join(batch.schema.names[:20])}")
+        self._batch = batch
+        self.size = batch.num_rows
+        self.calls = _flatten_calls(batch.column("calls"))
+        self.offsets = np.concatenate(([0], np.cumsum(_lengths(batch.column("calls")))))
+
+    def column(self, name: str) -> pa.Array:
+        """Return a column in the type that the schema says, or nulls if it is missing."""
+        kind = EPISODES.field(name).type
+        if name not in self._batch.schema.names:
+            return pa.nulls(self.size, kind)
+        found = self._batch.column(name)
+        return _as_text(found) if kind == pa.string() else found.cast(kind)
+
+    @cached_property
+    def keys(self) -> tuple[list[tuple[Any, ...]], npt.NDArray[np.int64]]:
+        """The distinct values of the columns in `KEY`, and the number of each row's values."""
+        columns = [self.column(name).dictionary_encode(null_encoding="encode") for name in KEY]
+        numbers = _combine(columns)
+        rows = _first_rows(numbers.indices, len(numbers.dictionary))
+        values = [column.take(rows).to_pylist() for column in columns]
+        return list(zip(*values, strict=True)), _to_numpy(numbers.indices)
+
+    def code(self, coders: Sequence[TaskCoder | None]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Return a number for each call, and which rows are coded. `coders` has one coder for each of the `keys`.
+
+        Rows are not coded if their task has no coder, or if something is wrong with them.
+        """
+        _, key_of = self.keys
+        lengths = np.diff(self.offsets)
+        usable = np.array([coder is not None for coder in coders], dtype=bool)[key_of]
+        usable &= ~_to_numpy(self._batch.column("calls").is_null()).astype(bool)
+        call_keys = np.repeat(key_of, lengths)
+        wrong = _to_numpy(self.calls["tool"].is_null()).astype(bool) | ~np.repeat(usable, lengths)
+        parts = [self.calls[name].dictionary_encode(null_encoding="encode") for name in ("tool", "arguments")]
+        distinct = _combine([pa.array(call_keys).dictionary_encode(), *parts, self.failed.dictionary_encode()])
+        first = _to_numpy(_first_rows(distinct.indices, len(distinct.dictionary)))
+        numbers = np.full(len(first), -1, dtype=np.int64)
+        tools, texts = (self.calls[name].take(pa.array(first)).to_pylist() for name in ("tool", "arguments"))
+        failed = _to_numpy(self.failed)[first]
+        for place, row in enumerate(first):
+            coder = coders[call_keys[row]]
+            if coder is not None and not wrong[row]:
+                key = (tools[place], (texts[place] or "").encode("utf-8", "surrogatepass"), bool(failed[place]))
+                known = coder.known.get(key)
+                numbers[place] = coder.add(key, stored_as_text=True) if known is None else known
+        found = numbers[_to_numpy(distinct.indices)]
+        bad = np.flatnonzero(wrong)
+        usable[np.searchsorted(self.offsets, bad, side="right") - 1] = False
+        return found, usable
+
+    @property
+    def without_record(self) -> npt.NDArray[np.bool_]:
+        """Whether each row has no other keys."""
+        return _to_numpy(self.column("record").is_null()).astype(bool)
+
+    def select(
+        self,
+        coded: CodedEpisodes,
+        coders: Sequence[TaskCoder | None],
+        numbers: npt.NDArray[np.int64],
+        usable: npt.NDArray[np.bool_],
+    ) -> None:
+        """Add the usable rows to coded episodes. `numbers` has a number for each call."""
+        rows, lengths = np.flatnonzero(usable), np.diff(self.offsets)
+        origin = np.flatnonzero(np.repeat(usable, lengths))
+        coded.find_result = lambda place: self.find_result(int(origin[place]))
+        coded.calls.frombytes(numbers[origin].tobytes())
+        coded.offsets.frombytes(np.cumsum(lengths[rows]).tobytes())
+        by_key = np.array([-1 if coder is None else coder.number for coder in coders], dtype=np.int64)
+        coded.coder_of.frombytes(by_key[self.keys[1][rows]].tobytes())
+        coded.places = rows.tolist()
+        coded.known = {name: self.column(name).take(pa.array(rows)) for name in ("trace", "seed", "agent")}
+        coded.known["epoch"] = self.column("epoch").fill_null(0).take(pa.array(rows))
+
+    @cached_property
+    def failed(self) -> pa.Array:
+        """Whether each call failed."""
+        error = self.calls["error"]
+        return pc.and_(pc.is_valid(error), pc.invert(pc.is_in(error, value_set=_NOT_FAILED)))
+
+    def find_result(self, place: int) -> Any:
+        """Return the result of the call at a place in `calls`."""
+        text = self.calls["result"][place].as_py()
+        return UNANSWERED if text is None else _value_of(text)
+
+    def record(self, row: int) -> bytes:
+        """Return a row as a line of an episode file."""
+        found: dict[str, Any] = {}
+        text = self.column("record")[row].as_py()
+        if text is not None:
+            extra = parse_json(text)
+            found |= extra if isinstance(extra, dict) else {"record": extra}
+        for name in EPISODES.names:
+            if name in ("record", "calls"):
+                continue
+            value = self.column(name)[row].as_py()
+            if value is not None:
+                found[name] = _value_of(value) if name in _TEXTS else value
+        if self._batch.column("calls")[row].is_valid:
+            found["calls"] = [self._call_record(at) for at in range(self.offsets[row], self.offsets[row + 1])]
+        return json.dumps(found).encode()
+
+    def _call_record(self, place: int) -> dict[str, Any]:
+        values = {name: column[place].as_py() for name, column in self.calls.items()}
+        record = {"tool": values["tool"], "arguments": arguments_of(values["arguments"])}
+        texts = {name: _value_of(values[name]) for name in ("result", "error") if values[name] is not None}
+        return record | texts
+
+
+def _flatten_calls(column: pa.Array) -> dict[str, pa.Array]:
+    """Return the parts of all calls as text."""
+    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+        raise CorepathError(f"the column 'calls' must be a list of calls, not {column.type}")
+    calls = column.flatten()
+    if not pa.types.is_struct(calls.type):
+        raise CorepathError(f"the column 'calls' must have calls with 'tool' and 'arguments', not {calls.type}")
+    there = {calls.type.field(place).name: place for place in range(calls.type.num_fields)}
+    if missing := [name for name in ("tool", "arguments") if name not in there]:
+        raise CorepathError(f"the calls lack the field '{missing[0]}'; they have {', '.join(list(there)[:20])}")
+    return {
+        name: _as_text(calls.field(there[name])) if name in there else pa.nulls(len(calls), pa.string())
+        for name in ("tool", "arguments", "result", "error")
+    }
+
+
+def _lengths(column: pa.Array) -> npt.NDArray[np.int64]:
+    return _to_numpy(pc.fill_null(pc.list_value_length(column).cast(pa.int64()), 0))
+
+
+def _as_text(column: pa.Array) -> pa.Array:
+    """Return a column as text. Values that are not text become JSON."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_string(column.type):
+        return column
+    if pa.types.is_large_string(column.type) or pa.types.is_null(column.type) or pa.types.is_string_view(column.type):
+        return column.cast(pa.string())
+    values = column.to_pylist(maps_as_pydicts="lossy")
+    return pa.array([None if value is None else json.dumps(value, default=str) for value in values], pa.string())
+
+
+def _combine(columns: Sequence[pa.DictionaryArray]) -> pa.DictionaryArray:
+    """Return one number for each distinct combination of values."""
+    numbers = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        size = len(column.dictionary) + 1
+        if numbers.max(initial=0) > 2**62 // size:
+            numbers = _to_numpy(pa.array(numbers).dictionary_encode().indices)
+        numbers = numbers * size + _to_numpy(column.indices)
+    return pa.array(numbers).dictionary_encode()
+
+
+def _first_rows(indices: pa.Array, size: int) -> pa.Array:
+    """Return the first row with each number."""
+    rows = _to_numpy(indices)
+    first = np.zeros(size, dtype=np.int64)
+    first[rows[::-1]] = np.arange(len(rows) - 1, -1, -1)
+    return pa.array(first)
+
+
+def _to_numpy(column: pa.Array) -> npt.NDArray[np.int64]:
+    found: npt.NDArray[np.int64] = column.to_numpy(zero_copy_only=False)
+    return found.astype(np.int64) if found.dtype.kind in "iu" else found
+
+
+def _value_of(text: str) -> Any:
+    """Return the JSON value of a text, or the text itself if it is not JSON."""
+    try:
+        return parse_json(text)
+    except ValueError:
+        return text

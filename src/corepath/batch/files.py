@@ -1,0 +1,315 @@
+"""Score files of episodes into one file of scores: shard by shard, in one process or several."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corepath.batch.lines import place_lines
+from corepath.batch.parts import MOST_PROBLEMS, PartsFolder, ShardReport, write_part
+from corepath.batch.scorer import BatchScorer, ScoredBatch
+from corepath.batch.shards import ENDINGS, LINES, ROWS, DamagedFileError, Shard, in_batches, plan_shards, read_lines
+from corepath.errors import CorepathError, Problem
+from corepath.files.lookup import Tasks
+from corepath.files.rules import load_rules
+from corepath.scoring.options import Scoring
+
+SMALL: Final = 8 << 20
+"""Input of fewer bytes is scored in this process, since starting others takes longer."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How episodes are scored. `tasks` and `rules` are as the user named them.
+
+    If `scoring` is None, each episode is scored with the options in its record. Without `tasks` but with `rules`, they
+    are scored by the rules alone.
+    """
+
+    tasks: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    scoring: Scoring | None = None
+
+    def make_scorer(self) -> BatchScorer:
+        """Load tasks and rules. Raises `CorepathError` if there is something wrong with them."""
+        rules = [rule for path in self.rules for rule in load_rules(path).rules]
+        return BatchScorer(None if rules and not self.tasks else Tasks(self.tasks), self.scoring, rules)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what decides the scores, with a hash of each file of tasks and rules."""
+        options = None if self.scoring is None else self.scoring.options
+        named = {name: _hash_files(Path(name)) for name in (*self.tasks, *self.rules)}
+        return {"files": named, "scoring": options}
+
+
+@dataclass
+class BatchReport:
+    """What came of a batch. `failed` holds the shards that could not be written, with the reason."""
+
+    shards: int = 0
+    skipped: int = 0
+    episodes: int = 0
+    bad: int = 0
+    ordinary: int = 0
+    problems: list[Problem] = field(default_factory=list)
+    failed: list[Problem] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+Progress = Callable[[int, int, int], None]
+"""Called with the episodes, bytes and bytes in total so far."""
+
+
+def score_files(
+    files: Sequence[Path],
+    out: Path,
+    settings: Settings,
+    *,
+    processes: int | None = None,
+    resume: bool = False,
+    progress: Progress = lambda *_: None,
+) -> BatchReport:
+    """Score the episodes in files, and write the scores to `out`.
+
+    Finished shards stand in a folder beside `out` until all are there, so that `resume` can go on after an
+    interruption. `out` is only ever a whole file. Raises `CorepathError` if nothing can be scored.
+    """
+    began = time.monotonic()
+    settings.make_scorer()  # raises if tasks or rules are wrong, before anything is written
+    shards = plan_shards(files)
+    folder = PartsFolder(out)
+    if resume and out.exists() and not folder.path.exists():
+        return BatchReport(shards=len(shards), skipped=len(shards), episodes=pq.read_metadata(out).num_rows)
+    inputs = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
+    folder.begin({"input": inputs, "settings": settings.to_dict(), "shards": len(shards)}, resume=resume)
+    reports = {shard.number: known for shard in shards if (known := folder.read_report(shard.number)) is not None}
+    report = BatchReport(shards=len(shards), skipped=len(reports))
+    meter = _Meter(sum(shard.size for shard in shards), progress)
+    for shard in shards:
+        if shard.number in reports:
+            meter.add(shard, reports[shard.number])
+    left = [shard for shard in shards if shard.number not in reports]
+    for shard, found in _score_shards(left, folder, settings, _choose_processes(processes, left)):
+        if isinstance(found, Problem):
+            report.failed.append(found)
+        else:
+            reports[shard.number] = found
+            meter.add(shard, found)
+    _sum_up(report, shards, reports)
+    if not report.failed:
+        folder.join(shards, reports, settings.tasks)
+    report.seconds = time.monotonic() - began
+    return report
+
+
+def score_shard(shard: Shard, part: Path, scorer: BatchScorer) -> ShardReport:
+    """Score a shard and write its part. Raises `OSError` if the part cannot be written."""
+    counts = _ShardCounts()
+    return write_part(part, counts.count(_score_batches(shard, scorer, counts)), counts.report)
+
+
+@dataclass
+class _ShardCounts:
+    lines: int = 0
+    episodes: int = 0
+    bad: int = 0
+    ordinary: int = 0
+    problems: list[tuple[int, int, str]] = field(default_factory=list)
+    damage: str | None = None
+
+    def count(self, batches: Iterator[ScoredBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the scores of each batch, and count its rows."""
+        for batch in batches:
+            self.episodes += batch.scores.num_rows - len(batch.problems)
+            self.bad += len(batch.problems)
+            self.ordinary += batch.ordinary
+            for problem in batch.problems[: MOST_PROBLEMS - len(self.problems)]:
+                self.problems.append((problem.line, problem.column, problem.message))
+            yield batch.scores
+
+    def report(self) -> ShardReport:
+        """Return what was counted."""
+        return ShardReport(**vars(self))
+
+
+def _score_batches(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
+    """Score a shard batch by batch. What cannot be read is noted, and ends the shard."""
+    try:
+        if shard.file.endswith(".parquet"):
+            yield from _score_rows(shard, scorer, counts)
+        else:
+            yield from _score_lines(shard, scorer, counts)
+    except DamagedFileError as error:
+        counts.damage = str(error)
+
+
+def _score_lines(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
+    def read() -> Iterator[bytes]:
+        try:
+            for line in read_lines(shard):
+                counts.lines += 1
+                yield line
+        except DamagedFileError as error:  # the lines before it are scored all the same
+            counts.damage = str(error)
+
+    packed = shard.file.endswith(ENDINGS)
+    offset = None if packed else 0 if shard.begin == 0 else _first_offset(shard)
+    for lines in in_batches(place_lines(read(), 1, offset), LINES):
+        yield scorer.score_lines(lines, shard.file)
+
+
+def _first_offset(shard: Shard) -> int:
+    """Return where the first line begins that belongs to a shard."""
+    with Path(shard.file).open("rb") as stream:
+        stream.seek(shard.begin - 1)
+        return shard.begin - 1 + len(stream.readline())
+
+
+def _score_rows(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
+    try:
+        with pq.ParquetFile(shard.file, pre_buffer=False) as file:
+            groups = range(shard.begin, shard.end)
+            for batch in file.iter_batches(ROWS, groups, use_threads=False):
+                scored = scorer.score_table(batch, shard.file, counts.lines + 1)
+                counts.lines += batch.num_rows
+                yield scored
+    except (OSError, pa.ArrowException) as error:
+        raise DamagedFileError(f"cannot be read: {error}") from None
+    except CorepathError as error:
+        raise DamagedFileError(str(error)) from None
+
+
+def _choose_processes(wanted: int | None, shards: Sequence[Shard]) -> int:
+    if wanted is None:
+        wanted = 1 if sum(shard.size for shard in shards) < SMALL else os.cpu_count() or 1
+    return max(1, min(wanted, len(shards)))
+
+
+def _score_shards(
+    shards: Sequence[Shard], folder: PartsFolder, settings: Settings, processes: int
+) -> Iterator[tuple[Shard, ShardReport | Problem]]:
+    """Score shards, and yield each as soon as it is finished."""
+    if processes == 1:
+        scorer = settings.make_scorer()
+        for shard in shards:
+            with _no_garbage():
+                found = _try_shard(lambda one: score_shard(one, folder.part(one.number), scorer), shard)
+            yield shard, found
+        return
+    with ProcessPoolExecutor(
+        processes, mp_context=get_context("spawn"), initializer=_begin_worker, initargs=(settings, os.getpid())
+    ) as pool:
+        waiting: dict[Future[ShardReport], Shard] = {
+            pool.submit(_work, shard, folder.part(shard.number)): shard for shard in shards
+        }
+        try:
+            while waiting:
+                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    shard = waiting.pop(future)
+                    yield shard, _try_shard(lambda _, future=future: future.result(), shard)  # type: ignore[misc]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Look for no garbage in cycles meanwhile. Lines leave none, and looking for it takes longer than reading them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.collect()
+        if was_on:
+            gc.enable()
+
+
+def _try_shard(run: Callable[[Shard], ShardReport], shard: Shard) -> ShardReport | Problem:
+    try:
+        return run(shard)
+    except OSError as error:
+        return Problem(shard.file, 1, 1, f"its scores cannot be written: {error.strerror or error}")
+    except BrokenProcessPool:
+        return Problem(shard.file, 1, 1, "the process that scored it ended; it may have run out of memory")
+
+
+_WORKER: dict[str, BatchScorer] = {}
+
+
+def _begin_worker(settings: Settings, parent: int) -> None:
+    """Load tasks and rules in a new process, which ends if its parent does."""
+    _WORKER["scorer"] = settings.make_scorer()
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    gc.freeze()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+def _work(shard: Shard, part: Path) -> ShardReport:
+    with _no_garbage():
+        return score_shard(shard, part, _WORKER["scorer"])
+
+
+@dataclass
+class _Meter:
+    """Counts what is done, and says so."""
+
+    total: int
+    progress: Progress
+    episodes: int = 0
+    done: int = 0
+
+    def add(self, shard: Shard, report: ShardReport) -> None:
+        """Count a finished shard."""
+        self.episodes += report.episodes
+        self.done += shard.size
+        self.progress(self.episodes, self.done, self.total)
+
+
+def _sum_up(report: BatchReport, shards: Sequence[Shard], reports: dict[int, ShardReport]) -> None:
+    """Add up the reports of all shards. Lines are counted from the beginning of their file."""
+    before: dict[str, int] = {}
+    for shard in shards:
+        found = reports.get(shard.number)
+        if found is None:
+            continue
+        first = before.get(shard.file, 0)
+        before[shard.file] = first + found.lines
+        report.episodes += found.episodes
+        report.bad += found.bad + (found.damage is not None)
+        report.ordinary += found.ordinary
+        report.problems += [Problem(shard.file, first + line, column, text) for line, column, text in found.problems]
+        if found.damage is not None:
+            report.problems.append(Problem(shard.file, before[shard.file] + 1, 1, found.damage))
+
+
+def _hash_files(place: Path) -> str | None:
+    """Return a hash of a file, or of all files in a folder. A world has none: its code is not part of the input."""
+    if not place.exists():
+        return None
+    files = sorted(one for one in place.rglob("*") if one.is_file()) if place.is_dir() else [place]
+    digest = blake2b(digest_size=16)
+    for file in files:
+        digest.update(str(file.relative_to(place) if place.is_dir() else file.name).encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,119 @@
+"""Episodes in JSON lines, read in one pass into numbers.
+
+A line in an unusual form, e.g. with unknown keys, is read as every other command reads it. So is a line that is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, Literal
+
+import msgspec
+
+from corepath.files import VERSION
+from corepath.values import DEEPEST
+
+
+class CallLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """A call in a line. The text of its arguments is kept as it is."""
+
+    tool: str
+    arguments: msgspec.Raw
+    result: Any = msgspec.UNSET
+    error: Any = None
+    id: str | None = None
+    turn: int | None = None
+    time: Any = None
+    seconds: Any = None
+
+
+class EpisodeLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """An episode in a line, with the keys that are usual. The text of its calls is kept as it is."""
+
+    task: str
+    calls: list[msgspec.Raw]
+    version: int = VERSION
+    agent: str | None = None
+    epoch: int = 0
+    seed: int | None = None
+    fingerprint: str | None = None
+    scoring: Literal["paper", "recommended"] | dict[str, Any] | None = None
+    params: dict[str, Any] = {}
+    answer: Any = None
+    messages: list[Any] = []
+    other_calls: list[CallLine] = []
+    ended: Any = None
+    failure: Any = None
+    fault: Any = None
+    no_agent_actions: Any = None
+    reward: Any = None
+    usage: Any = None
+    seconds: Any = None
+    trace: Any = None
+    scores: Any = None
+    state: Any = None
+    benchmark: Any = None
+    metadata: Any = None
+    reward_info: Any = None
+
+    @property
+    def has_facts(self) -> bool:
+        """Whether one of the keys in `FACTS` is there."""
+        return not (
+            self.ended is None and self.reward is None and self.usage is None and self.trace is None
+            and self.seconds is None and self.failure is None and self.fault is None and self.no_agent_actions is None
+        )  # fmt: skip
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What `Episode` knows beside the calls and decides what it cost and whether it counts."""
+        named = {name: getattr(self, name) for name in FACTS}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+FACTS: Final = ("ended", "failure", "fault", "no_agent_actions", "reward", "usage", "seconds", "trace")
+"""The keys that say what an episode cost, how it ended and where it comes from."""
+
+
+PlacedLine = tuple[int, int | None, bytes]
+"""A line of a file: its number from 1, the bytes before it, and its text. In a packed file, the bytes are None."""
+_NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_decode: Final = msgspec.json.Decoder(EpisodeLine).decode
+parse_call: Final = msgspec.json.Decoder(CallLine).decode
+"""Parse the text of a call in the usual form. Raises `ValueError` if it has another form or is wrong."""
+
+
+def parse_line(text: bytes) -> EpisodeLine | None:
+    """Parse a line in the usual form, or return None if it has another form or may be wrong."""
+    try:
+        found = _decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return found if found.version == VERSION and _is_shallow(text) else None
+
+
+def _is_shallow(text: bytes) -> bool:
+    """Whether a text is surely not nested deeper than allowed. Brackets inside strings count as well."""
+    if len(text) <= 2 * DEEPEST or text.count(b"[") + text.count(b"{") <= DEEPEST:
+        return True
+    left = text.translate(None, _NO_BRACKETS)
+    for _ in range(DEEPEST):
+        shorter = left.replace(b"[]", b"").replace(b"{}", b"")
+        if not shorter or shorter == left:
+            return not shorter
+        left = shorter
+    return False
+
+
+def is_failed(error: Any) -> bool:
+    """Whether a call with this error failed, as `Call.failed` says."""
+    return error is not None and error is not False and error != ""
+
+
+def place_lines(lines: Iterable[bytes], first: int = 1, offset: int | None = 0) -> Iterator[PlacedLine]:
+    """Number the lines of a file, and leave out blank ones. In a packed file, `offset` is None."""
+    for number, text in enumerate(lines, start=first):
+        if len(text) > 4 or text.strip() not in (b"", b"\xef\xbb\xbf"):
+            yield number, offset, text
+        if offset is not None:
+            offset += len(text)

@@ -1,0 +1,289 @@
+"""Score batches of episodes: those whose calls can be coded by the kernel, all others as `score` does."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from corepath.batch.arrow import ArrowEpisodes
+from corepath.batch.coded import CodedEpisodes
+from corepath.batch.coding import MOST_CALLS, MOST_TEXTS, CallTable, TaskCoder, options_text
+from corepath.batch.lines import EpisodeLine, PlacedLine, is_failed, parse_call, parse_line
+from corepath.batch.schema import SCORES
+from corepath.episode import Episode, exclusion, reward_of, typed_fields, usage_of
+from corepath.errors import CorepathError, Problem
+from corepath.files.episodes import LineError, parse_episode
+from corepath.files.fingerprint import check_played
+from corepath.files.lookup import Tasks
+from corepath.notation.call import UNANSWERED
+from corepath.rules.rule import Rule
+from corepath.scoring.options import PAPER, Scoring
+from corepath.scoring.rules import RuleScore, score_rules
+from corepath.scoring.score import Score, is_coded, match_answer, score
+from corepath.scoring.summary import USAGE
+
+TRACE: Final = "trace"
+"""The key in an episode's record with the id of its trace or session at its source."""
+
+
+@dataclass(frozen=True)
+class ScoredBatch:
+    """The scores of a batch, the problems with its rows, and how many episodes took the ordinary way."""
+
+    scores: pa.RecordBatch
+    problems: tuple[Problem, ...] = ()
+    ordinary: int = 0
+
+
+@dataclass
+class _OtherRows:
+    """The rows that are not coded: episodes scored as `score` does, and problems."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    ordinary: int = 0
+
+
+class BatchScorer:
+    """Scores batches of episodes on tasks, by rules, or both.
+
+    `scoring` holds the options for all episodes. If it is None, each is scored with the options in its record. Without
+    `tasks`, episodes are scored by rules alone. What was learned about tasks and calls is kept from batch to batch.
+    """
+
+    def __init__(self, tasks: Tasks | None, scoring: Scoring | None = None, rules: Sequence[Rule] = ()) -> None:
+        self.tasks, self.scoring, self.rules = tasks, scoring, tuple(rules)
+        self._table = CallTable()
+        self._coders: dict[tuple[Any, ...], TaskCoder | None] = {}
+        self._listed: list[TaskCoder] = []
+
+    def score_lines(self, lines: Iterable[PlacedLine], file: str) -> ScoredBatch:
+        """Score lines of an episode file."""
+        self._forget()
+        kept: list[bytes] = []
+        coded = CodedEpisodes(self._table, self._listed, lambda place: _find_result(kept, coded.offsets, place))
+        others = _OtherRows()
+        known: list[tuple[Any, ...]] = []
+        for place, (number, offset, text) in enumerate(lines):
+            line = parse_line(text)
+            coder = None if line is None else self._coder_of(line)
+            if line is None or coder is None or not _code_calls(coder, line.calls, coded):
+                self._score_other(others, place, text, {"file": file, "line": number, "offset": offset})
+                continue
+            if line.has_facts or coder.has_answer:
+                coded.facts[len(kept)] = _line_facts(line, coder)
+            known.append((place, coder.number, number, offset, line.seed, line.agent, line.epoch))
+            kept.append(text)
+        if known:
+            coded.places, numbers, *values = zip(*known, strict=True)
+            coded.coder_of.extend(numbers)
+            coded.known = dict(zip(("line", "offset", "seed", "agent", "epoch"), values, strict=True))
+            coded.known["file"] = [file] * len(known)
+        return _join(coded, others)
+
+    def score_table(self, batch: pa.RecordBatch, file: str | None = None, first: int = 1) -> ScoredBatch:
+        """Score the rows of a batch in the schema of episodes. `first` is the number of its first row."""
+        self._forget()
+        episodes = ArrowEpisodes(batch)
+        keys, key_of = episodes.keys
+        coders = [self._find_coder(*key) for key in keys]
+        numbers, usable = episodes.code(coders)
+        asks = np.array([coder is not None and coder.has_answer for coder in coders], dtype=bool)
+        usable &= ~asks[key_of] & episodes.without_record
+        coded = CodedEpisodes(self._table, self._listed, episodes.find_result)
+        episodes.select(coded, coders, numbers, usable)
+        coded.known |= {"file": [file] * len(coded.places), "line": pa.array(np.flatnonzero(usable) + first)}
+        others = _OtherRows()
+        for row in np.flatnonzero(~usable):
+            self._score_other(others, int(row), episodes.record(int(row)), {"file": file, "line": int(row) + first})
+        return _join(coded, others)
+
+    def score_episodes(self, episodes: Iterable[tuple[Episode, Mapping[str, Any]] | Problem]) -> ScoredBatch:
+        """Score episodes that were already read. With each comes what is known of its place, e.g. `file` and `line`."""
+        others = _OtherRows()
+        for place, one in enumerate(episodes):
+            if isinstance(one, Problem):
+                others.problems.append(one)
+                others.rows.append({"file": one.file, "line": one.line, "problem": one.message})
+            else:
+                self._score_episode(others, one[0], one[1])
+            others.places.append(place)
+        return _join(CodedEpisodes(self._table, self._listed, _no_result), others)
+
+    def _forget(self) -> None:
+        """Forget all calls if there are very many, so that memory does not grow with the input."""
+        if len(self._table.calls) > MOST_CALLS:
+            self._table = CallTable()
+            self._coders.clear()
+            self._listed.clear()
+
+    def _coder_of(self, line: EpisodeLine) -> TaskCoder | None:
+        scoring = line.scoring
+        if isinstance(scoring, dict):
+            return None
+        key = (line.task, line.seed, line.fingerprint, scoring)
+        if key in self._coders:
+            return self._coders[key]
+        return self._find_coder(*key)
+
+    def _find_coder(self, task: Any, seed: Any, fingerprint: Any, scoring: Any) -> TaskCoder | None:
+        """Return the coder for episodes of a task, or None if they must be scored one by one."""
+        key = (task, seed, fingerprint, scoring)
+        if key not in self._coders:
+            try:
+                self._coders[key] = self._make_coder(task, seed, fingerprint, scoring)
+            except CorepathError:
+                self._coders[key] = None  # scoring such an episode says what is wrong
+        return self._coders[key]
+
+    def _make_coder(self, task: Any, seed: Any, fingerprint: Any, scoring: Any) -> TaskCoder | None:
+        if (
+            self.tasks is None
+            or self.rules
+            or not isinstance(task, str)
+            or scoring not in (None, "paper", "recommended")
+        ):
+            return None
+        episode = Episode(task, (), seed=seed, fingerprint=fingerprint)
+        found = self.tasks.of(episode)
+        check_played(found, episode)
+        if found.simulator is not None or not is_coded(found):
+            return None
+        options = self.scoring or (PAPER if scoring is None else Scoring.of(scoring))
+        self._listed.append(TaskCoder(task, found, options, self._table, len(self._listed)))
+        return self._listed[-1]
+
+    def _score_other(self, others: _OtherRows, place: int, text: bytes, where: Mapping[str, Any]) -> None:
+        """Score an episode that is not coded, or say what is wrong with it."""
+        others.places.append(place)
+        try:
+            self._score_episode(others, parse_episode(text), where)
+        except LineError as error:
+            _add_problem(others, error.message, where, error.column)
+
+    def _score_episode(self, others: _OtherRows, episode: Episode, where: Mapping[str, Any]) -> None:
+        try:
+            scoring = self.scoring or (PAPER if episode.scoring is None else Scoring.of(episode.scoring))
+            found = self._score(episode, scoring)
+        except CorepathError as error:
+            _add_problem(others, str(error), where)
+            return
+        others.ordinary += 1
+        others.rows.append({**_facts_of(episode), **_scores_of(found, episode), **where})
+
+    def _score(self, episode: Episode, scoring: Scoring) -> Score | RuleScore:
+        if self.tasks is None:
+            return score_rules(self.rules, episode, scoring)
+        return score(self.tasks.of(episode), episode, scoring, rules=self.rules)
+
+
+def score_batch(
+    batch: pa.RecordBatch, tasks: Iterable[str] = (), scoring: Scoring | None = None, rules: Sequence[Rule] = ()
+) -> pa.RecordBatch:
+    """Score a batch of episodes and return a batch of scores, one row for each.
+
+    `tasks` names files, folders or worlds, as for `corepath score --tasks`. If there are rules and no tasks, episodes
+    are scored by the rules alone. For an episode that cannot be scored, the column `problem` says why.
+    """
+    by_rules = bool(rules) and not tasks
+    return BatchScorer(None if by_rules else Tasks(tasks), scoring, rules).score_table(batch).scores
+
+
+def _code_calls(coder: TaskCoder, calls: Sequence[msgspec.Raw], coded: CodedEpisodes) -> bool:
+    """Number the calls of a line. Returns False, and adds nothing, if a call is in an unusual form or wrong."""
+    find, numbers = coder.by_text.get, coded.calls
+    add, before = numbers.append, len(numbers)
+    try:
+        for call in calls:
+            text = bytes(call)
+            number = find(text)
+            add(_number_call(coder, text) if number is None else number)
+    except ValueError:
+        del numbers[before:]
+        return False
+    coded.offsets.append(len(numbers))
+    return True
+
+
+def _number_call(coder: TaskCoder, text: bytes) -> int:
+    """Return the number of a call whose text was not met before."""
+    call = parse_call(text)
+    key = (call.tool, bytes(call.arguments), is_failed(call.error))
+    number = coder.known.get(key)
+    if number is None:
+        number = coder.add(key)
+    if len(coder.by_text) < MOST_TEXTS:
+        coder.by_text[text] = number
+    return number
+
+
+def _line_facts(line: EpisodeLine, coder: TaskCoder) -> dict[str, Any]:
+    """Return the columns that come from an unusual key of a line, and whether the answer matches."""
+    found = _facts_of(Episode(line.task, (), **typed_fields(line.facts)))
+    return {name: found[name] for name in _FACTS} | {"answer_match": match_answer(coder.task, line.answer, line.params)}
+
+
+_FACTS: Final = ("trace", "reward", *USAGE, "excluded")
+
+
+def _facts_of(episode: Episode) -> dict[str, Any]:
+    """Return the columns that come from an episode's record."""
+    trace = episode.extra.get(TRACE)
+    return {
+        "trace": trace if isinstance(trace, str) else None,
+        "task": episode.task or None,
+        "seed": episode.seed,
+        "agent": episode.agent,
+        "epoch": episode.epoch,
+        "reward": reward_of(episode),
+        **{name: usage_of(episode, name) for name in USAGE},
+        "excluded": exclusion(episode),
+    }
+
+
+def _scores_of(found: Score | RuleScore, episode: Episode) -> dict[str, Any]:
+    """Return the columns of a score."""
+    shown = found.to_dict()
+    row = {name: shown.get(name) for name in SCORES.names if name in shown}
+    row["options"] = options_text(found.scoring)
+    row["harms"] = [{**harm, "tool": episode.calls[harm["index"]].tool} for harm in shown["harms"]]
+    row["rules"] = [{name: rule[name] for name in ("rule", "state")} for rule in shown.get("rules", ())] or None
+    return row
+
+
+def _add_problem(others: _OtherRows, message: str, where: Mapping[str, Any], column: int = 1) -> None:
+    others.problems.append(Problem(str(where.get("file") or "<batch>"), where.get("line") or 1, column, message))
+    others.rows.append({**where, "problem": message})
+
+
+def _find_result(kept: Sequence[bytes], offsets: Sequence[int], place: int) -> Any:
+    """Return the result of the call at a place among all coded calls. Its line is parsed again."""
+    episode = bisect(offsets, place) - 1
+    line = parse_line(kept[episode])
+    assert line is not None
+    call = parse_call(line.calls[place - offsets[episode]])
+    return UNANSWERED if call.result is msgspec.UNSET else call.result
+
+
+def _no_result(_: int) -> Any:
+    raise AssertionError("no call is coded")
+
+
+def _join(coded: CodedEpisodes, others: _OtherRows) -> ScoredBatch:
+    """Put coded and other rows into one batch, in the order in which they came."""
+    parts = [coded.score()] if len(coded.coder_of) else []
+    if others.rows:
+        parts.append(pa.RecordBatch.from_pylist(others.rows, schema=SCORES))
+    if not parts:
+        return ScoredBatch(pa.RecordBatch.from_pylist([], schema=SCORES))
+    joined = pa.Table.from_batches(parts)
+    if len(parts) > 1:
+        joined = joined.take(pa.array(np.argsort(np.array([*coded.places, *others.places]), kind="stable")))
+    return ScoredBatch(joined.combine_chunks().to_batches()[0], tuple(others.problems), others.ordinary)

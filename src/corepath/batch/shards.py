@@ -1,0 +1,138 @@
+"""Split input files into shards, and read the rows of a shard."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, Final, TypeVar, cast
+
+from corepath.errors import CorepathError, no_such_file
+
+SHARD_BYTES: Final = 16 << 20
+"""The size of a shard of a file that can be split."""
+SHARD_ROWS: Final = 200_000
+"""About how many rows of Parquet make a shard."""
+LINES: Final = 5_000
+"""How many lines are scored at once."""
+ROWS: Final = 20_000
+"""How many rows of Parquet are scored at once."""
+T = TypeVar("T")
+ENDINGS: Final = (".parquet", ".gz", ".zst")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A part of the input that is scored by itself.
+
+    `begin` and `end` are bytes of a plain file, row groups of a Parquet file, or 0 and 0 for a packed file, which is
+    read as a whole. `size` is its share of the work in bytes.
+    """
+
+    number: int
+    file: str
+    begin: int
+    end: int
+    size: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the shard as JSON."""
+        return asdict(self)
+
+
+def plan_shards(files: Iterable[Path]) -> list[Shard]:
+    """Split files into shards. The same files always give the same shards."""
+    found: list[Shard] = []
+    for file in files:
+        if not file.is_file():
+            raise CorepathError(no_such_file(str(file)))
+        for begin, end, size in _split(file):
+            found.append(Shard(len(found), str(file), begin, end, size))
+    return found
+
+
+def _split(file: Path) -> Iterator[tuple[int, int, int]]:
+    size = file.stat().st_size
+    if file.suffix == ".parquet":
+        yield from _split_parquet(file, size)
+    elif file.suffix in ENDINGS:
+        yield 0, 0, size
+    else:
+        for begin in range(0, max(size, 1), SHARD_BYTES):
+            end = min(begin + SHARD_BYTES, size)
+            yield begin, end, end - begin
+
+
+def _split_parquet(file: Path, size: int) -> Iterator[tuple[int, int, int]]:
+    """Yield groups of row groups with about `SHARD_ROWS` rows. A file that cannot be read is one shard."""
+    import pyarrow as pa  # noqa: PLC0415  # slow to import
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    try:
+        metadata = pq.read_metadata(file)
+    except (pa.ArrowException, OSError):
+        yield 0, 0, size
+        return
+    begin = rows = 0
+    for group in range(metadata.num_row_groups):
+        rows += metadata.row_group(group).num_rows
+        if rows >= SHARD_ROWS or group == metadata.num_row_groups - 1:
+            yield begin, group + 1, size * rows // max(metadata.num_rows, 1)
+            begin, rows = group + 1, 0
+    if not metadata.num_row_groups:
+        yield 0, 0, size
+
+
+class DamagedFileError(Exception):
+    """Raised when a file cannot be read further. The message says why."""
+
+
+def read_lines(shard: Shard) -> Iterator[bytes]:
+    """Yield the lines that begin in a shard. Raises `DamagedFileError` if the file cannot be read to its end."""
+    try:
+        with _open_lines(Path(shard.file)) as stream:
+            if not shard.file.endswith(ENDINGS):
+                yield from _lines_between(stream, shard.begin, shard.end)
+            else:
+                yield from stream
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise DamagedFileError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _lines_between(stream: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
+    at = begin
+    if begin:
+        stream.seek(begin - 1)
+        at += len(stream.readline()) - 1  # a line that began before belongs to the shard before
+    while at < end and (line := stream.readline()):
+        yield line
+        at += len(line)
+
+
+def _open_lines(file: Path) -> IO[bytes]:
+    if file.suffix == ".gz":
+        return cast("IO[bytes]", gzip.open(file, "rb"))
+    if file.suffix == ".zst":
+        return _open_zstandard(file)
+    return file.open("rb")
+
+
+def _open_zstandard(file: Path) -> IO[bytes]:
+    import io  # noqa: PLC0415
+
+    import zstandard  # noqa: PLC0415  # an extra
+
+    try:
+        return io.BufferedReader(zstandard.open(file, "rb"), 1 << 20)
+    except zstandard.ZstdError as error:
+        raise OSError(str(error)) from None
+
+
+def in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield lists of at most `size` items."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
