@@ -12,7 +12,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
-from mmap import ACCESS_READ, mmap
 from os import fstat
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +19,7 @@ from typing import IO, Any, Final, TypeVar
 
 from corepath.errors import InputError, Problem, RecordError
 from corepath.files.document import describe_json_error
+from corepath.importers.compressed import is_compressed
 from corepath.importers.event_text import is_event_text, read_events
 from corepath.importers.json_parts import PartError, read_parts
 from corepath.importers.parquet import is_parquet
@@ -30,8 +30,8 @@ _SAMPLE: Final = 4096
 _SAMPLE_LINES: Final = 3
 _SAMPLE_RECORDS: Final = 40
 """How many records at the start of a file are kept to recognise the file's format."""
-_WORTH_SEARCHING: Final = 2**22
-"""Up to this size in bytes, a file is searched for signs of a format even if it has many lines."""
+_BLOCK: Final = 2**22
+"""How many bytes are searched for signs of a format at a time. A file that is not larger is kept in memory."""
 _ESCAPE: Final = r"\u00"
 _ESCAPED_LETTERS: Final = (r"\u004", r"\u005", r"\u006", r"\u007")
 """How the escapes of ASCII letters and underscores begin, which hardly any program writes."""
@@ -138,7 +138,7 @@ class Sample:
     @cached_property
     def is_events(self) -> bool:
         """Whether the file has server-sent events."""
-        start = self._text[: 4 * _SAMPLE].decode("utf-8-sig", "replace")
+        start = self._start.decode("utf-8-sig", "replace")
         return is_event_text(start.replace("\r\n", "\n")[:_SAMPLE].splitlines())
 
     @cached_property
@@ -153,7 +153,8 @@ class Sample:
     @cached_property
     def document(self) -> Any:
         """The value of a file that is not JSON lines, or a `Problem` if it cannot be parsed as a whole."""
-        return _parse(Place(str(self.file)), self._text if isinstance(self._text, bytes) else self.file.read_bytes())
+        with self._open() as read:
+            return _parse(Place(str(self.file)), read.read())
 
     @cached_property
     def _values(self) -> list[Any]:
@@ -180,29 +181,47 @@ class Sample:
     @cached_property
     def _is_searched(self) -> bool:
         """Whether the file is searched for signs. Of many lines, recognising a format reads only the first."""
-        if len(self._text) > _WORTH_SEARCHING and self.is_lines:
+        try:
+            if (self._small is None and self.is_lines) or is_compressed(self._start) or self._is_parquet:
+                return False
+            return not (self._has(_ESCAPE) and any(map(self._has, _ESCAPED_LETTERS)))
+        except OSError:
             return False
-        return not self._is_parquet and not (self._has(_ESCAPE) and any(map(self._has, _ESCAPED_LETTERS)))
+
+    def _has(self, sign: str) -> bool:
+        if sign not in self._found:
+            word = sign.encode()
+            self._found[sign] = any(word in block for block in self._blocks(len(word)))
+        return self._found[sign]
+
+    def _blocks(self, overlap: int) -> Iterator[bytes]:
+        """Yield the file's bytes in large blocks. Each begins with the last bytes of the one before it."""
+        if self._small is not None:
+            yield self._small
+            return
+        end = b""
+        with self.file.open("rb") as read:
+            while block := read.read(_BLOCK):
+                yield end + block
+                end = block[-overlap:]
 
     @cached_property
     def _is_parquet(self) -> bool:
         return is_parquet(self.file)
 
     @cached_property
-    def _text(self) -> bytes | mmap:
-        """The file's bytes, which are not read into memory if they are many."""
+    def _start(self) -> bytes:
+        with self._open() as read:
+            return read.read(4 * _SAMPLE)
+
+    @cached_property
+    def _small(self) -> bytes | None:
+        """The bytes of a file that is not large, so that it is opened only once, or None if it is large."""
         with self.file.open("rb") as read:
-            is_large = fstat(read.fileno()).st_size > _WORTH_SEARCHING
-            return mmap(read.fileno(), 0, access=ACCESS_READ) if is_large else read.read()
+            return read.read() if fstat(read.fileno()).st_size <= _BLOCK else None
 
     def _open(self) -> IO[bytes]:
-        return io.BytesIO(self._text) if isinstance(self._text, bytes) else self.file.open("rb")
-
-    def _has(self, sign: str) -> bool:
-        found = self._found.get(sign)
-        if found is None:
-            found = self._found[sign] = self._text.find(sign.encode()) >= 0
-        return found
+        return self.file.open("rb") if self._small is None else io.BytesIO(self._small)
 
     @property
     def is_valid(self) -> bool:
