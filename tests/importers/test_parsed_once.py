@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from corepath import Episode
+from corepath import Episode, values
 from corepath.errors import InputError, Problem
 from corepath.files.episodes import episode_json
 from corepath.importers import import_trace, reading
@@ -34,7 +34,7 @@ RECORDS: dict[str, Any] = {name: record for name, (_, record, _) in ALL.items()}
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that are parsed as records."""
     texts: list[str] = []
-    parse = reading.parse_json
+    parse = values.parse_json
 
     def note(text: str, *, stored: bool = False) -> Any:
         texts.append(text)
@@ -76,9 +76,7 @@ def test_auto_parses_a_document_once_and_reads_what_the_named_format_does(
 def test_a_named_format_parses_each_line_once(name: str, tmp_path: Path, parsed: list[str]) -> None:
     file = write(tmp_path, *[{**RECORDS[name], "number": number} for number in range(60)])
     assert len(good(import_trace(file, name))) == 60
-    assert (
-        sorted(text.count('"number"') for text in parsed if "number" in text) == [1] * 61
-    )  # the first also by is_lines
+    assert sum('"number"' in text for text in parsed) == 61  # the first also to see that there are lines
 
 
 def test_exchanges_that_repeat_each_other_are_parsed_once(tmp_path: Path, parsed: list[str]) -> None:
@@ -93,7 +91,7 @@ def test_conversations_whose_long_texts_differ_only_inside_are_different(tmp_pat
     questions = [f"{'a' * 300}{letter}{'b' * 300}" for letter in "xy"]
     file = write(tmp_path, *(exchange(turns, question) for turns in (1, 3) for question in questions))
     assert len(good(import_trace(file, "openai"))) == 2
-    file = write(tmp_path, exchange(1, questions[0]), exchange(3, questions[1]), exchange(0, questions[1]))
+    file = write(tmp_path, exchange(1, questions[0]), exchange(3, questions[1]))
     assert [len(one.calls) for one in good(import_trace(file, "openai"))] == [2, 3]
 
 
@@ -114,12 +112,10 @@ def test_a_format_is_recognised_by_its_signs_wherever_it_is_without_them(name: s
     file = tmp_path / "trace.json"
     text = json.dumps(RECORDS[name], indent=1 if form == "indented" else None)
     if form == "escaped":
-        text = (
-            text.replace('"trace', '"\\u0074race').replace('"jsonrpc', '"\\u006asonrpc').replace('"eval', '"\\u0065val')
-        )
-    file.write_bytes(
-        gzip.compress(text.encode()) if form == "compressed" else f"{text}\n".encode() * (form == "lines" or 1)
-    )
+        for sign in ("traceId", "jsonrpc", "eval"):
+            text = text.replace(f'"{sign}"', f'"\\u{ord(sign[0]):04x}{sign[1:]}"')
+    lines = f"{text}\n".encode() * (2 if form == "lines" else 1)
+    file.write_bytes(gzip.compress(lines) if form == "compressed" else lines)
     without = [found.name for found, why in explain_formats(file) if why is None]
     if without:
         assert recognise_format(file).name == without[0]
