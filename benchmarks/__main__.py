@@ -22,6 +22,7 @@ BENCHMARKS = {
     "large": report.large_runs,
     "imports": imports.large_files,
     "exports": imports.exported_observations,
+    "speed": imports.speed_of_conversations,
     "spans": spans.overlapping_files,
     "shards": spans.cost_of_shards,
     "proofs": proofs.proofs,
