@@ -20,6 +20,7 @@ BENCHMARKS = {
     "pages": report.pages,
     "paints": browser.paints,
     "large": report.large_runs,
+    "score_tables": report.score_tables,
     "imports": imports.large_files,
     "exports": imports.exported_observations,
     "speed": imports.speed_of_conversations,

@@ -48,7 +48,11 @@ def _equal_objects(a: Mapping[Any, Any], b: Mapping[Any, Any]) -> bool:
 
 def canonical(value: Any) -> str:
     """Serialize a value to canonical JSON. Two values give the same string if and only if they are equal."""
-    return json.dumps(_normalize(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=repr)
+    return _encode(_normalize(value))
+
+
+_encode: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=repr, check_circular=False).encode
+_SIMPLE: Final = frozenset({str, int, bool, type(None)})
 
 
 def canonical_json(value: Any) -> str:
@@ -63,15 +67,16 @@ _SORTED: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_c
 def _normalize(value: Any) -> Any:
     """Convert whole floats to integers, keys to strings, and tuples to lists, at every level."""
     kind = type(value)
-    if kind is str or kind is int or kind is bool or value is None:
+    if kind in _SIMPLE:
         return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, Mapping):
-        return {str(key): _normalize(item) for key, item in value.items()}
+    if kind is dict or isinstance(value, Mapping):
+        return {
+            key if type(key) is str else str(key): item if type(item) in _SIMPLE else _normalize(item)
+            for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
-        return [_normalize(item) for item in value]
-    return value
+        return [item if type(item) in _SIMPLE else _normalize(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def why_not_json(value: Any) -> str | None:
