@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import browser, imports, kernel, proofs, report, rules, runs
+from benchmarks import browser, imports, kernel, proofs, report, rules, runs, task_sets
 from benchmarks.claims import Claim
 
 BENCHMARKS = {
@@ -24,6 +24,7 @@ BENCHMARKS = {
     "exports": imports.exported_observations,
     "proofs": proofs.proofs,
     "rules": rules.rules_over_long_traces,
+    "tasks": task_sets.large_task_sets,
 }
 
 

@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 import corepath.scoring
+from corepath.batch import coded
 from corepath.scoring import arrays, metrics, prefix_criticality
 
 
@@ -28,5 +29,5 @@ def plain_kernel() -> ModuleType:
 def leave_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Score with the kernel as plain Python."""
     monkeypatch.setattr(arrays, "COMPILED", False)
-    for module in (metrics, prefix_criticality):
+    for module in (metrics, prefix_criticality, coded):
         monkeypatch.setattr(module, "kernel", plain_kernel())

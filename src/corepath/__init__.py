@@ -9,10 +9,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from corepath.automaton.alphabet import Forbidden
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.condensation import Trace, trace_calls
 from corepath.automaton.harm import HarmKind
+from corepath.automaton.reading import Forbidden
 from corepath.automaton.step import Kind, Position, Step, begin, step
 from corepath.decoy import Decoy
 from corepath.episode import Episode, events

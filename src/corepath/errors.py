@@ -7,6 +7,7 @@ CorepathError
 ├── StepLimitError    a call beyond the task's step limit
 ├── RunError          a run that cannot continue
 ├── OptionError       an invalid run option, e.g. an unknown agent or provider
+├── SendError         a server that does not take what is sent to it
 └── InputError        all problems in the input files, each with file and line
 """
 
@@ -66,6 +67,10 @@ class RunError(CorepathError):
 
 class OptionError(CorepathError, ValueError):
     """Raised when a run option has an invalid value. The message says which values are allowed."""
+
+
+class SendError(CorepathError):
+    """Raised when a server does not take what is sent to it. The message says what it answered."""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Protocol
 
-from corepath.automaton.alphabet import Alphabet, Forbidden, Listing, Unlisted
+from corepath.automaton.alphabet import Alphabet, Listing, Unlisted
 from corepath.automaton.automaton import Automaton
+from corepath.automaton.reading import Forbidden
 from corepath.decoy import Decoy
 from corepath.errors import TaskError, count
 from corepath.notation.action import Action, Tool

@@ -220,6 +220,16 @@ export gone.jsonl
 export folder
 export e.jsonl --to anthropic
 export e.jsonl --out folder
+export e.jsonl --as prometheus
+export e.jsonl --as otel --to openai
+export e.jsonl --send http://localhost
+export e.jsonl --only pc
+export e.jsonl --sessions
+export e.jsonl --as otel --only nothing
+export e.jsonl --as otel --send localhost
+export e.jsonl --as otel --send http://me:key@localhost
+export e.jsonl --as otel --out folder
+export folder --as otel
 derive
 derive gone.json
 derive e.jsonl --from nonsense
@@ -259,6 +269,10 @@ sensitivity bad.jsonl -t t.yaml
 rescore bad.jsonl -t t.yaml
 export bad.jsonl
 export empty.jsonl
+export bad.jsonl --as otel
+export e.jsonl --as otel
+export empty.jsonl --as otel
+export e.jsonl --as phoenix --send http://127.0.0.1:9
 import bad.jsonl
 import empty.jsonl
 import e.jsonl --from anthropic

@@ -12,9 +12,10 @@ from functools import cached_property
 from itertools import islice
 from typing import Final, Literal
 
-from corepath.automaton.alphabet import Alphabet, Forbidden, Listing, Unlisted
+from corepath.automaton.alphabet import Alphabet, Listing, Unlisted
 from corepath.automaton.derivatives import compile_procedure
 from corepath.automaton.golden_paths import GoldenGraph, fold, lengths_of, minimise
+from corepath.automaton.reading import Forbidden
 from corepath.errors import Fault, TaskError, nearest
 from corepath.notation.action import Action, Tool
 from corepath.notation.procedure import Procedure, leaves

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any, Final
 
-from corepath.automaton.alphabet import Reading, Role
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.golden_paths import GoldenGraph
 from corepath.automaton.harm import HarmKind, kind_of_harm
+from corepath.automaton.reading import Reading, Role
 from corepath.automaton.step import Errors, Kind, effect
 from corepath.notation.call import Call
 

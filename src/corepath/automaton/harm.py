@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from corepath.automaton.alphabet import Reading, Role, Severity
 from corepath.automaton.automaton import Automaton
+from corepath.automaton.reading import Reading, Role, Severity
 from corepath.notation.call import Call
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
-from corepath.automaton.alphabet import Forbidden, Reading, Role, Severity
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.harm import Breach, HarmKind, kind_of_harm
+from corepath.automaton.reading import Forbidden, Reading, Role, Severity
 from corepath.notation.call import UNANSWERED, Call, unknown_token
 
 Errors = Literal["no_effect", "harmful", "as_called"]

@@ -14,7 +14,7 @@ import pyarrow as pa
 from corepath.automaton.harm import HarmKind
 from corepath.batch.coding import CallTable, TaskCoder
 from corepath.batch.schema import HARM_FIELDS, SCORES
-from corepath.scoring import kernel
+from corepath.scoring import arrays, kernel
 from corepath.scoring.arrays import zeros
 from corepath.scoring.evidence import shows_same_state
 from corepath.scoring.metrics import Metrics, Searched, Workspace, make_path
@@ -27,7 +27,6 @@ _NUMBERS: Final = {"harm_count": 7, "accepted": 9, "missing_steps": 10}
 _KINDS: Final = pa.array([kind.value for kind in HarmKind])
 
 Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass
@@ -127,12 +126,12 @@ class _KernelRun:
     """Scores coded episodes with the kernel, task by task, and searches for what the kernel leaves to do."""
 
     def __init__(self, coders: Sequence[TaskCoder], coder_of: Ints, codes: Ints, offsets: Ints) -> None:
-        self.codes, self.offsets = codes, offsets
-        self.mark: Ints = np.zeros(len(codes), dtype=np.int64)
-        self.out: Floats = np.zeros(len(coder_of) * kernel.WIDTH)
+        self._codes, self._offsets, self._lengths = in_kernel(codes), in_kernel(offsets), np.diff(offsets)
+        self._mark = in_kernel(np.zeros(len(codes), dtype=np.int64))
+        self._out = in_kernel(np.zeros(len(coder_of) * kernel.WIDTH))
         self._searched: dict[int, Searched] = {}
         self._coders, self._coder_of = coders, coder_of
-        longest = int(np.diff(offsets).max(initial=0))
+        longest = int(self._lengths.max(initial=0))
         self._x, self._harm, self._before = zeros(longest), zeros(longest), zeros(longest)
 
     def score(self) -> None:
@@ -145,35 +144,40 @@ class _KernelRun:
 
     def _score_task(self, coder: TaskCoder, which: Ints) -> None:
         flat, start = coder.flat, coder.task.automaton.start
-        lengths = self.offsets[which + 1] - self.offsets[which]
-        work = Workspace(flat, int(lengths.max(initial=0)), coder.scoring)
-        left = which
+        work = Workspace(flat, int(self._lengths[which].max(initial=0)), coder.scoring)
+        left = in_kernel(which)
         while len(left):
             place, done = kernel.score_episodes(
-                flat.graph, coder.codes.rows, start, self.codes, self.offsets, left, work.options, self._x, self._harm,
-                self._before, self.mark, work.place, work.columns, work.live, self.out,
+                flat.graph, coder.codes.rows, start, self._codes, self._offsets, left, work.options, self._x,
+                self._harm, self._before, self._mark, work.place, work.columns, work.live, self._out,
             )  # fmt: skip
             left = left[done:]
             if place >= 0:
                 coder.codes.fill(place)
-        for number in which[self.out[which * kernel.WIDTH + 11] > 0]:
-            self._searched[int(number)] = self._search(coder, int(number), work)
+        for number in which.tolist():
+            if self._out[number * kernel.WIDTH + 11]:
+                self._searched[number] = self._search(coder, number, work)
 
     def _search(self, coder: TaskCoder, number: int, work: Workspace) -> Searched:
         """Search for the scores of an episode that the kernel left to do."""
         automaton = coder.task.automaton
-        first, last = int(self.offsets[number]), int(self.offsets[number + 1])
+        first, last = int(self._offsets[number]), int(self._offsets[number + 1])
         n, end = kernel.condense(
-            coder.codes.rows, self.codes, first, last, automaton.start, self._x, self._harm, self._before, self.mark,
+            coder.codes.rows, self._codes, first, last, automaton.start, self._x, self._harm, self._before, self._mark,
             work.place,
         )  # fmt: skip
         path = make_path(automaton, self._x[:n], self._harm[:n], self._before[:n], end, last - first)
-        todo = int(self.out[number * kernel.WIDTH + 11])
+        todo = int(self._out[number * kernel.WIDTH + 11])
         return Metrics(path, automaton).search(todo, coder.scoring)
+
+    @property
+    def mark(self) -> Ints:
+        """What each call did: 0 for a self-loop, 1 for progress, 2 + k for harm of kind k."""
+        return np.asarray(self._mark, dtype=np.int64)
 
     def columns(self) -> dict[str, Any]:
         """Return the scores as columns."""
-        table = self.out.reshape(len(self._coder_of), kernel.WIDTH)
+        table = np.asarray(self._out, dtype=np.float64).reshape(len(self._coder_of), kernel.WIDTH)
         found = {name: table[:, place].copy() for name, place in _FLOATS.items()}
         lower, upper = table[:, 1].copy(), table[:, 1].copy()
         for number, searched in self._searched.items():
@@ -190,6 +194,11 @@ class _KernelRun:
         columns["profile"] = pa.array([coder.profile for coder in self._coders], pa.string()).take(which)
         columns["task"] = pa.array([coder.name for coder in self._coders], pa.string()).take(which)
         return columns
+
+
+def in_kernel(values: Any) -> Any:
+    """Return an array as the kernel works on it: as a list if it is plain Python, where lists are faster."""
+    return values if arrays.COMPILED else values.tolist()
 
 
 def _column(name: str, values: Any) -> pa.Array:

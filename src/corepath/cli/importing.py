@@ -1,28 +1,24 @@
-"""The commands that convert traces to episodes and back: import, export, formats."""
+"""The commands that convert traces to episodes: import, formats."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import IO, Annotated, Final
 
 import typer
 
 from corepath.cli.derive import Derivation, ReadsOption, ToolsOption, WritesOption, write_tasks
-from corepath.cli.options import OutFileOption, find_sources, require_episodes, require_path, require_paths
+from corepath.cli.options import OutFileOption, find_sources, require_path, require_paths
 from corepath.cli.printing import print_problems, print_table, safe, say, table, usage_error
 from corepath.cli.progress import Counter
 from corepath.episode import Episode
 from corepath.errors import InputError, Problem, RecordError, TaskError, count
 from corepath.files.episodes import episode_json
-from corepath.files.lookup import Tasks
 from corepath.importers.expected_calls import is_source
-from corepath.importers.export import openai_record
 from corepath.importers.folders import ENDINGS, Imported, find_files, import_traces
 from corepath.importers.format import Format
 from corepath.importers.reading import readable
@@ -36,7 +32,6 @@ from corepath.importers.registry import (
 )
 from corepath.importers.renaming import Renaming
 from corepath.importers.routing import Routing, read_table
-from corepath.runs.entries import read_entries
 from corepath.runs.folder import EPISODES, is_run
 
 MOST_PRINTED: Final = 20
@@ -89,16 +84,9 @@ TasksOutOption = Annotated[
 ]
 
 
-class To(StrEnum):
-    """The formats that `export` writes."""
-
-    OPENAI = "openai"
-
-
 def add_commands(app: typer.Typer) -> None:
     """Add this module's commands to the app."""
     app.command("import")(import_command)
-    app.command("export")(export_command)
     app.command("formats")(formats_command)
 
 
@@ -127,7 +115,7 @@ def import_command(
     choose = choose_format(format_, tasks_from)
     log = Log()
     files = trace_files(paths, only, log)
-    with _open_output(out_file) as write, Counter("episodes").show() as counter:
+    with open_output(out_file) as write, Counter("episodes").show() as counter:
         for one in import_traces(files, choose, lambda file: counter.name(str(file))):
             if (episode := change(one, log)) is not None:
                 counter.add()
@@ -252,29 +240,6 @@ def _describe_malformed(episode: Episode) -> str:
     return f"the arguments of {calls} {which} are no JSON object; kept as they were sent"
 
 
-def export_command(
-    files: Annotated[
-        list[Path], typer.Argument(help="Episode files (JSON lines) or run folders.", callback=require_episodes)
-    ],
-    to: Annotated[To, typer.Option(help="Format to write.")] = To.OPENAI,
-    out_file: OutFileOption = None,
-) -> None:
-    """Convert episodes to another format: one JSON object with `messages` per line."""
-    log = Log()
-    with _open_output(out_file) as write:
-        for file in files:
-            for line in read_entries(file, Tasks()):
-                if isinstance(line, Problem):
-                    log.add_problem(line)
-                else:
-                    log.good += 1
-                    write(json.dumps(_EXPORTS[to](line.episode)))
-    log.finish("conversation", out_file)
-
-
-_EXPORTS: Final = {To.OPENAI: openai_record}
-
-
 def formats_command(
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="Say for each format why this file is not in it.",
@@ -332,7 +297,7 @@ class Log:
 
 
 @contextmanager
-def _open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
+def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
     """Yield a function that writes a line to the file, or to standard output if `path` is None.
 
     The file is replaced at the end, so that it is never incomplete. If there are no lines, it is left unchanged.

@@ -129,8 +129,17 @@ def score_command(
         return
     if max_broken is not None and not rules:
         usage_error("--max-broken belongs to --rules")
+    gate = Gate(parse_minimums(fail_under or []), max_harm, max_broken)
+    _score_on_tasks(episodes, tasks, rules, scoring, gate, as_json=as_json, wide=wide, worst=worst, junit=junit)
+
+
+def _score_on_tasks(
+    episodes: list[Path], tasks: list[str] | None, rules: list[Path] | None, scoring: Scoring | None, gate: Gate,
+    *, as_json: bool, wide: bool, worst: int | None, junit: Path | None,
+) -> None:  # fmt: skip
+    """Score episodes one by one, print them, and check the gate."""
     require_episodes(episodes)
-    judge = Judge(Gate(parse_minimums(fail_under or []), max_harm, max_broken), keep_cases=junit is not None)
+    judge = Judge(gate, keep_cases=junit is not None)
     if junit is not None:
         _check_junit(junit, judge.gate)
     scored = judge.check(score_episodes(episodes, find_tasks(tasks), scoring, find_rules(rules)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from corepath.automaton.alphabet import Reading
+from corepath.automaton.reading import Reading
 from corepath.explanation.facts import Facts
 from corepath.notation.call import UNANSWERED
 from corepath.notation.matchers import ResultOf, walk

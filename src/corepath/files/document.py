@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from corepath.errors import InputError, Problem
-from corepath.files.yaml import Entry, NodeReader, compose, compose_json, find_child, source_index
+from corepath.files.yaml import Entry, NodeReader, Origin, compose, compose_json, find_child, problem_at, source_index
 from corepath.values import parse_json
 
 _Path = tuple[str | int, ...]
@@ -33,6 +33,8 @@ class Document:
     """The root node. It is None for JSON, which is parsed into nodes only when a position is needed."""
     at: _Path = ()
     warnings: list[Problem] = field(default_factory=list)
+    origin: Origin = (0, 0)
+    """Where `source` begins in the file."""
 
     def problem(self, message: str, where: _Path = (), offset: int = 0, *, at_key: bool = False) -> Problem:
         """Create a problem with the line and column of the value at path `where`.
@@ -47,10 +49,10 @@ class Document:
             node = key
         mark = node.start_mark
         if not offset or not isinstance(node, yaml.ScalarNode):
-            return Problem(self.file, mark.line + 1, mark.column + 1, message)
+            return problem_at(self.file, self.origin, mark.line, mark.column, message)
         index = source_index(self.source, node, offset)
-        line = mark.line + 1 + self.source.count("\n", mark.index, index)
-        return Problem(self.file, line, index - self.source.rfind("\n", 0, index), message)
+        line = mark.line + self.source.count("\n", mark.index, index)
+        return problem_at(self.file, self.origin, line, index - self.source.rfind("\n", 0, index) - 1, message)
 
     def cut_at(self, where: _Path) -> str | None:
         """Return the character at which YAML cut off the unquoted call at path `where`, e.g. `#`.
@@ -70,7 +72,7 @@ class Document:
             return value  # JSON is typed already
         _, node = self.find((name,))
         assert node is not None
-        reader = NodeReader(self.file, typed=True)
+        reader = NodeReader(self.file, typed=True, origin=self.origin)
         value = reader.read(node)
         if reader.problems:
             raise InputError(reader.problems)
@@ -81,7 +83,7 @@ class Document:
         if not isinstance(self.data, list):
             return [] if self.data is None else [self]
         return [
-            Document(self.file, self.source, item, self.node, (*self.at, place), self._warnings_in(place))
+            Document(self.file, self.source, item, self.node, (*self.at, place), self._warnings_in(place), self.origin)
             for place, item in enumerate(self.data)
         ]
 
@@ -91,7 +93,8 @@ class Document:
         _, node = self.find((place,))
         if node is None:
             return []
-        return [one for one in self.warnings if node.start_mark.line < one.line <= node.end_mark.line + 1]
+        first, last = (mark.line + self.origin[0] for mark in (node.start_mark, node.end_mark))
+        return [one for one in self.warnings if first < one.line <= last + 1]
 
     def find(self, where: _Path) -> Entry:
         """Return the key node and the value node at path `where`, or at the nearest ancestor that exists."""
@@ -110,38 +113,38 @@ def _is_unclosed(text: str) -> bool:
     return opened > closed or text.count('"') % 2 == 1
 
 
-def read_yaml(file: str, source: str) -> list[Document]:
+def read_yaml(file: str, source: str, origin: Origin = (0, 0)) -> list[Document]:
     """Read every YAML document in `source`. Raises `InputError` if a document is invalid.
 
-    `file` is the file name for error messages.
+    `file` is the file name for error messages, and `origin` is where `source` begins in the file.
     """
     documents = []
-    for node in compose(file, source):
-        reader = NodeReader(file)
+    for node in compose(file, source, origin):
+        reader = NodeReader(file, origin=origin)
         data = reader.read(node)
         if reader.problems:
             raise InputError(reader.problems)
-        documents.append(Document(file, source, data, node, warnings=reader.warnings))
+        documents.append(Document(file, source, data, node, warnings=reader.warnings, origin=origin))
     return documents
 
 
-def read_json(file: str, source: str) -> list[Document]:
+def read_json(file: str, source: str, origin: Origin = (0, 0)) -> list[Document]:
     """Read the JSON document in `source`. Raises `InputError` if the document is invalid.
 
-    `file` is the file name for error messages.
+    `file` and `origin` are as for `read_yaml`.
     """
     try:
         data = parse_json(source)
     except json.JSONDecodeError as error:
         message = f"not JSON: {describe_json_error(error)}"
-        raise InputError([Problem(file, error.lineno, error.colno, message)]) from None
+        raise InputError([problem_at(file, origin, error.lineno - 1, error.colno - 1, message)]) from None
     except ValueError as error:
-        raise InputError([Problem(file, 1, 1, describe_json_error(error))]) from None
-    document = Document(file, source, data, None)
+        raise InputError([problem_at(file, origin, 0, 0, describe_json_error(error))]) from None
+    document = Document(file, source, data, None, origin=origin)
     if _has_repeated_key(source):
         _, node = document.find(())
         if node is not None:
-            reader = NodeReader(file)
+            reader = NodeReader(file, origin=origin)
             reader.read(node)
             document.warnings += reader.warnings
     return [document]

@@ -7,17 +7,24 @@ import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from corepath.episode import Episode
-from corepath.errors import InputError, Problem, TaskError, nearest, no_such_file
+from corepath.errors import InputError, Problem, TaskError, count, nearest, no_such_file
 from corepath.files.folders import TASK_ENDINGS, find_files
 from corepath.task import Task
 from corepath.world.discovery import installed_worlds, load_worlds, world
 from corepath.world.exploring import simulator_of
 from corepath.world.world import World
+
+if TYPE_CHECKING:
+    from corepath.files.task_index import TaskIndex
+
+MOST_KEPT: Final = 4096
+"""Maximum number of built tasks to keep in memory, apart from those that a command builds all at once."""
+_MOST_HINTS: Final = 100
 
 
 @dataclass(frozen=True)
@@ -78,30 +85,33 @@ def task(name: str | Path, seed: int = 0) -> Task:
     return found[0].make(seed)
 
 
-def sources(target: str) -> list[Source]:
+def sources(target: str, *, check: bool = False) -> list[Source]:
     """List the sources of the tasks that `target` names: a single task, or all tasks in a world, a file or a folder.
 
-    Raises `TaskError` if nothing has that name, and `InputError` if a file has problems.
+    Raises `TaskError` if nothing has that name, and `InputError` if the tasks in a file cannot be told apart or, with
+    `check`, if a file has any problem.
     """
     place, several, id_ = target.partition("::")
     if place.endswith(".jsonl") and Path(place).is_file():
         raise TaskError.of(f"{place} is a file of episodes; a task file ends in .yaml, .yml or .json")
     if place.endswith((".py", *TASK_ENDINGS)) or _is_folder(place) or _is_other_file(place):
-        found = _sources_in(place)
+        found = _sources_in(place, check=check and not several)
         return [_pick(found, id_, place)] if several else found
     if several:
         raise TaskError.of(f"'{target}': the part before '::' must be a file, and there is no file '{place}'")
     return _sources_of_world(target)
 
 
-def all_sources(targets: Iterable[str], *, playable: bool = False) -> list[Source]:
+def all_sources(targets: Iterable[str], *, playable: bool = False, check: bool = True) -> list[Source]:
     """List the sources of all tasks in `targets`, each only once. Without targets, use every installed world.
 
-    Raises `TaskError` if two tasks share an id or, with `playable`, if a task in a file has no world.
+    With `check`, all tasks of whole files and folders are built. Otherwise only their ids are read, which takes little
+    time even if there are many. Raises `TaskError` if two tasks share an id or, with `playable`, if a task in a file
+    has no world, and `InputError` as `sources` does.
     """
     wanted = list(targets) or list(installed_worlds())
     found: dict[str, Source] = {}
-    for source in (source for target in wanted for source in sources(target)):
+    for source in (source for target in wanted for source in sources(target, check=check)):
         other = found.setdefault(source.id, source)
         if not _is_same(other, source):
             raise TaskError.of(f"two tasks are called '{source.id}', in {other.where} and in {source.where}")
@@ -119,30 +129,44 @@ class Tasks:
 
     def __init__(self, targets: Iterable[str | Path] = ()) -> None:
         named = [str(target) for target in targets]
-        self.sources = {source.id: source for source in all_sources(named)} if named else {}
-        self._suggest = cache(lambda name: nearest(name, self.sources))  # many episodes may share one unknown id
-        self._make_installed = cache(task)
+        self.sources = {source.id: source for source in all_sources(named, check=False)} if named else {}
+        self._hints: dict[str, str] = {}
+        self._find = lru_cache(MOST_KEPT)(self._make if named else self._make_installed)
 
     def of(self, episode: Episode) -> Task:
-        """Return the task that an episode was played on. Raises `TaskError` if there is no such task."""
-        seed = episode.seed or 0
-        if not self.sources:
-            return self._from_worlds(episode.task, seed)
-        if episode.task not in self.sources:
-            raise TaskError.of(f"no task '{episode.task[:120]}'{self._suggest(episode.task)}")
-        source = self.sources[episode.task]
+        """Return the task that an episode was played on, which is built when it is first needed.
+
+        Raises `TaskError` if there is no such task, or if the task in the file has problems.
+        """
+        return self._find(episode.task, episode.seed or 0)
+
+    def _make(self, id_: str, seed: int) -> Task:
+        if id_ not in self.sources:
+            raise TaskError.of(f"no task '{id_[:120]}'{self._hint(id_)}")
+        source = self.sources[id_]
         if seed and source.in_file:
             raise TaskError.of(f"the episode was played on the variant of seed {seed}, and a task file has no variants")
-        return source.make(seed)
+        try:
+            return source.make(seed)
+        except InputError as error:
+            first, *others = error.problems
+            more = f"; corepath check lists {count(len(others), 'more problem')}" if others else ""
+            raise TaskError.of(f"{first}{more}") from None
 
-    def _from_worlds(self, id_: str, seed: int) -> Task:
+    def _hint(self, id_: str) -> str:
+        """Return a hint at the task that was probably meant. It takes time, so only the first unknown ids get one."""
+        if id_ not in self._hints and len(self._hints) < _MOST_HINTS:
+            self._hints[id_] = nearest(id_, self.sources)
+        return self._hints.get(id_, "")
+
+    def _make_installed(self, id_: str, seed: int) -> Task:
         name, _, short = id_.partition("/")
         known = installed_worlds()
         if name not in known or short not in world(name).makers:
             close = nearest(short, world(name).makers) if name in known else ""
             raise TaskError.of(f"no task '{id_[:120]}' in the installed worlds{close if 'did you' in close else ''}; "
                                "say with --tasks in which file or folder it is")  # fmt: skip
-        return self._make_installed(id_, seed)
+        return task(id_, seed)
 
 
 # Targets
@@ -186,21 +210,22 @@ def _is_other_file(place: str) -> bool:
     return place not in installed_worlds() and Path(place).exists() and not Path(place).is_dir()
 
 
-def _sources_in(place: str) -> list[Source]:
-    """List the sources of the tasks in a file, or in a folder and its subfolders."""
+def _sources_in(place: str, *, check: bool) -> list[Source]:
+    """List the sources of the tasks in a file, or in a folder and its subfolders. With `check`, build the tasks."""
     if not Path(place).exists():
         raise TaskError.of(no_such_file(place))
     if place.endswith(".py"):
         return [Source(place, f"{one.name}/{name}") for one in _load_worlds(place) for name in one.makers]
     if not Path(place).is_dir():
-        return _sources_in_task_file(place if place.endswith(TASK_ENDINGS) or "/" in place else f"./{place}")
+        return _list_tasks(place if place.endswith(TASK_ENDINGS) or "/" in place else f"./{place}", check=check)
     python = _world_files(place)
-    found = _sources_in_task_file(f"{place.rstrip('/')}/") if _has_task_files(place) or not python else []
-    return [*found, *(source for file in python for source in _sources_in(file))]
+    found = _list_tasks(f"{place.rstrip('/')}/", check=check) if _has_task_files(place) or not python else []
+    return [*found, *(source for file in python for source in _sources_in(file, check=check))]
 
 
-def _sources_in_task_file(where: str) -> list[Source]:
-    return [Source(where, id_) for id_ in _load_tasks(where)]
+def _list_tasks(where: str, *, check: bool) -> list[Source]:
+    index = _open_index(where)
+    return [Source(where, id_) for id_ in (index.build_all() if check else index.entries())]
 
 
 def _pick(found: list[Source], id_: str, place: str) -> Source:
@@ -220,13 +245,13 @@ def _has_task_files(folder: str) -> bool:
 
 def _world_files(folder: str) -> list[str]:
     """List the Python files in a folder that create a `World`. Other Python files are never imported."""
-    return [str(path) for path in find_files(folder, ".py") if _creates_world(path)]
+    return [path for path in find_files(folder, ".py") if _creates_world(path)]
 
 
-def _creates_world(path: Path) -> bool:
+def _creates_world(path: str) -> bool:
     """Whether a file has `... = World(...)` at module level. The file is parsed, not run."""
     try:
-        tree = ast.parse(path.read_bytes())
+        tree = ast.parse(Path(path).read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
         return False
     values = [node.value for node in tree.body if isinstance(node, (ast.Assign, ast.AnnAssign))]
@@ -238,29 +263,30 @@ def _creates_world(path: Path) -> bool:
 
 def _is_same(one: Source, other: Source) -> bool:
     """Whether two sources with the same id refer to the same task. Two paths may lead to the same task file."""
-    same_file = Path(one.where).resolve() == Path(other.where).resolve() and one.where.endswith(TASK_ENDINGS)
-    return one == other or same_file
+    if one == other:
+        return True
+    return one.where.endswith(TASK_ENDINGS) and Path(one.where).resolve() == Path(other.where).resolve()
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=MOST_KEPT)
 def _make(source: Source, seed: int, _where: str) -> Task:
     if source.in_file:
-        found = _load_tasks(source.where)
-        if source.id not in found:
-            raise TaskError.of(f"{source.where} has no task '{source.id[:60]}'{nearest(source.id, found)}")
-        return found[source.id]
+        index = _open_index(source.where)
+        if source.id not in (known := index.entries()):
+            raise TaskError.of(f"{source.where} has no task '{source.id[:60]}'{nearest(source.id, known)}")
+        return index.build(source.id)
     return source.world().make(source.name, seed)
 
 
-def _load_tasks(path: str) -> dict[str, Task]:
-    return _load_tasks_once(path, str(Path(path).resolve()))
+def _open_index(path: str) -> TaskIndex:
+    return _open_index_once(path, str(Path(path).resolve()))
 
 
 @lru_cache(maxsize=64)
-def _load_tasks_once(path: str, _where: str) -> dict[str, Task]:
-    from corepath.files.tasks import load_tasks  # noqa: PLC0415  # slow to import, and not needed for worlds
+def _open_index_once(path: str, _where: str) -> TaskIndex:
+    from corepath.files.task_index import TaskIndex  # noqa: PLC0415  # slow to import, and not needed for worlds
 
-    return load_tasks(path)
+    return TaskIndex(path)
 
 
 def _load_worlds(path: str) -> list[World[Any]]:

@@ -24,7 +24,7 @@ from typing import Any, Final, get_args
 
 import yaml
 
-from corepath.automaton.alphabet import Severity
+from corepath.automaton.reading import Severity
 from corepath.errors import Fault, InputError, NotationError, Problem, TaskError, nearest
 from corepath.files.document import Document, read_mapping
 from corepath.notation import parser

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from corepath.automaton.alphabet import Forbidden
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.harm import HarmKind
+from corepath.automaton.reading import Forbidden
 from corepath.decoy import Decoy
 from corepath.errors import Fault, NotationError, TaskError, nearest
 from corepath.files.document import Document

@@ -11,14 +11,13 @@ from pydantic import ValidationError
 
 from corepath.errors import Fault, InputError, Problem, TaskError, count, nearest
 from corepath.files.document import Document, read_json, read_yaml
-from corepath.files.folders import TASK_ENDINGS, find_files
+from corepath.files.folders import list_task_files, read_source
 from corepath.files.schema import TYPED, TaskFile
 from corepath.files.task_builder import TaskBuilder
 from corepath.files.validation import task_file_problem, version_problem
+from corepath.files.yaml import Origin
 from corepath.task import Task
 from corepath.values import parse_json
-
-_Reader = Callable[[str, str], list[Document]]
 
 
 def load_tasks(*paths: str | Path) -> dict[str, Task]:
@@ -26,7 +25,7 @@ def load_tasks(*paths: str | Path) -> dict[str, Task]:
 
     Hidden files and run folders inside a folder are skipped. Raises `InputError` with the problems in all files.
     """
-    return _build_tasks(partial(_read_file, file) for file in _task_files(paths))
+    return build_tasks(partial(read_file, file) for file in list_task_files(paths))
 
 
 def parse_tasks(text: str, name: str = "text") -> dict[str, Task]:
@@ -35,7 +34,7 @@ def parse_tasks(text: str, name: str = "text") -> dict[str, Task]:
     Raises `InputError` with every problem in the string. Messages use `name` as the file name.
     """
     text = text.removeprefix("\ufeff")
-    return _build_tasks([partial(_read_text, name, text, read_json if _is_json(text) else read_yaml)])
+    return build_tasks([partial(read_text, name, text, is_json=_is_json(text))])
 
 
 def load_task(path: str | Path) -> Task:
@@ -59,42 +58,18 @@ def load_task(path: str | Path) -> Task:
 # Reading
 
 
-def _task_files(paths: Iterable[str | Path]) -> list[Path]:
-    files: list[Path] = []
-    problems: list[Problem] = []
-    for path in map(Path, paths):
-        if path.is_dir():
-            inside = list(find_files(path, *TASK_ENDINGS))
-            files += inside
-            if not inside:
-                problems.append(Problem(str(path), 1, 1, "no task files here; they end in .yaml, .yml or .json"))
-        elif path.exists():
-            files.append(path)
-        else:
-            problems.append(Problem(str(path), 1, 1, "no such file or folder"))
-    if problems:
-        raise InputError(problems)
-    return list({file.resolve(): file for file in files}.values())
+def read_file(file: str) -> list[Document]:
+    """Read a task file, and return one document per task. Raises `InputError` if the file cannot be read or parsed."""
+    return read_text(file, read_source(file), is_json=file.endswith(".json"))
 
 
-def _read_file(file: Path) -> list[Document]:
-    try:
-        raw = file.read_bytes()
-    except OSError as error:
-        raise InputError([Problem(str(file), 1, 1, f"cannot be read: {error.strerror}")]) from None
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        column = error.start - raw.rfind(b"\n", 0, error.start)
-        message = f"not UTF-8: the byte 0x{raw[error.start]:02x}; save the file as UTF-8"
-        raise InputError([Problem(str(file), line, column, message)]) from None
-    return _read_text(str(file), text, read_json if file.suffix == ".json" else read_yaml)
+def read_text(name: str, text: str, *, is_json: bool, origin: Origin = (0, 0)) -> list[Document]:
+    """Parse `text`, and return one document per task. Raises `InputError` if there is no task.
 
-
-def _read_text(name: str, text: str, read: _Reader) -> list[Document]:
-    """Parse `text` with `read`, and return one document per task. Raises `InputError` if there is no task."""
-    documents = [task for document in read(name, text) for task in document.split()] if text.strip() else []
+    `name` is the file name for error messages, and `origin` is where `text` begins in the file.
+    """
+    read = read_json if is_json else read_yaml
+    documents = [task for document in read(name, text, origin) for task in document.split()] if text.strip() else []
     if not documents:
         raise InputError([Problem(name, 1, 1, "no task here; a task has at least an id and a procedure")])
     return documents
@@ -114,7 +89,7 @@ def _is_json(text: str) -> bool:
 # Building
 
 
-def _build_tasks(readers: Iterable[Callable[[], list[Document]]]) -> dict[str, Task]:
+def build_tasks(readers: Iterable[Callable[[], list[Document]]]) -> dict[str, Task]:
     """Build the tasks in all documents that `readers` return, and return the tasks by id.
 
     Raises `InputError` with the problems in all documents.
@@ -130,7 +105,7 @@ def _build_tasks(readers: Iterable[Callable[[], list[Document]]]) -> dict[str, T
             continue
         for document in documents:
             try:
-                task = _build_task(document)
+                task = build_task(document)
             except InputError as error:
                 problems += error.problems
                 continue
@@ -144,7 +119,8 @@ def _build_tasks(readers: Iterable[Callable[[], list[Document]]]) -> dict[str, T
     return tasks
 
 
-def _build_task(document: Document) -> Task:
+def build_task(document: Document) -> Task:
+    """Build the task in a document. Raises `InputError` with every problem in it."""
     if not isinstance(document.data, dict):
         raise InputError([document.problem("a task is a mapping with an id and a procedure")])
     data = document.data | {name: document.typed(name) for name in TYPED if name in document.data}

@@ -35,6 +35,8 @@ _ESCAPE: Final = re.compile(r"\\(?:x..|u....|U.{8}|.)", re.DOTALL)
 
 Entry = tuple[yaml.Node | None, yaml.Node | None]
 """A key node and its value node. The key is None for list items and documents."""
+Origin = tuple[int, int]
+"""The line and column, counted from 0, at which a text begins in its file."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -47,19 +49,22 @@ for _kind, (_scalar, _first) in _CORE.items():
     _Loader.add_implicit_resolver(f"{_TAG}{_kind}", re.compile(_scalar), _first)
 
 
-def compose(file: str, source: str) -> list[yaml.Node]:
-    """Parse each YAML document in `source` into its root node. Raises `InputError` if `source` is not YAML."""
+def compose(file: str, source: str, origin: Origin = (0, 0)) -> list[yaml.Node]:
+    """Parse each YAML document in `source` into its root node. Raises `InputError` if `source` is not YAML.
+
+    `origin` is where `source` begins in the file.
+    """
     try:
         return list(yaml.compose_all(source, Loader=_Loader))
     except yaml.reader.ReaderError as error:
-        line = source.count("\n", 0, error.position) + 1
-        column = error.position - source.rfind("\n", 0, error.position)
+        line = source.count("\n", 0, error.position)
+        column = error.position - source.rfind("\n", 0, error.position) - 1
         message = f"the character {chr(error.character)!r} is not allowed in YAML"
-        raise InputError([Problem(file, line, column, message)]) from None
+        raise InputError([problem_at(file, origin, line, column, message)]) from None
     except yaml.MarkedYAMLError as error:
-        raise InputError([_syntax_problem(file, source, error)]) from None
+        raise InputError([_syntax_problem(file, source, origin, error)]) from None
     except RecursionError:
-        raise InputError([Problem(file, 1, 1, "nested too deeply to be a task")]) from None
+        raise InputError([problem_at(file, origin, 0, 0, "nested too deeply to be a task")]) from None
 
 
 def compose_json(source: str) -> yaml.Node | None:
@@ -71,29 +76,30 @@ def compose_json(source: str) -> yaml.Node | None:
     return node
 
 
-def _syntax_problem(file: str, source: str, error: yaml.MarkedYAMLError) -> Problem:
+def _syntax_problem(file: str, source: str, origin: Origin, error: yaml.MarkedYAMLError) -> Problem:
     mark = error.problem_mark or error.context_mark
-    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    line, column = (mark.line, mark.column) if mark else (0, 0)
     message = f"not YAML: {error.problem or error.context or 'it cannot be read'}"
     begin = error.context_mark
     if mark and begin and error.context and begin.line != mark.line:
-        message += f" ({error.context} that begins in line {begin.line + 1})"
+        message += f" ({error.context} that begins in line {origin[0] + begin.line + 1})"
     lines = source.split("\n")
-    if mark and "(" in lines[min(line, len(lines)) - 1][: column - 1]:
+    if mark and "(" in lines[min(line, len(lines) - 1)][:column]:
         message += "; a call goes in single quotes, as in 'send(to=\"Bob\")'"
     elif "'\\t'" in message:
         message += "; indent with spaces"
-    return Problem(file, line, column, message)
+    return problem_at(file, origin, line, column, message)
 
 
 class NodeReader:
     """Converts YAML nodes to plain data and collects problems.
 
     If `typed` is True, scalars are converted to their YAML types. Otherwise they stay strings, and null becomes None.
+    `origin` is where the nodes' source begins in the file.
     """
 
-    def __init__(self, file: str, *, typed: bool = False) -> None:
-        self.file, self.typed = file, typed
+    def __init__(self, file: str, *, typed: bool = False, origin: Origin = (0, 0)) -> None:
+        self.file, self.typed, self.origin = file, typed, origin
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
         self._count = 0
@@ -146,7 +152,7 @@ class NodeReader:
         self.problems.append(self._problem(node, message))
 
     def _problem(self, node: yaml.Node, message: str) -> Problem:
-        return Problem(self.file, node.start_mark.line + 1, node.start_mark.column + 1, message)
+        return problem_at(self.file, self.origin, node.start_mark.line, node.start_mark.column, message)
 
 
 def _join_surrogates(text: str) -> str:
@@ -181,6 +187,11 @@ def _scalar_value(kind: str, text: str) -> Any:
 
 
 # Places
+
+
+def problem_at(file: str, origin: Origin, line: int, column: int, message: str) -> Problem:
+    """Create a problem at a line and column, counted from 0, of a text that begins at `origin` in its file."""
+    return Problem(file, origin[0] + line + 1, column + 1 + (0 if line else origin[1]), message)
 
 
 def find_child(node: yaml.Node | None, name: str | int) -> Entry | None:

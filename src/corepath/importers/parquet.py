@@ -32,7 +32,7 @@ def read_parquet(file: Path) -> Iterator[dict[str, Any] | Problem]:
     Times become numbers of microseconds since 1970. Only a small part of the file is in memory at any time. Raises
     `InputError` if pyarrow is not installed.
     """
-    arrow, parquet = _import_pyarrow(file)
+    arrow, parquet = import_pyarrow(file)
     try:
         with parquet.ParquetFile(file, buffer_size=_BUFFER, pre_buffer=False) as table:
             for batch in table.iter_batches(batch_size=_BATCH, use_threads=False):
@@ -41,7 +41,8 @@ def read_parquet(file: Path) -> Iterator[dict[str, Any] | Problem]:
         yield Problem(str(file), 1, 1, f"not a readable Parquet file: {str(error)[:200]}")
 
 
-def _import_pyarrow(file: Path) -> tuple[Any, Any]:
+def import_pyarrow(file: Path) -> tuple[Any, Any]:
+    """Return the modules pyarrow and pyarrow.parquet. Raises `InputError` if pyarrow is not installed."""
     try:
         return import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from corepath.automaton.alphabet import Severity
+from corepath.automaton.reading import Severity
 from corepath.errors import TaskError, nearest
 from corepath.notation.action import Action, Tool
 from corepath.rules.rule import AtLeast, Condition, Eventually, Never, Requires, Rule, Said

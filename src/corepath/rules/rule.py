@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Final
 
-from corepath.automaton.alphabet import Severity
+from corepath.automaton.reading import Severity
 from corepath.errors import TaskError
 from corepath.notation.action import Action, Tool
 from corepath.notation.matchers import Matcher, walk

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from corepath.automaton.alphabet import Severity
 from corepath.automaton.condensation import Trace
 from corepath.automaton.harm import HarmKind
+from corepath.automaton.reading import Severity
 from corepath.automaton.step import Kind, Step, Token
 from corepath.notation.call import Call, unknown_token
 from corepath.scoring.alignment import ClosestReference, Pair

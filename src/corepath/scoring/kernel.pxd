@@ -13,7 +13,13 @@ cpdef double prefix_criticality(L[::1] harm, L n, double beta)
 
 cdef double composite(double pc, L inversions, L matched, double lam, double fallback)
 
-@cython.locals(symbols=L, starts=L, at=L, best=double, both=double, one=L, mask=L, top=L, i=L, g=L, j=L, begin=L, m=L, up=L, down=L, used=L, distance=L, matched=L, inversions=L, same=L, free=L, bit=L, later=L, vertical=L, horizontal=L, more=L, less=L, pc=double, value=double)
+@cython.locals(one=L, mask=L, top=L, up=L, down=L, distance=L, j=L, same=L, vertical=L, horizontal=L, more=L, less=L)
+cdef L distance_by_bits(L[::1] graph, L begin, L m, L n, L[::1] place)
+
+@cython.locals(used=L, matched=L, inversions=L, j=L, free=L, bit=L, later=L)
+cdef (L, L) match_by_bits(L[::1] graph, L begin, L m, L[::1] place)
+
+@cython.locals(best=double, both=double, one=L, i=L, g=L, begin=L, m=L, pc=double, matched=L, inversions=L, value=double)
 cdef void list_by_bits(L[::1] graph, L[::1] x, L n, double lam, double fallback, L[::1] place, double[::1] out, L o)
 
 @cython.locals(starts=L, best=double, both=double, g=L, begin=L, m=L, i=L, j=L, k=L, symbol=L, corner=L, cost=L, pc=double, matched=L, inversions=L, value=double)
@@ -28,7 +34,10 @@ cdef void follow_repairs(L[::1] graph, L[::1] x, L[::1] stays, L[::1] before, L 
 @cython.locals(scale=L, a=L, b=L, distance=L, length=L, width=L, edge=L, hit=L, drop=L, i=L, value=L, theirs=L, found=L)
 cdef double find_closest(L[::1] graph, L node, L[::1] x, L[::1] stays, L[::1] before, L n, bint repairs, L[::1] columns, L[::1] live)
 
-@cython.locals(lam=double, fallback=double, most=double, harms=L, progress=L, k=L, accepted=L, missing=L, reached=L, todo=L, work=double)
+@cython.locals(harms=L, progress=L, k=L, accepted=L, reached=L)
+cdef L count_calls(L[::1] graph, L[::1] harm, L[::1] stays, L n, L calls, L end, double beta, double[::1] out, L o)
+
+@cython.locals(lam=double, fallback=double, most=double, progress=L, missing=L, todo=L, work=double)
 cpdef void measure(L[::1] graph, L[::1] x, L[::1] harm, L[::1] stays, L[::1] before, L n, L calls, L end, double[::1] options, L[::1] place, L[::1] columns, L[::1] live, double[::1] out, L o)
 
 @cython.locals(w=L, e=L, first=L, last=L, n=L, end=L)

@@ -94,57 +94,69 @@ def composite(pc, inversions, matched, lam, fallback):
     return lam * pc + (1.0 - lam) * (pc if fallback < 0 else fallback)
 
 
-def list_by_bits(graph, x, n, lam, fallback, place, out, o):
-    """PC and PC-KTC over the listed golden paths, for an x of at most 62 tokens.
+def distance_by_bits(graph, begin, m, n, place):
+    """The Levenshtein distance of x to the golden path of `m` symbols at `begin` in `graph`.
 
-    A column of the Levenshtein table is two words of bits (Myers, Hyyrö). `place` holds a word for each symbol: the
-    places where x has it.
+    A column of the table is two words of bits (Myers, Hyyrö). `place` holds a word for each symbol: the places where x
+    has it.
     """
-    symbols = graph[0]
-    starts = graph[15]
-    at = graph[16]
-    best = -1.0
-    both = -1.0
+    if n == 0:
+        return m
     one = 1  # a word, and not an int of C
     mask = (one << n) - 1
-    top = (one << n) >> 1
+    top = one << (n - 1)
+    up = mask
+    down = 0
+    distance = n
+    for j in range(begin, begin + m):
+        same = place[graph[j]]
+        vertical = same | down
+        horizontal = (((same & up) + up) ^ up) | same
+        more = down | ~(horizontal | up)
+        less = up & horizontal
+        if more & top:
+            distance += 1
+        elif less & top:
+            distance -= 1
+        more = (more << 1) | 1
+        up = ((less << 1) | ~(vertical | more)) & mask
+        down = more & vertical & mask
+    return distance
+
+
+def match_by_bits(graph, begin, m, place):
+    """Match x with a golden path, and return the number of matches and of inversions.
+
+    Each symbol of the path is matched with the first equal token of x that is still unmatched.
+    """
+    used = 0
+    matched = 0
+    inversions = 0
+    for j in range(begin, begin + m):
+        free = place[graph[j]] & ~used
+        if free:
+            bit = free & -free
+            matched += 1
+            later = used & ~(bit | (bit - 1))
+            used |= bit
+            while later:
+                later &= later - 1
+                inversions += 1
+    return matched, inversions
+
+
+def list_by_bits(graph, x, n, lam, fallback, place, out, o):
+    """PC and PC-KTC over the listed golden paths, for an x of at most 62 tokens."""
+    best = -1.0
+    both = -1.0
+    one = 1
     for i in range(n):
         place[x[i]] |= one << i
-    place[symbols] = 0
-    for g in range(graph[4]):
-        begin = graph[starts + g]
-        m = graph[starts + g + 1] - begin
-        up = mask
-        down = 0
-        used = 0
-        distance = n
-        matched = 0
-        inversions = 0
-        for j in range(at + begin, at + begin + m):
-            same = place[graph[j]]
-            free = same & ~used
-            if free:
-                bit = free & -free
-                matched += 1
-                later = used & ~(bit | (bit - 1))
-                used |= bit
-                while later:
-                    later &= later - 1
-                    inversions += 1
-            vertical = same | down
-            horizontal = (((same & up) + up) ^ up) | same
-            more = down | ~(horizontal | up)
-            less = up & horizontal
-            if more & top:
-                distance += 1
-            elif less & top:
-                distance -= 1
-            more = (more << 1) | 1
-            up = ((less << 1) | ~(vertical | more)) & mask
-            down = more & vertical & mask
-        if n == 0:
-            distance = m
-        pc = similarity(distance, n, m)
+    for g in range(graph[15], graph[15] + graph[4]):
+        begin = graph[16] + graph[g]
+        m = graph[g + 1] - graph[g]
+        pc = similarity(distance_by_bits(graph, begin, m, n, place), n, m)
+        matched, inversions = match_by_bits(graph, begin, m, place)
         value = composite(pc, inversions, matched, lam, fallback)
         if pc > best:
             best = pc
@@ -313,25 +325,17 @@ def find_closest(graph, node, x, stays, before, n, repairs, columns, live):
     return similarity(distance, n, length)
 
 
-def measure(graph, x, harm, stays, before, n, calls, end, options, place, columns, live, out, o):
-    """Compute all scores of one condensed path into `out`, from `o` on.
-
-    `options` holds λ, β, the fallback of τ⁺, whether PC+HLR looks at golden paths too, the most cells to compute,
-    and the longest x for columns of bits. What would take more cells is left to do.
-    """
-    lam = options[0]
-    fallback = options[2]
-    most = options[4]
+def count_calls(graph, harm, stays, n, calls, end, beta, out, o):
+    """Compute the scores that need no reference: how many calls were harm, progress or neither."""
     harms = 0
     progress = 0
     for k in range(n):
         harms += harm[k]
         progress += 1 - stays[k]
     accepted = graph[graph[5] + end]
-    missing = graph[graph[6] + end]
-    out[o + 2] = prefix_criticality(harm, n, options[1])
-    out[o + 3] = 1.0 * harms / n if n else 0.0
     reached = graph[graph[14] + (calls if calls < graph[3] else graph[3])]
+    out[o + 2] = prefix_criticality(harm, n, beta)
+    out[o + 3] = 1.0 * harms / n if n else 0.0
     if calls:
         out[o + 4] = -1.0 if reached < 0 else 1.0 * reached / calls
         out[o + 5] = 1.0 * progress / calls
@@ -341,15 +345,29 @@ def measure(graph, x, harm, stays, before, n, calls, end, options, place, column
     out[o + 7] = harms
     out[o + 8] = n
     out[o + 9] = accepted
-    out[o + 10] = missing
-    todo = 0
-    work = 1.0 * graph[1] * (n + 1) if graph[18] else most + 1.0
-    if harms == 0 and accepted and graph[17]:
+    out[o + 10] = graph[graph[6] + end]
+    out[o + 11] = 0
+    return progress
+
+
+def measure(graph, x, harm, stays, before, n, calls, end, options, place, columns, live, out, o):
+    """Compute all scores of one condensed path into `out`, from `o` on.
+
+    `options` holds λ, β, the fallback of τ⁺, whether PC+HLR looks at golden paths too, the most cells to compute, and
+    the longest x for columns of bits. What would take more cells is left to do.
+    """
+    lam = options[0]
+    fallback = options[2]
+    most = options[4]
+    progress = count_calls(graph, harm, stays, n, calls, end, options[1], out, o)
+    if out[o + 7] == 0 and out[o + 9] and graph[17]:
         out[o] = 1.0
         out[o + 1] = composite(1.0, 0, n, lam, fallback)
         out[o + 6] = 1.0
-        out[o + 11] = 0
         return
+    missing = graph[graph[6] + end]
+    todo = 0
+    work = 1.0 * graph[1] * (n + 1) if graph[18] else most + 1.0
     if graph[4] and n <= options[5]:
         list_by_bits(graph, x, n, lam, fallback, place, out, o)
     elif graph[4] and graph[18] and 1.0 * graph[4] * graph[3] * (n + 1) <= most:

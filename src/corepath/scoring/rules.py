@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from corepath.automaton.alphabet import Severity
 from corepath.automaton.automaton import Automaton
 from corepath.automaton.harm import Breach, HarmKind
+from corepath.automaton.reading import Severity
 from corepath.episode import Episode, events
 from corepath.errors import TaskError
 from corepath.notation.action import Action

@@ -179,18 +179,8 @@ def score(
     matches = (None, None) if task.simulator is None else baselines(task, parsed, params, replayed)
     measured, make_trace = _measure(task, parsed, params, scoring, replayed, breaches_of(verdicts, items))
     return Score(
-        pc=measured.pc,
+        **measured._asdict(),
         pc_ktc=measured.pc_ktc_lower,
-        pc_ktc_lower=measured.pc_ktc_lower,
-        pc_ktc_upper=measured.pc_ktc_upper,
-        prefix_criticality=measured.prefix_criticality,
-        harm_rate=measured.harm_rate,
-        harm_count=measured.harm_count,
-        efficiency=measured.efficiency,
-        directness=measured.directness,
-        pc_hlr=measured.pc_hlr,
-        accepted=measured.accepted,
-        missing_steps=measured.missing_steps,
         state_match=matches[0],
         response_match=matches[1],
         answer_match=match_answer(task, answer, params),

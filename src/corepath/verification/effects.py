@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from corepath.automaton.alphabet import Alphabet, Role
+from corepath.automaton.alphabet import Alphabet
+from corepath.automaton.reading import Role
 from corepath.notation.call import Call
 from corepath.verification.subject import Subject
 from corepath.world.candidates import Candidates

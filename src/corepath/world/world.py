@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Concatenate, Generic, TypeVar, cast
 
-from corepath.automaton.alphabet import Forbidden
+from corepath.automaton.reading import Forbidden
 from corepath.errors import CorepathError, TaskError, ToolError, nearest
 from corepath.notation.call import UNANSWERED, Call
 from corepath.notation.matchers import Matcher, Scope
