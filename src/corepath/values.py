@@ -17,6 +17,10 @@ DEEPEST = 200
 MOST_DIGITS = 4300
 """The maximum number of digits in an integer. Python refuses to print longer integers."""
 _LARGEST = 10**MOST_DIGITS
+_TOO_DEEP = f"nested deeper than {DEEPEST} levels"
+_SPACE = " \t\n\r"
+_WORTH_COUNTING = 8_000
+"""Texts up to this length often have so few brackets that counting them saves looking at the value."""
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -45,6 +49,15 @@ def _equal_objects(a: Mapping[Any, Any], b: Mapping[Any, Any]) -> bool:
 def canonical(value: Any) -> str:
     """Serialize a value to canonical JSON. Two values give the same string if and only if they are equal."""
     return json.dumps(_normalize(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=repr)
+
+
+def canonical_json(value: Any) -> str:
+    """Serialize a value that consists of parsed JSON as `canonical` does, but faster."""
+    text = _SORTED.encode(value)
+    return canonical(value) if ".0" in text or "e+" in text else text  # only then it may have whole floats
+
+
+_SORTED: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False)
 
 
 def _normalize(value: Any) -> Any:
@@ -85,7 +98,7 @@ def why_not_json(value: Any) -> str | None:
         if not below:
             return None
         level = below
-    return f"nested deeper than {DEEPEST} levels"
+    return _TOO_DEEP
 
 
 def _wrong_key(item: Mapping[Any, Any]) -> str | None:
@@ -167,16 +180,39 @@ def parse_json(text: str, *, stored: bool = False) -> Any:
     programs wrote. Raises `ValueError` with a message for the user. For a syntax error, the exception is a
     `json.JSONDecodeError`.
     """
+    if text.startswith("\ufeff"):
+        json.loads(text)  # raises an error that names the byte order mark
     try:
-        if stored:
-            value = json.loads(text, parse_constant=str, parse_float=_finite_or_text, parse_int=_whole_or_text)
-        else:
-            value = json.loads(text, parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
+        value, end = (_STORED if stored else _STRICT).raw_decode(text, len(text) - len(text.lstrip(_SPACE)))
     except RecursionError:
-        raise ValueError(f"nested deeper than {DEEPEST} levels") from None
-    if wrong := why_not_json(value):
-        raise ValueError(wrong)
+        raise ValueError(_TOO_DEEP) from None
+    if end < len(text) and (rest := text[end:].lstrip(_SPACE)):
+        raise json.JSONDecodeError("Extra data", text, len(text) - len(rest))
+    if _may_be_too_deep(text) and _is_too_deep(value):
+        raise ValueError(_TOO_DEEP)
     return value
+
+
+def _may_be_too_deep(text: str) -> bool:
+    """Return False if JSON has too few brackets to be nested deeper than `DEEPEST`, whose brackets come in pairs."""
+    if len(text) <= 2 * DEEPEST + 2:
+        return False
+    return len(text) > _WORTH_COUNTING or text.count("{") + text.count("[") > DEEPEST
+
+
+def _is_too_deep(value: Any) -> bool:
+    """Return True if a parsed value is nested deeper than `DEEPEST`."""
+    level: list[Any] = [[value]]
+    for _ in range(DEEPEST + 1):
+        level = [
+            one
+            for item in level
+            for one in (item.values() if type(item) is dict else item)
+            if type(one) is dict or type(one) is list
+        ]
+        if not level:
+            return False
+    return any(level)
 
 
 def _refuse(word: str) -> Any:
@@ -203,6 +239,10 @@ def _finite_or_text(digits: str) -> float | str:
 
 def _whole_or_text(digits: str) -> int | str:
     return digits if len(digits) > MOST_DIGITS else int(digits)
+
+
+_STRICT: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
+_STORED: Final = json.JSONDecoder(parse_constant=str, parse_float=_finite_or_text, parse_int=_whole_or_text)
 
 
 def arguments_of(given: Mapping[str, Any] | str | None) -> Any:

@@ -101,11 +101,17 @@ def expected_row(episode: Episode, tasks: Tasks, scoring: Scoring | None, rules:
     found = score(tasks.of(episode), episode, used, rules=rules).to_dict()
     row = {name: found.get(name) for name in SCORES.names if name in found}
     row["harms"] = [
-        {name: harm.get(name) for name in ("index", "kind", "effected", "again")} for harm in found["harms"]
+        {**{name: harm.get(name) for name in ("index", "kind", "effected", "again")}, "tool": tool_of(episode, harm)}
+        for harm in found["harms"]
     ]
+    row["options"] = json.dumps(found["options"]) if "options" in found else None
     if "rules" in found:
         row["rules"] = [{"rule": rule["rule"], "state": rule["state"]} for rule in found["rules"]]
     return row
+
+
+def tool_of(episode: Episode, harm: dict[str, Any]) -> str:
+    return episode.calls[harm["index"]].tool
 
 
 def as_table(records: list[dict[str, Any]]) -> pa.RecordBatch:

@@ -160,7 +160,7 @@ def test_a_forbidden_call_is_told_with_its_reason_and_comes_first_where_it_took_
     found = explain(task, ["z()", "a()", "erase(id=3)", "b()"])
     assert found.headline == (
         'Call 3, erase(id=3), is against a rule: "accounts are closed by people", and that is severe; '
-        "call 1 is harmful too."
+        "call 1 is harmful too; both steps were done."
     )
 
 
@@ -193,8 +193,8 @@ def test_a_refused_call_is_told_apart_from_one_that_ran():
     for calls, end in (
         ([failed], "; the tool refused it."),
         ([failed, failed], "; the tool refused it; the same goes for call 3."),
-        ([failed, ran], "; the same goes for call 3; call 2 was refused."),
-        ([ran, failed, ran], "; the same goes for call 4; call 3 was refused."),
+        ([ran, failed], "; call 3 tried the same, and was refused."),
+        ([ran, failed, ran], "; the same goes for call 4; call 3 tried the same, and was refused."),
     ):
         found = explain(chain("a"), [Call("a"), *calls])
         assert found.headline == f"Call 2, z(), was not expected: the task was complete after call 1{end}"
@@ -210,13 +210,15 @@ def test_a_repeat_that_got_the_same_answer_is_told_apart():
 
 def test_a_repeat_that_is_expected_again_later_is_no_skipped_step():
     found = explain(chain(*"abca"), called(*"aabca"))
-    assert found.headline == "Call 2, a(), repeats call 1, and is not expected again yet."
+    assert found.headline == "Call 2, a(), repeats call 1, and is not expected again yet; all four steps were done."
 
 
 def test_failed_calls_are_harmful_where_the_scoring_says_so():
     calls = [Call("a"), Call("b", {"x": 1}, error="no power"), Call("b", {"x": 1}), Call("c")]
     found = explain(ABC, calls, Scoring(errors="harmful"))
-    assert found.headline == "Call 2, b(x=1), failed, and every failed call counts as harmful here."
+    assert found.headline == (
+        "Call 2, b(x=1), failed, and every failed call counts as harmful here; all three steps were done."
+    )
 
 
 # Only what is true
@@ -236,7 +238,8 @@ def test_harm_is_put_down_to_a_call_only_where_it_is_gone_with_the_step_in_its_p
         'suspend_party(party="Lumen")', 'close_case(case="C7")',
     )  # fmt: skip
     assert [finding.calls for finding in found.findings if finding.kind is FindingKind.HARM] == [(1,), (2,), (4, 5)]
-    assert found.headline.startswith('Skipped notify_party(party="Lumen", rule="P2"): suspend_party (call 5)')
+    assert found.headline.startswith('Skipped notify_party(party="Lumen", rule="P2"), flag_violation(')
+    assert "suspend_party (call 5) was made without them; call 6 is harmful only because of that" in found.headline
 
 
 BALANCE = tool("bal")(acc=1)
@@ -336,6 +339,7 @@ def test_a_circle_is_told_where_no_golden_path_has_one():
 def test_a_step_that_is_lacking_twice_is_named_once():
     found = explain(chain(*"ababa"), called(*"aaa"))
     assert (
-        found.headline == "Skipped b(): a (call 2) was made without it; call 3 is harmful too; one more b() is missing."
+        found.headline
+        == "Skipped b(): a (call 2) was made without it; call 3, a, came too early; one more b() is missing."
     )
     assert texts(found, FindingKind.SKIPPED) == ["Never done: b() twice."]

@@ -66,8 +66,8 @@ def test_the_call_that_took_effect_is_changed_rather_than_the_one_that_was_refus
     refused = Call("pay", {"to": "Bob", "amount": 6}, error="no")
     ran = Call("pay", {"to": "Ann", "amount": 6}, result="ok")
     assert fix_of(explain(task, [refused, ran])) == [
-        'Leave out call 1, pay(to="Bob", amount=6).',
         'In call 2, change to from "Ann" to "Bob" and change amount from 6 to 5.',
+        'Leave out call 1, pay(to="Bob", amount=6), which the tool refused.',
     ]
 
 

@@ -86,6 +86,7 @@ class CodedEpisodes:
         found = pa.StructArray.from_arrays(
             [
                 pa.array(harmful - offsets[episodes], pa.int32()),
+                self._name_tools(calls[harmful]),
                 kinds,
                 pa.array(ran[harmful]),
                 pa.array(again, pa.int32(), mask=again < 0),
@@ -94,6 +95,10 @@ class CodedEpisodes:
         )
         starts = np.searchsorted(harmful, offsets)
         return pa.ListArray.from_arrays(pa.array(starts, pa.int32()), found)
+
+    def _name_tools(self, calls: Ints) -> pa.Array:
+        names = pa.array(list(self.table.tool_names), pa.string())
+        return names.take(pa.array(np.frombuffer(self.table.tools, dtype=np.int64)[calls]))
 
     def _find_repeats(self, mark: Ints, ran: npt.NDArray[np.bool_], calls: Ints, harmful: Ints, first: Ints) -> Ints:
         """For each harmful call, return the index of the call that it only repeats, or -1.
@@ -192,6 +197,7 @@ class _KernelRun:
         columns |= {name: _column(name, table[:, place]) for name, place in _NUMBERS.items()}
         which = pa.array(self._coder_of)
         columns["profile"] = pa.array([coder.profile for coder in self._coders], pa.string()).take(which)
+        columns["options"] = pa.array([coder.options for coder in self._coders], pa.string()).take(which)
         columns["task"] = pa.array([coder.name for coder in self._coders], pa.string()).take(which)
         return columns
 

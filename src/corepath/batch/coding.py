@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from typing import Any, Final
 
@@ -21,6 +22,11 @@ CallKey = tuple[str, bytes, bool]
 """A call's tool, the text of its arguments, and whether the call failed."""
 
 
+def options_text(scoring: Scoring) -> str | None:
+    """Return all scoring options as JSON text, or None if a profile names them."""
+    return json.dumps(scoring.options) if scoring.profile == "custom" else None
+
+
 class CallTable:
     """All distinct calls of a batch, by number: the kernel's code, the tool, and whether the call was executed."""
 
@@ -29,12 +35,13 @@ class CallTable:
         self.tools = array("q")
         self.ran = array("b")
         self.calls: list[Call] = []
-        self._tool_numbers: dict[str, int] = {}
+        self.tool_names: dict[str, int] = {}
+        """The number of each tool, in the order of the numbers."""
 
     def add(self, code: int, call: Call, *, ran: bool) -> int:
         """Add a call and return its number."""
         self.codes.append(code)
-        self.tools.append(self._tool_numbers.setdefault(call.tool, len(self._tool_numbers)))
+        self.tools.append(self.tool_names.setdefault(call.tool, len(self.tool_names)))
         self.ran.append(ran)
         self.calls.append(call)
         return len(self.calls) - 1
@@ -55,6 +62,7 @@ class TaskCoder:
         self.task = task
         self.scoring = scoring
         self.profile = scoring.profile
+        self.options = options_text(scoring)
         self.has_answer = task.answer_matcher is not None
         self.flat = flat_form(task.automaton)
         self.codes = self.flat.codes(scoring.errors)

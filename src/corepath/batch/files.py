@@ -159,9 +159,12 @@ def _score_batches(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> I
 
 def _score_lines(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
     def read() -> Iterator[bytes]:
-        for line in read_lines(shard):
-            counts.lines += 1
-            yield line
+        try:
+            for line in read_lines(shard):
+                counts.lines += 1
+                yield line
+        except DamagedFileError as error:  # the lines before it are scored all the same
+            counts.damage = str(error)
 
     offset = 0 if shard.begin == 0 else _first_offset(shard)
     for lines in in_batches(place_lines(read(), 1, offset), LINES):
@@ -177,9 +180,9 @@ def _first_offset(shard: Shard) -> int:
 
 def _score_rows(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
     try:
-        with pq.ParquetFile(shard.file) as file:
+        with pq.ParquetFile(shard.file, pre_buffer=False) as file:
             groups = range(shard.begin, shard.end)
-            for batch in file.iter_batches(ROWS, groups):
+            for batch in file.iter_batches(ROWS, groups, use_threads=False):
                 scored = scorer.score_table(batch, shard.file, counts.lines + 1)
                 counts.lines += batch.num_rows
                 yield scored
@@ -231,6 +234,7 @@ def _no_garbage() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.collect()
         if was_on:
             gc.enable()
 

@@ -18,7 +18,7 @@ from corepath.errors import CorepathError
 
 PARTS: Final = ".parts"
 """The ending of the folder beside the file of scores."""
-ROW_GROUP: Final = 100_000
+ROW_GROUP: Final = 20_000
 """How many rows a row group of scores has, however the input was split."""
 MOST_PROBLEMS: Final = 1_000
 """How many problems of a shard are kept in words. All are counted, and stand in the scores."""
@@ -75,7 +75,7 @@ class PartsFolder:
     def read_report(self, number: int) -> ShardReport | None:
         """Return the report of a finished shard, or None if it is not finished."""
         try:
-            metadata = pq.read_schema(self.part(number)).metadata
+            metadata = pq.read_metadata(self.part(number)).metadata
         except (OSError, pa.ArrowException):
             return None
         return ShardReport(**json.loads(metadata[_REPORT]))
@@ -101,9 +101,10 @@ class PartsFolder:
         for shard in shards:
             first = before.get(shard.file, 0)
             before[shard.file] = first + reports[shard.number].lines
-            for batch in pq.ParquetFile(self.part(shard.number)).iter_batches(ROW_GROUP):
-                lines = pc.add(batch.column("line"), first)
-                yield batch.set_column(batch.schema.get_field_index("line"), SCORES.field("line"), lines)
+            with pq.ParquetFile(self.part(shard.number), pre_buffer=False) as part:
+                for batch in part.iter_batches(ROW_GROUP, use_threads=False):
+                    lines = pc.add(batch.column("line"), first)
+                    yield batch.set_column(batch.schema.get_field_index("line"), SCORES.field("line"), lines)
 
     def delete(self) -> None:
         """Delete the folder."""

@@ -23,13 +23,14 @@ episode's record, e.g. `reward`.
 """
 
 _HARM: Final = pa.struct([
-    ("index", pa.int32()), ("kind", pa.string()), ("effected", pa.bool_()), ("again", pa.int32()),
+    ("index", pa.int32()), ("tool", pa.string()), ("kind", pa.string()), ("effected", pa.bool_()),
+    ("again", pa.int32()),
 ])  # fmt: skip
 _VERDICT: Final = pa.struct([("rule", pa.string()), ("state", pa.string())])
 SCORES: Final = pa.schema([
     ("trace", pa.string()), ("file", pa.string()), ("line", pa.int64()), ("offset", pa.int64()),
     ("task", pa.string()), ("seed", pa.int64()), ("agent", pa.string()), ("epoch", pa.int64()),
-    ("profile", pa.string()),
+    ("profile", pa.string()), ("options", pa.string()),
     ("pc", pa.float64()), ("pc_ktc", pa.float64()), ("pc_ktc_lower", pa.float64()), ("pc_ktc_upper", pa.float64()),
     ("prefix_criticality", pa.float64()), ("harm_rate", pa.float64()), ("harm_count", pa.int32()),
     ("efficiency", pa.float64()), ("directness", pa.float64()), ("pc_hlr", pa.float64()),
@@ -44,6 +45,7 @@ SCORES: Final = pa.schema([
 """Scores, one episode a row. What is not defined or not known is null.
 
 `file`, `line` and `offset` say where the episode stands: the line or row from 1, and the bytes before the line.
-`excluded` says why the episode is left out of the means. `problem` says why an episode has no scores.
+`options` is JSON text with all scoring options if the profile is custom. `excluded` says why the episode is left out of
+the means. `problem` says why an episode has no scores.
 """
 HARM_FIELDS: Final = _HARM

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from corepath.batch.arrow import ArrowEpisodes
 from corepath.batch.coded import CodedEpisodes
-from corepath.batch.coding import MOST_CALLS, MOST_TEXTS, CallTable, TaskCoder
+from corepath.batch.coding import MOST_CALLS, MOST_TEXTS, CallTable, TaskCoder, options_text
 from corepath.batch.lines import EpisodeLine, PlacedLine, is_failed, parse_call, parse_line
 from corepath.batch.schema import SCORES
 from corepath.episode import Episode, exclusion, reward_of, typed_fields, usage_of
@@ -176,7 +176,7 @@ class BatchScorer:
             _add_problem(others, str(error), where)
             return
         others.ordinary += 1
-        others.rows.append({**_facts_of(episode), **_scores_of(found), **where})
+        others.rows.append({**_facts_of(episode), **_scores_of(found, episode), **where})
 
     def _score(self, episode: Episode, scoring: Scoring) -> Score | RuleScore:
         if self.tasks is None:
@@ -248,13 +248,12 @@ def _facts_of(episode: Episode) -> dict[str, Any]:
     }
 
 
-def _scores_of(found: Score | RuleScore) -> dict[str, Any]:
+def _scores_of(found: Score | RuleScore, episode: Episode) -> dict[str, Any]:
     """Return the columns of a score."""
     shown = found.to_dict()
     row = {name: shown.get(name) for name in SCORES.names if name in shown}
-    row["harms"] = [
-        {name: harm.get(name) for name in ("index", "kind", "effected", "again")} for harm in shown["harms"]
-    ]
+    row["options"] = options_text(found.scoring)
+    row["harms"] = [{**harm, "tool": episode.calls[harm["index"]].tool} for harm in shown["harms"]]
     row["rules"] = [{name: rule[name] for name in ("rule", "state")} for rule in shown.get("rules", ())] or None
     return row
 

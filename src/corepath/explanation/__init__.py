@@ -84,7 +84,7 @@ def explain(
     facts = Facts(task, scored, replayed, episode)
     undone, loops = undo_pairs(facts), classify_loops(facts)
     repair = repair_path(facts)
-    fix, mistakes = write_fix(facts, repair), find_mistakes(facts, repair, undone)
+    fix, mistakes = write_fix(facts, repair, undone), find_mistakes(facts, repair, undone)
     findings = (
         *find_outside_failure(facts),
         *find_divergence(facts),

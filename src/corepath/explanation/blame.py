@@ -39,7 +39,7 @@ def main_mistake(facts: Facts, mistakes: Iterable[Mistake]) -> Mistake | None:
 def _rank(facts: Facts, mistake: Mistake) -> int:
     if mistake.kind is MistakeKind.FOLLOWS:
         return 5
-    if any(harm.effected and facts.changed_state[harm.index] is not False for harm in mistake.harms):
+    if any(map(facts.took_effect, mistake.harms)):
         first = mistake.first
         is_severe = first is not None and first.effected and facts.steps[first.index].forbidden is not None
         return 0 if is_severe else 1

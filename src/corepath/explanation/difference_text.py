@@ -4,38 +4,80 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from corepath.errors import count
 from corepath.explanation.differences import UNWANTED
 from corepath.explanation.findings import ABSENT, Difference
 from corepath.explanation.sentences import MOST_LISTED, join
 
+LONGEST_TEXT: Final = 230
+"""How long a text about several differences may be. Those that do not fit are counted."""
 _IN_LIST = re.compile(r"(.*)\[(\d+)\](.*)", re.DOTALL)
 _IDENTIFIER = re.compile(r'"[A-Za-z#][\w#-]*"', re.ASCII)
 
 
 def describe_differences(differences: Sequence[Difference], most: int = MOST_LISTED) -> str:
-    """Describe differences in words. Those in the same place of several items of a list are told together."""
-    texts = [_describe_group(group) for group in _group(differences)]
-    more = [f"and {count(len(texts) - most, 'more difference')}"] if len(texts) > most else []
-    return "; ".join([*texts[:most], *more])
+    """Describe differences in words, those of whole arguments first, and those in lists item by item."""
+    clauses = _clauses(differences)
+    texts, room = list[str](), LONGEST_TEXT
+    for clause in clauses[:most]:
+        text = _describe_clause(clause)
+        room -= len(text)
+        if texts and room < 0:
+            break
+        texts.append(text)
+    rest = sum(map(len, clauses[len(texts) :]))
+    return "; ".join([*texts, f"and {count(rest, 'more difference')}"] if rest else texts)
 
 
 def describe_changes(differences: Sequence[Difference]) -> list[str]:
-    """Describe how to mend each difference, e.g. `change amount to 50`."""
-    return [_describe_change(group) for group in _group(differences)]
+    """Describe how to mend each difference, e.g. `change amount from 40 to 50`."""
+    return [text for clause in _clauses(differences) for text in _describe_changes(clause)]
 
 
-def _group(differences: Sequence[Difference]) -> list[list[Difference]]:
-    """Group differences that can be told together."""
-    groups: dict[tuple[str, ...], list[Difference]] = {}
+def _clauses(differences: Sequence[Difference]) -> list[list[Difference]]:
+    """Group differences that are told together: all those of an item, or the same one in several items of a list."""
+    items: dict[str, list[Difference]] = {}
     for one in differences:
-        groups.setdefault(_shape(one), []).append(one)
-    return list(groups.values())
+        found = _IN_LIST.fullmatch(one.path)
+        items.setdefault(one.path if found is None else f"{found[1]}[{found[2]}]", []).append(one)
+    clauses: dict[tuple[str, ...], list[Difference]] = {}
+    for path, group in items.items():
+        clauses.setdefault(_shape(group[0]) if len(group) == 1 else (path,), []).extend(group)
+    return sorted(clauses.values(), key=lambda clause: _IN_LIST.fullmatch(clause[0].path) is not None)
 
 
-def _describe_change(group: Sequence[Difference]) -> str:
-    place, (given, expected) = _place(group), _sides(group)
+def _is_of_one_item(clause: Sequence[Difference]) -> bool:
+    """Whether a clause holds several differences of one item."""
+    return len({match[2] for one in clause if (match := _IN_LIST.fullmatch(one.path))}) < len(clause)
+
+
+def _describe_clause(clause: Sequence[Difference]) -> str:
+    """Describe differences that are told together."""
+    if len(clause) == 1 or not _is_of_one_item(clause):
+        return _describe_group(clause, _place(clause))
+    first, *others = clause
+    texts = [_describe_group([first], _place([first])), *(_describe_group([one], _its(one)) for one in others)]
+    return f"{', '.join(texts[:-1])}, and {texts[-1]}"
+
+
+def _describe_changes(clause: Sequence[Difference]) -> list[str]:
+    """Describe how to mend differences that are told together."""
+    if len(clause) == 1 or not _is_of_one_item(clause):
+        return [_describe_change(clause, _place(clause))]
+    first, *others = clause
+    return [_describe_change([first], _place([first])), *(_describe_change([one], _its(one)) for one in others)]
+
+
+def _its(one: Difference) -> str:
+    """Name the place of a difference in an item that was named before."""
+    found = _IN_LIST.fullmatch(one.path)
+    return f"its {one.path if found is None else found[3].lstrip('.')}"
+
+
+def _describe_change(group: Sequence[Difference], place: str) -> str:
+    given, expected = _sides(group)
     if group[0].given == ABSENT:
         return f"add {place}: {expected}" if _IN_LIST.fullmatch(group[0].path) else f"add {place}={expected}"
     if group[0].expected == UNWANTED:
@@ -55,9 +97,8 @@ def _shape(one: Difference) -> tuple[str, ...]:
     return (one.path,) if found is None else (found[1], found[3], kind)
 
 
-def _describe_group(group: Sequence[Difference]) -> str:
-    """Describe differences of the same shape."""
-    place = _place(group)
+def _describe_group(group: Sequence[Difference], place: str) -> str:
+    """Describe differences of the same shape in the place that is named."""
     if group[0].given == ABSENT:
         return f"{place} {_be(group)} not given, expected {_values(one.expected for one in group)}"
     if group[0].expected == UNWANTED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from corepath.values import is_name, to_notation
 
 UNWANTED = "nothing"
 """The text for a value that is not expected at all."""
+LONGEST_ADDED = 160
+"""Maximum length of a value that is missing. It is longer than others, since someone may have to put it in."""
 LONGEST_LIST = 200
 """Maximum length of lists that are compared item by item."""
 
@@ -40,7 +43,7 @@ def _compare(pattern: Matcher, given: Any, scope: Scope, path: str) -> Iterator[
             yield from _compare_items(items, given, scope, path, pairs)
         case Unordered(items) if _is_list(given) and max(len(items), len(given)) <= LONGEST_LIST:
             pairs = _pair_in_any_order(items, given, scope)
-            yield from _compare_items(items, given, scope, path, pairs)
+            yield from _compare_items(items, given, scope, path, pairs, len(given))
         case _:
             yield Difference(path, *contrast(given, pattern, scope))
 
@@ -74,7 +77,7 @@ def _compare_fields(pattern: Fields, given: Mapping[str, Any], scope: Scope, pat
         if name in given:
             yield from _compare(part, given[name], scope, _join(path, name))
         else:
-            yield Difference(_join(path, name), ABSENT, expected_text(part, scope))
+            yield Difference(_join(path, name), ABSENT, expected_text(part, scope, LONGEST_ADDED))
     if not pattern.open:
         known = {name for name, _ in pattern.fields}
         for name in given:
@@ -83,15 +86,20 @@ def _compare_fields(pattern: Fields, given: Mapping[str, Any], scope: Scope, pat
 
 
 def _compare_items(
-    items: Sequence[Matcher], given: Sequence[Any], scope: Scope, path: str, pairs: _Pairs
+    items: Sequence[Matcher], given: Sequence[Any], scope: Scope, path: str, pairs: _Pairs, end: int | None = None
 ) -> Iterator[Difference]:
-    """Yield what differs between two lists whose items are paired."""
+    """Yield what differs between two lists whose items are paired.
+
+    Missing items are where they are expected, or from place `end` on if the order does not matter.
+    """
+    places = None if end is None else itertools.count(end)
     for mine, theirs in pairs:
-        place = f"{path}[{mine if mine is not None else theirs}]"
+        lacking = theirs if places is None or mine is not None else next(places)
+        place = f"{path}[{mine if mine is not None else lacking}]"
         if theirs is None and mine is not None:
             yield Difference(place, value_text(given[mine]), UNWANTED)
         elif mine is None and theirs is not None:
-            yield Difference(place, ABSENT, expected_text(items[theirs], scope))
+            yield Difference(place, ABSENT, expected_text(items[theirs], scope, LONGEST_ADDED))
         elif mine is not None and theirs is not None:
             yield from _compare(items[theirs], given[mine], scope, place)
 
@@ -131,18 +139,23 @@ def _common_part(items: Sequence[Matcher], given: Sequence[Any], scope: Scope) -
 
 
 def _pair_in_any_order(items: Sequence[Matcher], given: Sequence[Any], scope: Scope) -> _Pairs:
-    """Pair as many items as possible with values that match, and the rest with the values that are most like them."""
+    """Pair as many items as possible with values that match, and the rest with the values that are most like them.
+
+    The pairs come in the order of the values that were given. Items that are missing come last.
+    """
     fits = [[mine for mine, value in enumerate(given) if _matches(item, value, scope)] for item in items]
     owner: dict[int, int] = {}
     for item in range(len(items)):
         _assign(item, fits, owner, set())
     values = [mine for mine in range(len(given)) if mine not in owner]
-    for item in set(range(len(items))).difference(owner.values()):
+    pairs: list[tuple[int | None, int | None]] = []
+    for item in sorted(set(range(len(items))).difference(owner.values())):
         like = min(values, key=lambda mine: len(list(_compare(items[item], given[mine], scope, ""))), default=None)
         if like is not None:
             values.remove(like)
-        yield like, item
-    yield from ((value, None) for value in values)
+        pairs.append((like, item))
+    pairs += [(value, None) for value in values]
+    yield from sorted(pairs, key=lambda pair: len(given) if pair[0] is None else pair[0])
 
 
 def _assign(item: int, fits: Sequence[Sequence[int]], owner: dict[int, int], tried: set[int]) -> bool:

@@ -57,6 +57,11 @@ class Repair:
         return tuple((None if one.kind == "move" else one.call, one.symbol) for one in self.path)
 
     @property
+    def left_out(self) -> tuple[int, ...]:
+        """The indexes of the calls that are left out."""
+        return tuple(edit.call for edit in self.edits if edit.kind == "leave out" and edit.call is not None)
+
+    @property
     def calls(self) -> tuple[int, ...]:
         """The indexes of the calls that are left out, changed or moved."""
         return tuple(sorted({edit.call for edit in self.edits if edit.call is not None}))

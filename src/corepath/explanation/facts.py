@@ -14,9 +14,18 @@ from corepath.episode import FAILED_OUTSIDE, Episode
 from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.sentences import MOST_LISTED, join, times_text
 from corepath.explanation.telling import telling_arguments, telling_fields
-from corepath.explanation.value_text import call_text, message_text, step_text, tool_name, whole_step_text
+from corepath.explanation.value_text import (
+    NamingScope,
+    call_text,
+    message_text,
+    step_text,
+    tool_name,
+    whole_step_text,
+)
+from corepath.notation.action import Action
 from corepath.notation.call import UNANSWERED, Call
 from corepath.notation.matchers import Scope
+from corepath.scoring.evidence import Harm
 from corepath.scoring.score import Score
 from corepath.task import Task
 from corepath.world.exploring import Replay
@@ -78,7 +87,18 @@ class Facts:
     def scope(self, index: int) -> Scope:
         """Return the variables and results that are known before call `index`."""
         position = self.positions[index]
-        return Scope(dict(position.variables), position.results)
+        return NamingScope(dict(position.variables), position.results, names=self._action_names)
+
+    @cached_property
+    def _action_names(self) -> dict[Action, str]:
+        """Names of the actions whose tool other actions use as well, with the arguments that tell them apart."""
+        actions = list(dict.fromkeys(self.automaton.alphabet.actions))
+        tools = Counter(action.tool for action in actions)
+        return {
+            action: step_text(action, Scope(), telling_fields(action, (), actions, Scope()))
+            for action in actions
+            if tools[action.tool] > 1
+        }
 
     @cached_property
     def changed_state(self) -> tuple[bool | None, ...]:
@@ -90,6 +110,19 @@ class Facts:
             not call.failed and world.tools[call.tool].writes and not world.same_public(before, after)
             for call, before, after in zip(run.calls, run.states, run.states[1:], strict=False)
         )
+
+    def took_effect(self, harm: Harm) -> bool:
+        """Whether a harmful call was executed, and changed the state as far as that is known."""
+        return harm.effected and self.changed_state[harm.index] is not False
+
+    def is_refused(self, index: int) -> bool:
+        """Whether the tool refused a call."""
+        return self.steps[index].call.failed
+
+    @cached_property
+    def refused(self) -> tuple[int, ...]:
+        """The indexes of all calls that the tool refused."""
+        return tuple(step.index for step in self.steps if step.call.failed)
 
     def in_one_turn(self, earlier: int, later: int) -> bool:
         """Whether both calls were sent in the same turn, before the agent saw the answer to the earlier call."""
@@ -179,6 +212,10 @@ class Facts:
             if step.kind is Kind.LOOP and is_hand_over(step):
                 return step.index
         return None
+
+    def did_step_from(self, index: int) -> bool:
+        """Whether a step was done at call `index` or later."""
+        return any(step.kind is Kind.PROGRESS for step in self.steps[index:])
 
     @cached_property
     def steps_done(self) -> int:

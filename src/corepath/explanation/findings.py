@@ -9,6 +9,7 @@ from typing import Any, Final
 from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind
 from corepath.explanation.sentences import cut
+from corepath.values import visible
 
 WIDEST_CALL: Final = 70
 """Maximum number of characters shown of each call in the step list."""
@@ -83,7 +84,9 @@ class Cause:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the cause as JSON."""
-        return {**vars(self), "kind": self.kind.value, "calls": list(self.calls)}
+        tool, argument = (None if name is None else visible(name) for name in (self.tool, self.argument))
+        return {"kind": self.kind.value, "tool": tool, "argument": argument, "calls": list(self.calls),
+                "effected": self.effected}  # fmt: skip
 
 
 class EditKind(StrEnum):
@@ -102,16 +105,22 @@ class Edit:
 
     `call` is the index of the call that is changed, moved or left out. For an added step, it is the index of the call
     that the step goes before; the number of calls stands for the end. `action` is the number of the step that is added,
-    or that the call becomes.
+    or that the call becomes. `also` holds the indexes of further calls that are left out with this one.
     """
 
     kind: EditKind
     call: int | None
     action: int | None
     text: str
+    also: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the edit as JSON. `also` is left out if it is empty."""
+        shown = {**vars(self), "kind": self.kind.value, "also": list(self.also)}
+        return {name: value for name, value in shown.items() if name != "also" or value}
 
 
 @dataclass(frozen=True)
@@ -194,7 +203,7 @@ class Explanation:
         return {
             "headline": self.headline,
             "cause": None if self.cause is None else self.cause.to_dict(),
-            "fix": [{**vars(edit), "kind": edit.kind.value} for edit in self.fix],
+            "fix": [edit.to_dict() for edit in self.fix],
             "steps": [
                 {"index": note.index, "call": note.call, "kind": note.kind.value,
                  "harm": None if note.harm is None else note.harm.value, "text": note.text, "turn": note.turn,

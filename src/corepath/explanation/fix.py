@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from corepath.automaton.step import Kind
@@ -11,25 +11,56 @@ from corepath.explanation.difference_text import describe_changes
 from corepath.explanation.edits import PathEdit, Repair
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Edit, EditKind, Finding, FindingKind
-from corepath.explanation.sentences import join, sentence
+from corepath.explanation.sentences import calls_text, join, sentence
+from corepath.explanation.undo import UndoPair
 from corepath.values import visible
 
-MOST_CHANGES: Final = 4
+MOST_CHANGES: Final = 5
 """Maximum number of changes that are named for one call. A call that differs more is written anew."""
 
 
-def write_fix(facts: Facts, repair: Repair | None) -> tuple[Edit, ...]:
-    """Write each edit of a repair as an instruction."""
+def write_fix(facts: Facts, repair: Repair | None, undone: Sequence[UndoPair]) -> tuple[Edit, ...]:
+    """Write each edit of a repair as an instruction. All calls to leave out that the tool refused are one instruction.
+
+    A call that is left out and the call that undid it are one instruction too.
+    """
     if repair is None:
         return ()
+    left_out = repair.left_out
+    refused = [index for index in left_out if facts.is_refused(index)]
+    stays = {edit.call for edit in repair.path}
+    backs = {pair.done: pair.back for pair in undone if pair.back not in stays}
     edits: list[Edit] = []
     last: PathEdit | None = None
-    alone = sum(edit.kind == "leave out" for edit in repair.edits) == 1
-    for edit in repair.edits:
-        text = _describe(facts, edit, follows=_follows(last, edit), alone=alone)
-        edits.append(Edit(EditKind(edit.kind), _call(edit), edit.symbol, visible(sentence(text))))
+    for edit in (one for one in repair.edits if one.call not in refused):
+        if edit.call in left_out:
+            edits.append(_leave_out(facts, edit.call, backs.get(edit.call), alone=len(left_out) == 1))
+        else:
+            text = _describe(facts, edit, stays, follows=_follows(facts, last, edit))
+            edits.append(Edit(EditKind(edit.kind), _call(edit), edit.symbol, visible(sentence(text))))
         last = edit
-    return tuple(edits)
+    return (*edits, *_leave_out_refused(facts, refused, alone=len(left_out) == 1))
+
+
+def _leave_out(facts: Facts, index: int, back: int | None, *, alone: bool) -> Edit:
+    """Write an instruction to leave out a call. The call is written in full only if it is `alone`.
+
+    `back` is the call that undid it and is left out too, or None if there is no such call.
+    """
+    text = f"leave out {facts.call_text(index) if alone else facts.name_call(index)}"
+    if back is None:
+        return Edit(EditKind.LEAVE_OUT, index, None, visible(sentence(text)))
+    text += f", and {facts.name_call(back)}, which only undid it"
+    return Edit(EditKind.LEAVE_OUT, index, None, visible(sentence(text)), (back,))
+
+
+def _leave_out_refused(facts: Facts, refused: Sequence[int], *, alone: bool) -> Iterator[Edit]:
+    """Yield an instruction to leave out all calls that the tool refused, if there are any."""
+    if refused:
+        first, *others = refused
+        one = facts.call_text(first) if alone else facts.name_call(first)
+        text = f"leave out {calls_text(refused) if others else one}, which the tool refused"
+        yield Edit(EditKind.LEAVE_OUT, first, None, visible(sentence(text)), tuple(others))
 
 
 def find_fix(fix: tuple[Edit, ...], repair: Repair | None) -> Iterator[Finding]:
@@ -42,20 +73,22 @@ def _call(edit: PathEdit) -> int | None:
     return edit.place if edit.kind == "add" else edit.call
 
 
-def _follows(last: PathEdit | None, edit: PathEdit) -> bool:
-    """Whether an edit adds a step right after the step that the edit before added."""
-    return last is not None and last.kind == edit.kind == "add" and last.place == edit.place
+def _follows(facts: Facts, last: PathEdit | None, edit: PathEdit) -> bool:
+    """Whether an edit adds a step right after the step that the edit before added, or put in the place of a call."""
+    if last is None or edit.kind != "add":
+        return False
+    if last.kind == "change" and last.call is not None and last.symbol is not None:
+        is_replaced = facts.steps[last.call].call.tool != facts.automaton.alphabet.actions[last.symbol].tool
+        return is_replaced and edit.place == last.call + 1
+    return last.kind == "add" and last.place == edit.place
 
 
-def _describe(facts: Facts, edit: PathEdit, *, follows: bool, alone: bool) -> str:
-    """Describe an edit as an instruction. A call to leave out is written in full only if it is `alone`."""
+def _describe(facts: Facts, edit: PathEdit, stays: Collection[int | None], *, follows: bool) -> str:
+    """Describe an edit that adds, moves or changes a call as an instruction. `stays` holds the calls that are steps."""
     end = len(facts.steps)
     match edit.kind:
-        case "leave out":
-            assert edit.call is not None
-            return f"leave out {facts.call_text(edit.call) if alone else facts.name_call(edit.call)}"
         case "move":
-            return _describe_move(facts, edit)
+            return _describe_move(facts, edit, stays)
         case "change":
             return _describe_change(facts, edit)
     assert edit.symbol is not None
@@ -69,9 +102,9 @@ def _describe(facts: Facts, edit: PathEdit, *, follows: bool, alone: bool) -> st
     return f"at the end, call {step}" if end else f"call {step}"
 
 
-def _describe_move(facts: Facts, edit: PathEdit) -> str:
+def _describe_move(facts: Facts, edit: PathEdit, stays: Collection[int | None]) -> str:
     assert edit.call is not None
-    neighbour = _neighbour(facts, edit)
+    neighbour = _neighbour(facts, edit, stays)
     if neighbour is not None:
         first, second = sorted((edit.call, neighbour))
         return f"swap {facts.call_text(first)}, and {facts.call_text(second)}"
@@ -79,11 +112,11 @@ def _describe_move(facts: Facts, edit: PathEdit) -> str:
     return f"move {facts.call_text(edit.call)}, {where}"
 
 
-def _neighbour(facts: Facts, edit: PathEdit) -> int | None:
+def _neighbour(facts: Facts, edit: PathEdit, stays: Collection[int | None]) -> int | None:
     """Return the call that a moved call changes places with, or None if it moves further than that."""
     assert edit.call is not None
     low, high = (edit.place, edit.call) if edit.place < edit.call else (edit.call + 1, edit.place)
-    between = [step.index for step in facts.steps[low:high] if step.kind is not Kind.LOOP]
+    between = [step.index for step in facts.steps[low:high] if step.kind is not Kind.LOOP or step.index in stays]
     return between[0] if len(between) == 1 else None
 
 

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from corepath.errors import count
+from corepath.explanation.beside import describe_all_done, describe_other_harms, find_consequences
 from corepath.explanation.blame import main_mistake
 from corepath.explanation.facts import Facts
 from corepath.explanation.mistake_text import (
     are_missing_text,
+    calls_told_as_refused,
     missing_steps_text,
     mistake_text,
     next_step_text,
-    refused_text,
 )
 from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.path import divergence, failed_at_the_end, limit_text, uncounted_calls
-from corepath.explanation.reasons import wrong_arguments_text
-from corepath.explanation.sentences import add_full_stop, calls_text, capitalise, cut, number_text, sentence
+from corepath.explanation.sentences import (
+    add_full_stop,
+    calls_text,
+    capitalise,
+    cut,
+    join,
+    number_text,
+    say_of_calls,
+    sentence,
+)
+from corepath.explanation.tries import alike_calls, describe_tries, refused_calls
 from corepath.explanation.turns import unseen_pairs
+from corepath.explanation.value_text import tool_name
 from corepath.explanation.waste import Loop, WasteKind
-from corepath.scoring.evidence import Harm
 
 _MOST_NAMED: Final = 2
 """How many missing steps a headline names. If there are more, it counts them."""
@@ -96,33 +107,41 @@ def _unfinished_text(facts: Facts, main: Mistake | None, loops: Mapping[int, Loo
         limit = f"; ran into {limit_text(facts)}" if limit_text(facts) else ""
         first = f": {facts.short_text(left[0], 0)}" if total == 1 else f"; {next_step_text(facts, left, 'the first')}"
         return f"Made no call; {number_text(total)} {were} expected{first}{limit}"
-    parts = [_stop_text(facts, left, total, loops), *_harms_text(facts, facts.score.harms, "harmful")]
-    return "; ".join(parts)
+    went_on = main is not None and main.other is not None and facts.did_step_from(main.other)
+    stop = _stop_text(facts, left, total, loops, went_on=went_on)
+    refused = refused_calls(facts, (), set(failed_at_the_end(facts)[-1:]))
+    return "; ".join([stop, *_unexpected_text(facts), *refused])
 
 
-def _harms_text(facts: Facts, harms: Iterable[Harm], what: str) -> list[str]:
-    """Name harmful calls by their numbers, and those that the tool refused apart."""
-    refused = [harm.index for harm in harms if facts.steps[harm.index].call.failed]
-    others = [harm.index for harm in harms if harm.index not in refused]
-    parts = [f"{calls_text(others)} {'is' if len(others) == 1 else 'are'} {what}"] if others else []
-    return [*parts, refused_text(refused)] if refused else parts
+def _unexpected_text(facts: Facts) -> list[str]:
+    """Tell of the harmful calls that ran, if any."""
+    ran = [harm.index for harm in facts.score.harms if not facts.is_refused(harm.index)]
+    nothing = ", and changed nothing" if all(facts.changed_state[index] is False for index in ran) else ""
+    return [say_of_calls(ran, f"not expected{nothing}")] if ran else []
 
 
-def _stop_text(facts: Facts, left: tuple[int, ...], total: int, loops: Mapping[int, Loop]) -> str:
-    """Say how a path ended and what is missing."""
-    limit, missing = limit_text(facts), _missing_text(facts, left)
+def _stop_text(
+    facts: Facts, left: tuple[int, ...], total: int, loops: Mapping[int, Loop], *, went_on: bool = False
+) -> str:
+    """Say how a path ended and what is missing. `went_on` says whether a step was done after one that is missing."""
+    how = _end_text(facts)
     if facts.steps_done:
-        how = f"ran into {limit}" if limit else "handed over to a human" if facts.hand_over is not None else "stopped"
-        return f"{capitalise(how)} after {facts.steps_done} of {count(total, 'step')}: {missing}"
+        done = f"{facts.steps_done} of {count(total, 'step')}: {_missing_text(facts, left)}"
+        return f"Did {done}" if went_on and not how else f"{how or 'Stopped'} after {done}"
     none = _none_text(facts, left, total)
-    if limit:
-        return f"Ran into {limit}; {none}"
-    if facts.hand_over is not None:
-        return f"Handed over to a human; {none}"
-    if not facts.score.harms and all(_only_looks(facts, index, loop) for index, loop in loops.items()):
-        return f"Only looked; {none}"
+    if not how and not facts.score.harms and all(_only_looks(facts, index, loop) for index, loop in loops.items()):
+        how = "Only looked"
+    if how:
+        return f"{how}; {none}"
     begins_with_tool = total == len(left) == 1 and not failed_at_the_end(facts)
     return none if begins_with_tool else capitalise(none)
+
+
+def _end_text(facts: Facts) -> str:
+    """Say what ended a path, or return an empty string if the agent just stopped."""
+    if limit := limit_text(facts):
+        return f"Ran into {limit}"
+    return "Handed over to a human" if facts.hand_over is not None else ""
 
 
 def _only_looks(facts: Facts, index: int, loop: Loop) -> bool:
@@ -147,12 +166,10 @@ def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
     missing = [step for one in others for step in one.steps]
     if not missing:
         return ""
-    total = facts.score.missing_steps
-    if total > 1 and not main.steps and not facts.steps_called(len(facts.steps)):
-        return f"{_none_of(total)} was done"
-    return _name_missing(facts, missing, main) or (
-        f"{number_text(len(missing))} {'more ' if main.steps else ''}steps are missing"
-    )
+    if facts.score.missing_steps > _MOST_NAMED and not main.steps and not facts.steps_called(len(facts.steps)):
+        return f"{_none_of(facts.score.missing_steps)} was done"
+    more = "more steps are" if main.steps else "steps are"
+    return _name_missing(facts, missing, main) or f"{number_text(len(missing))} {more} missing"
 
 
 def _name_missing(facts: Facts, missing: Sequence[int], main: Mistake) -> str:
@@ -163,12 +180,15 @@ def _name_missing(facts: Facts, missing: Sequence[int], main: Mistake) -> str:
     if len(missing) > _MOST_NAMED or set(missing).intersection(main.steps):
         return ""
     text = are_missing_text(facts, missing, end)
-    return text if len(missing) == 1 or len(text) <= _LONGEST_NAMES else ""
+    if len(missing) == 1 or len(text) <= _LONGEST_NAMES:
+        return text
+    tools = Counter(facts.automaton.alphabet.actions[step].tool for step in missing)
+    return "" if len(tools) == 1 else f"{join([tool_name(tool) for tool in tools])} are missing"
 
 
 def _was_refused(facts: Facts, one: Mistake) -> bool:
     """Whether a mistake is a call with wrong arguments that the tool refused, so that its step is missing."""
-    return one.kind is MistakeKind.WRONG_ARGUMENT and facts.steps[one.call].call.failed
+    return one.kind is MistakeKind.WRONG_ARGUMENT and facts.is_refused(one.call)
 
 
 def _none_of(total: int) -> str:
@@ -187,25 +207,23 @@ def _none_text(facts: Facts, left: tuple[int, ...], total: int) -> str:
     return f"{none} was done; {next_step_text(facts, left, 'the first')}"
 
 
+# Paths with a mistake other than stopping early
+
+
 def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> str:
     """Write the headline for a path with a mistake other than stopping early."""
-    rest = [*_other_harms(facts, main, mistakes), _also_missing(facts, main, mistakes)]
+    if tries := describe_tries(facts, mistakes):
+        text, rest = tries, []
+    else:
+        later = find_consequences(facts, main, mistakes)
+        text = mistake_text(facts, main, later)
+        alike = alike_calls(facts, main)
+        refused = refused_calls(facts, alike, calls_told_as_refused(facts, main, later))
+        rest = [*describe_other_harms(facts, main, mistakes, later)]
+        rest = [*refused, *rest] if set(alike).intersection(facts.refused) else [*rest, *refused]
+        rest += [_also_missing(facts, main, mistakes), describe_all_done(facts, main, text)]
     rest += ["then handed over to a human"] if facts.hand_over is not None else []
     rest += [f"ran into {limit}"] if (limit := limit_text(facts)) else []
     rest = [part for part in rest if part]
     room = LONGEST_HEADLINE - sum(len(part) + 2 for part in rest) - 1
-    return "; ".join([cut(mistake_text(facts, main), room), *rest])
-
-
-def _other_harms(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> Iterator[str]:
-    """Tell of the harmful calls that are not part of the main mistake."""
-    told = {*main.harms, *(harm for harm in facts.score.harms if harm.index == main.call)}
-    for one in mistakes:
-        if one is not main and one.kind is MistakeKind.WRONG_ARGUMENT and one.effected:
-            yield f"{facts.name_call(one.call)}, has {wrong_arguments_text(facts, one.call, one.steps[0])}"
-            told.update(one.harms)
-    if main.kind is MistakeKind.EXTRA:
-        later = [harm for one in mistakes if one.kind is MistakeKind.FOLLOWS for harm in one.harms]
-        yield from _harms_text(facts, later, "harmful only because of that")
-        told.update(later)
-    yield from _harms_text(facts, [harm for harm in facts.score.harms if harm not in told], "harmful too")
+    return "; ".join([cut(text, room), *rest])

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind
 from corepath.errors import count
 from corepath.explanation.arguments import compare_with_step
+from corepath.explanation.changes import describe_change, find_change
 from corepath.explanation.difference_text import describe_differences
 from corepath.explanation.facts import Facts
 from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.mistakes import Mistake, MistakeKind
-from corepath.explanation.reasons import extra_text, late_text
-from corepath.explanation.sentences import calls_text, capitalise, number_text, times_text
+from corepath.explanation.policies import whole_sentence
+from corepath.explanation.reasons import extra_text, late_text, wrong_arguments_text
+from corepath.explanation.sentences import calls_text, capitalise, number_text, say_of_calls, times_text
 from corepath.explanation.value_text import tool_name
+from corepath.rules.rule import Never, Rule
 from corepath.scoring.evidence import Harm
 
-MOST_TOLD: Final = 2
-"""Maximum number of differences that are told in one line."""
+_SHORTEST_WORD: Final = 4
+"""Words of a tool's name that are shorter than this say little."""
+_FEWEST_TOOLS: Final = 4
+"""A rule that forbids at least this many tools is about calls of every kind."""
+_LONGEST_BESIDE: Final = 110
+"""How long the differences of a call may be that is not the main mistake."""
 
 
-def mistake_text(facts: Facts, mistake: Mistake) -> str:
-    """Describe a mistake, without a full stop."""
+def mistake_text(facts: Facts, mistake: Mistake, later: Sequence[int] = ()) -> str:
+    """Describe a mistake, without a full stop. `later` holds the calls that are harmful only because of it."""
     match mistake.kind:
         case MistakeKind.SKIPPED:
             text = _skipped_text(facts, mistake)
@@ -34,22 +41,39 @@ def mistake_text(facts: Facts, mistake: Mistake) -> str:
             text = _argument_text(facts, mistake)
         case MistakeKind.OTHER_CALL:
             missing = are_missing_text(facts, mistake.steps, mistake.call)
-            refused = " (the tool refused it)" if facts.steps[mistake.call].call.failed else ""
+            refused = " (the tool refused it)" if facts.is_refused(mistake.call) else ""
             reason = f"{_other_reason(facts, mistake)}{refused}"
             text = f"{capitalise(facts.call_text(mistake.call))}, {reason}, and {missing}"
         case _:
             return _extra_text(facts, mistake)
-    return text + _consequences(facts, mistake)
+    return text + _consequences(facts, mistake, later)
 
 
-def _consequences(facts: Facts, mistake: Mistake) -> str:
-    """Name the other calls that are harmful because of a mistake."""
-    later = [index for index in mistake.calls if index not in (mistake.call, mistake.other)]
-    refused = [index for index in later if facts.steps[index].call.failed]
-    others = [index for index in later if index not in refused]
-    parts = [f"{calls_text(others)} {'is' if len(others) == 1 else 'are'} harmful"] if others else []
-    parts += [refused_text(refused)] if refused else []
-    return f"; {' and '.join(parts)} only because of that" if parts else ""
+def _consequences(facts: Facts, mistake: Mistake, later: Sequence[int]) -> str:
+    """Name the calls that are harmful or were refused only because of a mistake."""
+    is_refused = mistake.call < len(facts.steps) and facts.is_refused(mistake.call)
+    because = [*later, mistake.call] if mistake.kind is MistakeKind.TOO_EARLY and is_refused else later
+    return f"; {text}" if (text := because_text(facts, because)) else ""
+
+
+def because_text(facts: Facts, calls: Sequence[int]) -> str:
+    """Say that calls are harmful or were refused only because of what was told before."""
+    refused = [index for index in calls if facts.is_refused(index)]
+    others = [index for index in calls if index not in refused]
+    parts = [say_of_calls(others, "harmful", ("is", "are"))] if others else []
+    parts += [say_of_calls(refused, "refused")] if refused else []
+    return f"{' and '.join(parts)} only because of that" if parts else ""
+
+
+def calls_told_as_refused(facts: Facts, mistake: Mistake, later: Sequence[int]) -> set[int]:
+    """Return the calls of which the description of a mistake says that the tool refused them."""
+    calls = mistake.calls
+    if mistake.kind in (MistakeKind.EXTRA, MistakeKind.BREACH, MistakeKind.FOLLOWS):
+        told = set(calls) if all(map(facts.is_refused, calls)) else set()
+    else:
+        failed = failed_attempts(facts, frozenset(mistake.steps), mistake.call)
+        told = {mistake.call, *(failed.values() if set(mistake.steps) <= failed.keys() else ())}
+    return told.union(later).intersection(facts.refused)
 
 
 # Missing steps
@@ -63,12 +87,14 @@ def _skipped_text(facts: Facts, mistake: Mistake) -> str:
     names = facts.missing_text(steps, index)
     failed = failed_attempts(facts, frozenset(steps), index)
     if set(steps) <= failed.keys():
-        return f"{names} failed at call {max(failed.values()) + 1}, and {call} was made without it"
+        went = "refused" if facts.is_refused(index) else "made"
+        return f"{names} failed at call {max(failed.values()) + 1}, and {call} was {went} without it"
     done = Counter(facts.symbol(step) for step in facts.steps[:index] if not step.call.failed)
     if len(set(steps)) == 1 and done[steps[0]]:
         one = facts.short_text(steps[0], index)
         often = "once" if len(steps) == 1 else times_text(len(steps))
-        return f"Called {one} too few times before {call}: {often} more was expected"
+        refused = ", which was refused" if facts.is_refused(index) else ""
+        return f"Called {one} too few times before {call}{refused}: {often} more was expected"
     return f"Skipped {names}: {call} {_without_text(facts, mistake)}"
 
 
@@ -141,20 +167,23 @@ def _tool_of(facts: Facts, index: int) -> str:
 def _argument_text(facts: Facts, mistake: Mistake) -> str:
     compared = compare_with_step(facts, mistake.call, mistake.steps[0])
     wrong = "Wrong argument" if len(compared.arguments) == 1 else "Wrong arguments"
-    how = describe_differences(compared.differences, 2)
+    how = describe_differences(compared.differences)
     return f"{wrong} in call {mistake.call + 1}, {_tool_of(facts, mistake.call)}: {how}{_refused(facts, mistake)}"
+
+
+def other_argument_text(facts: Facts, mistake: Mistake, *, in_full: bool) -> str:
+    """Describe wrong arguments beside the main mistake: which ones they are if that is short and wanted `in_full`."""
+    compared = compare_with_step(facts, mistake.call, mistake.steps[0])
+    text = f"{facts.name_call(mistake.call)}, has {wrong_arguments_text(facts, mistake.call, mistake.steps[0])}"
+    how = describe_differences(compared.differences)
+    return f"{text}: {how}" if in_full and len(how) <= _LONGEST_BESIDE else text
 
 
 def _refused(facts: Facts, mistake: Mistake) -> str:
     """Say that the tool refused the call at fault, if it did and that is not all."""
     first = mistake.first
     counts_anyway = first is not None and first.kind is HarmKind.FAILED
-    return "; the tool refused it" if facts.steps[mistake.call].call.failed and not counts_anyway else ""
-
-
-def refused_text(indices: Sequence[int]) -> str:
-    """Say that the tool refused calls, e.g. `calls 4 and 7 were refused`."""
-    return f"{calls_text(indices)} {'was' if len(indices) == 1 else 'were'} refused"
+    return "; the tool refused it" if facts.is_refused(mistake.call) and not counts_anyway else ""
 
 
 def _extra_text(facts: Facts, mistake: Mistake) -> str:
@@ -166,22 +195,41 @@ def _extra_text(facts: Facts, mistake: Mistake) -> str:
         return text
     if facts.expects_nothing and first.kind is HarmKind.AFTER_COMPLETION:
         return _unwanted_text(facts, mistake, first)
-    text = f"{capitalise(facts.call_text(first.index))}, {_extra_reason(facts, first)}"
+    text = f"{capitalise(facts.call_text(first.index))}, {_extra_reason(facts, first)}{_change_text(facts, first)}"
     if mistake.other is not None:
         return f"{text}{_refused(facts, mistake)}; call {mistake.other + 1} undid it"
     return text + _same_text(facts, mistake)
 
 
 def _same_text(facts: Facts, mistake: Mistake) -> str:
-    """Name the other calls to which the same applies, and those that the tool refused."""
+    """Name the other calls to which the same applies, without those that the tool refused unless it refused all."""
     others = [index for index in mistake.calls if index != mistake.call]
-    refused = [index for index in mistake.calls if facts.steps[index].call.failed]
-    if len(refused) == len(mistake.calls):
-        same = f"; the same goes for {calls_text(others)}" if others else ""
-        return _refused(facts, mistake) + same
-    done = [index for index in others if index not in refused]
-    same = f"; the same goes for {calls_text(done)}" if done else ""
-    return f"{same}; {refused_text(refused)}" if refused else same
+    is_refused = all(map(facts.is_refused, mistake.calls))
+    same = others if is_refused else [index for index in others if not facts.is_refused(index)]
+    refused = _refused(facts, mistake) if is_refused else ""
+    return f"{refused}; the same goes for {calls_text(same)}" if same else refused
+
+
+def _change_text(facts: Facts, harm: Harm) -> str:
+    """Say what a call changed if the rule that it broke is about calls of every kind, such as "change nothing".
+
+    Return an empty string if the rule speaks of calls like this one, or if the call changed nothing.
+    """
+    if harm.kind is not HarmKind.FORBIDDEN or harm.why is None or not facts.changed_state[harm.index]:
+        return ""
+    forbidden = {tool for rule in facts.task.policies if rule.because == harm.why for tool in _tools(rule)}
+    words = [word for word in facts.steps[harm.index].call.tool.lower().split("_") if len(word) >= _SHORTEST_WORD]
+    told = whole_sentence(facts, harm.why).lower()
+    if len(forbidden) < _FEWEST_TOOLS or any(word in told for word in words):
+        return ""
+    path, change = next(iter(find_change(facts, harm.index).items()))
+    return f"; it {describe_change({path: change})}"
+
+
+def _tools(rule: Rule) -> Iterator[str]:
+    """Yield the tool that a rule forbids, if it forbids one."""
+    if isinstance(rule, Never) and rule.call is not None:
+        yield rule.call.tool
 
 
 def _other_reason(facts: Facts, mistake: Mistake) -> str:
@@ -203,9 +251,7 @@ def _unwanted_text(facts: Facts, mistake: Mistake, first: Harm) -> str:
     others = [harm.index for harm in (effected or mistake.harms) if harm is not shown]
     also = f", and so did {calls_text(others)}" if others else ""
     if effected:
-        refused = [harm.index for harm in mistake.harms if not harm.effected]
-        more = f"; {refused_text(refused)}" if refused else ""
-        return f"Nothing was to be changed, but {call}, took effect{also}{more}"
+        return f"Nothing was to be changed, but {call}, took effect{also}"
     return f"Nothing was to be changed, but {call}, tried to{also}; the tool refused"
 
 
@@ -224,7 +270,9 @@ def _repetition_text(facts: Facts, mistake: Mistake) -> str:
     name = tool if is_only_step else facts.short_text(symbol, mistake.call)
     repeat = "repeats" if len(mistake.harms) == 1 else "repeat"
     often, calls = times_text(expected), calls_text(mistake.calls)
-    return f"{name} was called {times_text(len(made))}, but expected only {often}: {calls} {repeat} it"
+    is_refused = all(map(facts.is_refused, mistake.calls))
+    refused = f", and {'was' if len(mistake.calls) == 1 else 'were'} refused" if is_refused else ""
+    return f"{name} was called {times_text(len(made))}, but expected only {often}: {calls} {repeat} it{refused}"
 
 
 def tool_and_number(facts: Facts, index: int) -> str:
@@ -251,5 +299,5 @@ def next_step_text(facts: Facts, left: tuple[int, ...], which: str = "next") -> 
     """Name the step that comes next at the end of a path, or one of them, e.g. `next is pick()`."""
     end = len(facts.steps)
     expected = facts.automaton.due(facts.positions[end].state)
-    step = left[0] if left[0] in expected or not expected else expected[0]
+    step = next((one for one in expected if one in left), expected[0] if expected else left[0])
     return f"{which} {'is' if len(expected) == 1 else 'could be'} {facts.short_text(step, end)}"

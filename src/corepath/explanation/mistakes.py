@@ -6,6 +6,7 @@ same mistakes, and so agree with the fix.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -46,7 +47,9 @@ class Mistake:
 
     `call` is the index of the call at fault, or the number of calls if steps are missing at the end. `steps` holds the
     numbers of the steps that are missing or expected instead. `harms` holds the harmful calls that the mistake
-    explains, in order. `other` is the index of the call that was made too late, or of the call that undid this one.
+    explains, in order. `other` is the index of the call that was made too late, or of the call that undid this one. If
+    steps are missing at the end that belong before a call, it is that call. `failed` holds the calls that are no harms,
+    and that the tool refused because of the mistake.
     """
 
     kind: MistakeKind
@@ -54,6 +57,7 @@ class Mistake:
     steps: tuple[int, ...] = ()
     harms: tuple[Harm, ...] = ()
     other: int | None = None
+    failed: tuple[int, ...] = ()
 
     @property
     def first(self) -> Harm | None:
@@ -79,6 +83,7 @@ def find_mistakes(facts: Facts, repair: Repair | None, undone: Sequence[UndoPair
     if repair is not None:
         builder.read(repair)
     builder.assign_harms()
+    builder.assign_failures()
     builder.tell_apart()
     return tuple(_merge(facts, sorted(builder.found, key=lambda one: one.call), undone))
 
@@ -105,7 +110,8 @@ class _Builder:
         for place, edit in enumerate(repair.path):
             if edit.kind == "add":
                 call = self._call_after(place)
-                self._add(Mistake(_kind_of_gap(call, self._end), call, _steps(edit)))
+                before = edit.place if edit.place < self._end == call else None
+                self._add(Mistake(_kind_of_gap(call, self._end), call, _steps(edit), other=before))
             elif edit.kind == "move" and edit.call is not None:
                 self.found.append(self._read_move(place, edit.call, edit))
             elif edit.kind != "keep" and edit.call is not None:
@@ -115,19 +121,21 @@ class _Builder:
     def _add(self, made: Mistake) -> None:
         for number, one in enumerate(self.found):
             if (one.kind, one.call) == (made.kind, made.call):
-                self.found[number] = replace(one, steps=(*one.steps, *made.steps))
+                other = made.other if one.other is None else one.other
+                self.found[number] = replace(one, steps=(*one.steps, *made.steps), other=other)
                 return
         self.found.append(made)
 
     def _call_after(self, place: int) -> int:
         """Return the next call of the old path that needs what is put in at a place of the new one.
 
-        That is a call that stays, or that only has wrong arguments. Return the number of calls if there is none.
+        That is a call that stays, or that ran with wrong arguments. Return the number of calls if there is none.
         """
         for one in self._path[place + 1 :]:
             if one.call is None or not self._lacks_steps(one.call, one.symbol):
                 continue
-            if one.kind == "keep" or (one.kind == "change" and self._is_same_tool(one.call, one.symbol)):
+            is_wrong = one.kind == "change" and self._is_same_tool(one.call, one.symbol)
+            if one.kind == "keep" or (is_wrong and not self.facts.is_refused(one.call)):
                 return one.call
         return self._end
 
@@ -171,13 +179,22 @@ class _Builder:
         for index, harm in self.harms.items():
             if index in self._mended:
                 continue
-            earlier = [place for place, one in enumerate(self.found) if one.kind in _SPREADING and one.call <= index]
+            earlier = [place for place, one in enumerate(self.found) if one.kind in SPREADING and one.call <= index]
             if not earlier or self._breaks_anyway(index):
                 self.found.append(Mistake(self._kind_of_rest(index), index, (), (harm,)))
                 continue
             place = max(earlier, key=lambda place: (self.found[place].call, place))
             harms = sorted((*self.found[place].harms, harm), key=lambda one: one.index)
             self.found[place] = replace(self.found[place], harms=tuple(harms))
+
+    def assign_failures(self) -> None:
+        """Assign calls that failed, are no harms, and are steps in the repaired path, to the mistakes before them."""
+        kept = [edit.call for edit in self._path if edit.kind == "keep" and edit.call is not None]
+        for index in kept:
+            earlier = [place for place, one in enumerate(self.found) if one.kind in _DECIDING and one.call < index]
+            if self.facts.is_refused(index) and index not in self.harms and earlier:
+                place = max(earlier, key=lambda place: (self.found[place].call, place))
+                self.found[place] = replace(self.found[place], failed=(*self.found[place].failed, index))
 
     def _kind_of_rest(self, index: int) -> MistakeKind:
         """Return the kind of a harmful call that the repair keeps and that follows from no missing step."""
@@ -199,9 +216,21 @@ class _Builder:
         if len(self.found) == 1:
             return
         for number, one in enumerate(self.found):
-            if len(one.harms) <= 1 and self._has_little_to_do(one):
+            if len(one.harms) + len(one.failed) <= 1 and self._has_little_to_do(one):
                 self.found[number] = replace(one, kind=MistakeKind.EXTRA, steps=())
                 self._add(Mistake(MistakeKind.UNFINISHED, self._end, one.steps))
+        self.found = [replace(one, steps=self._in_order(one.steps)) for one in self.found]
+
+    def _in_order(self, steps: tuple[int, ...]) -> tuple[int, ...]:
+        """Return missing steps in the order in which the repair puts them in."""
+        left = Counter(steps)
+        put_in = [edit.symbol for edit in self._path if edit.symbol is not None and edit.kind != "keep"]
+        found: list[int] = []
+        for symbol in put_in:
+            if left[symbol]:
+                left[symbol] -= 1
+                found.append(symbol)
+        return tuple(found) if len(found) == len(steps) else steps
 
     def _has_little_to_do(self, one: Mistake) -> bool:
         if one.kind is MistakeKind.OTHER_CALL:
@@ -212,10 +241,12 @@ class _Builder:
         return 1 < len(fields) <= len(differing_arguments(self.facts, one.call, one.steps[0]))
 
 
-_SPREADING: Final = (
+SPREADING: Final = (
     MistakeKind.SKIPPED, MistakeKind.TOO_EARLY, MistakeKind.WRONG_ARGUMENT, MistakeKind.OTHER_CALL,
 )  # fmt: skip
 """The mistakes that make later calls harmful."""
+_DECIDING: Final = (*SPREADING, MistakeKind.EXTRA)
+"""The mistakes that make later calls fail."""
 
 
 def _steps(edit: PathEdit) -> tuple[int, ...]:
@@ -235,13 +266,26 @@ def _merge(facts: Facts, mistakes: Iterable[Mistake], undone: Sequence[UndoPair]
         if key not in merged:
             merged[key] = one
         elif one.call in backs:
-            merged[key] = replace(merged[key], harms=(*merged[key].harms, *one.harms), other=one.call)
+            merged[key] = _join(merged[key], one, other=one.call)
         else:
-            merged[key] = replace(merged[key], harms=(*merged[key].harms, *one.harms))
+            merged[key] = _join(merged[key], one, other=merged[key].other)
     undone_by = {pair.done: pair.back for pair in undone}
     for one in merged.values():
         is_undone = one.kind is MistakeKind.EXTRA and one.other is None and one.call in undone_by
-        yield replace(one, other=undone_by[one.call]) if is_undone else one
+        yield replace(one, other=undone_by[one.call]) if is_undone else _lead(facts, one)
+
+
+def _join(one: Mistake, more: Mistake, other: int | None) -> Mistake:
+    """Join two mistakes that are told together."""
+    return replace(one, harms=(*one.harms, *more.harms), failed=(*one.failed, *more.failed), other=other)
+
+
+def _lead(facts: Facts, one: Mistake) -> Mistake:
+    """Blame the first of several like calls that took effect, rather than one that did not."""
+    if one.kind not in (MistakeKind.EXTRA, MistakeKind.BREACH) or one.other is not None:
+        return one
+    took = next((harm.index for harm in one.harms if facts.took_effect(harm)), None)
+    return one if took is None else replace(one, call=took)
 
 
 def _reason(facts: Facts, one: Mistake, backs: dict[int, int]) -> Hashable:

@@ -15,11 +15,12 @@ from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
 from corepath.automaton.harm import HarmKind
-from corepath.automaton.step import Kind, effect
+from corepath.automaton.step import Kind, Step, effect
 from corepath.explanation.arguments import differing_arguments
 from corepath.explanation.bindings import Bindings
 from corepath.explanation.edits import Move, Repair, as_repair
 from corepath.explanation.facts import Facts
+from corepath.explanation.placement import add_rather_than_replace, keep_listed_order
 from corepath.explanation.rehearsal import rehearse
 from corepath.explanation.repair_bounds import Bound, lower_bounds
 from corepath.notation.matchers import Scope
@@ -40,8 +41,12 @@ _ADDED_EARLY: Final = 1
 """Further penalty for adding a step before a call that does not need it."""
 _OTHER_TOOL: Final = 100
 """Penalty for replacing a call by a step that uses another tool."""
+_OTHER_AIM: Final = 100
+"""Further penalty for that if the call nearly was a step with its own tool that was still to come."""
 _REFUSED: Final = 20
 """Penalty for changing a call that the tool refused, rather than one that took effect."""
+_UNHEARD: Final = 150
+"""The cost of leaving out a call that the tool refused. It had no effect, so this is no edit of its own."""
 _LOST_PROGRESS: Final = 200
 """Penalty for leaving out, moving or changing a call that was a step in its place."""
 
@@ -54,7 +59,10 @@ def repair_path(facts: Facts) -> Repair | None:
     if facts.outside_failure or (facts.score.accepted and not facts.score.harms):
         return None
     plain = list(_go_on_without_harm(facts))
-    repair = as_repair(_search(facts) or plain) if facts.task.simulator is None else _search_in_world(facts, plain)
+    if facts.task.simulator is None:
+        repair = keep_listed_order(facts, as_repair(add_rather_than_replace(facts, _search(facts) or plain)))
+    else:
+        repair = _search_in_world(facts, plain)
     return repair if repair.edits else None
 
 
@@ -69,10 +77,10 @@ def _search_in_world(facts: Facts, plain: list[Move]) -> Repair:
         if moves is None:
             break
         if (broken := rehearse(facts, moves)) is not None:
-            return as_repair(moves, broken)
+            return as_repair(add_rather_than_replace(facts, moves), broken)
         tried = moves if tried is plain else tried
     broken = rehearse(facts, plain)
-    return as_repair(tried if broken is None else plain, broken)
+    return as_repair(add_rather_than_replace(facts, tried if broken is None else plain), broken)
 
 
 class Trust(StrEnum):
@@ -194,18 +202,25 @@ class _Search:
         """List the moves at a node that are no edits of their own: a call stays, or takes its new place."""
         if node.call == len(self._steps):
             return list(self._put_back(node))
-        return [*self._keep(node), *self._leave_out_taken(node), *self._put_back(node)]
+        kept = list(self._keep(node))
+        refused = [] if self._stays(node, kept) else self._leave_out_refused(node)
+        return [*kept, *refused, *self._leave_out_taken(node), *self._put_back(node)]
+
+    def _stays(self, node: _Node, kept: list[_Edge]) -> bool:
+        """Whether the next call may stay without being a step."""
+        return any(after.state == node.state for _, after, _ in kept)
 
     def _edits(self, node: _Node) -> list[_Edge]:
         """List the edits that are possible at a node."""
         if node.call == len(self._steps):
             return list(self._add(node, can_wait=False))
         kept = list(self._keep(node))
-        loops = any(after.state == node.state for _, after, _ in kept)
-        edges = [] if loops else [self._leave_out(node)]
+        loops = self._stays(node, kept)
+        edges = [] if loops else list(self._leave_out(node))
         edges += self._change(node)
         if not loops or self._is_early(node):
-            edges += self._add(node, can_wait=bool(kept) and not loops)
+            can_wait = bool(kept) or self._is_refused(node.call)
+            edges += self._add(node, can_wait=can_wait and not loops)
         return edges
 
     def _is_early(self, node: _Node) -> bool:
@@ -277,14 +292,26 @@ class _Search:
             after = _Node(index + 1, state, self._after_edit(bound), spare, taken[:place] + taken[place + 1 :])
             yield 0, after, Move("taken", index, symbol, index)
 
-    def _leave_out(self, node: _Node) -> _Edge:
+    def _leave_out(self, node: _Node) -> Iterator[_Edge]:
         """Leave out the next call. A call that is a step may be put back later."""
         index, state, bound, spare, taken = node
-        symbol = self._symbols[index]
+        symbol, move = self._symbols[index], Move("leave out", index, None, index)
         cost = _EDIT + (_LOST_PROGRESS if self._steps[index].kind is Kind.PROGRESS else 0)
         may_return = self.with_moves and symbol is not None and self._automaton.ahead[state] >> symbol & 1
-        after = _Node(index + 1, state, self._after_edit(bound), (*spare, index) if may_return else spare, taken)
-        return cost, after, Move("leave out", index, None, index)
+        if may_return or not self._is_refused(index):
+            after = _Node(index + 1, state, self._after_edit(bound), (*spare, index) if may_return else spare, taken)
+            yield cost, after, move
+
+    def _leave_out_refused(self, node: _Node) -> Iterator[_Edge]:
+        """Leave out the next call if the tool refused it."""
+        index, state, bound, spare, taken = node
+        if self._is_refused(index):
+            after = _Node(index + 1, state, self._after_edit(bound), spare, taken)
+            yield _UNHEARD, after, Move("leave out", index, None, index)
+
+    def _is_refused(self, index: int) -> bool:
+        """Whether the tool refused a call, so that the call had no effect."""
+        return self._steps[index].call.failed and self._errors != "as_called"
 
     def _put_back(self, node: _Node) -> Iterator[_Edge]:
         """Put back a call that was left out before, as a step that is expected here."""
@@ -317,14 +344,28 @@ class _Search:
         step, action = self._steps[index], self._automaton.alphabet.patterns[symbol]
         if symbol in step.reading.fits:
             return None
-        refused = _REFUSED if step.call.failed else 0
+        refused = _REFUSED + self._is_tried_again(step) if step.call.failed else 0
         if action.tool != step.call.tool or step.call.malformed:
-            return None if step.kind is Kind.LOOP else _OTHER_TOOL + refused + min(index, _REFUSED)
+            aim = _OTHER_AIM if self._is_try(step) else 0
+            return None if step.kind is Kind.LOOP else _OTHER_TOOL + aim + refused + min(index, _REFUSED)
         names = differing_arguments(self.facts, index, symbol)
         if step.kind is Kind.LOOP:
             return _NEAR_MISS if len(names) == 1 else None
         first = next((name for name, _ in action.arguments.fields), None)
         return min(2 * len(names) + (first in names) + refused, _OTHER_TOOL)
+
+    def _is_tried_again(self, step: Step) -> bool:
+        """Whether a later call to the same tool was harmful too."""
+        return any(one.kind is Kind.HARM and one.call.tool == step.call.tool for one in self._steps[step.index + 1 :])
+
+    def _is_try(self, step: Step) -> bool:
+        """Whether a call differs only in part from a step with its tool that was still to come."""
+        actions, ahead = self._automaton.alphabet.actions, self._automaton.ahead[step.before]
+        return not step.call.malformed and any(
+            ahead >> one & 1 and actions[one].tool == step.call.tool
+            and len(differing_arguments(self.facts, step.index, one)) < len(actions[one].arguments.fields)
+            for one in self._automaton.alphabet.steps
+        )  # fmt: skip
 
     def _add(self, node: _Node, *, can_wait: bool) -> Iterator[_Edge]:
         """Put in a step that is expected here: a new one, or a call that comes later."""

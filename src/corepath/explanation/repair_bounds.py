@@ -18,8 +18,8 @@ _Back = list[list[tuple[int, int]]]
 class Bound:
     """What the calls from some place on can do at best.
 
-    `useless` counts the calls that can never stay, and `useful` those that may be steps. `distances` counts for each
-    state the steps to the nearest accepting state that none of the calls can be.
+    `useless` counts the calls that can never stay, without those that the tool refused. `useful` counts those that may
+    be steps. `distances` counts for each state the steps to the nearest accepting state that none of the calls can be.
     """
 
     useless: int
@@ -38,6 +38,7 @@ def lower_bounds(facts: Facts, symbols: Sequence[int | None]) -> list[Bound]:
         fits = {*step.reading.fits, *step.reading.early, symbol, None}
         may_be_step = binds or len(fits) > 1
         may_stay = may_be_step or step.kind is not Kind.HARM or step.reading.loops or step.only_breaks
+        may_stay = may_stay or step.call.failed
         if not called.issuperset(fits):
             called = called.union(fits)
         if called not in known:

@@ -27,7 +27,7 @@ def join(parts: Sequence[str], joint: str = "and", most: int = MOST_LISTED) -> s
 def calls_text(indices: Iterable[int]) -> str:
     """Name calls by their numbers, counted from 1, e.g. `call 3`, `calls 3 and 4` or `calls 2, 4–7 and 9`."""
     runs: list[list[int]] = []
-    numbers = [index + 1 for index in indices]
+    numbers = sorted(index + 1 for index in indices)
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:
             runs[-1].append(number)
@@ -37,6 +37,11 @@ def calls_text(indices: Iterable[int]) -> str:
     for run in runs:
         pieces += [f"{run[0]}–{run[-1]}"] if len(run) > 2 else map(str, run)
     return f"{'call' if len(numbers) == 1 else 'calls'} {join(pieces, most=8)}"
+
+
+def say_of_calls(indices: Sequence[int], what: str, be: tuple[str, str] = ("was", "were")) -> str:
+    """Say something of calls, e.g. `call 3 was refused` or `calls 3 and 4 were refused`."""
+    return f"{calls_text(indices)} {be[len(indices) > 1]} {what}"
 
 
 def number_text(number: int) -> str:

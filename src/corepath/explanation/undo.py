@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from corepath.automaton.step import Kind
 from corepath.errors import count
+from corepath.explanation.changes import Change, describe_change, find_change
 from corepath.explanation.facts import Facts
 from corepath.explanation.findings import Finding, FindingKind
-from corepath.explanation.sentences import cut, join, sentence
-from corepath.explanation.value_text import value_text
-from corepath.values import canonical, equal
+from corepath.explanation.sentences import sentence
+from corepath.values import canonical
 
 MOST_PAIRS: Final = 5
 """Maximum number of pairs that get their own finding."""
-
-
-class _Absent:
-    """The value of a field that does not exist."""
-
-    def __repr__(self) -> str:
-        return "<absent>"
-
-
-_ABSENT: Final = _Absent()
-
-Change = Mapping[str, tuple[Any, Any]]
-"""The dotted paths of the fields that a call changed, with the values before and after."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +60,9 @@ def _candidates(facts: Facts, changing: list[int]) -> Iterator[UndoPair]:
 
     If several earlier calls qualify, the latest one is chosen.
     """
-    world, run = facts.task.simulator, facts.replay
-    if world is None or run is None:
-        return
     latest: dict[str, tuple[int, Change]] = {}
     for index in changing:
-        change = dict(sorted(_changes(world.public(run.states[index]), world.public(run.states[index + 1]), "")))
+        change = find_change(facts, index)
         opposite = latest.get(canonical([[path, new, old] for path, (old, new) in change.items()]))
         if opposite is not None:
             yield UndoPair(opposite[0], index, opposite[1])
@@ -90,21 +74,6 @@ def _asked_for(facts: Facts) -> set[int]:
     early = {harm.index for harm in facts.score.harms if harm.cause is not None}
     early.update(step.index for step in facts.early_calls)
     return early.union(step.index for step in facts.steps if step.kind is Kind.PROGRESS)
-
-
-def _changes(before: Any, after: Any, path: str) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """Yield the dotted path of each field that differs between two states, with the values before and after."""
-    if before is after:
-        return
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        for name in {**before, **after}:
-            inner = f"{path}.{name}" if path else str(name)
-            yield from _changes(before.get(name, _ABSENT), after.get(name, _ABSENT), inner)
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for place, (old, new) in enumerate(zip(before, after, strict=True)):
-            yield from _changes(old, new, f"{path}.{place}")
-    elif not equal(before, after):
-        yield path, (before, after)
 
 
 def find_undone(facts: Facts, pairs: tuple[UndoPair, ...]) -> Iterator[Finding]:
@@ -120,7 +89,7 @@ def find_undone(facts: Facts, pairs: tuple[UndoPair, ...]) -> Iterator[Finding]:
 def _describe(facts: Facts, pair: UndoPair) -> str:
     """Describe what the pair changed and how long the change lasted."""
     done, back = facts.call_text(pair.done), facts.call_text(pair.back)
-    what = _change_text(pair.change)
+    what = describe_change(pair.change)
     if facts.steps[pair.done].kind is Kind.PROGRESS:
         return f"{back}, put back what {done}, a step of the procedure, had done: that {what}"
     between = pair.back - pair.done - 1
@@ -136,16 +105,3 @@ def _duration(facts: Facts, pair: UndoPair) -> str:
     if isinstance(began, (int, float)) and isinstance(ended, (int, float)):
         return f"{calls} ({ended - began:.3g} s)"
     return calls
-
-
-def _change_text(change: Change) -> str:
-    """Describe the changed fields, e.g. `changed at from "base" to "C"`."""
-    return join([_field_text(cut(path, 40), old, new) for path, (old, new) in change.items()], most=2)
-
-
-def _field_text(path: str, old: Any, new: Any) -> str:
-    if old is _ABSENT:
-        return f"added {path}"
-    if new is _ABSENT:
-        return f"removed {path}"
-    return f"changed {path} from {value_text(old, 30)} to {value_text(new, 30)}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from corepath.explanation.sentences import cut, join
@@ -40,6 +41,18 @@ UNKNOWN: Final = object()
 """Stands for a value that is not known."""
 _NEGLIGIBLE: Final = 0.01
 """A tolerance up to this share of the number is not worth telling."""
+
+
+@dataclass
+class NamingScope(Scope):
+    """A scope that also knows how to name actions. `names` holds those whose tool other actions use as well."""
+
+    names: Mapping[Action, str] = field(default_factory=dict)
+
+
+def _name(action: Action, scope: Scope) -> str:
+    """Name an action by its tool, or as a call if there are other actions with that tool."""
+    return scope.names.get(action, action.tool) if isinstance(scope, NamingScope) else action.tool
 
 
 def value_text(value: Any, most: int = LONGEST_VALUE) -> str:
@@ -98,8 +111,11 @@ def _result_text(action: Action, scope: Scope) -> str:
     )
 
 
-def expected_text(pattern: Matcher, scope: Scope) -> str:
-    """Describe the value that a matcher expects, as people write it, e.g. `4.5` or `"C" or "D"`."""
+def expected_text(pattern: Matcher, scope: Scope, most: int = LONGEST_VALUE) -> str:
+    """Describe the value that a matcher expects, as people write it, e.g. `4.5` or `"C" or "D"`.
+
+    A single value is cut if it is longer than `most`.
+    """
     match pattern:
         case Approx(number, tol):
             return f"{number} ± {tol}" if tol is not None and tol > abs(number) * _NEGLIGIBLE else str(number)
@@ -120,7 +136,7 @@ def expected_text(pattern: Matcher, scope: Scope) -> str:
             return "any value"
         case Variable() | ResultOf():
             return _bound_text(pattern, scope)
-    return _pattern_text(pattern, scope)
+    return _pattern_text(pattern, scope, most)
 
 
 def _like_text(pattern: Regex | Search | Satisfies) -> str:
@@ -151,8 +167,8 @@ def _bound_text(pattern: Variable | ResultOf, scope: Scope) -> str:
         return value_text(scope.variables[pattern.name]) if known else "any value"
     values = pattern.values(scope)
     if values:
-        return f"{_options_text(values)}, as {pattern.action.tool} returned it"
-    return f"what {pattern.action.tool} returns"
+        return f"{_options_text(values)}, as {_name(pattern.action, scope)} returned it"
+    return f"what {_name(pattern.action, scope)} returns"
 
 
 def _pattern_text(pattern: Matcher, scope: Scope, most: int = LONGEST_VALUE) -> str:
@@ -175,7 +191,7 @@ def _pattern_text(pattern: Matcher, scope: Scope, most: int = LONGEST_VALUE) -> 
             values = pattern.values(scope)
             if values:
                 return _options_text(values)
-            return f"<{path or 'result'} of {action.tool}>"
+            return f"<{path or 'result'} of {_name(action, scope)}>"
     return cut(expected_text(pattern, scope), most)
 
 

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from sys import intern
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from pydantic import BaseModel, ValidationError
 
@@ -63,7 +63,7 @@ def episode_json(episode: Episode) -> str:
         "epoch": episode.epoch,
         "params": dict(episode.params) or None,
         "answer": episode.answer,
-        "other_calls": [_call_record(call) for call in episode.other_calls] or None,
+        "other_calls": list(map(_call_record, episode.other_calls)) or None,
         "messages": list(map(_message_record, episode.messages)) or None,
         "seed": episode.seed,
         "fingerprint": episode.fingerprint,
@@ -71,8 +71,14 @@ def episode_json(episode: Episode) -> str:
     }
     record |= {name: value for name, value in optional.items() if value is not None}
     record |= free_record(episode)
-    record["calls"] = [_call_record(call) for call in episode.calls]
-    return json.dumps(record, allow_nan=False)
+    record["calls"] = list(map(_call_record, episode.calls))
+    try:
+        return _ENCODER.encode(record)
+    except RecursionError:
+        return json.dumps(record, allow_nan=False)  # says if a value contains itself
+
+
+_ENCODER: Final = json.JSONEncoder(allow_nan=False, check_circular=False)
 
 
 def _parse_lines(file: str, lines: IO[bytes]) -> Iterator[EpisodeLine]:
@@ -158,9 +164,14 @@ def read_message(value: Any) -> Message:
 def _message_record(message: Message) -> Any:
     if not message.role:
         return message.content
-    optional = {"before_call": message.before_call, "turn": message.turn, "time": message.time}
-    known = {name: value for name, value in optional.items() if value is not None}
-    return {"role": message.role, "content": message.content, **known, **message.extra}
+    record = {"role": message.role, "content": message.content}
+    if message.before_call is not None:
+        record["before_call"] = message.before_call
+    if message.turn is not None:
+        record["turn"] = message.turn
+    if message.time is not None:
+        record["time"] = message.time
+    return {**record, **message.extra} if message.extra else record
 
 
 def _is_index(value: Any) -> bool:
@@ -191,5 +202,12 @@ def _call_record(call: Call) -> dict[str, Any]:
     record: dict[str, Any] = {"tool": call.tool, "arguments": call.arguments}
     if call.result is not UNANSWERED:
         record["result"] = call.result
-    optional: Mapping[str, Any] = {"error": call.error, "id": call.id, "turn": call.turn, "time": call.time}
-    return record | {name: value for name, value in optional.items() if value is not None} | dict(call.extra)
+    if call.error is not None:
+        record["error"] = call.error
+    if call.id is not None:
+        record["id"] = call.id
+    if call.turn is not None:
+        record["turn"] = call.turn
+    if call.time is not None:
+        record["time"] = call.time
+    return {**record, **call.extra} if call.extra else record

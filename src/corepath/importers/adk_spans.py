@@ -76,7 +76,7 @@ def _is_recorded(span: Span, name: str) -> bool:
 
 
 def _system_text(instruction: Any) -> Any:
-    if isinstance(instruction, Mapping):
+    if isinstance(instruction, dict):
         return message_text(instruction.get("parts"))
     return message_text(instruction)
 

@@ -23,7 +23,7 @@ _LINES: Final = {
 
 def is_log_line(value: Any) -> bool:
     """Return True if `value` is a line of the event logger."""
-    if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return False
     fields = _LINES.get(value["type"])
     return fields is not None and all(name in value for name in fields)
@@ -66,7 +66,7 @@ class LogReader:
                     self.transcript.add_message(role, text)
 
     def _read_response(self, line: Mapping[str, Any]) -> None:
-        response = line["response"] if isinstance(line.get("response"), Mapping) else {}
+        response = line["response"] if isinstance(line.get("response"), dict) else {}
         agent = {"agent": line["agent_id"]} if line.get("agent_id") else {}
         self.transcript.start_turn()
         self.transcript.add_usage(line, model=response.get("model"))
@@ -93,18 +93,18 @@ def _message(response: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the message in a response of OpenAI or Ollama, or the response itself if it is one of Anthropic."""
     choices = response.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else response
-    message = first.get("message") if isinstance(first, Mapping) else None
-    return message if isinstance(message, Mapping) else response
+    message = first.get("message") if isinstance(first, dict) else None
+    return message if isinstance(message, dict) else response
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
     """Yield the id, the name and the arguments of each call."""
     for call in objects(message.get("tool_calls"), "tool calls"):
-        function = call["function"] if isinstance(call.get("function"), Mapping) else {}
+        function = call["function"] if isinstance(call.get("function"), dict) else {}
         yield call.get("id"), function.get("name"), function.get("arguments")
     content = message.get("content")
     for block in content if isinstance(content, list) else []:
-        if isinstance(block, Mapping) and block.get("type") == "tool_use":
+        if isinstance(block, dict) and block.get("type") == "tool_use":
             yield block.get("id"), block.get("name"), block.get("input")
 
 
@@ -114,5 +114,5 @@ def _results(message: Mapping[str, Any]) -> Iterator[tuple[Any, Any, bool]]:
     if message.get("role") == "tool":
         yield message.get("tool_call_id"), text_of(content) or "", False
     for block in content if isinstance(content, list) else []:
-        if isinstance(block, Mapping) and block.get("type") == "tool_result":
+        if isinstance(block, dict) and block.get("type") == "tool_result":
             yield block.get("tool_use_id"), text_of(block.get("content")) or "", block.get("is_error") is True

@@ -26,7 +26,7 @@ CONTEXT: Final = ("UserMessage", "SystemMessage", "AssistantMessage", "FunctionE
 
 def is_message(value: Any) -> bool:
     """Return True if `value` is a message of AgentChat or of a model's context."""
-    kind = value.get("type") if isinstance(value, Mapping) else None
+    kind = value.get("type") if isinstance(value, dict) else None
     if not isinstance(kind, str):
         return False
     if kind in ("FunctionExecutionResultMessage", "CodeExecutionEvent", "SystemMessage"):

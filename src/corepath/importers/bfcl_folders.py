@@ -6,7 +6,7 @@ Results are at `result/MODEL/…/BFCL_v4_CATEGORY_result.json`, and the benchmar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -50,8 +50,8 @@ def read_verdict(file: Path) -> Verdict | None:
     for scores in score_files(file):
         records = [value for _, value in read_records(scores, lambda _: False) if not isinstance(value, Problem)]
         header = records[0] if records else None
-        total = header.get("total_count") if isinstance(header, Mapping) else None
-        failed = [one.get("id") for one in records[1:] if isinstance(one, Mapping) and one.get("valid") is False]
+        total = header.get("total_count") if isinstance(header, dict) else None
+        failed = [one.get("id") for one in records[1:] if isinstance(one, dict) and one.get("valid") is False]
         if isinstance(total, int) and all(isinstance(id_, str) for id_ in failed):
             return Verdict(total, frozenset(map(str, failed)))
     return None

@@ -68,20 +68,18 @@ def _is_chunk(piece: Mapping[str, Any]) -> bool:
 
 def _choices(piece: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     choices = piece.get("choices")
-    return [one for one in choices if isinstance(one, Mapping)] if isinstance(choices, list) else []
+    return [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
 
 
 def _has_role(piece: Mapping[str, Any]) -> bool:
     deltas = [one.get("delta") for one in _choices(piece)]
-    return any(isinstance(delta, Mapping) and bool(delta.get("role")) for delta in deltas)
+    return any(isinstance(delta, dict) and bool(delta.get("role")) for delta in deltas)
 
 
 def _says_something(piece: Mapping[str, Any]) -> bool:
     """Return True if a chunk adds to the first choice. Some providers send empty chunks after the end of a stream."""
     deltas = [one.get("delta") for one in _choices(piece) if one.get("index", 0) == 0]
-    return any(
-        value for delta in deltas if isinstance(delta, Mapping) for name, value in delta.items() if name != "role"
-    )
+    return any(value for delta in deltas if isinstance(delta, dict) for name, value in delta.items() if name != "role")
 
 
 class _Chat:
@@ -107,7 +105,7 @@ class _Chat:
     def to_response(self) -> dict[str, Any]:
         choices = [{"index": index, **self._choices[index].to_json()} for index in sorted(self._choices)]
         of_groq = self.fields.get("x_groq")
-        usage = of_groq.get("usage") if isinstance(of_groq, Mapping) else None
+        usage = of_groq.get("usage") if isinstance(of_groq, dict) else None
         more = ({} if usage is None else {"usage": usage}) | ({} if self.is_finished else {CUT_OFF: True})
         return {"object": "chat.completion", **more, **self.fields, "choices": choices}
 
@@ -122,14 +120,14 @@ class _Choice:
 
     def add(self, choice: Mapping[str, Any]) -> None:
         self.fields |= {name: one for name, one in choice.items() if name not in ("delta", "index") and one is not None}
-        if isinstance(choice.get("delta"), Mapping):
+        if isinstance(choice.get("delta"), dict):
             self._add_delta(choice["delta"])
 
     def _add_delta(self, delta: Mapping[str, Any]) -> None:
         for name, value in delta.items():
             if name == "tool_calls" and isinstance(value, list):
                 self._add_calls(value)
-            elif name == "function_call" and isinstance(value, Mapping):
+            elif name == "function_call" and isinstance(value, dict):
                 self._function.add({"function": value})
             elif name != "role" and isinstance(value, str):
                 self._texts.setdefault(name, []).append(value)
@@ -138,7 +136,7 @@ class _Choice:
 
     def _add_calls(self, deltas: list[Any]) -> None:
         for delta in deltas:
-            if isinstance(delta, Mapping):
+            if isinstance(delta, dict):
                 self._find_call(delta).add(delta)
 
     def _find_call(self, delta: Mapping[str, Any]) -> _ChatCall:
@@ -172,7 +170,7 @@ class _ChatCall:
         repeated = self.id is not None and self.id == delta.get("id")
         self.id = delta.get("id") or self.id
         for name, value in delta.items():
-            if isinstance(value, Mapping):
+            if isinstance(value, dict):
                 self._add_texts(name, value, repeated=repeated)
             elif name not in ("index", "id") and value is not None:
                 self._fields[name] = value

@@ -10,10 +10,13 @@ from typing import Any, Final
 from corepath.errors import RecordError
 from corepath.values import parse_json
 
+_JSON_STARTS: Final = frozenset('{["-0123456789tfn')
+"""The characters with which a JSON value begins. Most other text is told from JSON by its first character."""
+
 
 def parse_result(content: Any) -> Any:
     """Parse a result that is a JSON string. Other results are returned unchanged."""
-    if not isinstance(content, str):
+    if not isinstance(content, str) or content.lstrip()[:1] not in _JSON_STARTS:
         return content
     try:
         return parse_json(content)
@@ -33,7 +36,7 @@ def text_of(content: Any) -> Any:
 
 
 def _part_text(part: Any) -> str:
-    if not isinstance(part, Mapping):
+    if not isinstance(part, dict):
         return ""
     text = part.get("text", part.get("refusal"))
     return text if isinstance(text, str) else ""
@@ -51,7 +54,7 @@ def message_text(content: Any) -> Any:
 
 
 def _part_type(part: Any) -> str:
-    kind = part.get("type") if isinstance(part, Mapping) else None
+    kind = part.get("type") if isinstance(part, dict) else None
     return f"[{kind[:60]}]" if isinstance(kind, str) and not kind.endswith("text") else ""
 
 
@@ -61,6 +64,8 @@ def time_of(given: Any) -> float | None:
     `given` is a date and time in ISO 8601 (in UTC if no zone is named), or a number of seconds, milliseconds,
     microseconds or nanoseconds, as a number or a string. The unit follows from the number's size.
     """
+    if given is None:
+        return None
     if isinstance(given, str):
         try:
             given = float(given) if given.strip("-.0123456789") == "" else _from_iso(given)
@@ -89,12 +94,15 @@ _MILLISECONDS: Final = 1e11
 
 def is_text_part(part: Any) -> bool:
     """Return True if `part` has the form `{"type": "text", "text": ...}`."""
-    return isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str)
+    return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
 
 
 def first_of(record: Mapping[str, Any], *names: str) -> Any:
     """Return the value of the first field in `names` that is not null, or None if all are missing or null."""
-    return next((record[name] for name in names if record.get(name) is not None), None)
+    for name in names:
+        if record.get(name) is not None:
+            return record[name]
+    return None
 
 
 def objects(values: Any, what: str) -> Iterator[Mapping[str, Any]]:
@@ -107,7 +115,7 @@ def objects(values: Any, what: str) -> Iterator[Mapping[str, Any]]:
     if not isinstance(values, list):
         raise RecordError(f"{what} must be a list, not {describe_type(values)}")
     for number, value in enumerate(values, start=1):
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             raise RecordError(f"{what} must be objects; number {number} is {describe_type(value)}")
         yield value
 
@@ -117,11 +125,11 @@ def metadata_of(record: Any, *conversation: str) -> dict[str, Any] | None:
 
     Fields in the record's own `metadata` are merged in and take precedence.
     """
-    if not isinstance(record, Mapping):
+    if not isinstance(record, dict):
         return None
     found = {name: value for name, value in record.items() if name not in conversation and value not in (None, [], {})}
     inner = found.pop("metadata", {})
-    return (found | dict(inner) if isinstance(inner, Mapping) else found | {"metadata": inner}) or None
+    return (found | dict(inner) if isinstance(inner, dict) else found | {"metadata": inner}) or None
 
 
 def describe_type(value: Any) -> str:

@@ -3,38 +3,45 @@
 An exchange is a request, its response, or both. Each request repeats the conversation so far, or names the response
 that it continues. An exchange that a later exchange repeats is skipped, since the later exchange contains all of it but
 the time and the tokens of the earlier response, which are added to the later exchange's episode.
-Exchanges linked by ids are joined into one conversation. Only a digest of each record is kept in memory, and linked
-records are kept on disk, so a file may be larger than memory.
+Exchanges linked by ids are joined into one conversation. Only digests are kept in memory, and the records themselves on
+disk, so a file may be larger than memory.
 """
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import Problem, RecordError
 from corepath.importers.exchanges import INPUT_FIELDS
 from corepath.importers.format import Format, Mismatch, ReadRecord, recognise_records
+from corepath.importers.kept_records import KeptRecords
 from corepath.importers.reading import Place, read_records, try_record
 from corepath.importers.repeated_exchanges import complete
 from corepath.importers.streams import NewStreams, is_stream, join_records
-from corepath.values import canonical
+from corepath.values import canonical_json
 
-History = Callable[[Any], list[tuple[bool, Any]] | None]
+History = Callable[[Any], list[tuple[bool, Callable[[], Any]]] | None]
 """A function that returns a record's messages for comparison, or None if the record is malformed.
 
-Each message is a pair: whether the agent wrote it, and its content in a form that can be compared.
+Each message is a pair: whether the agent wrote it, and a function that returns its content in a form that can be
+compared. Most records share their first messages with no other record, so that few contents are needed.
 """
+ToCompare = Callable[[Any], list[Callable[[], Any]] | None]
+"""A function that returns the contents to compare with later records, or None if no later record can repeat them."""
 Link = Callable[[Any], tuple[str | None, str | None]]
 """A function that returns a record's id and the id of the record that it continues. Either id may be None."""
 
-_Numbered = Iterator[tuple[int, tuple[Place, Any]]]
+_Records = Iterator[tuple[Place, Any]]
+_FIRST: Final = 3
+"""How many messages of a record are compared roughly, which are often some instructions and a question."""
+_ENDS: Final = 50
+"""How many characters at both ends of a text are compared roughly."""
 _EXCHANGE_FIELDS: Final = {
     "request", "response", "choices", "candidates", "output", "schemaType", "message", "@message",
 }  # fmt: skip
@@ -50,48 +57,77 @@ def exchange_format(
     link: Link | None = None,
     *,
     streams: NewStreams | None = None,
+    has_ended: Callable[[Any], bool] = lambda _: False,
+    signs: tuple[str, ...] = (),
 ) -> Format:
     """Define a format whose records may be exchanges that repeat or continue each other, or pieces of streams.
 
     `errors` says when a call counts as failed. `history` returns the messages by which repeated records are found, and
     `link` returns the ids by which records continue each other. `streams` joins the pieces of streams, if a record may
-    be a piece.
+    be a piece. `has_ended` is true for records of which it is known without their history that no other repeats them.
+    `signs` are as in `Format`.
     """
 
     def is_record(value: Any) -> bool:
         return mismatch(value) is None and (streams is None or not is_stream(value, streams))
 
+    def to_compare(value: Any) -> list[Callable[[], Any]] | None:
+        return None if has_ended(value) else _messages_to_compare(value, history)
+
     def read(file: Path) -> Iterator[Episode | Problem]:
-        def numbered() -> _Numbered:
-            records = read_records(file, is_record)
-            return enumerate(records if streams is None else join_records(records, streams))
+        records = read_records(file, is_record)
+        joined = records if streams is None else join_records(records, streams)
+        return _read(file, joined, read_record, to_compare, link)
 
-        return _read(file, numbered, read_record, history, link)
+    return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read, signs=signs)
 
-    return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read)
+
+def ends_with_agent(record: Any) -> bool:
+    """Return True if a record is a bare list of messages under `messages`, and the agent wrote the last one."""
+    messages = record.get("messages") if isinstance(record, dict) else None
+    if not isinstance(messages, list) or not messages or not record.keys().isdisjoint(_EXCHANGE_FIELDS):
+        return False
+    last = messages[-1]
+    return isinstance(last, dict) and last.get("role") == "assistant"
 
 
 def _read(
-    file: Path, numbered: Callable[[], _Numbered], read_record: ReadRecord, history: History, link: Link | None
+    file: Path, records: _Records, read_record: ReadRecord, to_compare: ToCompare, link: Link | None
 ) -> Iterator[Episode | Problem]:
-    previous = {} if link is None else _find_previous(numbered(), link)
-    repeated = _find_repeated(numbered(), history)
-    continued = _find_continued(previous)
+    """Yield a file's episodes. From the first record that another may repeat or continue, records are kept first."""
+    empty = True
+    for place, value in records:
+        empty = False
+        if not isinstance(value, Problem) and (to_compare(value) or (link and any(link(value)))):
+            yield from _read_related(file, chain([(place, value)], records), read_record, to_compare, link)
+            return
+        yield from try_record(place, value, read_record)
+    if empty:
+        yield Problem(str(file), 1, 1, "no records in this file")
+
+
+def _read_related(
+    file: Path, records: _Records, read_record: ReadRecord, to_compare: ToCompare, link: Link | None
+) -> Iterator[Episode | Problem]:
     told: dict[int, list[Episode]] = {}
     """The episodes of the skipped exchanges that each later exchange repeats."""
-    empty = True
-    with TemporaryFile() as kept:
-        offsets = _keep(kept, numbered(), set(previous.values())) if previous else {}
-        for number, (place, value) in numbered():
-            empty = False
+    with KeptRecords(str(file)) as kept:
+        repeats, links = _Repeats(kept, to_compare), _Links()
+        for place, value in records:
+            number = kept.add(place, value)
+            if not isinstance(value, Problem):
+                repeats.add(number, value)
+                if link is not None:
+                    links.add(number, *link(value))
+        repeated, previous = repeats.found, links.find_previous()
+        continued = _find_continued(previous)
+        for number, (place, value) in enumerate(kept):
             if number in repeated:
                 told.setdefault(repeated[number], []).extend(_read_skipped(value, read_record, told.pop(number, [])))
             elif number not in continued:
-                earlier = [_load(kept, offsets[one]) for one in _chain_before(number, previous)]
+                earlier = [kept.load(one)[1] for one in _chain_before(number, previous)]
                 for found in try_record(place, [*earlier, value] if earlier else value, read_record):
                     yield found if isinstance(found, Problem) else complete(found, told.pop(number, []))
-    if empty:
-        yield Problem(str(file), 1, 1, "no records in this file")
 
 
 # Records that repeat earlier ones
@@ -106,30 +142,68 @@ def _read_skipped(value: Any, read_record: ReadRecord, told: list[Episode]) -> l
     return told if found is None else [complete(found, told)]
 
 
-def _find_repeated(records: _Numbered, history: History) -> dict[int, int]:
-    """Map the number of each record whose messages are all repeated at the start of a later record to that record's."""
-    waiting: dict[bytes, list[int]] = {}
-    repeated: dict[int, int] = {}
-    for number, (_, value) in records:
-        messages = None if isinstance(value, Problem) else _messages_to_compare(value, history)
+class _Repeats:
+    """Finds the records whose messages are all repeated at the start of a later record.
+
+    `found` maps the number of such a record to that of the later one. Records are compared by a digest of all their
+    messages, but only if the rough digest of their first messages is the same, which costs much less.
+    """
+
+    def __init__(self, kept: KeptRecords, to_compare: ToCompare) -> None:
+        self.found: dict[int, int] = {}
+        self._kept, self._to_compare = kept, to_compare
+        self._rough: dict[bytes, list[int]] = {}
+        """By rough digest, the records that were not compared with any other so far."""
+        self._waiting: dict[bytes, list[int]] = {}
+        """By digest, the records that no later record repeats so far."""
+
+    def add(self, number: int, value: Any) -> None:
+        """Add a record. Records are added in order."""
+        messages = self._to_compare(value)
         if not messages:
-            continue
-        digest = blake2b(digest_size=16)
-        for last, message in enumerate(messages, start=1 - len(messages)):
-            digest.update(canonical(message).encode())
-            if last and (earlier := waiting.get(digest.digest())):
-                repeated[earlier.pop()] = number
-        waiting.setdefault(digest.digest(), []).append(number)
-    return repeated
+            return
+        outlines = list(_digest_each(_shorten(content()) for content in messages[:_FIRST]))
+        known = [self._rough[outline] for outline in outlines if outline in self._rough]
+        uncompared = self._rough.setdefault(outlines[-1], [])
+        if not known:
+            uncompared.append(number)
+            return
+        for numbers in known:
+            for earlier in numbers:
+                *_, whole = _digest_each(content() for content in self._to_compare(self._kept.load(earlier)[1]) or ())
+                self._waiting.setdefault(whole, []).append(earlier)
+            numbers.clear()
+        *starts, whole = _digest_each(content() for content in messages)
+        for start in starts:
+            if waiting := self._waiting.get(start):
+                self.found[waiting.pop()] = number
+        self._waiting.setdefault(whole, []).append(number)
 
 
-def _messages_to_compare(record: Any, history: History) -> list[Any] | None:
+def _digest_each(contents: Iterable[Any]) -> Iterator[bytes]:
+    """Yield a digest of the contents up to each one."""
+    digest = blake2b(digest_size=16)
+    for content in contents:
+        digest.update(canonical_json(content).encode())
+        yield digest.digest()
+
+
+def _shorten(value: Any) -> Any:
+    """Return a value with only the ends of long texts. Equal values stay equal."""
+    if isinstance(value, str):
+        return value if len(value) <= 2 * _ENDS else f"{value[:_ENDS]}{len(value)}{value[-_ENDS:]}"
+    if isinstance(value, dict):
+        return {name: _shorten(one) for name, one in value.items()}
+    return [_shorten(one) for one in value] if isinstance(value, list) else value
+
+
+def _messages_to_compare(record: Any, history: History) -> list[Callable[[], Any]] | None:
     """Return the messages to compare with later records, or None if no later record can continue `record`.
 
     If `record` is a bare request, an object with its other fields comes first. These fields are the same in all
     requests from one run. They distinguish a bare request from a conversation in which the agent did nothing.
     """
-    if not isinstance(record, Mapping) or not (messages := history(record)):
+    if not isinstance(record, dict) or not (messages := history(record)):
         return None
     contents = [one for _, one in messages]
     if record.keys() & _EXCHANGE_FIELDS:
@@ -137,27 +211,34 @@ def _messages_to_compare(record: Any, history: History) -> list[Any] | None:
     agent_spoke_last = messages[-1][0]
     if agent_spoke_last:
         return None
-    return [{name: record[name] for name in record if name not in INPUT_FIELDS}, *contents]
+    return [lambda: {name: record[name] for name in record if name not in INPUT_FIELDS}, *contents]
 
 
 # Records that name the record they continue
 
 
-def _find_previous(records: _Numbered, link: Link) -> dict[int, int]:
-    """Map each linked record's number to the number of the record that it continues.
+class _Links:
+    """Finds the record that each linked record continues, by their ids."""
 
-    If several records have the id that a link names, the nearest earlier record is used.
-    """
-    owners: dict[bytes, list[int]] = {}
-    wanted: dict[int, bytes] = {}
-    for number, (_, value) in records:
-        own, previous = (None, None) if isinstance(value, Problem) else link(value)
+    def __init__(self) -> None:
+        self._owners: dict[bytes, list[int]] = {}
+        self._wanted: dict[int, bytes] = {}
+
+    def add(self, number: int, own: str | None, previous: str | None) -> None:
+        """Add a record with its id and the id of the record that it continues."""
         if own is not None:
-            owners.setdefault(_digest(own), []).append(number)
+            self._owners.setdefault(_digest(own), []).append(number)
         if previous is not None:
-            wanted[number] = _digest(previous)
-    found = ((number, owners[digest]) for number, digest in wanted.items() if digest in owners)
-    return {number: owned[bisect_left(owned, number) - 1] for number, owned in found}
+            self._wanted[number] = _digest(previous)
+
+    def find_previous(self) -> dict[int, int]:
+        """Map each linked record's number to the number of the record that it continues.
+
+        If several records have the id that a link names, the nearest earlier record is used.
+        """
+        owners = self._owners
+        found = ((number, owners[digest]) for number, digest in self._wanted.items() if digest in owners)
+        return {number: owned[bisect_left(owned, number) - 1] for number, owned in found}
 
 
 def _digest(id_: str) -> bytes:
@@ -185,18 +266,3 @@ def _chain_before(number: int, previous: Mapping[int, int]) -> list[int]:
         found[earlier] = None
         number = earlier
     return list(found)[:0:-1]
-
-
-def _keep(file: IO[bytes], records: _Numbered, wanted: set[int]) -> dict[int, int]:
-    """Write the `wanted` records to `file`, and return a map from record number to file offset."""
-    offsets: dict[int, int] = {}
-    for number, (_, value) in records:
-        if number in wanted:
-            offsets[number] = file.tell()
-            file.write(json.dumps(value).encode() + b"\n")
-    return offsets
-
-
-def _load(file: IO[bytes], offset: int) -> Any:
-    file.seek(offset)
-    return json.loads(file.readline())

@@ -20,7 +20,7 @@ def as_exchange(record: Any) -> Any:
 
     Other records are returned unchanged.
     """
-    if not isinstance(record, Mapping):
+    if not isinstance(record, dict):
         return record
     bodies = [("request", "body"), ("response", "body")]
     if "custom_id" in record and not record.keys() & set(INPUT_FIELDS):
@@ -29,7 +29,7 @@ def as_exchange(record: Any) -> Any:
         bodies.append(("response", "message"))
     for side, inner in bodies:
         whole = record.get(side)
-        if isinstance(whole, Mapping) and inner in whole:
+        if isinstance(whole, dict) and inner in whole:
             record = {**record, side: _merge_body(whole, inner)}
     return record
 
@@ -37,7 +37,7 @@ def as_exchange(record: Any) -> Any:
 def _merge_body(whole: Mapping[str, Any], inner: str) -> Any:
     """Return a request or response with the fields of its body. The body may also be a stream, which is returned."""
     body = whole[inner]
-    if isinstance(body, Mapping):
+    if isinstance(body, dict):
         return {**{name: one for name, one in whole.items() if name != inner}, **body}
     return whole if response_pieces(body) is None else body
 
@@ -47,10 +47,14 @@ def exchange_field(record: Any, *names: str) -> Any:
 
     The response is searched first, then the record itself, then the request.
     """
-    if not isinstance(record, Mapping):
+    if not isinstance(record, dict):
         return None
-    parts = [part for part in (record.get("response"), record, record.get("request")) if isinstance(part, Mapping)]
-    return next((part[name] for part in parts for name in names if part.get(name) is not None), None)
+    for part in (record.get("response"), record, record.get("request")):
+        if isinstance(part, dict):
+            for name in names:
+                if part.get(name) is not None:
+                    return part[name]
+    return None
 
 
 def exchange_time(record: Any) -> Any:
@@ -68,7 +72,7 @@ def exchange_metadata(record: Any, *conversation: str) -> dict[str, Any] | None:
 
     Fields named in `conversation` are left out.
     """
-    if not isinstance(record, Mapping):
+    if not isinstance(record, dict):
         return None
     without = (*conversation, "request", "response", "model", "tools")
     found = [metadata_of(part, *without) or {} for part in (record.get("request"), record.get("response"), record)]
@@ -77,7 +81,7 @@ def exchange_metadata(record: Any, *conversation: str) -> dict[str, Any] | None:
 
 def normalise(value: Any) -> Any:
     """Return a message without nulls and `cache_control` fields, which may differ between copies of the message."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {name: normalise(one) for name, one in value.items() if one is not None and name != "cache_control"}
     return [normalise(one) for one in value] if isinstance(value, list) else value
 

@@ -41,6 +41,11 @@ class Format:
     """
     companions: Callable[[Path], Iterator[Path]] = lambda _: iter(())
     """Yield the other files that `read` reads too, so that they are not read again by themselves."""
+    signs: tuple[str, ...] = ()
+    """Words of ASCII letters and underscores of which each file in this format has one, or none if that is unknown.
+
+    They save `auto` the work of recognising the format in large files that have none of them.
+    """
     configure: Callable[[str], Format] | None = None
     """A function that makes the format for `--from NAME:SETTING`, or None if the format has no setting."""
 
@@ -59,10 +64,12 @@ class Source:
     """The tool file that corepath ships for this source, or None if users have to provide one."""
 
 
-def record_format(name: str, errors: str, mismatch: Mismatch, read_record: ReadRecord) -> Format:
+def record_format(
+    name: str, errors: str, mismatch: Mismatch, read_record: ReadRecord, *, signs: tuple[str, ...] = ()
+) -> Format:
     """Define a format whose records are independent JSON values.
 
-    `errors` says when a call counts as failed.
+    `errors` says when a call counts as failed. `signs` are as in `Format`.
     """
 
     def read(file: Path) -> Iterator[Episode | Problem]:
@@ -73,7 +80,7 @@ def record_format(name: str, errors: str, mismatch: Mismatch, read_record: ReadR
         if empty:
             yield Problem(str(file), 1, 1, "no records in this file")
 
-    return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read)
+    return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read, signs=signs)
 
 
 def recognise_records(sample: Sample, mismatch: Mismatch) -> str | None:

@@ -70,7 +70,7 @@ def candidate_of(response: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the first candidate in a response, or None if there is none."""
     candidates = response.get("candidates")
     first = candidates[0] if isinstance(candidates, list) and candidates else None
-    return first if isinstance(first, Mapping) else None
+    return first if isinstance(first, dict) else None
 
 
 def _is_finished(candidate: Mapping[str, Any]) -> bool:
@@ -86,7 +86,7 @@ def _is_response(value: Mapping[str, Any]) -> bool:
 
 def _parts(candidate: Mapping[str, Any]) -> list[Any]:
     content = candidate.get("content")
-    parts = content.get("parts") if isinstance(content, Mapping) else None
+    parts = content.get("parts") if isinstance(content, dict) else None
     return parts if isinstance(parts, list) else [] if parts is None else [parts]
 
 

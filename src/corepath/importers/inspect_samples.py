@@ -21,7 +21,7 @@ class Inputs:
 
     def __init__(self, sample: Mapping[str, Any]) -> None:
         data = sample.get("events_data")
-        pool = data.get("messages") if isinstance(data, Mapping) else None
+        pool = data.get("messages") if isinstance(data, dict) else None
         self._pool: list[Any] = pool if isinstance(pool, list) else []
         self._ids: set[str] = set()
         self._added: Counter[str] = Counter()
@@ -35,7 +35,7 @@ class Inputs:
         """Add the messages by the user and the system that were not added before."""
         found: Counter[str] = Counter()
         for message in messages:
-            if not isinstance(message, Mapping) or message.get("role") not in ("user", "system"):
+            if not isinstance(message, dict) or message.get("role") not in ("user", "system"):
                 continue
             content = canonical([message["role"], message.get("content")])
             found[content] += 1
@@ -67,22 +67,22 @@ def add_usage(transcript: Transcript, events: Iterable[Mapping[str, Any]]) -> No
     """Add what the models used."""
     for event in events:
         output = event.get("output") if event["event"] == "model" else None
-        usage = output.get("usage") if isinstance(output, Mapping) else None
-        cost = usage.get("total_cost") if isinstance(usage, Mapping) else None
+        usage = output.get("usage") if isinstance(output, dict) else None
+        cost = usage.get("total_cost") if isinstance(usage, dict) else None
         transcript.add_usage(usage, model=event.get("model"), cost=cost)
 
 
 def insert_attachments(sample: Mapping[str, Any]) -> Any:
     """Replace a sample's references to attachments with the attached text. Inspect stores long text as attachments."""
     given = sample.get("attachments")
-    texts: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    texts: Mapping[str, Any] = given if isinstance(given, dict) else {}
 
     def insert(value: Any) -> Any:
         if isinstance(value, str) and value.startswith(_ATTACHMENT):
             return texts.get(value.removeprefix(_ATTACHMENT), value)
         if isinstance(value, list):
             return [insert(one) for one in value]
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             return {name: one if name == "attachments" else insert(one) for name, one in value.items()}
         return value
 

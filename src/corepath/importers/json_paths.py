@@ -7,7 +7,7 @@ treated like a list, and null like an empty list.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from corepath.notation.call import UNANSWERED
@@ -78,7 +78,7 @@ def _inside(position: Position, value: Any, key: str) -> list[tuple[Position, An
 
     If `value` is a list, a name is looked up in each item.
     """
-    if isinstance(value, Mapping) and key in value:
+    if isinstance(value, dict) and key in value:
         return [(position, value[key])]
     listed = _listed(value)
     if listed is None:
@@ -95,7 +95,7 @@ def _listed(value: Any) -> list[Any] | None:
         return []
     if isinstance(value, list):
         return value
-    if not isinstance(value, Mapping) or not value:
+    if not isinstance(value, dict) or not value:
         return None
     found = [one for name in value if (one := _NUMBERED.fullmatch(str(name)))]
     if len(found) < len(value) or len({one[1] for one in found}) > 1:

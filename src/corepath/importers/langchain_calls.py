@@ -33,23 +33,23 @@ def _invalid_call(call: Mapping[str, Any]) -> _Call:
 def _provider_calls(data: Mapping[str, Any]) -> Iterator[_Call]:
     """Yield the calls in an older message without `tool_calls`, as the provider sent them."""
     given = data.get("additional_kwargs")
-    kept: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    kept: Mapping[str, Any] = given if isinstance(given, dict) else {}
     for call in objects(kept.get("tool_calls"), "calls"):
         function = call.get("function")
-        if not isinstance(function, Mapping):
+        if not isinstance(function, dict):
             raise RecordError("the 'function' of a tool call must be an object with 'name' and 'arguments'")
         yield function.get("name"), function.get("arguments"), call.get("id"), {}
-    if isinstance(kept.get("function_call"), Mapping):
+    if isinstance(kept.get("function_call"), dict):
         yield kept["function_call"].get("name"), kept["function_call"].get("arguments"), None, {}
 
 
 def _ordered_ids(data: Mapping[str, Any]) -> Iterator[Any]:
     """Yield call ids in the model's order, first from the provider's fields and then from the content."""
     given, content = data.get("additional_kwargs"), data.get("content")
-    raw = given.get("tool_calls") if isinstance(given, Mapping) else None
+    raw = given.get("tool_calls") if isinstance(given, dict) else None
     for call in raw if isinstance(raw, list) else ():
-        if isinstance(call, Mapping):
+        if isinstance(call, dict):
             yield call.get("id")
     for block in content if isinstance(content, list) else ():
-        if isinstance(block, Mapping) and block.get("type") in _CALLS_IN_CONTENT:
+        if isinstance(block, dict) and block.get("type") in _CALLS_IN_CONTENT:
             yield block.get("call_id", block.get("id"))

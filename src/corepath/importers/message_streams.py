@@ -91,9 +91,9 @@ class _Message:
         return not self.stopped
 
     def _start(self, message: Any) -> None:
-        if isinstance(message, Mapping):
+        if isinstance(message, dict):
             self.fields |= {name: one for name, one in message.items() if name not in ("content", "usage")}
-            self._usage |= message["usage"] if isinstance(message.get("usage"), Mapping) else {}
+            self._usage |= message["usage"] if isinstance(message.get("usage"), dict) else {}
 
     def to_response(self) -> dict[str, Any]:
         whole = {"type": "message", "role": "assistant", "stop_reason": None, **self.fields}
@@ -130,4 +130,4 @@ class _Block:
 
 
 def _without_nulls(value: Any) -> dict[str, Any]:
-    return {name: one for name, one in value.items() if one is not None} if isinstance(value, Mapping) else {}
+    return {name: one for name, one in value.items() if one is not None} if isinstance(value, dict) else {}

@@ -62,7 +62,7 @@ def nearest_format(sample: Sample) -> str | None:
 def _field_names(value: Any, depth: int) -> Iterator[str]:
     if depth > _DEEPEST:
         return
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         yield from value
-    for one in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from _field_names(one, depth + 1)

@@ -132,9 +132,9 @@ def observation_value(observation: Mapping[str, Any]) -> Any:
 
 def object_of(value: Any) -> Mapping[str, Any]:
     """Return `value` if it is an object, or else an empty one."""
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def is_sdk_event(value: Any) -> bool:
     """Return True if `value` is an event of the SDK."""
-    return isinstance(value, Mapping) and value.get("kind") in KINDS and isinstance(value.get("source"), str)
+    return isinstance(value, dict) and value.get("kind") in KINDS and isinstance(value.get("source"), str)

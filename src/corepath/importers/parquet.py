@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -76,7 +76,7 @@ def _json_value(value: Any) -> Any:
     """Convert a value that pyarrow returns to a JSON value. Types that JSON does not have become text."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {str(name): _json_value(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [_json_value(one) for one in value]

@@ -33,7 +33,7 @@ def platform_format(
         rows.name, kind, lambda span: _chat(span, kind), tool_run, (".",), capture, _version, Outcome
     )
     made = span_format(name, errors, convention, rows.read)
-    return replace(made, recognise=lambda sample: rows.recognise(sample.file))
+    return replace(made, recognise=lambda sample: rows.recognise(sample.file), signs=rows.keys)
 
 
 def nanoseconds(given: Any) -> int:

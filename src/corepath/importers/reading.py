@@ -7,11 +7,12 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeVar
@@ -28,6 +29,10 @@ _SAMPLE: Final = 4096
 _SAMPLE_LINES: Final = 3
 _SAMPLE_RECORDS: Final = 40
 """How many records at the start of a file are kept to recognise the file's format."""
+_WORTH_SEARCHING: Final = 2**22
+"""Up to this size in bytes, a file is searched for signs of a format even if it has many lines."""
+_ESCAPED_LETTERS: Final = (r"\u004", r"\u005", r"\u006", r"\u007")
+"""How the escapes of ASCII letters and underscores begin, which hardly any program writes."""
 _EXTRA_DATA: Final = "not JSON: Extra data"
 _BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 
@@ -100,12 +105,13 @@ def read_records(file: Path, is_record: Callable[[Any], bool]) -> Iterator[tuple
     read line by line, so such a file may be larger than memory.
     """
     name = str(file)
+    sample = _KNOWN.get(file) or Sample(file)
     try:
-        if _is_event_file(file):
+        if sample.is_events:
             yield from _read_event_file(file)
             return
-        if not is_lines(file):
-            yield from _records_in(name, file.read_bytes(), is_record)
+        if not sample.is_lines:
+            yield from _records_in(file, sample.document, is_record)
             return
         with file.open("rb") as read:
             for number, raw in enumerate(read, start=1):
@@ -119,9 +125,30 @@ def read_records(file: Path, is_record: Callable[[Any], bool]) -> Iterator[tuple
 
 @dataclass
 class Sample:
-    """The first records in a file, from which the file's format is recognised. They are parsed only once."""
+    """The first records in a file, from which the file's format is recognised, and what else is known of the file.
+
+    Nothing is read or parsed twice.
+    """
 
     file: Path
+    _found: dict[str, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @cached_property
+    def is_events(self) -> bool:
+        """Whether the file has server-sent events."""
+        with self.file.open("rb") as read:
+            start = read.read(4 * _SAMPLE).decode("utf-8-sig", "replace")
+        return is_event_text(start.replace("\r\n", "\n")[:_SAMPLE].splitlines())
+
+    @cached_property
+    def is_lines(self) -> bool:
+        """Whether the file has JSON lines."""
+        return is_lines(self.file)
+
+    @cached_property
+    def document(self) -> Any:
+        """The value of a file that is not JSON lines, or a `Problem` if it cannot be parsed as a whole."""
+        return _parse(Place(str(self.file)), self.file.read_bytes())
 
     @cached_property
     def _values(self) -> list[Any]:
@@ -130,6 +157,39 @@ class Sample:
         found = [value for _, value in islice(read_records(self.file, lambda _: True), _SAMPLE_RECORDS)]
         if len(found) == 1 and isinstance(found[0], Problem):  # perhaps a list that was cut
             found = [value for _, value in islice(read_records(self.file, lambda _: False), _SAMPLE_RECORDS)]
+        return found
+
+    @contextmanager
+    def reuse(self) -> Iterator[None]:
+        """Let `read_records` use this sample inside the `with` block."""
+        _KNOWN[self.file] = self
+        try:
+            yield
+        finally:
+            _KNOWN.pop(self.file, None)
+
+    def may_have(self, signs: Sequence[str]) -> bool:
+        """Return False if the file has none of `signs`, which are words of ASCII letters and underscores."""
+        return not signs or not self._is_searched or any(map(self._has, signs))
+
+    @cached_property
+    def _is_searched(self) -> bool:
+        """Whether the file is searched for signs. Of many lines, recognising a format reads only the first."""
+        if len(self._text) > _WORTH_SEARCHING and self.is_lines:
+            return False
+        return not is_parquet(self.file) and not any(map(self._has, _ESCAPED_LETTERS))
+
+    @cached_property
+    def _text(self) -> bytes | mmap:
+        """The file's bytes, which are not read into memory if they are many."""
+        with self.file.open("rb") as read:
+            start = read.read(_WORTH_SEARCHING + 1)
+            return start if len(start) <= _WORTH_SEARCHING else mmap(read.fileno(), 0, access=ACCESS_READ)
+
+    def _has(self, sign: str) -> bool:
+        found = self._found.get(sign)
+        if found is None:
+            found = self._found[sign] = self._text.find(sign.encode()) >= 0
         return found
 
     @property
@@ -144,6 +204,10 @@ class Sample:
                 yield from value
             else:
                 yield value
+
+
+_KNOWN: Final[dict[Path, Sample]] = {}
+"""The samples of the files that are being recognised or read."""
 
 
 def try_record(place: Place, value: Any, read: Callable[[Any], Iterator[_Read]]) -> Iterator[_Read | Problem]:
@@ -179,11 +243,6 @@ def is_lines(file: Path) -> bool:
     return end <= len(first)
 
 
-def _is_event_file(file: Path) -> bool:
-    with file.open(encoding="utf-8-sig", errors="replace") as read:
-        return is_event_text(read.read(_SAMPLE).splitlines())
-
-
 def _read_event_file(file: Path) -> Iterator[tuple[Place, Any]]:
     """Yield the data of each event in a file of server-sent events, with its place."""
     with file.open(encoding="utf-8", errors="surrogateescape") as read:
@@ -200,17 +259,17 @@ def _is_json(line: bytes) -> bool:
     return True
 
 
-def _records_in(name: str, raw: bytes, is_record: Callable[[Any], bool]) -> Iterator[tuple[Place, Any]]:
-    """Yield each record and its place from a file that is not JSON lines.
+def _records_in(file: Path, value: Any, is_record: Callable[[Any], bool]) -> Iterator[tuple[Place, Any]]:
+    """Yield each record and its place from a file that is not JSON lines. `value` is what its document is.
 
     If the file is broken, the records before the error come first, then a `Problem`.
     """
+    name = str(file)
     place = Place(name)
-    value = _parse(place, raw)
     if isinstance(value, Problem) and value.message == _EXTRA_DATA:
-        yield from _split_concatenated(name, raw.decode("utf-8-sig"))
+        yield from _split_concatenated(name, file.read_bytes().decode("utf-8-sig"))
         return
-    kept = recover_json(raw) if isinstance(value, Problem) else value
+    kept = recover_json(file.read_bytes()) if isinstance(value, Problem) else value
     if isinstance(kept, list) and not is_record(kept):
         for number, one in enumerate(kept, start=1):
             yield Place(name, 1, number), one

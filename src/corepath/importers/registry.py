@@ -6,10 +6,12 @@ To add a format, write a module in `formats` that declares `FORMAT`, and add the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from corepath.errors import InputError, Problem, TaskError, nearest
 from corepath.importers.format import Format, Source
@@ -59,6 +61,7 @@ SOURCES: Final = ("tau-bench", "tau2", "bfcl", "google-adk", "calls")
 _Candidate = TypeVar("_Candidate", Format, Source)
 
 
+@cache
 def load_format(name: str) -> Format:
     """Import a registered format's module and return the format."""
     found: Format = _module(name).FORMAT
@@ -95,7 +98,7 @@ def recognise_format(file: Path, settings: Mapping[str, str] = MappingProxyType(
 
     `settings` has a setting for some formats, as in `--from NAME:SETTING`.
     """
-    found = (find_format(f"{name}:{settings.get(name, '')}".rstrip(":")) for name in FORMATS)
+    found = (find_format(f"{name}:{settings[name]}") if name in settings else load_format(name) for name in FORMATS)
     return _recognise(file, found, _explain_format)
 
 
@@ -107,9 +110,10 @@ def recognise_source(file: Path) -> Source:
 def explain_formats(file: Path) -> Iterator[tuple[Format, str | None]]:
     """Yield each format, and why a file is not in this format, or None if it is."""
     sample = Sample(file)
-    for name in FORMATS:
-        found = load_format(name)
-        yield found, found.recognise(sample)
+    with sample.reuse():
+        for name in FORMATS:
+            found = load_format(name)
+            yield found, found.recognise(sample)
 
 
 def describe_format(name: str) -> str:
@@ -118,32 +122,42 @@ def describe_format(name: str) -> str:
 
 
 def _recognise(
-    file: Path, candidates: Iterable[_Candidate], explain: Callable[[Sample, Mapping[str, str]], str]
+    file: Path, candidates: Iterable[_Candidate], explain: Callable[[Sample, Mapping[str, _Candidate]], str]
 ) -> _Candidate:
-    reasons: dict[str, str] = {}
     sample = Sample(file)
-    for candidate in candidates:
-        why = candidate.recognise(sample)
-        if why is None:
-            return candidate
-        reasons[candidate.name] = why
-    raise InputError([Problem(str(file), 1, 1, explain(sample, reasons))])
+    tried: dict[str, _Candidate] = {}
+    with sample.reuse():
+        for candidate in candidates:
+            if sample.may_have(_signs(candidate)) and candidate.recognise(sample) is None:
+                return replace(candidate, read=partial(_read_sampled, sample, candidate.read))
+            tried[candidate.name] = candidate
+        raise InputError([Problem(str(file), 1, 1, explain(sample, tried))])
 
 
-def _explain_format(sample: Sample, reasons: Mapping[str, str]) -> str:
+def _signs(candidate: Format | Source) -> tuple[str, ...]:
+    return candidate.signs if isinstance(candidate, Format) else ()
+
+
+def _read_sampled(sample: Sample, read: Callable[[Path], Iterator[Any]], file: Path) -> Iterator[Any]:
+    """Yield what `read` finds in a file, of which the sample may have the document."""
+    with sample.reuse():
+        yield from read(file)
+
+
+def _explain_format(sample: Sample, tried: Mapping[str, Format]) -> str:
     """Say in two lines which format a file comes nearest to, why it is not that, and how to learn more."""
     broken = next((value.message for value in sample.records(lambda _: True) if isinstance(value, Problem)), None)
     why = f": {broken}" if broken else ", nor near to one"
     if (near := nearest_format(sample)) is not None:
-        why = f"; it comes nearest to {near}, but: {reasons[near]}"
+        why = f"; it comes nearest to {near}, but: {tried[near].recognise(sample)}"
     return (
         f"not a known format{why}\n'corepath formats {sample.file}' says why each format does not fit; "
         "'corepath import --from generic:MAP.yaml' reads any JSON by a map of its fields"
     )
 
 
-def _explain_source(_sample: Sample, reasons: Mapping[str, str]) -> str:
-    listed = "; ".join(f"{name}: {why}" for name, why in reasons.items())
+def _explain_source(sample: Sample, tried: Mapping[str, Source]) -> str:
+    listed = "; ".join(f"{name}: {one.recognise(sample)}" for name, one in tried.items())
     return f"not a known source; name it with --from. {listed}"
 
 

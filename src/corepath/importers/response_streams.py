@@ -42,9 +42,9 @@ class ResponseStreams:
             return True
         if not kind.startswith("response.") or "request" in piece or {"input", "response"} <= piece.keys():
             return False
-        if isinstance(piece.get("response"), Mapping):
+        if isinstance(piece.get("response"), dict):
             self._add_response(kind, piece, place)
-        elif _field(kind) is not None or isinstance(piece.get("item"), Mapping):
+        elif _field(kind) is not None or isinstance(piece.get("item"), dict):
             key = _item_id(piece) or f"{len(self._responses)} {piece.get('output_index')}"
             self._items.setdefault(key, _Item(place, self._count, piece)).add(kind, piece, self._count)
         return True
@@ -148,7 +148,7 @@ class _Item:
         self.last = count
         self.numbers |= _numbers(piece)
         field = _field(kind)
-        if isinstance(piece.get("item"), Mapping):
+        if isinstance(piece.get("item"), dict):
             self._fields |= piece["item"]
             self._is_done = kind == "response.output_item.done"
         elif field is not None and field in _FIELDS.values():
@@ -184,7 +184,7 @@ def _field(kind: str) -> str | None:
 def _item_id(piece: Mapping[str, Any]) -> str | None:
     """Return the id of the item that an event is about, or None if it names none."""
     item = piece.get("item")
-    id_ = item.get("id") if isinstance(item, Mapping) else piece.get("item_id")
+    id_ = item.get("id") if isinstance(item, dict) else piece.get("item_id")
     return None if id_ is None else str(id_)
 
 
@@ -195,4 +195,4 @@ def _numbers(piece: Mapping[str, Any]) -> set[int]:
 
 def _output(response: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     output = response.get("output")
-    return [item for item in output if isinstance(item, Mapping)] if isinstance(output, list) else []
+    return [item for item in output if isinstance(item, dict)] if isinstance(output, list) else []

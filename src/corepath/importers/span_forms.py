@@ -18,7 +18,7 @@ def to_otlp(raw: Mapping[str, Any]) -> Mapping[str, Any]:
         return _from_jaeger(raw)
     if is_phoenix(raw):
         return _from_phoenix(raw)
-    if "traceId" in raw and "spanId" not in raw and isinstance(raw.get("tags", {}), Mapping) and "id" in raw:
+    if "traceId" in raw and "spanId" not in raw and isinstance(raw.get("tags", {}), dict) and "id" in raw:
         return _from_zipkin(raw)
     return raw
 
@@ -94,14 +94,14 @@ def _from_phoenix(raw: Mapping[str, Any]) -> dict[str, Any]:
     since a data frame has them in each row.
     """
     given = raw.get("attributes")
-    flat = dict(_flatten("", given)) if isinstance(given, Mapping) else attributes_of(given)
+    flat = dict(_flatten("", given)) if isinstance(given, dict) else attributes_of(given)
     for name, value in raw.items():
         if name.startswith("attributes.") and value is not None:
             flat |= dict(_flatten(name.removeprefix("attributes."), value))
     kind = raw.get("span_kind")
     if isinstance(kind, str) and kind not in ("", "UNKNOWN"):
         flat.setdefault("openinference.span.kind", kind)
-    context = raw["context"] if isinstance(raw.get("context"), Mapping) else {}
+    context = raw["context"] if isinstance(raw.get("context"), dict) else {}
     return {
         "traceId": first_of({**context, **raw}, "context.trace_id", "trace_id"),
         "spanId": first_of({**context, **raw}, "context.span_id", "span_id"),
@@ -128,9 +128,9 @@ def _flatten(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
     Lists that contain no objects stay lists.
     """
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         inner = [(str(key), one) for key, one in value.items()]
-    elif isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
+    elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
         inner = [(str(number), one) for number, one in enumerate(value)]
     else:
         if value is not None:

@@ -83,6 +83,7 @@ def span_format(name: str, errors: str, convention: Convention, read: ReadSpans 
         lambda sample: _mismatch(sample.file, convention, read),
         lambda file: _read([file], convention, read),
         lambda files: _read(files, convention, read),
+        signs=("traceId", "trace_id", "traceID"),
     )
 
 

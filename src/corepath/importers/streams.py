@@ -47,7 +47,8 @@ NewStreams = Callable[[], Streams]
 
 def is_stream(value: Any, new: NewStreams) -> bool:
     """Return True if `value` is a piece of a stream, or a list with such a piece."""
-    return any(isinstance(one, Mapping) and new().add(one) for one in map(_unwrap, _as_list(value)))
+    streams = new()
+    return any(isinstance(one, dict) and streams.add(one) for one in map(_unwrap, _as_list(value)))
 
 
 def explain_unless_stream(value: Any, new: NewStreams, explain: Callable[[Any], str | None]) -> str | None:
@@ -80,13 +81,13 @@ def join_response(record: Any, new: NewStreams) -> Any:
 
     Raises `RecordError` if the response holds several streams.
     """
-    response = record.get("response") if isinstance(record, Mapping) else None
+    response = record.get("response") if isinstance(record, dict) else None
     pieces = response_pieces(response)
     if pieces is None or not is_stream(pieces, new):
         return record
     found = _join(pieces, new)
     if len(found) > 1:  # some providers give each chunk an id of its own
-        found = _join([{**one, "id": ""} if isinstance(one, Mapping) else one for one in pieces], new)
+        found = _join([{**one, "id": ""} if isinstance(one, dict) else one for one in pieces], new)
     _require_joined(found)
     if len(found) > 1:
         raise RecordError(f"the response holds {len(found)} streams, but a request has one")
@@ -98,7 +99,7 @@ def join_records(records: Iterable[tuple[Place, Any]], new: NewStreams) -> Itera
     streams = new()
     for place, value in records:
         piece = _unwrap(value)
-        if not (isinstance(piece, Mapping) and streams.add(piece, place)):
+        if not (isinstance(piece, dict) and streams.add(piece, place)):
             yield place, value
     for one in streams.joined():
         yield one.place, one.response if one.error is None else one.place.problem(one.error)
@@ -117,7 +118,7 @@ def response_pieces(response: Any) -> list[Any] | None:
 def _join(value: Any, new: NewStreams) -> list[Joined]:
     streams = new()
     for piece in map(_unwrap, _as_list(value)):
-        if isinstance(piece, Mapping):
+        if isinstance(piece, dict):
             streams.add(piece)
     return list(streams.joined())
 
@@ -134,9 +135,9 @@ def _as_list(value: Any) -> list[Any]:
 
 def _unwrap(value: Any) -> Any:
     """Return the piece inside an object that was logged with it: the event's name, or what arrived so far."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return value
-    if value.get("type") == "chunk" and isinstance(value.get("chunk"), Mapping):
+    if value.get("type") == "chunk" and isinstance(value.get("chunk"), dict):
         return value["chunk"]
     if "data" in value and value.keys() <= {"event", "data", "id", "retry"}:
         return parse_result(value["data"])

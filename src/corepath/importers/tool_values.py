@@ -19,9 +19,9 @@ def unwrap_run(run: ToolRun, parameters: Iterable[str] = ()) -> ToolRun:
     """
     run = _unwrap_arguments(run, list(parameters))
     result = run.result
-    if isinstance(result, Mapping) and set(result) <= {"output", "kwargs"} and "output" in result:
+    if isinstance(result, dict) and set(result) <= {"output", "kwargs"} and "output" in result:
         result = parse_result(result["output"])  # the callback of LangChain, recorded by OpenLLMetry
-    if isinstance(result, Mapping) and set(result) == {"id", "name", "response"}:
+    if isinstance(result, dict) and set(result) == {"id", "name", "response"}:
         return replace(run, result=result["response"])  # a function response of Gemini
     message = _tool_message(result)
     if message is None:
@@ -38,15 +38,15 @@ def unwrap_run(run: ToolRun, parameters: Iterable[str] = ()) -> ToolRun:
 def _unwrap_arguments(run: ToolRun, parameters: list[str]) -> ToolRun:
     """Unwrap the arguments of LangChain's callbacks and of Python functions that were called with `*args, **kwargs`."""
     given = parse_result(run.arguments)
-    if not isinstance(given, Mapping):
+    if not isinstance(given, dict):
         return run
     kwargs = given.get("kwargs")
     if {"input_str", "inputs"} <= set(given):
-        id_ = kwargs.get("tool_call_id") if isinstance(kwargs, Mapping) else None
-        inputs = given["inputs"] if isinstance(given["inputs"], Mapping) else given["input_str"]
+        id_ = kwargs.get("tool_call_id") if isinstance(kwargs, dict) else None
+        inputs = given["inputs"] if isinstance(given["inputs"], dict) else given["input_str"]
         return replace(run, arguments=inputs, id=run.id or id_)
     args = given.get("args")
-    if not set(given) >= _PYTHON_CALL or not isinstance(args, list) or not isinstance(kwargs, Mapping):
+    if not set(given) >= _PYTHON_CALL or not isinstance(args, list) or not isinstance(kwargs, dict):
         return run
     if set(given) - _PYTHON_CALL - {"sanitize_inputs_outputs"} or len(args) > len(parameters):
         return run
@@ -55,9 +55,9 @@ def _unwrap_arguments(run: ToolRun, parameters: list[str]) -> ToolRun:
 
 def _tool_message(value: Any) -> Mapping[str, Any] | None:
     """Return the message if `value` is a whole tool message of LangChain in one of its three forms, or else None."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return None
     for inner in (value, value.get("data"), value.get("kwargs")):
-        if isinstance(inner, Mapping) and "tool_call_id" in inner and "content" in inner:
+        if isinstance(inner, dict) and "tool_call_id" in inner and "content" in inner:
             return inner
     return None

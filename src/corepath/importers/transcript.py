@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from corepath.episode import Episode, typed_fields
 from corepath.errors import RecordError
 from corepath.importers.content import describe_type, time_of
 from corepath.importers.usage import read_usage
-from corepath.notation.call import Call
+from corepath.notation.call import UNANSWERED, Call
 from corepath.notation.message import Message
 from corepath.values import arguments_of
 
@@ -57,9 +57,8 @@ class Transcript:
             self._waiting[id] = len(self.calls)
         self._open[len(self.calls)] = None
         name = tool if isinstance(tool, str) else "" if tool is None else str(tool)
-        self.calls.append(
-            Call(name, arguments_of(arguments), id=id, turn=self.turn or None, time=time_of(time), extra=extra)
-        )
+        given = arguments_of(arguments)
+        self.calls.append(Call(name, given, UNANSWERED, None, id, self.turn or None, time_of(time), extra))
 
     def add_result(
         self, id: Any, value: Any, *, error: bool = False, tool: str | None = None, time: Any = None, **extra: Any  # noqa: A002
@@ -91,8 +90,14 @@ class Transcript:
         self._open.pop(place, None)
         if self._waiting.get(call.id or "") == place:
             del self._waiting[call.id or ""]
-        answered = {"error": value if value not in (None, "", False) else "error"} if error else {"result": value}
-        self.calls[place] = replace(call, **answered, extra={**call.extra, **extra})
+        result, failure = call.result, call.error
+        if error:
+            failure = value if value not in (None, "", False) else "error"
+        else:
+            result = value
+        self.calls[place] = Call(
+            call.tool, call.arguments, result, failure, call.id, call.turn, call.time, {**call.extra, **extra}
+        )
 
     def add_text(self, text: Any, *, time: Any = None, **extra: Any) -> None:
         """Add text from the agent. The last text is the agent's answer if no call follows."""
@@ -141,8 +146,10 @@ def seconds_between(calls: Iterable[Call], messages: Iterable[Message]) -> float
     """Return the time between the first and the last event, or None if no two times are known."""
     said = [one.time for one in messages if one.time is not None]
     called = [(one.time, one.extra.get("seconds", 0)) for one in calls if one.time is not None]
+    if not said and not called:
+        return None
     starts, ends = [*said, *(time for time, _ in called)], [*said, *(time + lasted for time, lasted in called)]
-    passed = round(max(ends) - min(starts), 6) if starts else 0.0
+    passed = round(max(ends) - min(starts), 6)
     return passed if len(starts) > 1 or passed else None
 
 

@@ -41,7 +41,9 @@ def read_usage(usage: Any, cost: Any = None) -> dict[str, float]:
     `usage` may have the field names of any known provider, also within objects such as `prompt_tokens_details`. What is
     missing or malformed is left out.
     """
-    given = _with_details(usage) if isinstance(usage, Mapping) else {}
+    if not usage and cost is None:
+        return {}
+    given = _with_details(usage) if isinstance(usage, dict) else {}
     counted = {name: _first_number(given, names) for name, names in _NAMES.items()}
     counted["total_cost"] = _first_number({"cost": cost}, ("cost",))
     return {name: one for name, one in counted.items() if one is not None}
@@ -49,7 +51,7 @@ def read_usage(usage: Any, cost: Any = None) -> dict[str, float]:
 
 def _with_details(usage: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of `usage` and of the details in it. The fields of `usage` itself take precedence."""
-    details = [one for name, one in usage.items() if name.endswith("_details") and isinstance(one, Mapping)]
+    details = [one for name, one in usage.items() if name.endswith("_details") and isinstance(one, dict)]
     return {**{name: one for some in details for name, one in some.items()}, **usage}
 
 

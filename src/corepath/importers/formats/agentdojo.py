@@ -20,7 +20,7 @@ _NAMES: Final = ("suite_name", "pipeline_name", "user_task_id")
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    if not isinstance(value, Mapping) or not all(isinstance(value.get(name), str) for name in _NAMES):
+    if not isinstance(value, dict) or not all(isinstance(value.get(name), str) for name in _NAMES):
         return f"no object with {', '.join(_NAMES)} and messages"
     return None if isinstance(value.get("messages"), list) else "'messages' must be a list"
 
@@ -54,7 +54,7 @@ def read_record(value: Any) -> Iterator[Episode]:
 
 def _read_answer(transcript: Transcript, message: Mapping[str, Any]) -> None:
     call, error = message.get("tool_call"), message.get("error")
-    tool = call.get("function") if isinstance(call, Mapping) else None
+    tool = call.get("function") if isinstance(call, dict) else None
     value = error or parse_result(_text(message.get("content")))
     transcript.add_result(message.get("tool_call_id"), value, error=bool(error), tool=tool)
 
@@ -75,4 +75,4 @@ def _typed_parts(content: Any) -> Any:
     return [{"type": kind, "text": text if kind == "text" else None} for kind, text in blocks]
 
 
-FORMAT: Final = record_format("agentdojo", "a tool message with an `error`", mismatch, read_record)
+FORMAT: Final = record_format("agentdojo", "a tool message with an `error`", mismatch, read_record, signs=_NAMES[:1])

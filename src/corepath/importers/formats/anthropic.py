@@ -9,14 +9,15 @@ one file repeat each other, only the last one is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from typing import Any, Final, TypeGuard
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
 from corepath.importers.content import message_text, objects, parse_result
-from corepath.importers.exchange_log import exchange_format
+from corepath.importers.exchange_log import ends_with_agent, exchange_format
 from corepath.importers.exchanges import (
     as_exchange,
     exchange_field,
@@ -50,9 +51,9 @@ def _explain_mismatch(value: Any) -> str | None:
         return explain_no_conversation(
             value, "no list of messages, nor an object with 'messages', a 'request' and its 'response', or a response"
         )
-    if any(isinstance(one, Mapping) and (one.get("tool_calls") or one.get("role") == "tool") for one in messages):
+    if any(isinstance(one, dict) and (one.get("tool_calls") or one.get("role") == "tool") for one in messages):
         return "its calls are in 'tool_calls', not in the blocks of a message's content"
-    if _is_response(value) or (isinstance(value, Mapping) and _is_response(value.get("response"))):
+    if _is_response(value) or (isinstance(value, dict) and _is_response(value.get("response"))):
         return None
     if any(_is_typical(block) for message in messages for block in _blocks_or_none(message)):
         return None
@@ -122,7 +123,7 @@ def _read_call(transcript: Transcript, block: Mapping[str, Any], time: Any) -> N
 
 def _read_result(transcript: Transcript, block: Mapping[str, Any], time: Any) -> None:
     content = block.get("content")
-    if isinstance(content, list) and all(isinstance(one, Mapping) and one.get("type") == "text" for one in content):
+    if isinstance(content, list) and all(isinstance(one, dict) and one.get("type") == "text" for one in content):
         content = "".join(str(one.get("text") or "") for one in content)
     error = block.get("is_error") is True or _is_error(content)
     if not block.get("tool_use_id"):
@@ -131,7 +132,7 @@ def _read_result(transcript: Transcript, block: Mapping[str, Any], time: Any) ->
 
 
 def _is_error(content: Any) -> bool:
-    return isinstance(content, Mapping) and str(content.get("type")).endswith("_error")
+    return isinstance(content, dict) and str(content.get("type")).endswith("_error")
 
 
 def _normalise_record(value: Any) -> Any:
@@ -143,13 +144,13 @@ def _messages(value: Any) -> list[Any] | None:
     """Return a record's messages, with the response last, or None if there are none."""
     if isinstance(value, list):
         return value
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return None
     if _is_response(value):
         return [value]
     request, response = value.get("request"), value.get("response")
     holder = value if request is None else request
-    sent = holder.get("messages") if isinstance(holder, Mapping) else None
+    sent = holder.get("messages") if isinstance(holder, dict) else None
     if sent is None and _is_response(response):
         sent = []
     return [*sent, *_response_messages(response)] if isinstance(sent, list) else None
@@ -159,18 +160,18 @@ def _response_messages(response: Any) -> list[Any]:
     """Return a response as a list of one message, or an empty list if there is no response or an API error."""
     if response is None:
         return []
-    if not isinstance(response, Mapping):
+    if not isinstance(response, dict):
         return [{"role": "assistant", "content": response}]
     return [{"role": "assistant", **response}] if "content" in response else []
 
 
 def _has_response(value: Any) -> bool:
     """Return True if the last of a record's messages is a response."""
-    return _is_response(value) or (isinstance(value, Mapping) and bool(_response_messages(value.get("response"))))
+    return _is_response(value) or (isinstance(value, dict) and bool(_response_messages(value.get("response"))))
 
 
 def _is_response(value: Any) -> TypeGuard[Mapping[str, Any]]:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return False
     return value.get("type") == "message" and value.get("role") == "assistant" and "stop_reason" in value
 
@@ -185,8 +186,8 @@ def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _blocks_or_none(message: Any) -> list[Mapping[str, Any]]:
     """Return the blocks in a message that may be malformed, or an empty list if there are none."""
-    content = message.get("content") if isinstance(message, Mapping) and message.get("role") in ROLES else None
-    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+    content = message.get("content") if isinstance(message, dict) and message.get("role") in ROLES else None
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
 def _is_typical(block: Mapping[str, Any]) -> bool:
@@ -197,20 +198,21 @@ def _is_typical(block: Mapping[str, Any]) -> bool:
     return kind in THOUGHTS or (isinstance(kind, str) and kind.endswith(RESULT) and "tool_use_id" in block)
 
 
-def _history(value: Any) -> list[tuple[bool, Any]] | None:
+def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]] | None:
     """Return a record's messages in a form that can be compared, or None if the record is malformed.
 
-    Each message is a pair: whether the agent wrote it, and its content without thoughts.
+    Each message is a pair: whether the agent wrote it, and a function that returns its content without thoughts.
     """
     try:
         found = objects(_messages(_normalise_record(value)), "messages")
         messages = [(message.get("role"), _blocks(message)) for message in found]
     except RecordError:
         return None
-    return [
-        (role == "assistant", [role, [_comparable(block) for block in blocks if block.get("type") not in THOUGHTS]])
-        for role, blocks in messages
-    ]
+    return [(role == "assistant", partial(_comparable_message, role, blocks)) for role, blocks in messages]
+
+
+def _comparable_message(role: Any, blocks: list[Mapping[str, Any]]) -> Any:
+    return [role, [_comparable(block) for block in blocks if block.get("type") not in THOUGHTS]]
 
 
 def _comparable(block: Mapping[str, Any]) -> Any:
@@ -226,4 +228,6 @@ FORMAT: Final = exchange_format(
     read_record,
     _history,
     streams=MessageStreams,
+    has_ended=ends_with_agent,
+    signs=("tool_use", "stop_reason", "thinking", "message_start", "message_delta", "message_stop", "content_block"),
 )

@@ -30,7 +30,7 @@ _TOTALS: Final = {
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    version = value.get("schema_version") if isinstance(value, Mapping) else None
+    version = value.get("schema_version") if isinstance(value, dict) else None
     if not isinstance(version, str) or not version.startswith("ATIF-v"):
         return "no object with a 'schema_version' of ATIF"
     return None if isinstance(value.get("steps"), list) else "'steps' must be a list"
@@ -117,7 +117,7 @@ def _read_totals(transcript: Transcript, totals: Mapping[str, Any]) -> None:
 
 def _describe(trajectory: Mapping[str, Any]) -> dict[str, Any]:
     steps = trajectory.get("steps")
-    calls = [one.get("tool_calls") for one in steps if isinstance(one, Mapping)] if isinstance(steps, list) else []
+    calls = [one.get("tool_calls") for one in steps if isinstance(one, dict)] if isinstance(steps, list) else []
     return {
         "trajectory_id": trajectory.get("trajectory_id"),
         "agent": _object(trajectory.get("agent")).get("name"),
@@ -131,7 +131,7 @@ def _without(record: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _object(value: Any) -> Mapping[str, Any]:
     """Return `value` if it is an object, or else an empty one."""
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 FORMAT: Final = record_format(
@@ -140,4 +140,5 @@ FORMAT: Final = record_format(
     "ATIF itself has no field for it",
     mismatch,
     read_record,
+    signs=("schema_version",),
 )

@@ -53,13 +53,13 @@ def _is_part(value: Any) -> bool:
 
 def _conversations(value: Any) -> Iterator[tuple[str, list[Any]]]:
     """Yield the name of the agent, if it is known, and the messages of each conversation in a record."""
-    if isinstance(value, Mapping) and isinstance(value.get("agent_states"), Mapping):
+    if isinstance(value, dict) and isinstance(value.get("agent_states"), dict):
         yield from _team_conversations(value["agent_states"])
         return
-    if isinstance(value, Mapping) and isinstance(value.get("agent_state"), Mapping):
+    if isinstance(value, dict) and isinstance(value.get("agent_state"), dict):
         value = value["agent_state"]
-    if isinstance(value, Mapping):
-        context = value["llm_context"] if isinstance(value.get("llm_context"), Mapping) else value
+    if isinstance(value, dict):
+        context = value["llm_context"] if isinstance(value.get("llm_context"), dict) else value
         value = context.get("messages", context.get("llm_messages", context.get("message_thread")))
     if isinstance(value, list) and any(_is_part(one) for one in value):
         yield "", value
@@ -70,7 +70,7 @@ def _team_conversations(states: Mapping[str, Any]) -> Iterator[tuple[str, list[A
     threads: list[list[Any]] = []
     agents: list[tuple[str, list[Any]]] = []
     for name, state in states.items():
-        is_thread = isinstance(state, Mapping) and "message_thread" in state
+        is_thread = isinstance(state, dict) and "message_thread" in state
         for _, messages in _conversations(state):
             threads += [messages] if is_thread else []
             agents += [] if is_thread else [(str(name), messages)]
@@ -87,7 +87,7 @@ def _read_messages(value: Any, messages: list[Any], name: str) -> Episode:
         else:
             reader.read(message)
     agent = name.partition("/")[0] or "+".join(reader.agents) or None
-    is_record = isinstance(value, Mapping) and not _is_part(value)
+    is_record = isinstance(value, dict) and not _is_part(value)
     metadata = metadata_of(value, *_STATE) if is_record else None
     return transcript.to_episode(agent, metadata=metadata)
 
@@ -97,11 +97,11 @@ _STATE: Final = ("messages", "llm_context", "llm_messages", "message_thread", "a
 
 def _chat_history(value: Any) -> list[Any] | None:
     """Return the messages in a chat of version 0.2, or None if it is not such a chat."""
-    is_result = isinstance(value, Mapping) and "chat_history" in value
+    is_result = isinstance(value, dict) and "chat_history" in value
     messages = value["chat_history"] if is_result else value
     if not isinstance(messages, list) or not messages:
         return None
-    if not all(isinstance(one, Mapping) and "role" in one and "content" in one for one in messages):
+    if not all(isinstance(one, dict) and "role" in one and "content" in one for one in messages):
         return None
     return messages if is_result or any("tool_responses" in one for one in messages) else None
 
@@ -121,7 +121,7 @@ def _read_chat_history(value: Any, history: list[Any]) -> Episode:
         else:
             agents.setdefault(name)
             _read_response(transcript, message, name)
-    record = value if isinstance(value, Mapping) else {}
+    record = value if isinstance(value, dict) else {}
     _read_cost(transcript, record.get("cost"))
     agent = "+".join(one for one in agents if one not in _ROLES) or None
     return transcript.to_episode(agent, metadata=metadata_of(record, "chat_history"))
@@ -147,10 +147,10 @@ def _read_response(transcript: Transcript, message: Mapping[str, Any], name: str
     transcript.start_turn()
     transcript.add_text(message_text(message.get("content")), agent=name)
     for call in objects(message.get("tool_calls"), "tool calls"):
-        function = call["function"] if isinstance(call.get("function"), Mapping) else {}
+        function = call["function"] if isinstance(call.get("function"), dict) else {}
         transcript.add_call(function.get("name"), function.get("arguments"), call.get("id"), agent=name)
     old = message.get("function_call")
-    if isinstance(old, Mapping):
+    if isinstance(old, dict):
         transcript.add_call(old.get("name"), old.get("arguments"), agent=name)
 
 
@@ -165,17 +165,17 @@ def _read_responses(transcript: Transcript, message: Mapping[str, Any]) -> None:
 
 def _read_cost(transcript: Transcript, cost: Any) -> None:
     """Add the tokens and the cost of each model."""
-    kinds = [cost.get(name) for name in _COSTS] if isinstance(cost, Mapping) else []
-    used = next((one for one in kinds if isinstance(one, Mapping)), {})
+    kinds = [cost.get(name) for name in _COSTS] if isinstance(cost, dict) else []
+    used = next((one for one in kinds if isinstance(one, dict)), {})
     for model, one in used.items():
-        if isinstance(one, Mapping):
+        if isinstance(one, dict):
             transcript.add_usage(one, model=model, cost=one.get("cost"))
     transcript.usage.pop("requests", None)
 
 
 def _repeats(parts: list[Any], value: Any) -> bool:
     """Return True if a result has all messages of the stream before it."""
-    messages = value.get("messages") if isinstance(value, Mapping) else None
+    messages = value.get("messages") if isinstance(value, dict) else None
     return not list(missing_from(parts, messages))
 
 

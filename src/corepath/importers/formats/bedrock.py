@@ -13,7 +13,7 @@ Calls are `toolUse` blocks, and all calls in one message share a turn. Reasoning
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
@@ -89,11 +89,11 @@ def _read_message(transcript: Transcript, message: Mapping[str, Any], response_t
             add = transcript.add_text if role == "assistant" else partial(transcript.add_message, role)
             add(text, time=time)
     metadata = message.get("metadata")
-    transcript.add_usage(metadata.get("usage") if isinstance(metadata, Mapping) else None)
+    transcript.add_usage(metadata.get("usage") if isinstance(metadata, dict) else None)
 
 
 def _read_tool_block(transcript: Transcript, kind: str, inner: Any, time: Any) -> None:
-    if not isinstance(inner, Mapping):
+    if not isinstance(inner, dict):
         raise RecordError(f"'{kind}' must be an object")
     if kind == "toolResult":
         _read_result(transcript, inner, time)
@@ -108,9 +108,9 @@ def _read_result(transcript: Transcript, result: Mapping[str, Any], time: Any) -
     error = result.get("status") == "error"
     content = result.get("content")
     parts = content if isinstance(content, list) else []
-    if parts and all(isinstance(part, Mapping) and isinstance(part.get("text"), str) for part in parts):
+    if parts and all(isinstance(part, dict) and isinstance(part.get("text"), str) for part in parts):
         content = "".join(part["text"] for part in parts)
-    elif len(parts) == 1 and isinstance(parts[0], Mapping) and "json" in parts[0]:
+    elif len(parts) == 1 and isinstance(parts[0], dict) and "json" in parts[0]:
         content = parts[0]["json"]
     transcript.add_result(result["toolUseId"], content if error else parse_result(content), error=error, time=time)
 
@@ -146,10 +146,10 @@ def _text(block: Mapping[str, Any]) -> str:
 
 def _is_typical(message: Any) -> bool:
     """Return True if a message has a block in the form that only Bedrock uses."""
-    if not isinstance(message, Mapping) or message.get("role") not in _ROLES:
+    if not isinstance(message, dict) or message.get("role") not in _ROLES:
         return False
     content = message.get("content")
-    blocks = [one for one in content if isinstance(one, Mapping)] if isinstance(content, list) else []
+    blocks = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
     return any("type" not in block and any(name in block for name in _BLOCKS) for block in blocks)
 
 
@@ -186,11 +186,11 @@ def _exchange(value: Any) -> _Exchange | None:
     value = _unwrap(value)
     if isinstance(value, list):
         return _of_parts(None, value) if any(map(_is_event, value)) else _of_parts({"messages": value}, None)
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return None
     if _is_log(value):
         return _of_log(value)
-    if isinstance(value.get("message"), Mapping) and "message_id" in value:
+    if isinstance(value.get("message"), dict) and "message_id" in value:
         found = _of_parts({"messages": [value]}, None)
     elif "request" in value or "response" in value:
         found = _of_parts(value.get("request"), value.get("response"))
@@ -202,14 +202,14 @@ def _exchange(value: Any) -> _Exchange | None:
 
 def _unwrap(value: Any) -> Any:
     """Return the log entry in an event of CloudWatch, which has it as JSON text, or else the value itself."""
-    text = first_of(value, "message", "@message") if isinstance(value, Mapping) else None
+    text = first_of(value, "message", "@message") if isinstance(value, dict) else None
     found = parse_result(text) if isinstance(text, str) else text
-    return found if isinstance(found, Mapping) and _is_log(found) else value
+    return found if isinstance(found, dict) and _is_log(found) else value
 
 
 def _is_log(value: Mapping[str, Any]) -> bool:
     return value.get("schemaType") == "ModelInvocationLog" or (
-        isinstance(value.get("input"), Mapping) and "inputBodyJson" in value["input"] and "modelId" in value
+        isinstance(value.get("input"), dict) and "inputBodyJson" in value["input"] and "modelId" in value
     )
 
 
@@ -222,27 +222,27 @@ def _of_log(value: Mapping[str, Any]) -> _Exchange:
     return replace(
         found,
         model=model if isinstance(model, str) else None,
-        usage=found.usage if isinstance(found.usage, Mapping) else counted,
+        usage=found.usage if isinstance(found.usage, dict) else counted,
         time=value.get("timestamp"),
         failure={"kind": str(code), "message": ""} if code else None,
         metadata=metadata_of(value, "input", "output", "schemaType", "schemaVersion", "modelId"),
         is_logged=True,
-        body=request if isinstance(request, Mapping) else {},
+        body=request if isinstance(request, dict) else {},
     )
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _of_parts(request: Any, response: Any) -> _Exchange | None:
     """Return the exchange with these bodies, or None if neither has messages."""
-    sent = request.get("messages") if isinstance(request, Mapping) else None
+    sent = request.get("messages") if isinstance(request, dict) else None
     message, usage = _response(response)
     if not isinstance(sent, list) and message is None:
         return None
     messages = [_stored(one) for one in sent] if isinstance(sent, list) else []
-    given = request if isinstance(request, Mapping) else {}
+    given = request if isinstance(request, dict) else {}
     if message is not None:
         messages.append({"role": "assistant", **message, "is_response": True})
     model = first_of(given, "modelId", "model")
@@ -251,33 +251,33 @@ def _of_parts(request: Any, response: Any) -> _Exchange | None:
 
 def _stored(message: Any) -> Any:
     """Return the message that a Strands agent stored, without the fields around it, or else the message itself."""
-    if not isinstance(message, Mapping) or not isinstance(message.get("message"), Mapping):
+    if not isinstance(message, dict) or not isinstance(message.get("message"), dict):
         return message
     redacted = message.get("redact_message")
-    inner = redacted if isinstance(redacted, Mapping) else message["message"]
+    inner = redacted if isinstance(redacted, dict) else message["message"]
     return {"created_at": message.get("created_at"), **inner}
 
 
 def _response(response: Any) -> tuple[Mapping[str, Any] | None, Any]:
     """Return the message in a response and its usage. Both are None if there is no message."""
-    if isinstance(response, Mapping) and isinstance(response.get("stream"), list):
+    if isinstance(response, dict) and isinstance(response.get("stream"), list):
         response = response["stream"]
     if isinstance(response, list):
         return _join(response)
-    if not isinstance(response, Mapping):
+    if not isinstance(response, dict):
         return None, None
     output = response.get("output")
-    message = output.get("message") if isinstance(output, Mapping) else None
+    message = output.get("message") if isinstance(output, dict) else None
     if message is None and response.get("type") == "message":
         message = {name: response[name] for name in ("role", "content") if name in response}
-    return (message, response.get("usage")) if isinstance(message, Mapping) else (None, None)
+    return (message, response.get("usage")) if isinstance(message, dict) else (None, None)
 
 
 # Streams
 
 
 def _is_event(value: Any) -> bool:
-    return isinstance(value, Mapping) and bool(_EVENTS & value.keys())
+    return isinstance(value, dict) and bool(_EVENTS & value.keys())
 
 
 def _join(events: list[Any]) -> tuple[Mapping[str, Any] | None, Any]:
@@ -290,7 +290,7 @@ def _join(events: list[Any]) -> tuple[Mapping[str, Any] | None, Any]:
         start, delta = first_of(found, "start", "content_block"), found.get("delta")
         if call := _mapping(_block(_mapping(start)).get("toolUse")):
             blocks[index] = {"toolUse": {**call, "input": ""}}
-        elif isinstance(delta, Mapping):
+        elif isinstance(delta, dict):
             _extend(blocks, index, delta)
         usage |= _mapping(_mapping(first_of(event, "metadata", "message") or event).get("usage"))
     return ({"content": list(blocks.values())}, usage or None) if blocks else (None, None)
@@ -298,7 +298,7 @@ def _join(events: list[Any]) -> tuple[Mapping[str, Any] | None, Any]:
 
 def _extend(blocks: dict[Any, dict[str, Any]], index: str, delta: Mapping[str, Any]) -> None:
     call = delta.get("toolUse")
-    piece = call.get("input") if isinstance(call, Mapping) else delta.get("partial_json")
+    piece = call.get("input") if isinstance(call, dict) else delta.get("partial_json")
     if isinstance(piece, str) and "toolUse" in blocks.get(index, {}):
         blocks[index]["toolUse"]["input"] += piece
     elif isinstance(delta.get("text"), str):
@@ -309,23 +309,23 @@ def _extend(blocks: dict[Any, dict[str, Any]], index: str, delta: Mapping[str, A
 # Repeated exchanges
 
 
-def _history(value: Any) -> list[tuple[bool, Any]] | None:
+def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]] | None:
     """Return a record's messages in a form that can be compared, or None if the record is malformed."""
     exchange = _exchange(value)
     try:
         messages = list(objects(exchange.messages, "messages")) if exchange is not None else []
-        return [(one.get("role") == "assistant", _comparable(one)) for one in messages]
+        return [(one.get("role") == "assistant", partial(_comparable, one, _blocks(one))) for one in messages]
     except RecordError:
         return None
 
 
-def _comparable(message: Mapping[str, Any]) -> Any:
+def _comparable(message: Mapping[str, Any], blocks: list[Mapping[str, Any]]) -> Any:
     """Return only what stays the same when a later request repeats a message."""
     found: list[Any] = [message.get("role")]
-    for block in _blocks(message):
+    for block in blocks:
         kind = _kind(block)
         call = block.get("toolUse")
-        if kind == "toolUse" and isinstance(call, Mapping):
+        if kind == "toolUse" and isinstance(call, dict):
             found.append([call.get("toolUseId"), call.get("name"), _arguments(call.get("input"))])
         elif kind == "text":
             found.append(block.get("text"))
@@ -335,7 +335,7 @@ def _comparable(message: Mapping[str, Any]) -> Any:
 
 
 def _arguments(given: Any) -> Any:
-    return arguments_of(given) if isinstance(given, (str, Mapping)) else given
+    return arguments_of(given) if isinstance(given, (str, dict)) else given
 
 
 _SINGLE: Final = exchange_format(
@@ -356,7 +356,7 @@ def _read_together(files: Sequence[Path]) -> Iterator[Episode | Problem]:
     for file in files:
         records = list(read_records(file, lambda one: mismatch(one) is None))
         values = [value for _, value in records]
-        if len(values) == 1 and isinstance(values[0], Mapping) and "message_id" in values[0]:
+        if len(values) == 1 and isinstance(values[0], dict) and "message_id" in values[0]:
             id_ = values[0]["message_id"]
             folders.setdefault(file.parent, []).append((id_ if isinstance(id_, int) else 0, values[0]))
         else:

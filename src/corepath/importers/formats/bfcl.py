@@ -48,7 +48,7 @@ _STEP: Final = re.compile(r"step_(\d{1,9})")
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    if not isinstance(value, Mapping) or not isinstance(value.get("id"), str) or "result" not in value:
+    if not isinstance(value, dict) or not isinstance(value.get("id"), str) or "result" not in value:
         return "no object with a string 'id' and a 'result'"
     result = value["result"]
     if isinstance(result, str) and result.startswith(_INFERENCE_FAILED):
@@ -81,7 +81,7 @@ def _recognise_answers(sample: Sample) -> str | None:
 
     Only the first record is checked.
     """
-    for value in sample.records(lambda one: isinstance(one, Mapping)):
+    for value in sample.records(lambda one: isinstance(one, dict)):
         if not isinstance(value, Problem):
             return _answers_mismatch(value)
     return "no JSON in it"
@@ -89,7 +89,7 @@ def _recognise_answers(sample: Sample) -> str | None:
 
 def _read_answers(path: Path) -> Iterator[Expected | Problem]:
     """Yield each task's expected calls in a BFCL file of possible answers, and a `Problem` for each malformed task."""
-    for place, value in read_records(path, lambda one: isinstance(one, Mapping)):
+    for place, value in read_records(path, lambda one: isinstance(one, dict)):
         yield from try_record(place, value, _read_expected)
 
 
@@ -103,7 +103,7 @@ def _read_expected(value: Any) -> Iterator[Expected]:
 
 def _answers_mismatch(value: Any) -> str | None:
     """Explain why a record does not list a task's possible answers as BFCL does, or return None if it does."""
-    if not isinstance(value, Mapping) or not isinstance(value.get("id"), str):
+    if not isinstance(value, dict) or not isinstance(value.get("id"), str):
         return "no object with a string 'id' and a 'ground_truth'"
     turns = value.get("ground_truth")
     if not isinstance(turns, list) or not all(isinstance(turn, list) for turn in turns):
@@ -138,7 +138,7 @@ def _read_turns(transcript: Transcript, value: Mapping[str, Any]) -> None:
     if not isinstance(log, list):
         raise RecordError("the 'inference_log' must be a list of turns")
     for turn in log:
-        if isinstance(turn, Mapping):  # the lists between turns hold states
+        if isinstance(turn, dict):  # the lists between turns hold states
             _read_logged_turn(transcript, turn)
 
 
@@ -235,7 +235,7 @@ def _error(value: Any) -> Any:
     """Return the error in a call's result, or None if there is none."""
     if isinstance(value, str):
         return value if value.startswith(_ERRORS) else None
-    if isinstance(value, Mapping) and value.get("error"):
+    if isinstance(value, dict) and value.get("error"):
         return value["error"] if len(value) == 1 else dict(value)
     return None
 
@@ -266,8 +266,8 @@ def _written_calls(content: Any) -> list[_Call]:
     if isinstance(content, str):
         return [*_calls_in_text(_THOUGHT.sub("", content, count=1).strip())]
     found: list[_Call] = []
-    for one in content if isinstance(content, list) else [content] if isinstance(content, Mapping) else []:
-        if isinstance(one, Mapping):
+    for one in content if isinstance(content, list) else [content] if isinstance(content, dict) else []:
+        if isinstance(one, dict):
             found += [(str(name), arguments) for name, arguments in one.items()]
         elif isinstance(one, str):
             found.append(_python_call(one))
@@ -297,7 +297,7 @@ def _json_calls(text: str) -> list[tuple[str, Any]]:
         value = None
     found: list[tuple[str, Any]] = []
     for one in value if isinstance(value, list) else [value]:
-        if not isinstance(one, Mapping) or not isinstance(one.get("name"), str):
+        if not isinstance(one, dict) or not isinstance(one.get("name"), str):
             name = _JSON_NAME.search(text)
             return [(name[1] if name else "", text)]
         found.append((one["name"], one.get("arguments", one.get("parameters"))))

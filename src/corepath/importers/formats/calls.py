@@ -7,7 +7,7 @@ amount=5)']}`. Calls are written in the call notation. In JSON, calls may also b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -105,9 +105,9 @@ def _read_call(document: Document, place: int, call: Any, problems: list[Problem
             return None
         return ExpectedCall(read.tool, read.arguments)
     is_json = document.file.endswith(".json")
-    if is_json and isinstance(call, Mapping) and set(call) == {"tool", "arguments"}:
+    if is_json and isinstance(call, dict) and set(call) == {"tool", "arguments"}:
         tool, arguments = call["tool"], call["arguments"]
-        if isinstance(tool, str) and isinstance(arguments, Mapping):
+        if isinstance(tool, str) and isinstance(arguments, dict):
             return ExpectedCall(tool, arguments)
     wanted = "a call must be a string in the call notation" + (
         ", or an object with 'tool' and 'arguments'" if is_json else ""

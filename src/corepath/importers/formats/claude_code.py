@@ -48,7 +48,7 @@ _TOO_LONG: Final = "Prompt is too long"
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return "no line with a 'type'"
     if _is_stored(value) or _is_streamed(value):
         return None
@@ -60,7 +60,7 @@ def _is_stored(line: Mapping[str, Any]) -> bool:
     if line["type"] == "summary":
         return isinstance(line.get("leafUuid"), str)
     if line["type"] == "file-history-snapshot":
-        return isinstance(line.get("snapshot"), Mapping)
+        return isinstance(line.get("snapshot"), dict)
     return isinstance(line.get("sessionId"), str) and "uuid" in line and "isSidechain" in line
 
 
@@ -72,7 +72,7 @@ def _is_streamed(line: Mapping[str, Any]) -> bool:
         return "num_turns" in line
     if line["type"] == "system":
         return line.get("subtype") == "init" and isinstance(line.get("tools"), list)
-    return "parent_tool_use_id" in line and isinstance(line.get("message"), Mapping)
+    return "parent_tool_use_id" in line and isinstance(line.get("message"), dict)
 
 
 @dataclass
@@ -89,7 +89,7 @@ class _Sessions:
 
     def __call__(self, line: Any) -> str | None:
         """Return the key of a line's session, or None if the line belongs to the session before it."""
-        own = first_of(line, "sessionId", "session_id") if isinstance(line, Mapping) else None
+        own = first_of(line, "sessionId", "session_id") if isinstance(line, dict) else None
         if not isinstance(own, str):
             return None
         before = first_of(line, "parentUuid", "logicalParentUuid")
@@ -129,9 +129,9 @@ def _lines(records: list[Any]) -> Iterator[tuple[Mapping[str, Any], str | None]]
 def _unwrap(line: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
     """Return a line and its sub-agent, or None. A line about progress may hold a line of a sub-agent."""
     data = line.get("data")
-    if line.get("type") == "progress" and isinstance(data, Mapping) and data.get("type") == "agent_progress":
+    if line.get("type") == "progress" and isinstance(data, dict) and data.get("type") == "agent_progress":
         inner = data.get("message")
-        return (inner if isinstance(inner, Mapping) else {}), data.get("agentId") or _UNNAMED
+        return (inner if isinstance(inner, dict) else {}), data.get("agentId") or _UNNAMED
     if line.get("isSidechain") is True:
         return line, line.get("agentId") or _UNNAMED
     return line, line.get("parent_tool_use_id")
@@ -139,10 +139,10 @@ def _unwrap(line: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
 
 def _sent_text(line: Mapping[str, Any]) -> Any:
     """Return the text of a line that shows a message by the user, or None if it is another line."""
-    if line.get("type") == "user" and isinstance(line.get("message"), Mapping):
+    if line.get("type") == "user" and isinstance(line.get("message"), dict):
         return text_of(line["message"].get("content"))
     attachment = line.get("attachment")
-    if isinstance(attachment, Mapping) and attachment.get("type") == "queued_command":
+    if isinstance(attachment, dict) and attachment.get("type") == "queued_command":
         return message_text(attachment.get("prompt"))
     return None
 
@@ -320,9 +320,9 @@ def _ending(run: Mapping[str, Any], failure: str | None) -> dict[str, Any]:
 def _result(block: Mapping[str, Any]) -> tuple[Any, bool]:
     """Return the result in a block, and whether it is an error."""
     content = block.get("content")
-    if isinstance(content, list) and all(isinstance(one, Mapping) and one.get("type") == "text" for one in content):
+    if isinstance(content, list) and all(isinstance(one, dict) and one.get("type") == "text" for one in content):
         content = "".join(str(one.get("text") or "") for one in content)
-    failed = isinstance(content, Mapping) and str(content.get("type")).endswith("_error")
+    failed = isinstance(content, dict) and str(content.get("type")).endswith("_error")
     if failed or block.get("is_error") is True:
         return content, True
     return parse_result(content), False
@@ -330,7 +330,7 @@ def _result(block: Mapping[str, Any]) -> tuple[Any, bool]:
 
 def _message(line: Mapping[str, Any]) -> Mapping[str, Any]:
     message = line.get("message")
-    if not isinstance(message, Mapping):
+    if not isinstance(message, dict):
         raise RecordError(f"a line of the type {str(line.get('type'))[:60]!r} needs a 'message' object")
     return message
 
@@ -351,4 +351,10 @@ def _read(file: Path) -> Iterator[Episode | Problem]:
     return session_format(_NAME, _ERRORS, mismatch, _Sessions(), read_session).read(file)
 
 
-FORMAT: Final = Format(_NAME, _ERRORS, lambda sample: recognise_records(sample, mismatch), _read)
+FORMAT: Final = Format(
+    _NAME,
+    _ERRORS,
+    lambda sample: recognise_records(sample, mismatch),
+    _read,
+    signs=("sessionId", "session_id", "leafUuid", "snapshot"),
+)

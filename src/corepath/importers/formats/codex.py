@@ -49,7 +49,7 @@ _FULL: Final = "context_window_exceeded"
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return "no objects"
     if _is_rollout(value) or _is_header(value) or _is_exec(value):
         return None
@@ -57,7 +57,7 @@ def mismatch(value: Any) -> str | None:
 
 
 def _is_rollout(line: Mapping[str, Any]) -> bool:
-    return line.get("type") in _LINES and isinstance(line.get("payload"), Mapping)
+    return line.get("type") in _LINES and isinstance(line.get("payload"), dict)
 
 
 def _is_header(line: Mapping[str, Any]) -> bool:
@@ -72,12 +72,12 @@ def _is_exec(line: Mapping[str, Any]) -> bool:
     if kind == "thread.started":
         return isinstance(line.get("thread_id"), str)
     item = line.get("item")
-    return kind.startswith("item.") and isinstance(item, Mapping) and {"id", "type"} <= item.keys()
+    return kind.startswith("item.") and isinstance(item, dict) and {"id", "type"} <= item.keys()
 
 
 def _key(line: Any) -> str | None:
     """Return the id of the session that a line starts, or None if the line belongs to the session before it."""
-    if not isinstance(line, Mapping):
+    if not isinstance(line, dict):
         return None
     if line.get("type") == "thread.started":
         id_ = line.get("thread_id")
@@ -107,7 +107,7 @@ _Event = tuple[str, Mapping[str, Any], Any]
 
 def _event(line: Mapping[str, Any]) -> _Event:
     payload, time = line.get("payload"), line.get("timestamp")
-    if isinstance(payload, Mapping):
+    if isinstance(payload, dict):
         return str(line.get("type")), payload, time
     if _is_header(line):
         return ("state" if "record_type" in line else "session_meta"), line, time
@@ -163,18 +163,18 @@ class _Rollout:
         self.metadata = metadata_of(payload, *_PROMPTS) or {}
         for name in _PROMPTS[:2]:
             prompt = payload.get(name)
-            prompt = prompt.get("text") if isinstance(prompt, Mapping) else prompt
+            prompt = prompt.get("text") if isinstance(prompt, dict) else prompt
             self.transcript.add_message("system", prompt if isinstance(prompt, str) else None, time=time)
 
     def _read_event(self, payload: Mapping[str, Any]) -> None:
         kind, info = payload.get("type"), payload.get("info")
-        if kind == "token_count" and isinstance(info, Mapping) and info.get("total_token_usage") != self.total:
+        if kind == "token_count" and isinstance(info, dict) and info.get("total_token_usage") != self.total:
             self.total = info.get("total_token_usage")
             self.transcript.add_usage(info.get("last_token_usage"), model=self.model)
         error = (
             payload if kind == "error" else payload.get("error") if kind in ("task_complete", "turn_complete") else None
         )
-        if isinstance(error, Mapping):
+        if isinstance(error, dict):
             self.failure = error
 
     def _read_item(self, item: Mapping[str, Any], time: Any) -> None:
@@ -252,9 +252,9 @@ def _failed_call(event: Mapping[str, Any]) -> str | None:
         failed = event.get("status") in _DONE[1:] or event.get("exit_code", 0) != 0
     elif kind == "patch_apply_end":
         failed = event.get("success") is False
-    elif kind == "mcp_tool_call_end" and isinstance(result, Mapping):
+    elif kind == "mcp_tool_call_end" and isinstance(result, dict):
         inner = first_of(result, "Ok")
-        failed = "Err" in result or (isinstance(inner, Mapping) and first_of(inner, "isError", "is_error") is True)
+        failed = "Err" in result or (isinstance(inner, dict) and first_of(inner, "isError", "is_error") is True)
     return id_ if failed and isinstance(id_, str) else None
 
 
@@ -264,7 +264,7 @@ def _arguments(item: Mapping[str, Any], kind: str) -> Any:
     if kind == "image_generation_call":
         return {"prompt": item.get("revised_prompt")}
     given = first_of(item, "arguments", "action")
-    if kind in ("local_shell_call", "web_search_call") and isinstance(given, Mapping):
+    if kind in ("local_shell_call", "web_search_call") and isinstance(given, dict):
         return {name: value for name, value in given.items() if value is not None}
     return {} if given is None else given
 
@@ -272,7 +272,7 @@ def _arguments(item: Mapping[str, Any], kind: str) -> Any:
 def _output(item: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return the content of an output, and whether the call was a success, which is None if it is unknown."""
     content, success = first_of(item, "output", "tools"), None
-    if isinstance(content, Mapping) and "content" in content:
+    if isinstance(content, dict) and "content" in content:
         content, success = content["content"], content.get("success")
     if isinstance(content, list) and all(_is_text(part) for part in content):
         content = "".join(part["text"] for part in content)
@@ -284,13 +284,13 @@ def _exit_code(content: Any) -> int | None:
     if isinstance(content, str) and (header := _EXIT_CODE.match(content)):
         return int(header[1])
     value = parse_result(content)
-    metadata = value.get("metadata") if isinstance(value, Mapping) else None
-    code = metadata.get("exit_code") if isinstance(metadata, Mapping) else None
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    code = metadata.get("exit_code") if isinstance(metadata, dict) else None
     return code if isinstance(code, int) and not isinstance(code, bool) else None
 
 
 def _is_text(part: Any) -> bool:
-    return isinstance(part, Mapping) and isinstance(part.get("text"), str)
+    return isinstance(part, dict) and isinstance(part.get("text"), str)
 
 
 def _ending(failure: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -320,8 +320,8 @@ def _read_exec(lines: list[Mapping[str, Any]]) -> Episode:
         elif kind == "turn.completed":
             transcript.add_usage(line.get("usage"))
         elif kind in ("turn.failed", "error"):
-            failure = error if isinstance(error, Mapping) else line
-        elif kind.startswith("item.") and isinstance(item, Mapping):
+            failure = error if isinstance(error, dict) else line
+        elif kind.startswith("item.") and isinstance(item, dict):
             failure = None
             _read_exec_item(transcript, item, kind, open_items)
     transcript.usage.pop("requests", None)
@@ -375,7 +375,7 @@ def _exec_result(item: Mapping[str, Any], kind: str) -> Any:
     if kind == "command_execution":
         return {"output": item.get("aggregated_output"), "exit_code": item.get("exit_code")}
     error = item.get("error")
-    if isinstance(error, Mapping) and error.get("message"):
+    if isinstance(error, dict) and error.get("message"):
         return error["message"]
     return first_of(item, "result", "agents_states", "status")
 

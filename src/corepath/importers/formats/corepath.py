@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from io import BytesIO
 from typing import Any, Final
 
@@ -15,11 +15,11 @@ from corepath.importers.format import record_format
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return "no object with 'task' and 'calls'"
     if not isinstance(value.get("task"), str) or not isinstance(value.get("calls"), list):
         return "an episode has a 'task' and a list of 'calls'"
-    if not all(isinstance(call, Mapping) and {"tool", "arguments"} <= call.keys() for call in value["calls"]):
+    if not all(isinstance(call, dict) and {"tool", "arguments"} <= call.keys() for call in value["calls"]):
         return "the calls of an episode have 'tool' and 'arguments'"
     return None
 

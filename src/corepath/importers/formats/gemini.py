@@ -12,7 +12,8 @@ Only the first candidate is read. If exchanges in one file repeat each other, on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
@@ -81,7 +82,7 @@ def _read_conversation(value: Any) -> Episode:
         if role == "model":
             transcript.start_turn()
         read = list(group)
-        is_response = read[-1] is contents[-1] and isinstance(value, Mapping) and _candidate(value) is not None
+        is_response = read[-1] is contents[-1] and isinstance(value, dict) and _candidate(value) is not None
         parts = [part for content in read for part in _parts(content)]
         _read_parts(transcript, parts, role, exchange_time(value) if is_response and role == "model" else None)
     transcript.add_usage(exchange_field(value, *USAGE), model=exchange_field(value, *_MODEL))
@@ -145,7 +146,7 @@ def _read_answer(transcript: Transcript, tool: Any, id_: Any, answer: Mapping[st
 
 def _unwrap(response: Any) -> tuple[Any, bool]:
     """Return the result in a function response, and whether that result is an error."""
-    if not isinstance(response, Mapping):
+    if not isinstance(response, dict):
         return response, False
     error = response.get("error") not in (None, "", False)
     if len(response) == 1:
@@ -166,7 +167,7 @@ def _object(part: Mapping[str, Any], names: tuple[str, str]) -> Mapping[str, Any
     Raises `RecordError` if the value is not an object.
     """
     found = first_of(part, *names)
-    if found is None or isinstance(found, Mapping):
+    if found is None or isinstance(found, dict):
         return found
     raise RecordError(f"'{names[0]}' must be an object, not {type(found).__name__}")
 
@@ -178,10 +179,10 @@ def _instruction_text(value: Any) -> Any:
     """Return the text of the system instruction in a request or its `config`, or None if there is none."""
     config = exchange_field(value, "config", "generationConfig", "generation_config")
     given = exchange_field(value, *_INSTRUCTION) or exchange_field(config, *_INSTRUCTION)
-    if isinstance(given, Mapping):
+    if isinstance(given, dict):
         given = given.get("parts", given)
     parts = given if isinstance(given, list) else [given]
-    return message_text([_typed(part) if isinstance(part, Mapping) else part for part in parts])
+    return message_text([_typed(part) if isinstance(part, dict) else part for part in parts])
 
 
 def _role(content: Mapping[str, Any]) -> str:
@@ -206,8 +207,8 @@ def _parts(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _has_parts(content: Any) -> bool:
-    parts = content.get("parts") if isinstance(content, Mapping) else None
-    return isinstance(parts, list) and any(isinstance(part, Mapping) and _is_part(part) for part in parts)
+    parts = content.get("parts") if isinstance(content, dict) else None
+    return isinstance(parts, list) and any(isinstance(part, dict) and _is_part(part) for part in parts)
 
 
 def _is_part(part: Mapping[str, Any]) -> bool:
@@ -221,20 +222,20 @@ def _normalise_record(value: Any) -> Any:
 
 def _candidate(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the first candidate in a response, or in the response of a record, or None if there is none."""
-    return candidate_of(value["response"] if isinstance(value.get("response"), Mapping) else value)
+    return candidate_of(value["response"] if isinstance(value.get("response"), dict) else value)
 
 
 def _contents(value: Any) -> list[Any] | None:
     """Return a record's messages, with the response's message last, or None if there are none."""
     if isinstance(value, list):
         return value
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return None
     sent, candidate = _sent_contents(value), _candidate(value)
     if sent is None and candidate is None:
         return None
     content = candidate.get("content") if candidate else None
-    answer = [{**content, "role": "model"}] if isinstance(content, Mapping) else []
+    answer = [{**content, "role": "model"}] if isinstance(content, dict) else []
     return [*(sent or ()), *answer]
 
 
@@ -243,11 +244,11 @@ def _sent_contents(value: Mapping[str, Any]) -> list[Any] | None:
 
     If the SDK made calls automatically, the messages come from the SDK's history.
     """
-    request, response = (value[name] if isinstance(value.get(name), Mapping) else value for name in _EXCHANGE)
+    request, response = (value[name] if isinstance(value.get(name), dict) else value for name in _EXCHANGE)
     sent = first_of(response, *AUTOMATIC) or request.get("contents")
     if isinstance(sent, str):
         return [{"role": "user", "parts": [{"text": sent}]}]
-    if isinstance(sent, Mapping):
+    if isinstance(sent, dict):
         return [sent]
     return sent if isinstance(sent, list) else None
 
@@ -257,14 +258,14 @@ def _metadata(value: Any) -> dict[str, Any] | None:
 
     The first candidate's fields, e.g. its finish reason, are included.
     """
-    candidate = metadata_of(_candidate(value), "content") if isinstance(value, Mapping) else None
+    candidate = metadata_of(_candidate(value), "content") if isinstance(value, dict) else None
     return {**(candidate or {}), **(exchange_metadata(value, *_CONVERSATION) or {})} or None
 
 
-def _history(value: Any) -> list[tuple[bool, Any]] | None:
+def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]] | None:
     """Return a record's messages in a form that can be compared, or None if the record is malformed.
 
-    Each message is a pair: whether the agent wrote it, and its content without thoughts.
+    Each message is a pair: whether the agent wrote it, and a function that returns its content without thoughts.
     """
     try:
         contents = list(objects(_contents(_normalise_record(value)), "contents"))
@@ -272,12 +273,15 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
             (by_model, [part for one in group for part in _parts(one)])
             for by_model, group in groupby(contents, _is_by_model)
         ]
-        return [
-            (by_model, [by_model, [_comparable(part) for part in parts if part.get("thought") is not True]])
-            for by_model, parts in groups
-        ]
+        for part in (part for _, parts in groups for part in parts if part.get("thought") is not True):
+            _object(part, CALL)
     except RecordError:
         return None
+    return [(by_model, partial(_comparable_parts, by_model, parts)) for by_model, parts in groups]
+
+
+def _comparable_parts(by_model: bool, parts: list[Mapping[str, Any]]) -> Any:  # noqa: FBT001
+    return [by_model, [_comparable(part) for part in parts if part.get("thought") is not True]]
 
 
 def _comparable(part: Mapping[str, Any]) -> Any:
@@ -295,4 +299,5 @@ FORMAT: Final = exchange_format(
     read_record,
     _history,
     streams=GeminiStreams,
+    signs=("parts", "candidates"),
 )

@@ -32,7 +32,7 @@ def mismatch(value: Any) -> str | None:
 
 def _key(value: Any) -> str | None:
     """Return the id of the session that a record starts, or None if the record belongs to the session before it."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return None
     if isinstance(value.get("sessionId"), str) and isinstance(value.get("projectHash"), str):
         return str(value["sessionId"])
@@ -71,7 +71,7 @@ def _collect(lines: list[Mapping[str, Any]]) -> tuple[dict[str, Any], list[Mappi
     messages: dict[str, Mapping[str, Any]] = {}
     for line in lines:
         update = line.get("$set")
-        if isinstance(update, Mapping):
+        if isinstance(update, dict):
             about |= update
             for message in objects(update.get("messages"), "messages"):
                 messages.setdefault(str(message.get("id")), message)
@@ -103,10 +103,10 @@ def _result(call: Mapping[str, Any]) -> Any:
     """Return what a tool sent to the model, or what it showed to the user if it sent nothing."""
     parts = call.get("result")
     for part in parts if isinstance(parts, list) else [parts]:
-        answer = part.get("functionResponse") if isinstance(part, Mapping) else None
-        if isinstance(answer, Mapping):
+        answer = part.get("functionResponse") if isinstance(part, dict) else None
+        if isinstance(answer, dict):
             response = answer.get("response")
-            if isinstance(response, Mapping) and len(response) == 1:
+            if isinstance(response, dict) and len(response) == 1:
                 return parse_result(first_of(response, "output", "error", "result") or response)
             return response
     if parts is None:
@@ -120,7 +120,7 @@ def _text(content: Any) -> Any:
     if content is None or isinstance(content, str):
         return content or None
     parts = content if isinstance(content, list) else [content]
-    if not all(isinstance(part, (str, Mapping)) for part in parts):
+    if not all(isinstance(part, (str, dict)) for part in parts):
         raise RecordError(f"the content of a message must be text or parts, not {describe_type(parts[0])}")
     return "".join(_part_text(part) for part in parts) or None
 
@@ -204,7 +204,7 @@ def _read_stream(lines: list[Mapping[str, Any]]) -> Episode:
 def _read_answer(transcript: Transcript, line: Mapping[str, Any]) -> None:
     error, output = line.get("status") in _FAILED, line.get("output")
     reason = line.get("error")
-    if error and isinstance(reason, Mapping):
+    if error and isinstance(reason, dict):
         output = output or reason.get("message")
     time = line.get("timestamp")
     transcript.add_result(line.get("tool_id"), output if error else parse_result(output), error=error, time=time)
@@ -213,15 +213,15 @@ def _read_answer(transcript: Transcript, line: Mapping[str, Any]) -> None:
 def _read_end(transcript: Transcript, line: Mapping[str, Any]) -> str | None:
     """Add what the run used, and return why it failed, or None if it did not."""
     stats = line.get("stats")
-    models = stats.get("models") if isinstance(stats, Mapping) else None
-    for name in models if isinstance(models, Mapping) else ():
+    models = stats.get("models") if isinstance(stats, dict) else None
+    for name in models if isinstance(models, dict) else ():
         transcript.add_usage(None, model=name)
     transcript.add_usage(stats)
     transcript.usage.pop("requests", None)
     error = line.get("error")
     if line.get("status") != "error":
         return None
-    return str(error.get("message") if isinstance(error, Mapping) else error or "error")
+    return str(error.get("message") if isinstance(error, dict) else error or "error")
 
 
 def _ending(kind: str, failure: str | None) -> dict[str, Any]:
@@ -230,5 +230,10 @@ def _ending(kind: str, failure: str | None) -> dict[str, Any]:
 
 
 FORMAT: Final = session_format(
-    "gemini-cli", "a call with the status `error` or `cancelled`", mismatch, _key, read_session
+    "gemini-cli",
+    "a call with the status `error` or `cancelled`",
+    mismatch,
+    _key,
+    read_session,
+    signs=("sessionId", "session_id"),
 )

@@ -150,7 +150,7 @@ def _read_fields(document: Document, problems: list[Problem]) -> Iterator[tuple[
 
 def _read_filter(value: Any) -> Filter | None:
     """Parse a filter, or return None if `value` is not one."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return None
     read: dict[Keys, tuple[str, ...]] = {}
     for path, allowed in value.items():
@@ -179,14 +179,14 @@ def _fits(value: Any, keys: Keys, texts: tuple[str, ...]) -> bool:
 
 def mismatch(paths: Paths, value: Any) -> str | None:
     """Explain why a record cannot be read with the map `paths`, or return None if it can."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return "a record must be an object"
     if paths.group_by is not None:
         missing = value_at(value, paths.group_by) is MISSING
         return f"nothing at '{'.'.join(paths.group_by)}', by which the map groups lines" if missing else None
     found = _episodes(value, paths)
     calls = paths.calls or ()
-    if not found or all(isinstance(one, Mapping) and path_exists(one, calls) for one in found):
+    if not found or all(isinstance(one, dict) and path_exists(one, calls) for one in found):
         return None
     return f"nothing at '{'.'.join(calls)}', where the map expects the calls"
 
@@ -248,7 +248,7 @@ def _read_calls(one: Any, paths: Paths) -> tuple[list[Call], list[Position]]:
     found = [
         (position, call)
         for position, call in items_at(one, paths.calls or ())
-        if not isinstance(call, Mapping) or _is_wanted(call, paths.only, paths.skip)
+        if not isinstance(call, dict) or _is_wanted(call, paths.only, paths.skip)
     ]
     calls = [_read_call(call, paths) for _, call in found]
     if calls and all(value_at(call, paths.tool) is MISSING for _, call in found):
@@ -265,9 +265,9 @@ def _read_messages(one: Any, paths: Paths, places: list[Position]) -> Iterator[M
     """
     ordered = isinstance(one, list) or (paths.calls or ())[:1] == (paths.messages or ())[:1]
     for position, message in () if paths.messages is None else items_at(one, paths.messages):
-        if isinstance(message, Mapping) and not _is_wanted(message, paths.message_only, paths.message_skip):
+        if isinstance(message, dict) and not _is_wanted(message, paths.message_only, paths.message_skip):
             continue
-        text = value_or_none(message, paths.message_text) if isinstance(message, Mapping) else message
+        text = value_or_none(message, paths.message_text) if isinstance(message, dict) else message
         role = value_or_none(message, paths.message_role)
         if text not in (None, "", []):
             before = sum(place < position for place in places) if ordered else None
@@ -293,7 +293,7 @@ def _read_epoch(one: Any, paths: Paths) -> int:
 
 
 def _read_call(call: Any, paths: Paths) -> Call:
-    if not isinstance(call, Mapping):
+    if not isinstance(call, dict):
         raise RecordError("a call must be an object")
     keys = (paths.tool, paths.arguments, paths.id, paths.turn)
     tool, arguments, id_, turn = (value_or_none(call, one) for one in keys)
@@ -326,7 +326,7 @@ def _join_answers(calls: list[Call], answers: list[Any], paths: Paths) -> None:
         if call.id is not None and call.result is UNANSWERED and not call.failed:
             waiting.setdefault(call.id, []).append(place)
     for answer in answers:
-        if not isinstance(answer, Mapping):
+        if not isinstance(answer, dict):
             raise RecordError("an answer must be an object")
         id_ = str(value_at(answer, paths.answer_id))
         if not waiting.get(id_):

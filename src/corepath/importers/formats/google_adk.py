@@ -17,7 +17,7 @@ failure does not count against the agent.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -51,7 +51,7 @@ _CASE_RESULTS: Final = ("eval_metric_result_per_invocation", "evalMetricResultPe
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
     value = _decode(value)
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return "no session with 'events', no event with an 'author', and no results of an eval set"
     if isinstance(_get(value, "eval_case_results"), list) or _is_event(value):
         return None
@@ -90,7 +90,7 @@ def read_session(records: list[Any]) -> Iterator[Episode]:
 def _get(record: Any, name: str) -> Any:
     """Return a field, whose name may be in snake_case or in camelCase, or None if it is missing."""
     first, *rest = name.split("_")
-    return first_of(record, name, first + "".join(map(str.capitalize, rest))) if isinstance(record, Mapping) else None
+    return first_of(record, name, first + "".join(map(str.capitalize, rest))) if isinstance(record, dict) else None
 
 
 def _decode(value: Any) -> Any:
@@ -99,7 +99,7 @@ def _decode(value: Any) -> Any:
 
 
 def _is_event(value: Any) -> bool:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return False
     value = _event(value)
     return isinstance(value.get("author"), str) and isinstance(_get(value, "invocation_id"), str)
@@ -108,14 +108,14 @@ def _is_event(value: Any) -> bool:
 def _event(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return an event. A row in the table of events has the event, or its content, as JSON text."""
     data = parse_result(_get(value, "event_data"))
-    if isinstance(data, Mapping):
+    if isinstance(data, dict):
         value = {**value, "event_data": None, "eventData": None, **data}
     parsed = {name: parse_result(value[name]) for name in ("content", "usage_metadata") if value.get(name)}
     return {**value, **parsed}
 
 
 def _is_case(record: Any) -> bool:
-    return isinstance(record, Mapping) and any(name in record for name in _CASE_RESULTS)
+    return isinstance(record, dict) and any(name in record for name in _CASE_RESULTS)
 
 
 def _split(value: Any) -> Iterator[Any]:
@@ -126,7 +126,7 @@ def _split(value: Any) -> Iterator[Any]:
         yield value
         return
     for case in cases:
-        given = case if isinstance(case, Mapping) else {}
+        given = case if isinstance(case, dict) else {}
         yield {"eval_set_id": _get(value, "eval_set_id"), **given, _CASE_RESULTS[0]: first_of(given, *_CASE_RESULTS)}
 
 
@@ -191,7 +191,7 @@ def _read_event(transcript: Transcript, event: Mapping[str, Any], extra: dict[st
     _read_parts(transcript, parts, extra, time, by_agent=by_agent)
     for name, role in (("input_transcription", "user"), ("output_transcription", "assistant")):
         spoken = _get(event, name)
-        text = spoken.get("text") if isinstance(spoken, Mapping) else None
+        text = spoken.get("text") if isinstance(spoken, dict) else None
         _adder(transcript, role)(text if isinstance(text, str) else None, time=time)
 
 
@@ -216,7 +216,7 @@ def _adder(transcript: Transcript, role: str) -> Callable[..., None]:
 def _media(part: Mapping[str, Any]) -> str | None:
     """Return the type of a file in a message, e.g. `[image/png]`, or None if a part is not a file."""
     data = next((found for name in ("inline_data", "file_data") if (found := _get(part, name)) is not None), None)
-    return f"[{str(_get(data, 'mime_type') or 'file')[:60]}]" if isinstance(data, Mapping) else None
+    return f"[{str(_get(data, 'mime_type') or 'file')[:60]}]" if isinstance(data, dict) else None
 
 
 def _read_part(transcript: Transcript, part: Mapping[str, Any], extra: dict[str, Any], time: Any) -> bool:
@@ -240,7 +240,7 @@ def _read_part(transcript: Transcript, part: Mapping[str, Any], extra: dict[str,
 
 def _object(part: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     found = _get(part, name)
-    if found is None or isinstance(found, Mapping):
+    if found is None or isinstance(found, dict):
         return found
     raise RecordError(f"'{name}' must be an object")
 
@@ -267,7 +267,7 @@ def _add_answer(transcript: Transcript, answer: Mapping[str, Any], time: Any) ->
 
 def _unwrap(response: Any) -> tuple[Any, bool]:
     """Return the result in a function response, and whether it is an error. ADK puts a plain result under `result`."""
-    if not isinstance(response, Mapping):
+    if not isinstance(response, dict):
         return response, False
     failed = response.get("error") not in (None, "", False) or response.get("status") == "error"
     failed = failed or True in (response.get("isError"), response.get("is_error"))
@@ -277,7 +277,7 @@ def _unwrap(response: Any) -> tuple[Any, bool]:
 
 
 def _parts(content: Any) -> list[Mapping[str, Any]]:
-    parts = content.get("parts") if isinstance(content, Mapping) else None
+    parts = content.get("parts") if isinstance(content, dict) else None
     return list(objects(parts, "the parts of a content"))
 
 
@@ -291,9 +291,9 @@ def _task(case: Any) -> str:
 
 def _read_case(case: Mapping[str, Any]) -> Episode:
     runs = objects(_get(case, _CASE_RESULTS[0]), "the results of invocations")
-    invocations = [run for one in runs if isinstance(run := _get(one, "actual_invocation"), Mapping)]
+    invocations = [run for one in runs if isinstance(run := _get(one, "actual_invocation"), dict)]
     session = _get(case, "session_details")
-    known = session if isinstance(session, Mapping) else {}
+    known = session if isinstance(session, dict) else {}
     events = list(map(_event, objects(known.get("events"), "events")))
     if not events:
         events = [event for invocation in invocations for event in _events_of(invocation)]
@@ -309,10 +309,10 @@ def _read_case(case: Mapping[str, Any]) -> Episode:
     return replace(episode, task=_task(case))
 
 
-def _instructions(invocations: list[Mapping[str, Any]]) -> Iterator[str]:
+def _instructions(invocations: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the instructions of each agent, if the results have them."""
     details = _get(_get(invocations[0], "app_details"), "agent_details") if invocations else None
-    for agent in details.values() if isinstance(details, Mapping) else []:
+    for agent in details.values() if isinstance(details, dict) else []:
         if isinstance(text := _get(agent, "instructions"), str):
             yield text
 
@@ -370,7 +370,7 @@ def _recognise_eval_set(sample: Sample) -> str | None:
 def _eval_set_mismatch(value: Any) -> str | None:
     """Explain why a file's value is not an eval set, or return None if it is."""
     if isinstance(value, list):
-        if value and all(isinstance(one, Mapping) and ("query" in one or _is_old_case(one)) for one in value):
+        if value and all(isinstance(one, dict) and ("query" in one or _is_old_case(one)) for one in value):
             return None
         return "no list of queries with 'expected_tool_use'"
     return None if isinstance(_get(value, "eval_cases"), list) else "no object with 'eval_cases'"
@@ -387,7 +387,7 @@ def _read_eval_set(path: Path) -> Iterator[Expected | Problem]:
         if isinstance(value, Problem) or (why := _eval_set_mismatch(value)) is not None:
             yield value if isinstance(value, Problem) else place.problem(str(why))
             continue
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             name = str(_get(value, "eval_set_id") or name)
         for case in _cases(value):
             yield from try_record(place, (name, case), _read_expected)
@@ -395,14 +395,14 @@ def _read_eval_set(path: Path) -> Iterator[Expected | Problem]:
 
 def _cases(value: Any) -> list[Any]:
     """Return the eval cases in an eval set. A list of queries is one case."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return list(_get(value, "eval_cases"))
     return value if all(map(_is_old_case, value)) else [{"data": value}]
 
 
 def _read_expected(value: tuple[str, Any]) -> Iterator[Expected]:
     name, case = value
-    if not isinstance(case, Mapping):
+    if not isinstance(case, dict):
         raise RecordError("an eval case must be an object with a 'conversation'")
     id_ = _get(case, "eval_id") or case.get("name")
     turns = case.get("data", case.get("conversation"))
@@ -446,5 +446,6 @@ FORMAT: Final = session_format(
     _key,
     read_session,
     _split,
+    signs=("invocation_id", "invocationId", "eval_case_results", "evalCaseResults", "app_name", "appName"),
 )
 SOURCE: Final = Source("google-adk", _recognise_eval_set, _read_eval_set)

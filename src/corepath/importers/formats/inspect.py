@@ -146,15 +146,15 @@ def _json_header(file: Path) -> dict[str, Any]:
 
 def _header_mismatch(log: Any) -> str | None:
     """Explain why `log` is not an Inspect log's header, or return None if it is."""
-    spec = log.get("eval") if isinstance(log, Mapping) else None
-    if not isinstance(spec, Mapping) or not isinstance(spec.get("task"), str) or "model" not in spec:
+    spec = log.get("eval") if isinstance(log, dict) else None
+    if not isinstance(spec, dict) or not isinstance(spec.get("task"), str) or "model" not in spec:
         return "no 'eval' with the task and model of an Inspect log"
     return None
 
 
 def read_sample(sample: Any, log: Mapping[str, Any]) -> Episode:
     """Read an episode from a sample of a log and the log's header. Raises `RecordError` if the sample is malformed."""
-    if not isinstance(sample, Mapping) or "id" not in sample:
+    if not isinstance(sample, dict) or "id" not in sample:
         raise RecordError("a sample must be an object with 'id', 'messages' and 'events'")
     sample = insert_attachments(sample)
     origin = origin_in(sample.get("metadata"))
@@ -170,7 +170,7 @@ def _recorded_episode(sample: Mapping[str, Any], log: Mapping[str, Any], text: A
     record = parse_result(text)
     try:
         known = Episode("", (), extra={"metadata": _metadata(sample, log)})
-        return restore(known, record) if isinstance(record, Mapping) else None
+        return restore(known, record) if isinstance(record, dict) else None
     except RecordError:
         return None
 
@@ -193,7 +193,7 @@ def _read_foreign_sample(sample: Mapping[str, Any], log: Mapping[str, Any]) -> E
     error = sample.get("error")
     failure = None
     if error:
-        message = error.get("message") if isinstance(error, Mapping) else error
+        message = error.get("message") if isinstance(error, dict) else error
         failure = {"kind": "error of the sample", "message": str(message)}
     episode = transcript.to_episode(
         spec["model"], metadata=_metadata(sample, log), ended=FAILED_OUTSIDE if error else None, failure=failure
@@ -205,7 +205,7 @@ def _read_foreign_sample(sample: Mapping[str, Any], log: Mapping[str, Any]) -> E
 def _answer(sample: Mapping[str, Any], transcript: Transcript, episode: Episode) -> Any:
     """Return the agent's last text, or the sample's completion if a solver changed that text."""
     output = sample.get("output")
-    completion = output.get("completion") if isinstance(output, Mapping) else None
+    completion = output.get("completion") if isinstance(output, dict) else None
     said = [one.content for one in transcript.messages if one.role == "assistant"]
     if not completion or completion in said[-1:]:
         return episode.answer
@@ -261,14 +261,14 @@ def _read_agent_message(
 def _submit_tools(events: list[Mapping[str, Any]]) -> list[str]:
     """Return the names of the tools that submit the agent's answer."""
     given = [event.get("tools") for event in events if event["event"] == "model"]
-    tools = [one for some in given if isinstance(some, list) for one in some if isinstance(one, Mapping)]
+    tools = [one for some in given if isinstance(some, list) for one in some if isinstance(one, dict)]
     return [str(one.get("name")) for one in tools if str(one.get("description")).startswith(_SUBMIT_DESCRIPTION)]
 
 
 def _read_call(transcript: Transcript, call: Mapping[str, Any], submit_tools: list[str], time: Any) -> None:
     """Add a call, or the agent's answer if the call submits one."""
     arguments = _arguments(call)
-    answer = arguments.get("answer") if isinstance(arguments, Mapping) else None
+    answer = arguments.get("answer") if isinstance(arguments, dict) else None
     if call.get("function") in submit_tools and isinstance(answer, str):
         transcript.add_text(answer, time=time)
     else:
@@ -369,16 +369,16 @@ def _error(answer: Mapping[str, Any]) -> Any:
     error = answer.get("error")
     if error is None:
         return "the tool failed" if answer.get("failed") is True else None
-    return (error.get("message") or error.get("type") or "error") if isinstance(error, Mapping) else error
+    return (error.get("message") or error.get("type") or "error") if isinstance(error, dict) else error
 
 
 def _model_message(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the message in a model event's first choice, or None if there is none."""
     output = event.get("output")
-    choices = output.get("choices") if isinstance(output, Mapping) else None
+    choices = output.get("choices") if isinstance(output, dict) else None
     for choice in objects(choices, "choices"):
         message = choice.get("message")
-        return message if isinstance(message, Mapping) else None
+        return message if isinstance(message, dict) else None
     return None
 
 
@@ -419,15 +419,15 @@ def _metadata(sample: Mapping[str, Any], log: Mapping[str, Any]) -> dict[str, An
         "model": spec["model"],
         "eval": {name: spec[name] for name in _EVAL_FIELDS if spec.get(name) is not None},
         "target": sample.get("target"),
-        "scores": {name: one.get("value") if isinstance(one, Mapping) else one for name, one in scores.items()}
-        if isinstance(scores, Mapping)
+        "scores": {name: one.get("value") if isinstance(one, dict) else one for name, one in scores.items()}
+        if isinstance(scores, dict)
         else scores,
         "limit": sample.get("limit"),
     }
     found = {name: one for name, one in found.items() if one not in (None, {}, "")}
     own: dict[str, Any] = {}
     for given in (spec.get("metadata"), log.get("metadata"), sample.get("metadata")):
-        own.update(given if isinstance(given, Mapping) else {})
+        own.update(given if isinstance(given, dict) else {})
     if origin_in(own) is not None:
         del own[KEY]
     return {**own, **found, **({"sample_metadata": own} if found.keys() & own.keys() else {})}
@@ -438,4 +438,5 @@ FORMAT: Final = Format(
     "a tool event or message with an `error`, or an event that is marked as `failed`",
     _recognise,
     _read_file,
+    signs=("eval", "header", "_journal"),
 )

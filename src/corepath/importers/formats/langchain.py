@@ -76,17 +76,17 @@ def _is_by_agent(kind: str, data: Mapping[str, Any]) -> bool:
 
 
 def _messages(value: Any) -> list[Any] | None:
-    if isinstance(value, Mapping) and isinstance(value.get("values"), Mapping):
+    if isinstance(value, dict) and isinstance(value.get("values"), dict):
         value = value["values"]
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         value = value.get("messages")
     return value if isinstance(value, list) else None
 
 
 def _metadata(value: Any) -> dict[str, Any] | None:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return None
-    inner = value.get("values") if isinstance(value.get("values"), Mapping) else None
+    inner = value.get("values") if isinstance(value.get("values"), dict) else None
     return {**(metadata_of(inner, "messages") or {}), **(metadata_of(value, "messages", "values") or {})} or None
 
 
@@ -101,14 +101,14 @@ def _form(message: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         kind = str(path[-1]) if isinstance(path, list) and path else kind
     elif "content" in message or "data" not in message:
         data = message
-    if not isinstance(data, Mapping):
+    if not isinstance(data, dict):
         raise RecordError("a message must have its fields at the top level, in 'data', or in 'kwargs' next to 'lc'")
     return str(kind).removesuffix("Chunk").removesuffix("Message").lower(), data
 
 
 def _is_message(message: Any) -> bool:
     try:
-        kind, data = _form(message) if isinstance(message, Mapping) else ("", {})
+        kind, data = _form(message) if isinstance(message, dict) else ("", {})
     except RecordError:
         return False
     return kind in KINDS and "content" in data
@@ -151,7 +151,7 @@ def _text(content: Any) -> Any:
 
 def _model(data: Mapping[str, Any]) -> Any:
     about = data.get("response_metadata")
-    if not isinstance(about, Mapping):
+    if not isinstance(about, dict):
         return None
     return about.get("model_name") or about.get("model") or about.get("model_id")
 
@@ -159,15 +159,13 @@ def _model(data: Mapping[str, Any]) -> Any:
 def _usage(data: Mapping[str, Any]) -> Any:
     """Return the tokens that a response used, as LangChain counted them, or else as the provider did."""
     about = data.get("response_metadata")
-    return data.get("usage_metadata") or (
-        first_of(about, "token_usage", "usage") if isinstance(about, Mapping) else None
-    )
+    return data.get("usage_metadata") or (first_of(about, "token_usage", "usage") if isinstance(about, dict) else None)
 
 
 def _time(data: Mapping[str, Any]) -> Any:
     """Return when a message was written, if the provider or the program around it says so."""
     about = data.get("response_metadata")
-    told = first_of(about, "created_at", "created") if isinstance(about, Mapping) else None
+    told = first_of(about, "created_at", "created") if isinstance(about, dict) else None
     return message_time(data) if told is None else told
 
 

@@ -117,7 +117,7 @@ def _values(file: Path) -> Iterator[tuple[Place, Any]]:
         with file.open("rb") as read:
             start = b"".join(read.read(4096).removeprefix(_BOM).split())[:2]
             if start in (b"[{", b"[[", b"[]") or (start[:1] == b"{" and not is_lines(file)):
-                yield from read_records(file, lambda one: isinstance(one, Mapping))
+                yield from read_records(file, lambda one: isinstance(one, dict))
                 return
             read.seek(0)
             for number, line in enumerate(read, start=1):
@@ -159,7 +159,7 @@ def _messages(value: Any) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]
         for one in value:
             yield from _messages(one)
         return
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         raise RecordError("a JSON-RPC message is an object with 'jsonrpc', 'method' or 'id'")
     if _is_message(value):
         yield value, value
@@ -173,7 +173,7 @@ def _messages(value: Any) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]
 
 
 def _is_message(value: Any) -> bool:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return False
     return value.get("jsonrpc") == "2.0" and ("method" in value or "id" in value)
 
@@ -182,7 +182,7 @@ def _is_mcp(message: Mapping[str, Any]) -> bool:
     method = message.get("method")
     if method == "initialize":
         params = message.get("params")
-        return isinstance(params, Mapping) and "protocolVersion" in params
+        return isinstance(params, dict) and "protocolVersion" in params
     return isinstance(method, str) and method.startswith(_METHODS)
 
 
@@ -238,7 +238,7 @@ class _Session:
         Raises `RecordError` if a request reuses an id too early, or if a response belongs to no request.
         """
         params = message.get("params")
-        params = params if isinstance(params, Mapping) else {}
+        params = params if isinstance(params, dict) else {}
         method = message.get("method")
         if method is None:
             self._add_answer(message, time)
@@ -275,7 +275,7 @@ class _Session:
         If `place` is set, the call at that index is assigned to the episode, and gets the tool and arguments that the
         episode recorded.
         """
-        origin = origin_in(result.get("_meta")) if isinstance(result, Mapping) else None
+        origin = origin_in(result.get("_meta")) if isinstance(result, dict) else None
         if origin is None:
             return
         key = canonical([origin.get(name) for name in ("task", "seed", "episode")])
@@ -284,7 +284,7 @@ class _Session:
             return
         recorded = origin.get("recorded")
         self._episode_of[place] = None if recorded is False else key
-        if isinstance(recorded, Mapping) and "tool" in recorded:
+        if isinstance(recorded, dict) and "tool" in recorded:
             call = self.transcript.calls[place]
             self.transcript.calls[place] = replace(
                 call, tool=str(recorded["tool"]), arguments=recorded.get("arguments")
@@ -319,7 +319,7 @@ class _Session:
             self._answer_call(self._calls.pop(key), message, time)
         elif key in self._others:
             self._note_origin(result, None)
-            if self._others.pop(key) == "initialize" and isinstance(result, Mapping):
+            if self._others.pop(key) == "initialize" and isinstance(result, dict):
                 self.metadata["server"] = result.get("serverInfo")
         else:
             raise RecordError(f"a result for the id {key:.60}, but no request waits for it")
@@ -328,8 +328,8 @@ class _Session:
         """Set the result of the call at index `place`, unless `message` only defers the call."""
         result = message.get("result")
         self._note_origin(result, place)
-        fields: Mapping[str, Any] = result if isinstance(result, Mapping) else {}
-        if isinstance(fields.get("task"), Mapping):
+        fields: Mapping[str, Any] = result if isinstance(result, dict) else {}
+        if isinstance(fields.get("task"), dict):
             self._tasks[str(fields["task"].get("taskId"))] = place
         elif fields.get("resultType") == "input_required":
             call = self.transcript.calls[place]
@@ -343,24 +343,24 @@ class _Session:
 def _is_call_result(result: Any) -> bool:
     """Return True if `result` looks like a tool call's result and not like the result of another request."""
     names = ("content", "structuredContent", "isError", "toolResult", "task")
-    return isinstance(result, Mapping) and any(name in result for name in names) and "role" not in result
+    return isinstance(result, dict) and any(name in result for name in names) and "role" not in result
 
 
 def _result_value(result: Any) -> Any:
     """Return a tool's result: its structured content, or else its text, or else its content unchanged."""
-    if not isinstance(result, Mapping):
+    if not isinstance(result, dict):
         return result
     if result.get("structuredContent") is not None:
         return result["structuredContent"]
     content = result.get("content", result.get("toolResult", result))
-    texts = isinstance(content, list) and all(isinstance(one, Mapping) and one.get("type") == "text" for one in content)
+    texts = isinstance(content, list) and all(isinstance(one, dict) and one.get("type") == "text" for one in content)
     if not texts:
         return content
     return text_of(content) if result.get("isError") is True else parse_result(text_of(content))
 
 
 def _error_message(error: Any) -> Any:
-    return error.get("message") or dict(error) if isinstance(error, Mapping) else error
+    return error.get("message") or dict(error) if isinstance(error, dict) else error
 
 
 def _key(id_: Any) -> str:
@@ -373,4 +373,5 @@ FORMAT: Final = Format(
     "a result with `isError`; a JSON-RPC error",
     _recognise,
     _read_file,
+    signs=("jsonrpc",),
 )

@@ -24,7 +24,7 @@ _OUTPUT: Final = re.compile(r"<output>\n?(.*?)\n?</output>", re.DOTALL)
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    kind = value.get("trajectory_format") if isinstance(value, Mapping) else None
+    kind = value.get("trajectory_format") if isinstance(value, dict) else None
     if not isinstance(kind, str) or not kind.startswith("mini-swe-agent"):
         return "no object with a 'trajectory_format' of mini-swe-agent"
     return None if isinstance(value.get("messages"), list) else "'messages' must be a list"
@@ -44,8 +44,8 @@ def read_record(value: Any) -> Iterator[Episode]:
         elif message.get("role") is not None:
             role = message["role"] if message["role"] in ("user", "system") else "system"
             transcript.add_message(role, message_text(message.get("content")), time=_time(message))
-    info = value.get("info") if isinstance(value.get("info"), Mapping) else {}
-    assert isinstance(info, Mapping)
+    info = value.get("info") if isinstance(value.get("info"), dict) else {}
+    assert isinstance(info, dict)
     yield transcript.to_episode(_model(info), benchmark="mini-swe-agent", metadata=metadata_of(value, "messages"))
 
 
@@ -83,7 +83,7 @@ def _add_usage(transcript: Transcript, message: Mapping[str, Any]) -> None:
     """Add what the response in a message used. A message about a malformed response contains this response too."""
     extra = _extra(message)
     response = message if message.get("object") == "response" else extra.get("response")
-    if isinstance(response, Mapping):
+    if isinstance(response, dict):
         transcript.add_usage(response.get("usage"), model=response.get("model"), cost=extra.get("cost"))
 
 
@@ -94,12 +94,12 @@ def _time(message: Mapping[str, Any]) -> Any:
 
 def _extra(message: Mapping[str, Any]) -> Mapping[str, Any]:
     extra = message.get("extra")
-    return extra if isinstance(extra, Mapping) else {}
+    return extra if isinstance(extra, dict) else {}
 
 
 def _output_text(output: Any) -> Any:
     """Return the text in the output items of a response, or None if there is none."""
-    items = [one for one in output if isinstance(one, Mapping)] if isinstance(output, list) else []
+    items = [one for one in output if isinstance(one, dict)] if isinstance(output, list) else []
     texts = [text_of(one.get("content")) for one in items if one.get("type") == "message"]
     return "\n".join(text for text in texts if isinstance(text, str)) or None
 
@@ -107,11 +107,15 @@ def _output_text(output: Any) -> Any:
 def _model(info: Mapping[str, Any]) -> str | None:
     """Return the model's name in a trajectory's settings, or None if it is missing."""
     config = info.get("config")
-    model = config.get("model") if isinstance(config, Mapping) else None
-    name = model.get("model_name") if isinstance(model, Mapping) else None
+    model = config.get("model") if isinstance(config, dict) else None
+    name = model.get("model_name") if isinstance(model, dict) else None
     return name if isinstance(name, str) else None
 
 
 FORMAT: Final = record_format(
-    "mini-swe-agent", "an output with `exception_info`; a return code other than 0 is a result", mismatch, read_record
+    "mini-swe-agent",
+    "an output with `exception_info`; a return code other than 0 is a result",
+    mismatch,
+    read_record,
+    signs=("trajectory_format",),
 )

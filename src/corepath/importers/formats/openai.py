@@ -9,14 +9,15 @@ read. A record that `corepath export` wrote is read back as the exported episode
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from corepath.episode import Episode
 from corepath.errors import RecordError
 from corepath.importers.chat_streams import ChatStreams
 from corepath.importers.content import message_text, objects, parse_result, text_of
-from corepath.importers.exchange_log import exchange_format
+from corepath.importers.exchange_log import ends_with_agent, exchange_format
 from corepath.importers.exchanges import (
     as_exchange,
     exchange_field,
@@ -36,20 +37,29 @@ ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    return explain_unless_stream(value, ChatStreams, lambda one: _explain_mismatch(_normalise_record(one)))
+    return explain_unless_stream(value, ChatStreams, _explain_mismatch)
 
 
-def _explain_mismatch(value: Any) -> str | None:
+def _explain_mismatch(value: Any) -> None:
+    _find_messages(_normalise_record(value))
+
+
+def _find_messages(value: Any) -> list[Mapping[str, Any]]:
+    """Return a normalised record's messages. Raises `RecordError` if the record is not in this format."""
     messages = _messages(value)
     if messages is None:
-        return explain_no_conversation(
-            value, "no list of messages, nor an object with 'messages', 'choices', or a 'request' that has them"
+        raise RecordError(
+            explain_no_conversation(
+                value, "no list of messages, nor an object with 'messages', 'choices', or a 'request' that has them"
+            )
         )
-    if not all(isinstance(one, Mapping) and one.get("role") in ROLES for one in messages):
-        return f"not all messages have a 'role' among {', '.join(ROLES)}"
-    if any(_has_tool_parts(one.get("content")) or _has_tool_parts(one.get("parts")) for one in messages):
-        return "tool calls are among the parts of a message's content"
-    return None
+    for one in messages:
+        if not isinstance(one, dict) or one.get("role") not in ROLES:
+            raise RecordError(f"not all messages have a 'role' among {', '.join(ROLES)}")
+    for one in messages:
+        if (isinstance(one.get("content"), list) or "parts" in one) and _has_tool_parts(one):
+            raise RecordError("tool calls are among the parts of a message's content")
+    return messages
 
 
 def read_record(value: Any) -> Iterator[Episode]:
@@ -59,12 +69,10 @@ def read_record(value: Any) -> Iterator[Episode]:
 
 
 def _read_conversation(value: Any) -> Episode:
-    if (why := mismatch(value)) is not None:
-        raise RecordError(why)
     value = _normalise_record(value)
+    messages = _find_messages(value)
     transcript = Transcript()
-    messages = list(objects(_messages(value), "messages"))
-    answered = isinstance(value, Mapping) and _response_message(value) is not None
+    answered = isinstance(value, dict) and _response_message(value) is not None
     for place, message in enumerate(messages, start=1):
         is_response = answered and place == len(messages)
         _read_message(transcript, message, exchange_time(value) if is_response else message_time(message))
@@ -75,15 +83,16 @@ def _read_conversation(value: Any) -> Episode:
 
 
 def _read_message(transcript: Transcript, message: Mapping[str, Any], time: Any) -> None:
-    if message.get("role") == "assistant":
+    role = message["role"]
+    if role == "assistant":
         transcript.start_turn()
         transcript.add_text(text_of(message.get("content")) or message.get("refusal"), time=time)
         for id_, function in _calls(message):
             transcript.add_call(function.get("name"), function.get("arguments"), id_, time=time)
-    elif message.get("role") in ("tool", "function"):
+    elif role in ("tool", "function"):
         _read_answer(transcript, message, time)
     else:
-        transcript.add_message(str(message.get("role")), message_text(message.get("content")), time=time)
+        transcript.add_message(role, message_text(message.get("content")), time=time)
 
 
 def _read_answer(transcript: Transcript, message: Mapping[str, Any], time: Any) -> None:
@@ -104,8 +113,8 @@ def _normalise_record(value: Any) -> Any:
 
 def _messages(value: Any) -> list[Any] | None:
     """Return a record's messages, with the response's message last, or None if there are none."""
-    if isinstance(value, Mapping):
-        request = value["request"] if isinstance(value.get("request"), Mapping) else value
+    if isinstance(value, dict):
+        request = value["request"] if isinstance(value.get("request"), dict) else value
         sent, response = request.get("messages"), _response_message(value)
         if response is None:
             return sent if isinstance(sent, list) and (sent or _did_nothing(value)) else None
@@ -120,49 +129,56 @@ def _did_nothing(value: Mapping[str, Any]) -> bool:
 
 def _response_message(value: Mapping[str, Any]) -> Any:
     """Return the message in a response's first choice, or None if there is no response."""
-    choices = exchange_field({name: value[name] for name in value if name != "request"}, "choices")
+    choices = exchange_field({name: value.get(name) for name in ("response", "choices")}, "choices")
     first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, Mapping) else None
-    return {"role": "assistant", **message} if isinstance(message, Mapping) else message
+    message = first.get("message") if isinstance(first, dict) else None
+    return {"role": "assistant", **message} if isinstance(message, dict) else message
 
 
-def _history(value: Any) -> list[tuple[bool, Any]] | None:
+def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]] | None:
     """Return a record's messages in a form that can be compared, or None if no other record can continue the record.
 
-    Each message is a pair: whether the agent wrote it, and its content. Malformed records and exported episodes cannot
-    be continued.
+    Each message is a pair: whether the agent wrote it, and a function that returns its content. Malformed records and
+    exported episodes cannot be continued.
     """
-    if mismatch(value) is not None or origin_in(value) is not None:
+    if origin_in(value) is not None:
         return None
     try:
-        messages = objects(_messages(_normalise_record(value)), "messages")
-        return [(message.get("role") == "assistant", _comparable(message)) for message in messages]
+        messages = _find_messages(_normalise_record(value))
+        found = [(message, _calls(message)) for message in messages]
     except RecordError:
         return None
+    return [(message["role"] == "assistant", partial(_comparable, message, calls)) for message, calls in found]
 
 
-def _comparable(message: Mapping[str, Any]) -> Any:
+def _comparable(message: Mapping[str, Any], calls: list[tuple[Any, Mapping[str, Any]]]) -> Any:
     """Return only what stays the same when a later request repeats a message."""
-    calls = [[id_, function.get("name"), arguments_of(function.get("arguments"))] for id_, function in _calls(message)]
-    return [normalise({name: message.get(name) or None for name in ("role", "content", "tool_call_id")}), calls]
+    made = [[id_, function.get("name"), arguments_of(function.get("arguments"))] for id_, function in calls]
+    return [normalise({name: message.get(name) or None for name in ("role", "content", "tool_call_id")}), made]
 
 
-def _calls(message: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[str, Any]]]:
-    """Yield each call's id, and an object with the call's `name` and `arguments`."""
-    for call in objects(message.get("tool_calls"), "tool calls"):
-        function = call.get("function", call.get("custom"))
-        if not isinstance(function, Mapping):
-            raise RecordError("the 'function' of a tool call must be an object with 'name' and 'arguments'")
-        custom = "function" not in call
-        yield call.get("id"), {**function, "arguments": {"input": function.get("input")}} if custom else function
-    if isinstance(message.get("function_call"), Mapping):
-        yield None, message["function_call"]
+def _calls(message: Mapping[str, Any]) -> list[tuple[Any, Mapping[str, Any]]]:
+    """Return each call's id, and an object with the call's `name` and `arguments`."""
+    found = [_call(call) for call in objects(message["tool_calls"], "tool calls")] if "tool_calls" in message else []
+    if isinstance(message.get("function_call"), dict):
+        found.append((None, message["function_call"]))
+    return found
 
 
-def _has_tool_parts(content: Any) -> bool:
-    """Return True if `content` has parts that are calls or results, which only other formats have."""
-    parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
-    kinds = [f"{part.get('type')} {' '.join(part)}".lower() for part in parts]
+def _call(call: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    function = call.get("function", call.get("custom"))
+    if not isinstance(function, dict):
+        raise RecordError("the 'function' of a tool call must be an object with 'name' and 'arguments'")
+    custom = "function" not in call
+    return call.get("id"), {**function, "arguments": {"input": function.get("input")}} if custom else function
+
+
+def _has_tool_parts(message: Mapping[str, Any]) -> bool:
+    """Return True if a message has parts that are calls or results, which only other formats have."""
+    lists = [one for one in (message.get("content"), message.get("parts")) if isinstance(one, list)]
+    kinds = [
+        f"{part.get('type')} {' '.join(part)}".lower() for some in lists for part in some if isinstance(part, dict)
+    ]
     return any("tool" in kind or "function" in kind for kind in kinds)
 
 
@@ -173,4 +189,5 @@ FORMAT: Final = exchange_format(
     read_record,
     _history,
     streams=ChatStreams,
+    has_ended=ends_with_agent,
 )

@@ -63,7 +63,7 @@ def read_session(records: list[Any]) -> Iterator[Episode]:
 
 def _split(value: Any) -> Iterator[Any]:
     """Yield the objects in a value. The exporter puts traces and spans under `data`."""
-    data = value.get("data") if isinstance(value, Mapping) else None
+    data = value.get("data") if isinstance(value, dict) else None
     if isinstance(data, list) and any(map(_is_trace_part, data)):
         yield from data
     else:
@@ -75,18 +75,18 @@ def _is_known(value: Any) -> bool:
 
 
 def _is_trace_part(value: Any) -> bool:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return False
-    is_span = value.get("object") == _SPAN and isinstance(value.get("span_data"), Mapping)
+    is_span = value.get("object") == _SPAN and isinstance(value.get("span_data"), dict)
     return is_span or (value.get("object") == "trace" and "workflow_name" in value)
 
 
 def _is_state(value: Any) -> bool:
-    return isinstance(value, Mapping) and "original_input" in value and isinstance(value.get("generated_items"), list)
+    return isinstance(value, dict) and "original_input" in value and isinstance(value.get("generated_items"), list)
 
 
 def _is_row(value: Any) -> bool:
-    return isinstance(value, Mapping) and "session_id" in value and isinstance(value.get("message_data"), str)
+    return isinstance(value, dict) and "session_id" in value and isinstance(value.get("message_data"), str)
 
 
 def _key(record: Any) -> str | None:
@@ -111,7 +111,7 @@ def _read_state(state: Mapping[str, Any]) -> Episode:
     counted = Transcript()
     for response in objects(state.get("model_responses"), "'model_responses'"):
         counted.add_usage(response.get("usage"))
-    agents = (one["agent"].get("name") for one in made if isinstance(one.get("agent"), Mapping))
+    agents = (one["agent"].get("name") for one in made if isinstance(one.get("agent"), dict))
     metadata = {name: state[name] for name in _KEPT if name in state}
     extra = {**episode.extra, "metadata": metadata} | ({"usage": counted.usage} if counted.usage else {})
     return replace(episode, agent=_first_text(agents), extra=extra)
@@ -191,12 +191,12 @@ class _Trace:
         self.transcript.add_usage(data.get("usage"), model=data.get("model"))
         self._add_input(data.get("input"), span.get("started_at"))
         response = data.get("response")
-        output = response.get("output") if isinstance(response, Mapping) else data.get("output")
+        output = response.get("output") if isinstance(response, dict) else data.get("output")
         for message in _messages(output):
             self.transcript.add_text(text_of(message.get("content")), time=span.get("ended_at"))
             for call in objects(message.get("tool_calls"), "tool calls"):
                 made = call.get("function")
-                if not isinstance(made, Mapping):
+                if not isinstance(made, dict):
                     raise RecordError("a tool call needs a 'function'")
                 self.transcript.add_call(made.get("name"), made.get("arguments"), call.get("id"), **self._who(span))
 
@@ -221,7 +221,7 @@ class _Trace:
                     f"the arguments of {str(name)[:60]!r} were not captured; set trace_include_sensitive_data to True"
                 )
             details = data.get("mcp_data")
-            server = {"mcp": details} if isinstance(details, Mapping) and details else {}
+            server = {"mcp": details} if isinstance(details, dict) and details else {}
             place = len(self.transcript.calls)
             self.transcript.add_call(name, given, **self._who(span), **server)
         self._answer(place, span, output)
@@ -268,26 +268,26 @@ class _Trace:
 
 
 def _given(arguments: Any) -> Any:
-    return arguments if isinstance(arguments, (str, Mapping)) else None
+    return arguments if isinstance(arguments, (str, dict)) else None
 
 
 def _data(span: Mapping[str, Any]) -> Mapping[str, Any]:
     found = span.get("span_data")
-    return found if isinstance(found, Mapping) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def _messages(values: Any) -> list[Mapping[str, Any]]:
-    return [one for one in values if isinstance(one, Mapping)] if isinstance(values, list) else []
+    return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []
 
 
 def _error(error: Any) -> tuple[str, str]:
     """Return the kind and the text of a span's error. Both are empty if there is none."""
     if not error:
         return "", ""
-    if not isinstance(error, Mapping):
+    if not isinstance(error, dict):
         return "error", str(error)
     data = error.get("data")
-    detail = data.get("error") if isinstance(data, Mapping) else None
+    detail = data.get("error") if isinstance(data, dict) else None
     return str(error.get("message") or "error"), str(detail or "")
 
 
@@ -298,4 +298,5 @@ FORMAT: Final = session_format(
     _key,
     read_session,
     _split,
+    signs=("span_data", "workflow_name", "original_input", "message_data"),
 )

@@ -13,7 +13,8 @@ is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from corepath.episode import Episode
@@ -147,7 +148,7 @@ def _arguments(item: Mapping[str, Any], kind: str) -> Any:
         return {"input": item.get("input")}
     if item.get("arguments") is not None:
         return item["arguments"]
-    given = next((item[name] for name in ("action", "operation") if isinstance(item.get(name), Mapping)), None)
+    given = next((item[name] for name in ("action", "operation") if isinstance(item.get(name), dict)), None)
     rest = {name: value for name, value in item.items() if name not in _NOT_ARGUMENTS and value is not None}
     return rest if given is None else given
 
@@ -178,19 +179,19 @@ def _text_in(content: Any) -> str | None:
 
 
 def _is_text(part: Any) -> bool:
-    return isinstance(part, Mapping) and isinstance(part.get("text"), str)
+    return isinstance(part, dict) and isinstance(part.get("text"), str)
 
 
 def _is_typical(item: Any) -> bool:
     """Return True if an item has a form that only this format uses."""
-    if not isinstance(item, Mapping) or not isinstance(item.get("type"), str):
+    if not isinstance(item, dict) or not isinstance(item.get("type"), str):
         return False
     kind = item["type"]
     if kind in ("function_call", "function_call_output"):
         return "call_id" in item or "name" in item
     if kind == "message":
         return isinstance(item.get("content"), list) and any(
-            isinstance(part, Mapping) and part.get("type") in ("output_text", "input_text") for part in item["content"]
+            isinstance(part, dict) and part.get("type") in ("output_text", "input_text") for part in item["content"]
         )
     known = (*ANSWERED_APART, *ANSWERED_WITHIN, APPROVAL_REQUEST, APPROVAL_RESPONSE, "reasoning")
     return kind in known or kind.removesuffix("_output") in known
@@ -266,13 +267,13 @@ def _input_and_output(record: Any) -> tuple[Any, Any]:
     """Return the items that the model received and the items that it produced. Either may be None."""
     if isinstance(record, list):
         return record, None
-    if not isinstance(record, Mapping):
+    if not isinstance(record, dict):
         return None, None
     if "items" in record or "data" in record:
         return _oldest_first(record.get("items", record.get("data"))), None
     request, response = record.get("request") or record, record.get("response") or record
-    given = request.get("input") if isinstance(request, Mapping) else None
-    new = response.get("output") if isinstance(response, Mapping) else None
+    given = request.get("input") if isinstance(request, dict) else None
+    new = response.get("output") if isinstance(response, dict) else None
     return [{"role": "user", "content": given}] if isinstance(given, str) else given, new
 
 
@@ -293,7 +294,7 @@ def _oldest_first(items: Any) -> Any:
         return items
     called: set[str] = set()
     for item in items:
-        if isinstance(item, Mapping) and isinstance(item.get("call_id"), str):
+        if isinstance(item, dict) and isinstance(item.get("call_id"), str):
             if str(item.get("type")).endswith("_output") and item["call_id"] not in called:
                 return items[::-1]
             called.add(item["call_id"])
@@ -349,7 +350,7 @@ def _chain(last: Any, by_id: Mapping[str, Any]) -> list[Any]:
 def _response_id(record: Any) -> str | None:
     return (
         _text(exchange_field(record, "id"))
-        if isinstance(record, Mapping) and _input_and_output(record)[1] is not None
+        if isinstance(record, dict) and _input_and_output(record)[1] is not None
         else None
     )
 
@@ -367,11 +368,11 @@ def _link(value: Any) -> tuple[str | None, str | None]:
     return _response_id(value), _text(exchange_field(value, "previous_response_id"))
 
 
-def _history(value: Any) -> list[tuple[bool, Any]] | None:
+def _history(value: Any) -> list[tuple[bool, Callable[[], Any]]] | None:
     """Return a record's items in a form that can be compared, or None if there is nothing to compare.
 
-    Each item is a pair: whether the model wrote it, and its content. Reasoning is left out. The first pair holds the id
-    of the response that the record continues, or None.
+    Each item is a pair: whether the model wrote it, and a function that returns its content. Reasoning is left out. The
+    first pair is for the id of the response that the record continues, or None.
     """
     try:
         value = _normalise_record(value)
@@ -380,9 +381,9 @@ def _history(value: Any) -> list[tuple[bool, Any]] | None:
     given, new = _input_and_output(value)
     if not isinstance(given, list):
         return None
-    items = [item for item in (*given, *(new if isinstance(new, list) else ())) if isinstance(item, Mapping)]
-    messages = [(_is_by_model(item), _comparable(item)) for item in items if item.get("type") != "reasoning"]
-    return [(False, exchange_field(value, "previous_response_id")), *messages] if messages else None
+    items = [item for item in (*given, *(new if isinstance(new, list) else ())) if isinstance(item, dict)]
+    messages = [(_is_by_model(item), partial(_comparable, item)) for item in items if item.get("type") != "reasoning"]
+    return [(False, partial(exchange_field, value, "previous_response_id")), *messages] if messages else None
 
 
 def _comparable(item: Mapping[str, Any]) -> Any:

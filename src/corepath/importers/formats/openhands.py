@@ -53,7 +53,7 @@ def read_record(value: Any) -> Iterator[Episode]:
     old, new = _EventReader(transcript), SdkReader(transcript)
     for event in _distinct(_events(value) or []):
         (new if is_sdk_event(event) else old).read(event)
-    record = value if isinstance(value, Mapping) and not _is_event(value) else {}
+    record = value if isinstance(value, dict) and not _is_event(value) else {}
     _read_totals(transcript, object_of(record.get("metrics")) or new.stats or old.metrics)
     yield _episode(transcript, record, new.failure)
 
@@ -62,7 +62,7 @@ def _events(value: Any) -> list[Any] | None:
     """Return a record's events, with pairs taken apart, or None if there are none."""
     if _is_event(value):
         return [value]
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         value = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), None)
     if not isinstance(value, list) or not value:
         return None
@@ -73,25 +73,25 @@ def _events(value: Any) -> list[Any] | None:
 
 def _pair(number: int, pair: Any) -> Iterator[Mapping[str, Any]]:
     """Yield an action and its observation, linked by a new id."""
-    for event in filter(lambda one: isinstance(one, Mapping), pair if isinstance(pair, list) else []):
+    for event in filter(lambda one: isinstance(one, dict), pair if isinstance(pair, list) else []):
         name = "cause" if "observation" in event else "id"
         yield {**{key: one for key, one in event.items() if key not in ("id", "cause")}, name: f"pair {number}"}
 
 
 def _is_event(value: Any) -> bool:
-    if not isinstance(value, Mapping) or not isinstance(value.get("source", ""), str):
+    if not isinstance(value, dict) or not isinstance(value.get("source", ""), str):
         return False
-    if isinstance(value.get("action"), str) and isinstance(value.get("args"), Mapping):
+    if isinstance(value.get("action"), str) and isinstance(value.get("args"), dict):
         return True
     has_result = isinstance(value.get("observation"), str) and "content" in value
-    return (has_result and isinstance(value.get("extras"), Mapping)) or is_sdk_event(value)
+    return (has_result and isinstance(value.get("extras"), dict)) or is_sdk_event(value)
 
 
 def _distinct(events: list[Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the events whose id has not occurred before."""
     seen: set[str] = set()
     for number, event in enumerate(events, start=1):
-        if not isinstance(event, Mapping):
+        if not isinstance(event, dict):
             raise RecordError(f"events must be objects; number {number} is not")
         id_ = event.get("id")
         if id_ is None or repr(id_) not in seen:
@@ -186,7 +186,7 @@ def _call(
     """Return the tool and the arguments of a call, as the model sent them if that is known."""
     calls = _message(response).get("tool_calls")
     for call in calls if isinstance(calls, list) else []:
-        if isinstance(call, Mapping) and call.get("id") == sent.get("tool_call_id"):
+        if isinstance(call, dict) and call.get("id") == sent.get("tool_call_id"):
             function = object_of(call.get("function"))
             return function.get("name"), function.get("arguments")
     if action == "call_tool_mcp":

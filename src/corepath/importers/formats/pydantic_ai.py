@@ -106,9 +106,7 @@ def _read_request_part(transcript: Transcript, part: Mapping[str, Any], outputs:
 def _prompt_text(content: Any) -> Any:
     """Return the text of a prompt. A part that is not text is shown by its kind, e.g. `[image-url]`."""
     parts = content if isinstance(content, list) else [content]
-    typed = [
-        {"type": one.get("kind"), "text": _content(one)} if isinstance(one, Mapping) else str(one) for one in parts
-    ]
+    typed = [{"type": one.get("kind"), "text": _content(one)} if isinstance(one, dict) else str(one) for one in parts]
     return message_text([one for one in typed if isinstance(one, str) or one.get("type") != "cache-point"])
 
 
@@ -166,16 +164,16 @@ def _starts(part: Mapping[str, Any], *texts: str) -> bool:
 
 
 def _messages(value: Any) -> list[Any] | None:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         value = value.get("messages")
     return value if isinstance(value, list) else None
 
 
 def _is_message(message: Any) -> bool:
-    if not isinstance(message, Mapping) or message.get("kind") not in ("request", "response"):
+    if not isinstance(message, dict) or message.get("kind") not in ("request", "response"):
         return False
     parts = message.get("parts")
-    return isinstance(parts, list) and any(isinstance(part, Mapping) and "part_kind" in part for part in parts)
+    return isinstance(parts, list) and any(isinstance(part, dict) and "part_kind" in part for part in parts)
 
 
 def _first(messages: list[Any], name: str) -> Any:
@@ -187,7 +185,7 @@ def _metadata(value: Any, messages: list[Any]) -> dict[str, Any] | None:
     found = {name: _first(messages, name) for name in _IDENTIFY}
     kept = {name: value for name, value in found.items() if value is not None}
     for message in messages:
-        if isinstance(message.get("metadata"), Mapping):
+        if isinstance(message.get("metadata"), dict):
             kept |= message["metadata"]
     return {**kept, **(metadata_of(value, "messages") or {})} or None
 
@@ -197,4 +195,5 @@ FORMAT: Final = record_format(
     "a `retry-prompt` for a tool; a `tool-return` that failed, was retried or denied, or was not executed",
     mismatch,
     read_record,
+    signs=("part_kind",),
 )

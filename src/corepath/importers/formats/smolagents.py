@@ -47,7 +47,7 @@ def read_record(value: Any) -> Iterator[Episode]:
             failure = _read_action(transcript, step, is_last=number == len(steps)) or failure
         else:
             _read_other(transcript, step)
-    record = value if isinstance(value, Mapping) and not _is_action(value) else {}
+    record = value if isinstance(value, dict) and not _is_action(value) else {}
     if transcript.answer is None:
         transcript.add_text(record.get("output"))
     kind = _LIMITED if record.get("state") == "max_steps_error" else _object(failure).get("kind")
@@ -61,21 +61,21 @@ def read_record(value: Any) -> Iterator[Episode]:
 def _steps(value: Any) -> list[Any] | None:
     if _is_action(value):
         return [value]
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         value = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), None)
     return value if isinstance(value, list) else None
 
 
 def _is_action(value: Any) -> bool:
     """Return True if `value` is a step in which the agent acted."""
-    if not isinstance(value, Mapping) or not isinstance(value.get("step_number", value.get("step")), int):
+    if not isinstance(value, dict) or not isinstance(value.get("step_number", value.get("step")), int):
         return False
     return "observations" in value and any(name in value for name in _ACTION[1:])
 
 
 def _is_part(value: Any) -> bool:
     """Return True if `value` is a step, or a call or an answer in a stream of steps."""
-    if not isinstance(value, Mapping) or isinstance(value.get("steps"), list):
+    if not isinstance(value, dict) or isinstance(value.get("steps"), list):
         return False
     is_call = value.get("type") == "function" and "function" in value
     known = [*value] == ["output"] or any(name in value for name in ("task", "plan", "system_prompt", _ANSWER))
@@ -173,7 +173,7 @@ def _error(error: Any) -> dict[str, Any] | None:
     """Return the kind and the message of a step's error, or None if there was none."""
     if not error:
         return None
-    given = error if isinstance(error, Mapping) else {"message": error}
+    given = error if isinstance(error, dict) else {"message": error}
     return {"kind": str(given.get("type", "error")), "message": str(given.get("message", given))}
 
 
@@ -183,7 +183,7 @@ def _time(step: Mapping[str, Any], name: str) -> Any:
 
 def _object(value: Any) -> Mapping[str, Any]:
     """Return `value` if it is an object, or else an empty one."""
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 FORMAT: Final = parts_format(
@@ -192,4 +192,5 @@ FORMAT: Final = parts_format(
     mismatch,
     read_record,
     _is_part,
+    signs=("observations",),
 )

@@ -34,10 +34,10 @@ _REFUSED: Final = "user"
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return "no object with a 'trajectory' or a 'history' of SWE-agent"
     attempts = value.get("attempts")
-    if isinstance(attempts, list) and any(isinstance(one, Mapping) and _is_attempt(one) for one in attempts):
+    if isinstance(attempts, list) and any(isinstance(one, dict) and _is_attempt(one) for one in attempts):
         return None
     return None if _is_attempt(value) else "no 'trajectory' of steps with 'action' and 'observation', nor a 'history'"
 
@@ -45,9 +45,9 @@ def mismatch(value: Any) -> str | None:
 def _is_attempt(value: Mapping[str, Any]) -> bool:
     steps, history = value.get("trajectory"), value.get("history")
     if isinstance(steps, list) and steps:
-        return isinstance(steps[0], Mapping) and "action" in steps[0] and "observation" in steps[0]
+        return isinstance(steps[0], dict) and "action" in steps[0] and "observation" in steps[0]
     first = history[0] if isinstance(history, list) and history else None
-    return isinstance(first, Mapping) and "role" in first and "agent" in first
+    return isinstance(first, dict) and "role" in first and "agent" in first
 
 
 def read_record(value: Any) -> Iterator[Episode]:
@@ -184,7 +184,7 @@ def _config(given: Any) -> Mapping[str, Any]:
 
 def _object(value: Any) -> Mapping[str, Any]:
     """Return `value` if it is an object, or else an empty one."""
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 _RECORDS: Final = record_format(
@@ -203,4 +203,4 @@ def _read(file: Path) -> Iterator[Episode | Problem]:
         yield replace(one, task=f"swe-agent/{name}") if isinstance(one, Episode) and is_unnamed else one
 
 
-FORMAT: Final = Format(_RECORDS.name, _RECORDS.errors, _RECORDS.recognise, _read)
+FORMAT: Final = Format(_RECORDS.name, _RECORDS.errors, _RECORDS.recognise, _read, signs=("trajectory", "history"))

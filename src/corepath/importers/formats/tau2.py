@@ -39,10 +39,10 @@ def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
     if _bare_simulations(value) is not None:
         return "simulations of τ²-bench without their tasks; name the file that has them with --tasks-from"
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return "no object with 'info', 'tasks' and 'simulations'"
     info = value.get("info")
-    if not isinstance(info, Mapping) or not isinstance(info.get("environment_info"), Mapping):
+    if not isinstance(info, dict) or not isinstance(info.get("environment_info"), dict):
         return "results of τ²-bench have an 'info' with 'environment_info', which names the domain"
     if not isinstance(value.get("tasks"), list):
         return "results of τ²-bench have a list of 'tasks'"
@@ -76,9 +76,9 @@ def _bare_simulations(value: Any) -> list[Any] | None:
 
     The record is a list of simulations, one simulation, or results without `info` or `tasks`.
     """
-    if isinstance(value, Mapping) and ("info" not in value or "tasks" not in value):
+    if isinstance(value, dict) and ("info" not in value or "tasks" not in value):
         value = value.get("simulations", [value])
-    if not isinstance(value, list) or not value or not all(isinstance(one, Mapping) for one in value):
+    if not isinstance(value, list) or not value or not all(isinstance(one, dict) for one in value):
         return None
     return value if all({"task_id", "messages", "reward_info"} <= one.keys() for one in value) else None
 
@@ -115,7 +115,7 @@ def with_tasks(file: str) -> Format:
 
     def complete(value: Any) -> Any:
         found = _bare_simulations(value)
-        info = value["info"] if isinstance(value, Mapping) and isinstance(value.get("info"), Mapping) else {}
+        info = value["info"] if isinstance(value, dict) and isinstance(value.get("info"), dict) else {}
         return value if found is None else {**given, "info": {**given["info"], **info}, "simulations": found}
 
     def read(path: Path) -> Iterator[Episode | Problem]:
@@ -133,24 +133,24 @@ def with_tasks(file: str) -> Format:
 def _given_tasks(file: Path) -> dict[str, Any]:
     """Return the domain and the tasks in a file as results without simulations."""
     for _, value in read_records(file, lambda _: True):
-        info = value.get("info") if isinstance(value, Mapping) else None
-        tasks = value.get("tasks") if isinstance(value, Mapping) else value
+        info = value.get("info") if isinstance(value, dict) else None
+        tasks = value.get("tasks") if isinstance(value, dict) else value
         if isinstance(tasks, list) and tasks and all(map(_is_task, tasks)):
-            environment = info.get("environment_info") if isinstance(info, Mapping) else None
+            environment = info.get("environment_info") if isinstance(info, dict) else None
             return {"info": {"environment_info": environment or _environment(tasks, file)}, "tasks": tasks}
     raise InputError([Problem(str(file), 1, 1, "no tasks of τ²-bench: a list of objects with 'id', or its results")])
 
 
 def _is_task(value: Any) -> bool:
-    return isinstance(value, Mapping) and "id" in value and ("evaluation_criteria" in value or "user_scenario" in value)
+    return isinstance(value, dict) and "id" in value and ("evaluation_criteria" in value or "user_scenario" in value)
 
 
 def _environment(tasks: list[Any], file: Path) -> dict[str, str]:
     """Return the domain that the tasks name, or else the name of the file's folder."""
     for task in tasks:
         scenario = task.get("user_scenario")
-        instructions = scenario.get("instructions") if isinstance(scenario, Mapping) else None
-        domain = instructions.get("domain") if isinstance(instructions, Mapping) else None
+        instructions = scenario.get("instructions") if isinstance(scenario, dict) else None
+        domain = instructions.get("domain") if isinstance(instructions, dict) else None
         if isinstance(domain, str) and domain:
             return {"domain_name": domain}
     return {"domain_name": file.absolute().parent.name}
@@ -189,7 +189,7 @@ def _simulations(path: Path, place: Place, value: Mapping[str, Any]) -> Iterator
         yield place.problem(f"the simulations are in a folder '{_FOLDER}' next to the file, which is missing")
     else:
         for file in sorted(folder.glob("*.json")):
-            for inner, simulation in read_records(file, lambda one: isinstance(one, Mapping)):
+            for inner, simulation in read_records(file, lambda one: isinstance(one, dict)):
                 yield (
                     simulation
                     if isinstance(simulation, Problem)
@@ -205,7 +205,7 @@ def _try_simulation(place: Place, simulation: Any, value: Mapping[str, Any], whi
 
 
 def _read_simulation(simulation: Any, value: Mapping[str, Any]) -> Episode:
-    if not isinstance(simulation, Mapping) or "task_id" not in simulation:
+    if not isinstance(simulation, dict) or "task_id" not in simulation:
         raise RecordError("a simulation must be an object with a 'task_id' and 'messages'")
     if simulation.get("messages") is None:
         spoken = "; voice simulations, which have 'ticks', are not read" if simulation.get("ticks") else ""
@@ -219,7 +219,7 @@ def _read_simulation(simulation: Any, value: Mapping[str, Any]) -> Episode:
     episode = agent.to_episode(
         agent=_model(value, "agent_info"),
         benchmark="tau2",
-        reward=reward.get("reward") if isinstance(reward, Mapping) else None,
+        reward=reward.get("reward") if isinstance(reward, dict) else None,
         reward_info=reward,
         metadata=_metadata(simulation, value),
         **_failure(simulation),
@@ -289,7 +289,7 @@ def _metadata(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> dict[s
 
 def _model(value: Mapping[str, Any], whose: str) -> str | None:
     known = value["info"].get(whose)
-    model = known.get("llm") or known.get("implementation") if isinstance(known, Mapping) else None
+    model = known.get("llm") or known.get("implementation") if isinstance(known, dict) else None
     return model if isinstance(model, str) else None
 
 
@@ -303,7 +303,7 @@ def _has_no_user(value: Mapping[str, Any]) -> bool:
     The agent is then also expected to make the user's calls.
     """
     user = value["info"].get("user_info")
-    return isinstance(user, Mapping) and user.get("implementation") == "dummy_user"
+    return isinstance(user, dict) and user.get("implementation") == "dummy_user"
 
 
 def _failure(simulation: Mapping[str, Any]) -> dict[str, Any]:
@@ -311,7 +311,7 @@ def _failure(simulation: Mapping[str, Any]) -> dict[str, Any]:
     reason, info = simulation.get("termination_reason"), simulation.get("info")
     if reason not in _OUTSIDE:
         return {}
-    message = str(info.get("error") or "") if isinstance(info, Mapping) else ""
+    message = str(info.get("error") or "") if isinstance(info, dict) else ""
     return {"ended": FAILED_OUTSIDE, "failure": {"kind": reason, "message": message}}
 
 
@@ -324,7 +324,7 @@ def _judge(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> Expected 
     checked = _checked_calls(simulation, value)
     if expected is None or checked is None or Expected("", checked).fingerprint == expected.fingerprint:
         return expected
-    tasks = (one for one in value["tasks"] if isinstance(one, Mapping) and "id" in one)
+    tasks = (one for one in value["tasks"] if isinstance(one, dict) and "id" in one)
     right = [str(one["id"]) for one in tasks if _has_calls(one, checked, value)]
     hint = f"they are those of task {right[0]:.60}" if len(right) == 1 else "they are of no task, or of several"
     raise RecordError(
@@ -336,11 +336,11 @@ def _judge(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> Expected 
 def _checked_calls(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> tuple[ExpectedCall, ...] | None:
     """Return the calls by which a simulation was judged, or None if it does not list them."""
     reward = simulation.get("reward_info")
-    checks = reward.get("action_checks") if isinstance(reward, Mapping) else None
+    checks = reward.get("action_checks") if isinstance(reward, dict) else None
     if not isinstance(checks, list) or not checks:
         return None
-    actions = [one.get("action") for one in checks if isinstance(one, Mapping)]
-    return _select_calls([one for one in actions if isinstance(one, Mapping)], value)
+    actions = [one.get("action") for one in checks if isinstance(one, dict)]
+    return _select_calls([one for one in actions if isinstance(one, dict)], value)
 
 
 def _has_calls(task: Mapping[str, Any], calls: tuple[ExpectedCall, ...], value: Mapping[str, Any]) -> bool:
@@ -353,7 +353,7 @@ def _has_calls(task: Mapping[str, Any], calls: tuple[ExpectedCall, ...], value: 
 
 def _find_expected(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> Expected | None:
     """Return the calls that a simulation's task expects, or None if the task is missing or malformed."""
-    tasks = (task for task in value["tasks"] if isinstance(task, Mapping))
+    tasks = (task for task in value["tasks"] if isinstance(task, dict))
     task = next((task for task in tasks if str(task.get("id")) == str(simulation["task_id"])), {})
     try:
         return _read_expected(task, value)
@@ -362,10 +362,10 @@ def _find_expected(simulation: Mapping[str, Any], value: Mapping[str, Any]) -> E
 
 
 def _read_expected(task: Any, value: Mapping[str, Any]) -> Expected:
-    if not isinstance(task, Mapping) or "id" not in task:
+    if not isinstance(task, dict) or "id" not in task:
         raise RecordError("a task must be an object with an 'id' and 'evaluation_criteria'")
     criteria = task.get("evaluation_criteria") or {}
-    if not isinstance(criteria, Mapping):
+    if not isinstance(criteria, dict):
         raise RecordError("'evaluation_criteria' must be an object")
     actions = list(objects(criteria.get("actions"), "the expected actions"))
     calls = _select_calls(actions, value)
@@ -381,7 +381,7 @@ def _select_calls(actions: list[Mapping[str, Any]], value: Mapping[str, Any]) ->
 
 def _expected_call(action: Mapping[str, Any]) -> ExpectedCall:
     name, arguments, compared = action.get("name"), action.get("arguments"), action.get("compare_args")
-    if not isinstance(name, str) or not isinstance(arguments, Mapping):
+    if not isinstance(name, str) or not isinstance(arguments, dict):
         raise RecordError("an expected action must have a 'name' and an object of 'arguments'")
     if compared is not None and not isinstance(compared, list):
         raise RecordError("'compare_args' must be a list of argument names")
@@ -391,8 +391,8 @@ def _expected_call(action: Mapping[str, Any]) -> ExpectedCall:
 def _prompt(task: Mapping[str, Any]) -> str:
     """Return the simulated user's instructions."""
     scenario = task.get("user_scenario")
-    instructions = scenario.get("instructions") if isinstance(scenario, Mapping) else None
-    if isinstance(instructions, Mapping):
+    instructions = scenario.get("instructions") if isinstance(scenario, dict) else None
+    if isinstance(instructions, dict):
         parts = (
             instructions.get(name) for name in ("reason_for_call", "known_info", "unknown_info", "task_instructions")
         )
@@ -411,6 +411,7 @@ FORMAT: Final = Format(
     _recognise,
     _read_simulations,
     companions=_companions,
+    signs=("environment_info", "reward_info"),
     configure=with_tasks,
 )
 SOURCE: Final = Source("tau2", _recognise, _read_tasks, TOOL_FILE)

@@ -39,12 +39,12 @@ TOOL_FILE: Final = Path(__file__).with_name("tau_tools.yaml")
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return f"no object with {', '.join(_FIELDS)}"
     missing = [name for name in _FIELDS if name not in value]
     if missing:
         return f"a run of τ-bench has {', '.join(_FIELDS)}; '{missing[0]}' is missing"
-    if not isinstance(value["traj"], list) or not isinstance(value["info"], Mapping):
+    if not isinstance(value["traj"], list) or not isinstance(value["info"], dict):
         return "in a run of τ-bench, 'traj' must be a list of messages and 'info' an object"
     return None
 
@@ -59,7 +59,7 @@ def _read_runs(path: Path, read: Callable[[Any, str | None], Iterator[_Read]]) -
     `read` also receives the domain of the other runs, for a run that broke off before it named its own domain.
     """
     runs = list(read_records(path, lambda one: mismatch(one) is None))
-    domain = next((found for _, run in runs if isinstance(run, Mapping) and (found := _domain(run))), None)
+    domain = next((found for _, run in runs if isinstance(run, dict) and (found := _domain(run))), None)
     for place, run in runs:
         yield from try_record(place, run, lambda one: read(one, domain))
     if not runs:
@@ -98,7 +98,7 @@ def _fingerprint(value: Mapping[str, Any], domain: str | None) -> str | None:
 
 def _metadata(value: Mapping[str, Any], trial: int, domain: str | None) -> dict[str, Any]:
     info = value["info"]
-    task = info["task"] if isinstance(info.get("task"), Mapping) else {}
+    task = info["task"] if isinstance(info.get("task"), dict) else {}
     found = {
         "task_id": value["task_id"],
         "trial": trial,
@@ -117,12 +117,12 @@ def read_expected(value: Any, domain: str | None = None) -> Iterator[Expected]:
     task = value["info"].get("task")
     if task is None and "error" in value["info"]:
         return
-    if not isinstance(task, Mapping):
+    if not isinstance(task, dict):
         raise RecordError("'info.task' must be an object with 'actions'")
     calls = []
     for action in objects(task.get("actions"), "the expected actions"):
         name, arguments = action.get("name"), action.get("kwargs")
-        if not isinstance(name, str) or not isinstance(arguments, Mapping):
+        if not isinstance(name, str) or not isinstance(arguments, dict):
             raise RecordError("an expected action must have a 'name' and an object of 'kwargs'")
         if name != _RESPOND:
             calls.append(ExpectedCall(name, arguments))
@@ -138,7 +138,7 @@ def _domain(value: Mapping[str, Any]) -> str | None:
     """Return the domain named in the policy at the start of the conversation, or None if no domain is named."""
     messages = value.get("traj")
     first = messages[0] if isinstance(messages, list) and messages else None
-    content = text_of(first.get("content")) if isinstance(first, Mapping) else None
+    content = text_of(first.get("content")) if isinstance(first, dict) else None
     found = _POLICY.match(content) if isinstance(content, str) else None
     return found[1].lower() if found else None
 
@@ -159,7 +159,7 @@ def _read_message(transcript: Transcript, message: Mapping[str, Any], after: Map
             transcript.add_text(_text_to_user(content))
             for call in calls:
                 function = call.get("function")
-                if not isinstance(function, Mapping):
+                if not isinstance(function, dict):
                     raise RecordError("the 'function' of a tool call must be an object with 'name' and 'arguments'")
                 transcript.add_call(function.get("name"), function.get("arguments"), call.get("id"))
         case "tool":
@@ -187,7 +187,7 @@ def _action(content: str) -> tuple[Any, Any] | None:
         action = parse_json(content.rpartition("Action:")[2].strip(), stored=True)
     except ValueError:
         return None
-    return (action.get("name"), action.get("arguments")) if isinstance(action, Mapping) and "name" in action else None
+    return (action.get("name"), action.get("arguments")) if isinstance(action, dict) and "name" in action else None
 
 
 def _read_written_call(transcript: Transcript, content: str) -> None:
@@ -202,7 +202,7 @@ def _read_written_call(transcript: Transcript, content: str) -> None:
 def _text_to_user(content: Any) -> Any:
     """Return what the agent said to the user: the content of a `respond` action, or else `content` unchanged."""
     action = _action(content) if isinstance(content, str) and "Action:" in content else None
-    if action is not None and action[0] == _RESPOND and isinstance(action[1], Mapping):
+    if action is not None and action[0] == _RESPOND and isinstance(action[1], dict):
         return action[1].get("content")
     return content
 
@@ -212,5 +212,6 @@ FORMAT: Final = Format(
     "an answer that begins with `Error` or `Unknown action`",
     _recognise,
     lambda path: _read_runs(path, read_record),
+    signs=("traj",),
 )
 SOURCE: Final = Source("tau-bench", _recognise, lambda path: _read_runs(path, read_expected), TOOL_FILE)

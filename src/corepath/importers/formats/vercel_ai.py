@@ -38,7 +38,7 @@ _NO_TEXT: Final = ("reasoning", "reasoning-file", "redacted-reasoning", "step-st
 
 def mismatch(value: Any) -> str | None:
     """Explain why a record is not in this format, or return None if it is."""
-    if isinstance(value, Mapping) and any(map(_is_step, _list(value, "steps"))):
+    if isinstance(value, dict) and any(map(_is_step, _list(value, "steps"))):
         return None
     messages = _messages(value)
     if messages is None:
@@ -62,7 +62,7 @@ def read_session(records: list[Any]) -> Iterator[Episode]:
     for record in whole[-1:] if is_chat else whole:
         if (why := mismatch(record)) is not None:
             raise RecordError(why)
-        yield _read(_messages(record) or [], record if isinstance(record, Mapping) else {})
+        yield _read(_messages(record) or [], record if isinstance(record, dict) else {})
 
 
 def _read(messages: list[Any], record: Mapping[str, Any]) -> Episode:
@@ -90,7 +90,7 @@ def _read_message(transcript: Transcript, message: Mapping[str, Any]) -> None:
     if role not in _ROLES:
         raise RecordError(f"the role of a message must be {', '.join(_ROLES)}, not {str(role)[:60]!r}")
     metadata = message.get("metadata")
-    known = metadata if isinstance(metadata, Mapping) else {}
+    known = metadata if isinstance(metadata, dict) else {}
     time = first_of(message, "createdAt", "created_at") or known.get("createdAt")
     if role == "assistant":
         transcript.start_turn()
@@ -145,7 +145,7 @@ def _read_tool_part(
         _read_invocation(transcript, call, time)
     elif kind == "tool-approval-response":
         call = part.get("toolCall")
-        if part.get("approved") is False and isinstance(call, Mapping) and transcript.waits_for(_id(call)):
+        if part.get("approved") is False and isinstance(call, dict) and transcript.waits_for(_id(call)):
             transcript.add_result(_id(call), part.get("reason") or "denied", error=True, time=time)
     else:
         return kind.startswith("data-")
@@ -156,7 +156,7 @@ def _invocation(part: Mapping[str, Any], kind: str) -> Mapping[str, Any] | None:
     """Return the call in a part of the user interface, with its `toolName`, or None if the part is no call."""
     if kind == "tool-invocation":
         call = part.get("toolInvocation")
-        if not isinstance(call, Mapping):
+        if not isinstance(call, dict):
             raise RecordError("a part of the type 'tool-invocation' needs a 'toolInvocation'")
         return call
     if kind.startswith("tool-") and "toolCallId" in part and kind not in _NO_TEXT:
@@ -177,7 +177,7 @@ def _read_invocation(transcript: Transcript, call: Mapping[str, Any], time: Any)
     """Add a call with its outcome, as the user interface keeps them."""
     _add_call(transcript, call, time)
     state, approval = call.get("state"), call.get("approval")
-    given = approval if isinstance(approval, Mapping) else {}
+    given = approval if isinstance(approval, dict) else {}
     if state == "output-error":
         transcript.add_result(_id(call), call.get("errorText"), error=True)
     elif state == "output-denied" or (state == "approval-responded" and given.get("approved") is False):
@@ -199,7 +199,7 @@ def _add_output(transcript: Transcript, part: Mapping[str, Any], time: Any) -> N
         return
     output = part.get("output", part.get("result"))
     error = part.get("isError") is True
-    kind = output.get("type") if isinstance(output, Mapping) and "input" not in part else None
+    kind = output.get("type") if isinstance(output, dict) and "input" not in part else None
     if kind in ("text", "json", "error-text", "error-json", "content") and "value" in output:
         output, error = output["value"], kind.startswith("error-")
         output = _join(output) if kind == "content" else output
@@ -211,7 +211,7 @@ def _add_output(transcript: Transcript, part: Mapping[str, Any], time: Any) -> N
 def _join(parts: Any) -> Any:
     """Join content that has only texts into one string. Other content is returned unchanged."""
     given = parts if isinstance(parts, list) else []
-    if given and all(isinstance(one, Mapping) and isinstance(one.get("text"), str) for one in given):
+    if given and all(isinstance(one, dict) and isinstance(one.get("text"), str) for one in given):
         return "".join(one["text"] for one in given)
     return parts
 
@@ -231,8 +231,8 @@ def _text(value: Any) -> str | None:
 
 def _read_step(transcript: Transcript, step: Mapping[str, Any], errors: Mapping[str, Any]) -> None:
     response, model = step.get("response"), step.get("model")
-    known = response if isinstance(response, Mapping) else {}
-    name = model.get("modelId") if isinstance(model, Mapping) else known.get("modelId")
+    known = response if isinstance(response, dict) else {}
+    name = model.get("modelId") if isinstance(model, dict) else known.get("modelId")
     transcript.start_turn()
     transcript.add_usage(step.get("usage"), model=name)
     parts = step.get("content")
@@ -250,8 +250,8 @@ def _errors_in(steps: list[Mapping[str, Any]]) -> dict[str, Any]:
     for step in steps:
         for message in _list(step.get("response"), "messages"):
             for part in _list(message, "content"):
-                output = part.get("output") if isinstance(part, Mapping) else None
-                if isinstance(output, Mapping) and str(output.get("type")).startswith("error-"):
+                output = part.get("output") if isinstance(part, dict) else None
+                if isinstance(output, dict) and str(output.get("type")).startswith("error-"):
                     errors[str(part.get("toolCallId"))] = output.get("value")
     return errors
 
@@ -260,7 +260,7 @@ def _errors_in(steps: list[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _list(value: Any, name: str) -> list[Any]:
-    found = value.get(name) if isinstance(value, Mapping) else None
+    found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, list) else []
 
 
@@ -268,7 +268,7 @@ def _messages(value: Any) -> list[Any] | None:
     """Return the messages in a record, or None if there are none."""
     if isinstance(value, list):
         return value
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return None
     if _is_message(value):
         return [value]
@@ -276,12 +276,12 @@ def _messages(value: Any) -> list[Any] | None:
     if isinstance(sent, list) or "steps" in value:
         return sent if isinstance(sent, list) else []
     response = value.get("response")
-    made = response.get("messages") if isinstance(response, Mapping) else None
+    made = response.get("messages") if isinstance(response, dict) else None
     return made if isinstance(made, list) else None
 
 
 def _is_message(value: Any) -> bool:
-    return isinstance(value, Mapping) and value.get("role") in _ROLES and ("parts" in value or "content" in value)
+    return isinstance(value, dict) and value.get("role") in _ROLES and ("parts" in value or "content" in value)
 
 
 def _is_typical(message: Any) -> bool:
@@ -296,19 +296,19 @@ def _is_typical(message: Any) -> bool:
 
 
 def _is_call(part: Any) -> bool:
-    if not isinstance(part, Mapping):
+    if not isinstance(part, dict):
         return False
     return "toolCallId" in part or part.get("type") in ("tool-invocation", "step-start")
 
 
 def _is_step(step: Any) -> bool:
-    if not isinstance(step, Mapping) or "finishReason" not in step:
+    if not isinstance(step, dict) or "finishReason" not in step:
         return False
     return isinstance(step.get("content"), list) or isinstance(step.get("toolCalls"), list)
 
 
 def _chat_id(record: Any) -> str | None:
-    id_ = record.get("id") if isinstance(record, Mapping) and "messages" in record else None
+    id_ = record.get("id") if isinstance(record, dict) and "messages" in record else None
     return id_ if isinstance(id_, str) else None
 
 
@@ -325,4 +325,5 @@ FORMAT: Final = session_format(
     mismatch,
     _key,
     read_session,
+    signs=("toolCallId", "finishReason", "parts", "invocation", "start"),
 )

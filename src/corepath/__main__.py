@@ -1,0 +1,5 @@
+"""Run the command line with `python -m corepath`."""
+
+from corepath.cli import main
+
+main()

@@ -1,0 +1,78 @@
+"""Tell what there is beside the main mistake: what follows from it, other harmful calls, and steps that were done."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
+
+from corepath.explanation.facts import Facts
+from corepath.explanation.mistake_text import because_text, other_argument_text
+from corepath.explanation.mistakes import SPREADING, Mistake, MistakeKind
+from corepath.explanation.sentences import calls_text, number_text, say_of_calls
+
+_WRONG_TIME: Final = (MistakeKind.SKIPPED, MistakeKind.TOO_EARLY)
+"""The mistakes that make steps come too early."""
+
+
+def find_consequences(facts: Facts, main: Mistake, mistakes: Iterable[Mistake]) -> list[int]:
+    """Return the calls that are harmful or failed only because of the main mistake, and not of another one before."""
+    others = [one for one in mistakes if one is not main and one.kind is not MistakeKind.FOLLOWS]
+    spreading = min((one.call for one in others if one.kind in SPREADING), default=len(facts.steps))
+    effected = min((one.call for one in others if one.effected), default=len(facts.steps))
+    first = min(spreading, effected)
+    later = sorted({*_harms_after(main, mistakes), *main.failed})
+    return [index for index in later if index < (first if facts.is_refused(index) else spreading)]
+
+
+def _harms_after(main: Mistake, mistakes: Iterable[Mistake]) -> list[int]:
+    """Return the harmful calls that may follow from the main mistake."""
+    if main.kind in SPREADING:
+        return [index for index in main.calls if index not in (main.call, main.other)]
+    follows = [one for one in mistakes if one.kind is MistakeKind.FOLLOWS and main.kind is MistakeKind.EXTRA]
+    return [harm.index for one in follows for harm in one.harms]
+
+
+def describe_other_harms(
+    facts: Facts, main: Mistake, mistakes: Sequence[Mistake], later: Sequence[int]
+) -> Iterator[str]:
+    """Tell of the harmful calls that are not part of the main mistake, without those that the tool refused.
+
+    `later` holds the calls that are harmful only because of the main mistake.
+    """
+    told = {main.call, main.other, *later, *facts.refused}
+    if main.kind not in SPREADING:
+        told.update(main.calls)
+        yield because_text(facts, later)
+    for number, one in enumerate(_wrong_arguments(mistakes, told)):
+        yield other_argument_text(facts, one, in_full=number == 0)
+        told.add(one.call)
+    early = [index for one in mistakes if one.kind in _WRONG_TIME for index in one.calls if index not in told]
+    if early:
+        yield _early_text(facts, early)
+        told.update(early)
+    if rest := [harm.index for harm in facts.score.harms if harm.index not in told]:
+        yield say_of_calls(rest, "harmful too", ("is", "are"))
+
+
+def _wrong_arguments(mistakes: Iterable[Mistake], told: Collection[int | None]) -> list[Mistake]:
+    """Return the calls that took effect with wrong arguments and are not told yet."""
+    wrong = [one for one in mistakes if one.kind is MistakeKind.WRONG_ARGUMENT and one.effected]
+    return [one for one in wrong if one.call not in told]
+
+
+def _early_text(facts: Facts, calls: Sequence[int]) -> str:
+    """Say that steps came too early."""
+    return f"{f'{facts.name_call(calls[0])},' if len(calls) == 1 else calls_text(calls)} came too early"
+
+
+def describe_all_done(facts: Facts, main: Mistake, told: str) -> str:
+    """Say that all steps were done in spite of the main mistake.
+
+    Return an empty string if they were not, or if the headline says so in what is `told`.
+    """
+    if not facts.score.accepted or main.kind in SPREADING or facts.expects_nothing or "was complete after" in told:
+        return ""
+    done = [step.index for step in facts.steps if step.advances]
+    if len(done) == 1:
+        return "" if "expected only once" in told else f"the one step was done (call {done[0] + 1})"
+    return "both steps were done" if len(done) == 2 else f"all {number_text(len(done))} steps were done"

@@ -1,0 +1,98 @@
+"""Tell of calls that the tool refused: tries of a step that was put right later, and all others in one clause."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from corepath.automaton.harm import HarmKind
+from corepath.automaton.step import Kind, Step
+from corepath.explanation.arguments import compare_with_step, differing_arguments
+from corepath.explanation.difference_text import describe_differences
+from corepath.explanation.facts import Facts
+from corepath.explanation.mistakes import Mistake, MistakeKind
+from corepath.explanation.sentences import calls_text, join, number_text, say_of_calls
+from corepath.explanation.value_text import tool_name
+
+MOST_TRIES: Final = 2
+"""How many tries are told with what was wrong with them. Of more tries, the numbers are told."""
+
+
+def describe_tries(facts: Facts, mistakes: Iterable[Mistake]) -> str:
+    """Say that all steps were done, and which tries the tool refused before.
+
+    Return an empty string if there are other mistakes, or if a refused call was no try of a step that was done later.
+    """
+    tries = _find_tries(facts)
+    if not tries or not {index for one in mistakes for index in one.calls} <= {index for index, _ in tries}:
+        return ""
+    wrong = "a wrong try" if len(tries) == 1 else f"{number_text(len(tries))} wrong tries"
+    told = [_describe_try(facts, index, step) for index, step in tries[:MOST_TRIES]]
+    told += [calls_text(index for index, _ in rest)] if (rest := tries[MOST_TRIES:]) else []
+    done = _done_text(facts, {step.index for _, step in tries})
+    return f"Did {done} only after {wrong}, which the tool refused: {join(told, most=9)}"
+
+
+def _find_tries(facts: Facts) -> list[tuple[int, Step]]:
+    """List the harmful calls that were tries of a step, each with the call that did the step, if all steps were done."""
+    refused = [harm.index for harm in facts.score.harms if facts.score.accepted and facts.is_refused(harm.index)]
+    return [(index, step) for index in refused if (step := _put_right(facts, index)) is not None]
+
+
+def _put_right(facts: Facts, index: int) -> Step | None:
+    """Return the call that did the step that a refused call tried with wrong arguments, or None if there is none."""
+    tried = facts.steps[index]
+    if tried.harm is not HarmKind.WRONG_ARGUMENT:
+        return None
+    later = (step for step in facts.steps[index:] if step.kind is Kind.PROGRESS and step.call.tool == tried.call.tool)
+    done = next(later, None)
+    if done is None or done.symbol is None:
+        return None
+    fields = facts.automaton.alphabet.actions[done.symbol].arguments.fields
+    return done if len(differing_arguments(facts, index, done.symbol)) < len(fields) else None
+
+
+def _describe_try(facts: Facts, index: int, done: Step) -> str:
+    """Name a try and say what was wrong with it."""
+    assert done.symbol is not None
+    return f"call {index + 1} ({describe_differences(compare_with_step(facts, index, done.symbol).differences, 2)})"
+
+
+def _done_text(facts: Facts, targets: Collection[int]) -> str:
+    """Say which steps were done, and which of them needed several tries."""
+    total = facts.steps_done
+    if total == 1:
+        return f"the one step (call {min(targets) + 1}), but"
+    whole = "both steps" if total == 2 else f"all {number_text(total)} steps"
+    if len(targets) > 1:
+        return f"{whole}, but some"
+    index = min(targets)
+    return f"{whole}, but {tool_name(facts.steps[index].call.tool)} (call {index + 1})"
+
+
+def alike_calls(facts: Facts, main: Mistake) -> tuple[int, ...]:
+    """Return the calls of a mistake that is told by what is wrong with one of them."""
+    first = main.first
+    if main.kind not in (MistakeKind.EXTRA, MistakeKind.BREACH) or first is None or main.other is not None:
+        return ()
+    return () if first.kind is HarmKind.REPEATED or facts.expects_nothing else main.calls
+
+
+def refused_calls(facts: Facts, alike: Collection[int], told: Collection[int]) -> list[str]:
+    """Name all calls that the tool refused and that are not told yet, or none if all of these are harmless.
+
+    Those in `alike` tried the same as the call that was told first.
+    """
+    left = [index for index in facts.refused if index not in told]
+    if not any(facts.steps[index].kind is Kind.HARM for index in left):
+        return []
+    same = [index for index in left if index in alike]
+    others = [index for index in left if index not in alike]
+    if not same:
+        return [say_of_calls(others, "refused too" if told else "refused")]
+    more = f", as {_were(others)} {calls_text(others)}" if others else ""
+    return [f"{calls_text(same)} tried the same, and {_were(same)} refused{more}"]
+
+
+def _were(calls: Collection[int]) -> str:
+    return "was" if len(calls) == 1 else "were"

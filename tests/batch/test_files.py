@@ -1,0 +1,246 @@
+"""`corepath score --out`: whole files only, the same after an interruption, and each problem has its place."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+from typer.testing import CliRunner
+
+from corepath.batch import parts, shards
+from corepath.batch.files import Settings, score_files
+from corepath.cli import make_app
+from tests.batch.cases import as_table, random_record, write_tasks
+
+Made = tuple[Path, list[bytes]]
+PLAIN = ("plain", "open", "ignore", "random/0", "random/1")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[bytes]]:
+    folder, rng = tmp_path_factory.mktemp("files"), random.Random("files")
+    tasks = write_tasks(folder, rng)
+    records = [random_record(rng, list(PLAIN)) for _ in range(400)]
+    usual = [{name: one[name] for name in ("task", "calls", "agent")} for one in records]
+    for record in usual:
+        for call in record["calls"]:
+            call.pop("odd", None)
+    lines = [json.dumps(record | {"epoch": epoch}).encode() + b"\n" for epoch in range(5) for record in usual]
+    return tasks, [*(json.dumps(record).encode() + b"\n" for record in records[:100]), *lines]
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "SHARD_BYTES", 50_000)
+
+
+def write(folder: Path, lines: list[bytes], name: str = "episodes.jsonl") -> Path:
+    file, text = folder / name, b"".join(lines)
+    if name.endswith(".gz"):
+        text = gzip.compress(text)
+    if name.endswith(".zst"):
+        text = zstandard.compress(text)
+    file.write_bytes(text)
+    return file
+
+
+def run(*arguments: object) -> tuple[int, str]:
+    found = CliRunner().invoke(make_app("score"), ["score", *map(str, arguments)])
+    return found.exit_code, found.output
+
+
+def without_place(file: Path) -> list[dict[str, object]]:
+    hidden = ("file", "offset")
+    return [{name: row[name] for name in row if name not in hidden} for row in pq.read_table(file).to_pylist()]
+
+
+def test_packed_files_and_parquet_have_the_scores_of_plain_lines(made: Made, tmp_path: Path) -> None:
+    tasks, lines = made
+    settings, wanted = Settings((str(tasks),)), None
+    for name in ("episodes.jsonl", "episodes.jsonl.gz", "episodes.jsonl.zst"):
+        out = tmp_path / f"{name}.parquet"
+        report = score_files([write(tmp_path, lines, name)], out, settings, processes=1)
+        assert report.shards == (1 if name.endswith(("gz", "zst")) else 1 + sum(map(len, lines)) // 50_000)
+        wanted = wanted or without_place(out)
+        assert without_place(out) == wanted
+        assert [row["line"] for row in wanted] == list(range(1, len(lines) + 1))
+    assert wanted is not None
+
+
+def test_the_file_has_the_same_bytes_however_the_work_was_split(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks, lines = made
+    file, settings = write(tmp_path, lines), Settings((str(tasks),))
+    found = []
+    for size, processes in ((50_000, 1), (50_000, 2), (10**9, 1), (33_333, 1)):
+        monkeypatch.setattr(shards, "SHARD_BYTES", size)
+        out = tmp_path / f"{size}-{processes}.parquet"
+        score_files([file], out, settings, processes=processes)
+        found.append(out.read_bytes())
+    assert len(set(found)) == 1
+
+
+def test_parquet_is_read_by_row_groups(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks, lines = made
+    monkeypatch.setattr(shards, "SHARD_ROWS", 300)
+    records = [record for line in lines[:1000] if "\\ud800" not in str(record := json.loads(line))]
+    file, out = tmp_path / "episodes.parquet", tmp_path / "scores.parquet"
+
+    pq.write_table(pa.Table.from_batches([as_table(records)]), file, row_group_size=100)
+    report = score_files([file], out, Settings((str(tasks),)), processes=1)
+    assert report.shards == -(-len(records) // 300)
+    assert pq.read_table(out)["line"].to_pylist() == list(range(1, len(records) + 1))
+
+
+KILLED = """
+import sys, threading, os, time
+from pathlib import Path
+from corepath.batch import shards
+from corepath.batch.files import Settings, score_files
+shards.SHARD_BYTES = 50_000
+threading.Thread(target=lambda: (time.sleep(float(sys.argv[4])), os.kill(os.getpid(), 9)), daemon=True).start()
+score_files([Path(sys.argv[1])], Path(sys.argv[2]), Settings((sys.argv[3],)), processes=2, resume=True)
+"""
+
+
+def test_after_kill_9_resume_gives_the_same_as_an_uninterrupted_run(made: Made, tmp_path: Path, times: int) -> None:
+    tasks, lines = made
+    file, out, whole = write(tmp_path, lines * 2), tmp_path / "scores.parquet", tmp_path / "whole.parquet"
+    began = time.monotonic()
+    score_files([file], whole, Settings((str(tasks),)), processes=2)
+    took = time.monotonic() - began
+    rng = random.Random("kill")
+    killed = 0
+    for _ in range(5 * times):
+        after = rng.uniform(0.3, 1.2) * took
+        script = [sys.executable, "-c", KILLED, str(file), str(out), str(tasks), str(after)]
+        ended = subprocess.run(script, check=False, capture_output=True)
+        killed += ended.returncode == -signal.SIGKILL
+        assert ended.returncode in (0, -signal.SIGKILL), ended.stderr.decode()
+        if out.exists():
+            assert out.read_bytes() == whole.read_bytes(), "a file that is there is whole"
+    report = score_files([file], out, Settings((str(tasks),)), processes=2, resume=True)
+    assert report.shards
+    assert out.read_bytes() == whole.read_bytes()
+    assert not out.with_name("scores.parquet.parts").exists()
+    assert killed
+
+
+def test_resume_skips_finished_shards_and_refuses_other_input(made: Made, tmp_path: Path) -> None:
+    tasks, lines = made
+    file, out = write(tmp_path, lines), tmp_path / "scores.parquet"
+    score_files([file], out, Settings((str(tasks),)), processes=1)
+    wanted = out.read_bytes()
+    folder = parts.PartsFolder(out)
+    out.unlink()
+    folder.path.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts.PartsFolder, "join", lambda *_: 0)
+        report = score_files([file], out, Settings((str(tasks),)), processes=1, resume=True)
+    assert report.skipped == 0
+    folder.part(2).unlink()
+    folder.part(3).write_bytes(folder.part(3).read_bytes()[:500])
+    (folder.path / "000004.parquet.99.tmp").write_text("half")
+    code, output = run(file, "--tasks", tasks, "--out", out)
+    assert code == 2
+    assert "--resume" in output
+    code, output = run(file, "--tasks", tasks, "--out", out, "--resume", "--beta", "0.9")
+    assert code == 2
+    assert "settings changed" in output
+    report = score_files([file], out, Settings((str(tasks),)), processes=1, resume=True)
+    assert report.skipped == report.shards - 2
+    assert out.read_bytes() == wanted
+    code, output = run(file, "--tasks", tasks, "--out", out)
+    assert code == 2
+    assert "already there" in output
+
+
+def test_bad_lines_and_damaged_files_are_said_with_their_place(made: Made, tmp_path: Path) -> None:
+    tasks, lines = made
+    good = write(tmp_path, [*lines[:50], b"not json\n", *lines[50:100]], "good.jsonl")
+    packed = write(tmp_path, lines, "cut.jsonl.gz")
+    packed.write_bytes(packed.read_bytes()[:-200])
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"PAR1 nothing")
+    out = tmp_path / "scores.parquet"
+    code, output = run(good, packed, broken, "--tasks", tasks, "--out", out)
+    assert code == 1
+    words = " ".join(output.split())
+    assert "good.jsonl:51:1: not JSON" in words
+    assert "cut.jsonl.gz:" in words
+    assert "broken.parquet:1:1: cannot be read" in words
+    rows = pq.read_table(out).to_pylist()
+    assert sum(row["file"].endswith("good.jsonl") for row in rows) == 101
+    assert sum(row["file"].endswith("cut.jsonl.gz") for row in rows) > 100
+    assert rows[50]["problem"].startswith("not JSON")
+    assert rows[50]["pc"] is None
+
+
+def test_a_full_disk_leaves_no_half_file(made: Made, tmp_path: Path) -> None:
+    tasks, lines = made
+    file, out = write(tmp_path, lines), tmp_path / "scores.parquet"
+    script = [sys.executable, "-m", "corepath", "score", str(file), "--tasks", str(tasks), "--out", str(out)]
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+
+    ended = subprocess.run(script, check=False, capture_output=True, text=True, preexec_fn=limit)
+    assert ended.returncode == 1, ended.stderr
+    assert "its scores cannot be written" in ended.stderr
+    assert "File too large" in ended.stderr
+    assert "--resume" in ended.stderr
+    assert not out.exists()
+    assert not list(tmp_path.rglob("*.tmp"))
+    subprocess.run([*script, "--resume"], check=False, capture_output=True)
+    assert pq.read_metadata(out).num_rows == len(lines)
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("--out", "x.csv"), "ends in .parquet"),
+    (("--out", "no/x.parquet"), "there is no folder no"),
+    (("--resume",), "--resume belongs to --out"),
+    (("--processes", "2"), "--processes belongs to --out"),
+    (("--out", "x.parquet", "--max-harm", "0"), "--max-harm is not for --out"),
+])  # fmt: skip
+def test_wrong_options_say_what_is_right(
+    arguments: tuple[str, ...],
+    words: str,
+    made: Made,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, output = run(write(tmp_path, made[1][:5]), "--tasks", made[0], *arguments)
+    assert code == 2
+    assert words in " ".join(output.split())
+
+
+def test_memory_does_not_grow_with_the_input(made: Made, tmp_path: Path, times: int) -> None:
+    tasks, lines = made
+    script = (
+        "import resource, sys\nfrom pathlib import Path\nfrom corepath.batch.files import Settings, score_files\n"
+        "score_files([Path(sys.argv[1])], Path(sys.argv[2]), Settings((sys.argv[3],)), processes=1)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    peaks = []
+    for number, repeats in enumerate((5, 50 * times)):
+        file, out = write(tmp_path, lines * repeats, f"{number}.jsonl"), tmp_path / f"{number}.parquet"
+        command = [sys.executable, "-c", script, str(file), str(out), str(tasks)]
+        ended = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ})
+        peaks.append(int(ended.stdout))
+    assert peaks[1] < 300_000, "kilobytes"
+    assert peaks[1] < peaks[0] + 60_000
