@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import batch, browser, earlier, equality, imports, kernel, proofs, report, rules, runs, task_sets
+from benchmarks import batch, browser, earlier, equality, imports, kernel, proofs, report, rules, runs, spans, task_sets
 from benchmarks.claims import Claim
 
 BENCHMARKS = {
@@ -25,6 +25,8 @@ BENCHMARKS = {
     "large": report.large_runs,
     "imports": imports.large_files,
     "exports": imports.exported_observations,
+    "spans": spans.overlapping_files,
+    "shards": spans.cost_of_shards,
     "proofs": proofs.proofs,
     "rules": rules.rules_over_long_traces,
     "coded": batch.kernel_alone,

@@ -111,7 +111,7 @@ def expected_row(episode: Episode, tasks: Tasks, scoring: Scoring | None, rules:
 
 
 def tool_of(episode: Episode, harm: dict[str, Any]) -> str:
-    return episode.calls[harm["index"]].tool
+    return episode.calls[int(harm["index"])].tool
 
 
 def as_table(records: list[dict[str, Any]]) -> pa.RecordBatch:

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from corepath.batch.lines import place_lines
 from corepath.batch.parts import MOST_PROBLEMS, PartsFolder, ShardReport, write_part
 from corepath.batch.scorer import BatchScorer, ScoredBatch
-from corepath.batch.shards import LINES, ROWS, DamagedFileError, Shard, in_batches, plan_shards, read_lines
+from corepath.batch.shards import ENDINGS, LINES, ROWS, DamagedFileError, Shard, in_batches, plan_shards, read_lines
 from corepath.errors import CorepathError, Problem
 from corepath.files.lookup import Tasks
 from corepath.files.rules import load_rules
@@ -111,7 +111,7 @@ def score_files(
             meter.add(shard, found)
     _sum_up(report, shards, reports)
     if not report.failed:
-        folder.join(shards, reports)
+        folder.join(shards, reports, settings.tasks)
     report.seconds = time.monotonic() - began
     return report
 
@@ -166,7 +166,8 @@ def _score_lines(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Ite
         except DamagedFileError as error:  # the lines before it are scored all the same
             counts.damage = str(error)
 
-    offset = 0 if shard.begin == 0 else _first_offset(shard)
+    packed = shard.file.endswith(ENDINGS)
+    offset = None if packed else 0 if shard.begin == 0 else _first_offset(shard)
     for lines in in_batches(place_lines(read(), 1, offset), LINES):
         yield scorer.score_lines(lines, shard.file)
 

@@ -75,8 +75,8 @@ FACTS: Final = ("ended", "failure", "fault", "no_agent_actions", "reward", "usag
 """The keys that say what an episode cost, how it ended and where it comes from."""
 
 
-PlacedLine = tuple[int, int, bytes]
-"""A line of a file: its number from 1, the bytes before it, and its text."""
+PlacedLine = tuple[int, int | None, bytes]
+"""A line of a file: its number from 1, the bytes before it, and its text. In a packed file, the bytes are None."""
 _NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _decode: Final = msgspec.json.Decoder(EpisodeLine).decode
 parse_call: Final = msgspec.json.Decoder(CallLine).decode
@@ -110,9 +110,10 @@ def is_failed(error: Any) -> bool:
     return error is not None and error is not False and error != ""
 
 
-def place_lines(lines: Iterable[bytes], first: int = 1, offset: int = 0) -> Iterator[PlacedLine]:
-    """Number the lines of a file, and leave out blank ones."""
+def place_lines(lines: Iterable[bytes], first: int = 1, offset: int | None = 0) -> Iterator[PlacedLine]:
+    """Number the lines of a file, and leave out blank ones. In a packed file, `offset` is None."""
     for number, text in enumerate(lines, start=first):
         if len(text) > 4 or text.strip() not in (b"", b"\xef\xbb\xbf"):
             yield number, offset, text
-        offset += len(text)
+        if offset is not None:
+            offset += len(text)

@@ -80,20 +80,17 @@ class PartsFolder:
             return None
         return ShardReport(**json.loads(metadata[_REPORT]))
 
-    def join(self, shards: Sequence[Any], reports: Mapping[int, ShardReport]) -> int:
-        """Write the scores of all shards into one file, and delete the folder. Returns the number of rows."""
-        rows = 0
+    def join(self, shards: Sequence[Any], reports: Mapping[int, ShardReport], tasks: Sequence[str]) -> None:
+        """Write the scores of all shards into one file, and delete the folder. The file names the tasks."""
 
         def write(file: Path) -> None:
-            nonlocal rows
             with pq.ParquetWriter(file, SCORES, compression="zstd", version="2.6") as writer:
                 for batch in _in_row_groups(self._read_parts(shards, reports)):
-                    rows += batch.num_rows
                     writer.write_table(batch, row_group_size=ROW_GROUP)
+                writer.add_key_value_metadata({"corepath.tasks": json.dumps(list(tasks))})
 
         _write_whole(self.out, write)
         self.delete()
-        return rows
 
     def _read_parts(self, shards: Sequence[Any], reports: Mapping[int, ShardReport]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of all shards. Lines are counted from the beginning of their file."""

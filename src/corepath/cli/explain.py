@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import nsmallest
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -24,6 +25,8 @@ from corepath.cli.printing import print_problems, print_text, say, usage_error
 from corepath.cli.progress import Counter
 from corepath.errors import CorepathError, Problem, nearest
 from corepath.explanation import Explanation, explain, explain_rules
+from corepath.files.lookup import Tasks
+from corepath.report.scores_file import is_scores, read_scored
 from corepath.rules.rule import Rule
 from corepath.runs.entries import Entry, read_entries
 from corepath.scoring.rules import RuleScore, score_rules
@@ -57,7 +60,7 @@ def explain_command(
     """Explain the scores of episodes: the cause, every call, and what would have been right."""
     chooser = _Chooser(agent, task, frozenset(numbers or ()), find_rules(rules))
     known = find_tasks(tasks)
-    chosen = chooser.choose(line for place in episodes for line in read_entries(place, known))
+    chosen = chooser.choose(line for place in episodes for line in _read(place, known))
     if worst is not None:
         chosen = chooser.find_worst(chosen, worst)
     most = None if as_json or worst is not None or numbers else MOST_PRINTED
@@ -67,6 +70,17 @@ def explain_command(
             chooser.problems += not _print_explanation(number, entry, chooser.rules, as_json=as_json)
         found += 1
     chooser.finish(found, most)
+
+
+def _read(place: Path, tasks: Tasks) -> Iterator[Entry | Problem]:
+    """Yield the episodes of a run folder, an episode file or a file of scores."""
+    if not is_scores(place):
+        yield from read_entries(place, tasks)
+        return
+    try:
+        yield from read_scored(place, tasks)
+    except CorepathError as error:
+        usage_error(str(error))
 
 
 @dataclass

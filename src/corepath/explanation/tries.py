@@ -34,7 +34,7 @@ def describe_tries(facts: Facts, mistakes: Iterable[Mistake]) -> str:
 
 
 def _find_tries(facts: Facts) -> list[tuple[int, Step]]:
-    """List the harmful calls that were tries of a step, each with the call that did the step, if all steps were done."""
+    """List the refused calls that were tries of a step, each with the call that did the step, if all were done."""
     refused = [harm.index for harm in facts.score.harms if facts.score.accepted and facts.is_refused(harm.index)]
     return [(index, step) for index in refused if (step := _put_right(facts, index)) is not None]
 

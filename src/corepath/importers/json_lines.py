@@ -16,14 +16,16 @@ LONGEST_LINE: Final = 8 * 2**20
 """The maximum number of bytes in a line that is parsed at once. Longer lines are parsed part by part."""
 
 _Read = TypeVar("_Read")
+_ReadInParts = Callable[[str, Text, int], Iterator[_Read]]
+_Special = tuple[Callable[[bytes], bool], _ReadInParts[_Read]]
 
 
 def read_lines(
     name: str,
     read: io.BufferedReader[Any],
     read_value: Callable[[str, int, Any], Iterator[_Read]],
-    read_in_parts: Callable[[str, Text, int], Iterator[_Read]],
-    special: tuple[Callable[[bytes], bool], Callable[[str, Text, int], Iterator[_Read]]] | None = None,
+    read_in_parts: _ReadInParts[_Read],
+    special: _Special[_Read] | None = None,
 ) -> Iterator[_Read | Problem]:
     """Yield what is in a file line by line, and a `Problem` for each line that is not JSON.
 
@@ -32,24 +34,51 @@ def read_lines(
     that begin in a certain way, and the function that recognises them.
     """
     number, started = 0, False
-    while line := read.readline(LONGEST_LINE):
+    while line := _read_line(read):
         number += 1
+        if isinstance(line, OSError):
+            yield Problem(name, number, 1, f"cannot be read: {line.strerror}")
+            return
         whole = line.endswith(b"\n") or len(line) < LONGEST_LINE
-        value = _parse(line) if whole and line.strip() else None
+        if whole and not line.strip():
+            continue
+        value = _parse(line) if whole else None
         if not whole:
             rest = _LineReader(read, line)
-            chosen = special[1] if special is not None and special[0](line) else read_in_parts
-            yield from chosen(name, _Decoder(rest.read), number)
+            yield from _choose(line, read_in_parts, special)(name, _Decoder(rest.read), number)
             rest.skip()
         elif isinstance(value, ValueError) and not started and read.peek(1):
-            read.seek(-len(line), io.SEEK_CUR)
-            yield from read_in_parts(name, _Decoder(read.read), number)
+            yield from read_in_parts(name, _Decoder(_Rest(read, line).read), number)
             return
         elif isinstance(value, ValueError):
             yield Problem(name, number, 1, f"not JSON: {describe_json_error(value)}")
-        elif line.strip():
+        else:
             yield from read_value(name, number, value)
-        started = started or bool(line.strip())
+        started = True
+
+
+def _choose(line: bytes, usual: _ReadInParts[_Read], special: _Special[_Read] | None) -> _ReadInParts[_Read]:
+    """Return the function that reads a very long line."""
+    return special[1] if special is not None and special[0](line) else usual
+
+
+def _read_line(read: io.BufferedReader[Any]) -> bytes | OSError:
+    """Return the next line or the beginning of a very long one, or the error if it cannot be read."""
+    try:
+        return read.readline(LONGEST_LINE)
+    except OSError as error:
+        return error
+
+
+class _Rest:
+    """A reader for the rest of a file whose beginning has already been read."""
+
+    def __init__(self, read: io.BufferedReader[Any], begin: bytes) -> None:
+        self._read, self._begin = read, begin
+
+    def read(self, size: int, /) -> bytes:
+        raw, self._begin = self._begin, b""
+        return raw or self._read.read(size)
 
 
 class _LineReader:

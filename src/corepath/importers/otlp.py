@@ -73,7 +73,7 @@ def parse_span(raw: Mapping[str, Any]) -> Span:
     """Parse a raw span. Raises `RecordError` if the span is malformed or has no trace id."""
     context = raw.get("context")
     given = {**context, **raw} if isinstance(context, dict) else raw
-    trace = _id(first_of(given, "traceId", "trace_id"))
+    trace = normalize_id(first_of(given, "traceId", "trace_id"))
     if trace is None:
         raise RecordError("a span has no 'traceId', which is 32 hexadecimal digits or base64")
     status = given.get("status") or {}
@@ -83,8 +83,8 @@ def parse_span(raw: Mapping[str, Any]) -> Span:
     return Span(
         trace,
         _text(given.get("name")),
-        _id(first_of(given, "spanId", "span_id")),
-        _id(first_of(given, "parentSpanId", "parent_span_id", "parentId", "parent_id")),
+        normalize_id(first_of(given, "spanId", "span_id")),
+        normalize_id(first_of(given, "parentSpanId", "parent_span_id", "parentId", "parent_id")),
         _time(first_of(given, "startTimeUnixNano", "start_time_unix_nano", "startTime", "start_time")),
         attributes_of(given.get("attributes")),
         tuple(
@@ -144,7 +144,7 @@ def _values(given: Any) -> list[Any]:
     return values
 
 
-def _id(given: Any) -> str | None:
+def normalize_id(given: Any) -> str | None:
     """Convert a hexadecimal or base64 id to lower-case hexadecimal, or return None if the id is missing.
 
     Ids in other forms are returned as strings.

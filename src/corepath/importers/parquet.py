@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,7 @@ from corepath.errors import InputError, Problem
 _MAGIC: Final = b"PAR1"
 _BATCH: Final = 64
 """How many rows are converted at a time. A row may hold a whole conversation."""
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _BUFFER: Final = 2**18
 """How many bytes of each column are read at a time."""
 
@@ -33,12 +35,14 @@ def read_parquet(file: Path) -> Iterator[dict[str, Any] | Problem]:
     `InputError` if pyarrow is not installed.
     """
     arrow, parquet = import_pyarrow(file)
+    done = 0
     try:
         with parquet.ParquetFile(file, buffer_size=_BUFFER, pre_buffer=False) as table:
             for batch in table.iter_batches(batch_size=_BATCH, use_threads=False):
                 yield from _rows(batch, arrow)
+                done += batch.num_rows
     except (arrow.ArrowException, OSError, ValueError) as error:
-        yield Problem(str(file), 1, 1, f"not a readable Parquet file: {str(error)[:200]}")
+        yield Problem(str(file), done + 1, 1, f"not a readable Parquet file: {str(error)[:200]}")
 
 
 def import_pyarrow(file: Path) -> tuple[Any, Any]:
@@ -72,6 +76,15 @@ def _values(column: Any, arrow: Any) -> list[Any]:
     return [_json_value(dict(one) if is_map and one is not None else one) for one in values]
 
 
+def _text(value: bytes) -> str:
+    """Decode bytes that are text. Others, e.g. ids, become hexadecimal digits, so that they stay different."""
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return value.hex()
+    return value.hex() if _CONTROL.search(text) else text
+
+
 def _json_value(value: Any) -> Any:
     """Convert a value that pyarrow returns to a JSON value. Types that JSON does not have become text."""
     if value is None or isinstance(value, (str, bool, int)):
@@ -81,7 +94,7 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_json_value(one) for one in value]
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        return _text(value)
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -13,11 +13,10 @@ from typing import Any, Final
 from corepath.episode import FAILED_OUTSIDE
 from corepath.errors import RecordError
 from corepath.importers.content import parse_result, time_of
-from corepath.importers.format import Format
 from corepath.importers.otlp import Span
 from corepath.importers.row_files import RowFormat
 from corepath.importers.span_content import Chat, ToolRun
-from corepath.importers.spans import Convention, span_format
+from corepath.importers.spans import Convention, SpanFormat, span_format
 from corepath.importers.stored_messages import agent_messages, in_one_turn, read_messages
 from corepath.values import is_number
 
@@ -26,13 +25,13 @@ _ENDED: Final = 2**62
 
 def platform_format(
     name: str, errors: str, rows: RowFormat, kind: Callable[[Span], str | None], tool_run: Callable[[Span], ToolRun]
-) -> Format:
+) -> SpanFormat:
     """Define the format of a tracing platform. `kind` and `tool_run` are as in `Convention`."""
     capture = "export the rows with their inputs and outputs"
     convention = Convention(
         rows.name, kind, lambda span: _chat(span, kind), tool_run, (".",), capture, _version, Outcome
     )
-    made = span_format(name, errors, convention, rows.read)
+    made = span_format(name, errors, convention, rows.read, rows.trace_of)
     return replace(made, recognise=lambda sample: rows.recognise(sample.file), signs=rows.keys)
 
 

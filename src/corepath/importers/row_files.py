@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from corepath.errors import Problem, RecordError
+from corepath.importers.compressed import open_bytes
 from corepath.importers.content import describe_type
 from corepath.importers.json_lines import LONGEST_LINE, read_lines
 from corepath.importers.json_parts import PartError, Text, read_parts
 from corepath.importers.json_parts import Path as PartPath
 from corepath.importers.otlp import Span
 from corepath.importers.parquet import is_parquet, read_parquet
-from corepath.importers.span_files import Found
+from corepath.importers.span_files import Found, Wanted, all_wanted
 
 _START: Final = 2 * LONGEST_LINE
 """How many bytes at the start of a text file are read to recognise the file's format."""
@@ -46,6 +47,15 @@ class RowFormat:
     lists: tuple[str, ...]
     keys: tuple[str, ...]
     read_row: ReadRow
+    trace_name: Callable[[str], bool]
+    """Return True for the name of the field with a row's trace id."""
+
+    def trace_of(self, value: Any) -> str | None:
+        """Return the trace id in a single row, or None if it has none, or if `value` holds other rows."""
+        if not isinstance(value, dict) or any(isinstance(value.get(name), (dict, list)) for name in self.lists):
+            return None
+        given = [one for name, one in value.items() if self.trace_name(name)]
+        return given[0] or None if len(given) == 1 and isinstance(given[0], str) else None
 
     def recognise(self, file: Path) -> str | None:
         """Explain why a file has no rows of this platform, or return None if one of its first rows is."""
@@ -60,23 +70,27 @@ class RowFormat:
 
     def _read_start(self, file: Path) -> Iterator[Found | Problem] | None:
         """Return the rows at the start of a text file, or None if none of the platform's fields is there."""
-        with file.open("rb") as read:
+        with open_bytes(file) as read:
             start = read.read(_START)
         if not any(f'"{key}"'.encode() in start for key in self.keys):
             return None
         text = io.BufferedReader(io.BytesIO(start))
         return read_lines(str(file), text, self._read_value, self._read_in_parts)
 
-    def read(self, file: Path) -> Iterator[Found | Problem]:
+    def read(self, file: Path, wanted: Wanted = all_wanted) -> Iterator[Found | Problem]:
         """Yield a file's rows as spans, and a `Problem` for each row that is malformed."""
         name = str(file)
+
+        def read_value(name: str, line: int, value: Any) -> Iterator[Found | Problem]:
+            return self._read_value(name, line, value) if wanted(name, line, value) else iter(())
+
         try:
             if is_parquet(file):
                 for number, row in enumerate(read_parquet(file), start=1):
-                    yield from (row,) if isinstance(row, Problem) else self._read_value(name, number, row)
+                    yield from (row,) if isinstance(row, Problem) else read_value(name, number, row)
                 return
-            with file.open("rb") as read:
-                yield from read_lines(name, read, self._read_value, self._read_in_parts)
+            with open_bytes(file) as read:
+                yield from read_lines(name, read, read_value, self._read_in_parts)
         except OSError as error:
             yield Problem(name, 1, 1, f"cannot be read: {error.strerror}")
 

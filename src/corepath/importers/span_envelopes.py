@@ -17,13 +17,16 @@ from typing import Any, Final
 from corepath.errors import RecordError
 from corepath.importers.content import describe_type, first_of, objects
 from corepath.importers.otlp import Resource, attributes_of
+from corepath.importers.span_rows import is_row, row_span
 
 GROUPS: Final = ("resourceSpans", "resource_spans", "batches")
 SCOPES: Final = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
 WRAPPERS: Final = ("data", "trace", "result")
 """Fields around the spans in the answers of tracing backends."""
+_HOLDERS: Final = (*GROUPS, *WRAPPERS, "spans", "name")
+"""Fields that are lists or objects in values that are not a single span."""
 _OTHER_SIGNALS: Final = ("resourceLogs", "resourceMetrics", "resourceProfiles")
-_TRACE_IDS: Final = ("traceId", "trace_id", "traceID", "context", "context.trace_id")
+_TRACE_IDS: Final = ("traceId", "trace_id", "traceID", "TraceId", "context.trace_id")
 
 
 def find_spans(value: Any, group: str = "1") -> Iterator[tuple[str, Mapping[str, Any]] | Resource]:
@@ -48,9 +51,10 @@ def find_spans(value: Any, group: str = "1") -> Iterator[tuple[str, Mapping[str,
         yield from resources_in(value, group)
         for span in objects(value["spans"], "'spans'"):
             yield group, span
-    elif first_of(value, *_TRACE_IDS) is not None:
-        yield from resources_in(value, group)
-        yield group, value
+    elif first_of(value, *_TRACE_IDS, "context") is not None:
+        span = row_span(value) if is_row(value) else value
+        yield from resources_in(span, group)
+        yield group, span
     elif isinstance(inner := first_of(value, *WRAPPERS), (dict, list)):
         yield from find_spans(inner, group)
     else:
@@ -98,6 +102,16 @@ def _rows(columns: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for key in columns["name"]:
         row = {name: column.get(key) for name, column in columns.items() if isinstance(column, dict)}
         yield table_span(row, key)
+
+
+def trace_of(value: Any) -> str | None:
+    """Return the trace id in a single span, or None if there are several or none, or if `value` holds other spans."""
+    if not isinstance(value, dict) or any(isinstance(value.get(name), (dict, list)) for name in _HOLDERS):
+        return None
+    context = value.get("context")
+    names = {**context, **value} if isinstance(context, dict) else value
+    given = [names[name] for name in _TRACE_IDS if names.get(name) is not None]
+    return given[0] or None if len(given) == 1 and isinstance(given[0], str) else None
 
 
 def _explain_no_spans(value: Mapping[str, Any]) -> str:

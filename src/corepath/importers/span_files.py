@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from corepath.errors import Problem, RecordError
+from corepath.importers.compressed import open_bytes
 from corepath.importers.content import describe_type
 from corepath.importers.json_lines import read_lines
 from corepath.importers.json_parts import PartError, Text, read_parts
 from corepath.importers.json_parts import Path as PartPath
 from corepath.importers.otlp import Resource, Span, parse_span
+from corepath.importers.parquet import is_parquet, read_parquet
 from corepath.importers.span_envelopes import GROUPS, SCOPES, WRAPPERS, find_spans, group_of, resources_in
-from corepath.importers.span_forms import to_otlp
+from corepath.importers.span_forms import is_phoenix, to_otlp
+from corepath.importers.span_rows import row_span
 from corepath.importers.span_tables import is_table_start, read_table
 
 _OBJECTS: Final = ((), *((group,) for group in GROUPS), *((group, scope) for group in GROUPS for scope in SCOPES))
@@ -34,14 +37,45 @@ class Found:
     group: str
 
 
-def read_spans(file: Path) -> Iterator[Found | Resource | Problem]:
+class Wanted(Protocol):
+    """Says of a whole line or row, before it is read, whether it is wanted."""
+
+    def __call__(self, file: str, line: int, value: Any, /) -> bool:
+        """Return False to skip the line or row with this value."""
+
+
+def all_wanted(_file: str, _line: int, _value: Any, /) -> bool:
+    """Want every line and row."""
+    return True
+
+
+def read_spans(file: Path, wanted: Wanted = all_wanted) -> Iterator[Found | Resource | Problem]:
     """Yield a file's spans and resources in order, and a `Problem` for each span or resource that is malformed."""
     name = str(file)
+
+    def read_value(name: str, line: int, value: Any) -> Iterator[Found | Resource | Problem]:
+        return _read_value(name, line, value) if wanted(name, line, value) else iter(())
+
     try:
-        with file.open("rb") as read:
-            yield from read_lines(name, read, _read_value, _read_in_parts, (is_table_start, _read_in_table))
+        if is_parquet(file):
+            for number, row in enumerate(read_parquet(file), start=1):
+                if isinstance(row, Problem):
+                    yield row
+                elif wanted(name, number, row):
+                    yield from _read_row(name, number, row)
+            return
+        with open_bytes(file) as read:
+            yield from read_lines(name, read, read_value, _read_in_parts, (is_table_start, _read_in_table))
     except OSError as error:
         yield Problem(name, 1, 1, f"cannot be read: {error.strerror}")
+
+
+def _read_row(name: str, number: int, row: Mapping[str, Any]) -> Iterator[Found | Resource | Problem]:
+    """Yield the span in a row of a Parquet file, and its resource. Its times are in microseconds."""
+    try:
+        yield from _read_value(name, number, row if is_phoenix(row) else row_span(row))
+    except RecordError as error:
+        yield Problem(name, number, 1, str(error))
 
 
 def _read_value(name: str, line: int, value: Any) -> Iterator[Found | Resource | Problem]:

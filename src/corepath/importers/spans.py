@@ -27,8 +27,9 @@ from corepath.errors import Problem, RecordError
 from corepath.importers.format import Format
 from corepath.importers.otlp import Resource, Span
 from corepath.importers.span_content import Chat, ToolRun
+from corepath.importers.span_envelopes import trace_of
 from corepath.importers.span_family import Family, find_outer_chats, put_parents_first
-from corepath.importers.span_files import Found, read_spans
+from corepath.importers.span_files import Found, Wanted, all_wanted, read_spans
 from corepath.importers.span_transcript import SpanTranscript
 from corepath.values import equal
 
@@ -66,24 +67,52 @@ class Convention:
     """
     summarise: Callable[[], Summary] | None = None
     """Make the summary of a trace, which is None if the episode has nothing but its calls, messages and metadata."""
+    fixed_start: bool = False
+    """Whether all versions of a span start at the same time. If they do not, they are different spans."""
 
 
-ReadSpans = Callable[[Path], Iterator[Found | Resource | Problem]]
-"""A function that yields a file's spans and the resources that sent them, and a `Problem` for what is malformed."""
+class ReadSpans(Protocol):
+    """A function that yields a file's spans and the resources that sent them, and a `Problem` for what is malformed."""
+
+    def __call__(self, file: Path, /, wanted: Wanted = all_wanted) -> Iterator[Found | Resource | Problem]:
+        """Read a file. Lines and rows that are not wanted are skipped."""
 
 
-def span_format(name: str, errors: str, convention: Convention, read: ReadSpans = read_spans) -> Format:
+@dataclass(frozen=True, kw_only=True)
+class SpanFormat(Format):
+    """A format whose records are spans, or rows that become spans."""
+
+    convention: Convention
+    read_spans: ReadSpans
+    trace_of: Callable[[Any], str | None]
+    """Return the trace id in the value of a line or row, or None if only reading all of it tells.
+
+    It is the id of every span that `read_spans` finds in this value, in any form that `normalize_id` reads.
+    """
+
+
+def span_format(
+    name: str,
+    errors: str,
+    convention: Convention,
+    read: ReadSpans = read_spans,
+    trace_of: Callable[[Any], str | None] = trace_of,
+) -> SpanFormat:
     """Define a format for spans that follow a convention.
 
-    `errors` says when a call counts as failed. `read` reads the spans in a file, by default from OTLP JSON.
+    `errors` says when a call counts as failed. `read` reads the spans in a file, by default from OTLP JSON, and
+    `trace_of` is as in `SpanFormat`.
     """
-    return Format(
+    return SpanFormat(
         name,
         errors,
         lambda sample: _mismatch(sample.file, convention, read),
         lambda file: _read([file], convention, read),
         lambda files: _read(files, convention, read),
-        signs=("traceId", "trace_id", "traceID"),
+        signs=("traceId", "trace_id", "traceID", "TraceId"),
+        convention=convention,
+        read_spans=read,
+        trace_of=trace_of,
     )
 
 
@@ -114,14 +143,21 @@ def _read(files: Sequence[Path], convention: Convention, read: ReadSpans) -> Ite
                 else:
                     traces.add(one, number)
         empty = True
-        for trace, number, line in traces.list_traces():
+        for found in traces.read(files):
             empty = False
-            try:
-                yield traces.episode(trace)
-            except RecordError as error:
-                yield Problem(str(files[number]), line, 1, f"trace {trace:.40}: {error}")
+            yield found if isinstance(found, Problem) else found.episode
         if empty:
             yield Problem(str(files[0]), 1, 1, f"no trace has a span with {convention.name}")
+
+
+@dataclass(frozen=True)
+class Traced:
+    """An episode, the id of its trace, and the file and the line or row at which the trace begins."""
+
+    episode: Episode
+    trace: str
+    file: Path
+    line: int
 
 
 _TABLES: Final = """
@@ -164,6 +200,24 @@ class Traces:
             file, one.line, group, self.convention.version(span) if self.convention.version else 0, _pack(vars(span)),
         )  # fmt: skip
         self._database.execute("INSERT INTO spans VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", columns)
+
+    def read(self, files: Sequence[Path], others: Sequence[Traces] = ()) -> Iterator[Traced | Problem]:
+        """Yield the episode of each trace in `list_traces`, or a `Problem` if its spans do not record enough content.
+
+        `files` are the files whose numbers `add` was given. Traces that one of the `others` has are left out.
+        """
+        for trace, number, line in self.list_traces():
+            if any(one.has(trace) for one in others):
+                continue
+            try:
+                yield Traced(self.episode(trace), trace, files[number], line)
+            except RecordError as error:
+                yield Problem(str(files[number]), line, 1, f"trace {trace:.40}: {error}")
+
+    def has(self, trace: str) -> bool:
+        """Return True if a trace has a span that follows the convention."""
+        query = "SELECT 1 FROM spans WHERE trace = ? AND kind IS NOT NULL LIMIT 1"
+        return self._database.execute(query, (_blob(trace),)).fetchone() is not None
 
     def list_traces(self) -> Iterator[tuple[str, int, int]]:
         """Yield the id of each trace with at least one span that follows the convention, and where the trace begins.
@@ -256,16 +310,26 @@ class Traces:
                 raise RecordError(f"two spans have the id {span.id:.40}")
 
     def _numbers(self, trace: str) -> list[tuple[int, str | None, int]]:
-        """Return the number, id and start of a trace's spans in order of their starts, without older versions."""
+        """Return the number, id and start of a trace's spans in order of their starts, without older versions.
+
+        Spans that start and end together are in the order in which each was first added.
+        """
         rows = self._database.execute(
-            "SELECT number, id, start, version FROM spans WHERE trace = ? ORDER BY start, finish DESC, number",
-            (_blob(trace),),
+            "SELECT number, id, start, finish, version FROM spans WHERE trace = ? ORDER BY number", (_blob(trace),)
         ).fetchall()
-        newest = {id_: number for number, id_, _, _ in sorted(rows, key=lambda row: (row[3], row[0]))}
+        first: dict[bytes, int] = {}
+        newest: dict[tuple[bytes, int], tuple[int, int]] = {}
+        for number, id_, start, _, version in rows:
+            if id_ is not None:
+                first.setdefault(id_, number)
+                key = id_, start if self.convention.fixed_start else 0
+                newest[key] = max(newest.get(key, (version, number)), (version, number))
+        kept = {number for _, number in newest.values()}
+        rows.sort(key=lambda row: (row[2], -row[3], first.get(row[1], row[0])))
         return [
             (number, None if id_ is None else _text(id_), start)
-            for number, id_, start, _ in rows
-            if self.convention.version is None or id_ is None or newest[id_] == number
+            for number, id_, start, _, _ in rows
+            if self.convention.version is None or id_ is None or number in kept
         ]
 
 

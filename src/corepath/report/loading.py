@@ -17,6 +17,7 @@ from corepath.files.lookup import Tasks
 from corepath.play.built_in import BUILT_IN
 from corepath.play.play import rescore
 from corepath.report.results import Result, Results, recorded_scoring
+from corepath.report.scores_file import is_scores, load_scores
 from corepath.report.stored import EpisodeFile, StoredEpisode, content_hash, shorten
 from corepath.rules.rule import Rule
 from corepath.runs.episode_check import scores_error
@@ -35,7 +36,7 @@ def load_results(
     scoring: Scoring | None = None,
     rules: Iterable[Rule] = (),
 ) -> Results:
-    """Load scored episodes from run folders and episode files.
+    """Load scored episodes from run folders, episode files and files of scores.
 
     Episodes in a run folder already have scores. Episodes in a file are scored while loading, on `tasks` or on the
     tasks in installed worlds. If `scoring` is not None, all episodes are scored again with these options. If agents
@@ -56,6 +57,8 @@ def load_results(
 
 
 def _load_place(path: Path, known: Tasks, scoring: Scoring | None, rules: tuple[Rule, ...]) -> Results:
+    if is_scores(path):
+        return load_scores(path, known, scoring, rules)
     return _load_run(path, known, scoring, rules) if path.is_dir() else _load_file(path, known, scoring, rules)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 from corepath.episode import Episode, agent_of, exclusion, reward_of, variant_name, variant_of, world_of
 from corepath.errors import CorepathError, OptionError, Problem, count, install, nearest
 from corepath.report.fixes import Diagnosis, Fixes
-from corepath.report.stored import StoredEpisode, content_hash
+from corepath.report.stored import Stored, content_hash
 from corepath.report.summary_table import AGENTS, summary_table
 from corepath.rules.rule import Rule
 from corepath.runs.tasks import FoundTask
@@ -47,7 +47,7 @@ class Result:
     find: Callable[[str], FoundTask] = field(repr=False, compare=False)
     rules: tuple[Rule, ...] = field(default=(), repr=False, compare=False)
     """The rules beside the task."""
-    stored: StoredEpisode | None = field(default=None, repr=False, compare=False)
+    stored: Stored | None = field(default=None, repr=False, compare=False)
 
     @property
     def episode(self) -> Episode:

@@ -16,7 +16,7 @@ from shutil import copyfileobj
 from struct import Struct, pack
 from sys import intern
 from tempfile import TemporaryFile
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from weakref import WeakSet, finalize
 
 from corepath.episode import Episode, reward_of
@@ -122,6 +122,28 @@ def _open_file(path: Path) -> int | None:
         copyfileobj(once, copy)
         copy.flush()
         return os.dup(copy.fileno())
+
+
+class Stored(Protocol):
+    """Where an episode is stored, and how it is read from there."""
+
+    @property
+    def file(self) -> EpisodeFile:
+        """The file with the episode."""
+
+    @property
+    def number(self) -> int:
+        """The number of the episode in its place, from 1."""
+
+    @property
+    def content(self) -> int:
+        """A hash of what the agent did and was told."""
+
+    def read(self) -> Episode:
+        """Read the whole episode, and score it."""
+
+    def read_unscored(self) -> tuple[Episode, Scoring]:
+        """Read the whole episode as it is recorded, and return it with the options by which it is scored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,6 +191,7 @@ _ROWS: Final = RowFormat(
     ("data", "observations", "traces", "trace", "scores"),
     ("traceId", "trace_id", "htmlPath", "bookmarked"),
     read_row,
+    lambda name: _snake_name(name) == "trace_id",
 )
 
 FORMAT: Final = platform_format(

@@ -161,7 +161,9 @@ def _only(holder: Mapping[str, Any], name: str, default: Any) -> Any:
     return holder[name] if set(holder) == {name} else holder or default
 
 
-_ROWS: Final = RowFormat("runs of LangSmith", ("runs", "child_runs", "data"), ("run_type",), read_row)
+_ROWS: Final = RowFormat(
+    "runs of LangSmith", ("runs", "child_runs", "data"), ("run_type",), read_row, lambda name: name == "trace_id"
+)
 
 FORMAT: Final = platform_format(
     "langsmith",

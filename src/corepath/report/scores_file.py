@@ -1,0 +1,281 @@
+"""Load scored episodes from a file of scores, as `corepath score --out` writes it.
+
+Rows are read batch by batch. Calls and messages stay in the files that the episodes came from, and are read from there
+when an explanation needs them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from sys import intern
+from typing import Any, Final
+
+from corepath.batch.shards import Shard, read_lines
+from corepath.episode import FAILED_OUTSIDE, IMPOSSIBLE, Episode
+from corepath.errors import CorepathError, Problem, install
+from corepath.files.lookup import Tasks
+from corepath.play.play import rescore
+from corepath.report.results import Result, Results
+from corepath.report.stored import EpisodeFile, compact, content_hash
+from corepath.rules.rule import Rule
+from corepath.runs.entries import Entry
+from corepath.runs.tasks import FoundTask
+from corepath.scoring.options import Scoring
+
+BATCH: Final = 10_000
+"""How many rows are read at once."""
+_SCORES: Final = (
+    "pc", "pc_ktc", "pc_ktc_lower", "pc_ktc_upper", "prefix_criticality", "harm_rate", "harm_count", "efficiency",
+    "directness", "pc_hlr", "accepted", "missing_steps", "state_match", "response_match", "answer_match", "length",
+    "profile", "rules_broken", "obligations_open",
+)  # fmt: skip
+_OF_RULES: Final = ("rules_broken", "obligations_open")
+_USAGE: Final = {"cost": "total_cost", "tokens": "total_tokens"}
+
+
+def is_scores(path: Path) -> bool:
+    """Whether a file is named like a file of scores."""
+    return path.suffix == ".parquet"
+
+
+def load_scores(path: Path, tasks: Tasks, wanted: Scoring | None, rules: tuple[Rule, ...]) -> Results:
+    """Load the results in a file of scores.
+
+    Without `tasks`, they are looked up where they were found for scoring. Raises `CorepathError` if the file holds no
+    scores, or if they should be computed again: for that, score the episodes.
+    """
+    if wanted is not None or rules:
+        raise CorepathError(f"{path} holds scores, which stay as they are; score the episodes again: corepath score")
+    reader: _Reader | None = None
+    for reader, rows in _read_rows(path, tasks):
+        reader.add(rows)
+    return Results(places=(str(path),)) if reader is None else reader.results()
+
+
+def read_scored(path: Path, tasks: Tasks) -> Iterator[Entry | Problem]:
+    """Yield the episodes of a file of scores, read again from their own files."""
+    for reader, rows in _read_rows(path, tasks):
+        for row in rows:
+            reader.add([row])
+            yield from reader.problems
+            yield from (_entry_of(result, reader.tasks) for result in reader.found)
+            reader.problems.clear()
+            reader.found.clear()
+
+
+def _entry_of(result: Result, tasks: Tasks) -> Entry | Problem:
+    try:
+        episode, scoring = result.unscored
+    except CorepathError as error:
+        return Problem(result.place, 1, 1, str(error))
+    place = result.stored.file.path if result.stored is not None else Path(result.place)
+    line = result.stored.line if isinstance(result.stored, StoredRow) else 1
+    return Entry(replace(episode, scoring=scoring.recorded), str(place), line, tasks.of, scoring)
+
+
+def _read_rows(path: Path, tasks: Tasks) -> Iterator[tuple[_Reader, list[dict[str, Any]]]]:
+    """Yield a reader and some rows for it, batch by batch."""
+    try:
+        import pyarrow as pa  # noqa: PLC0415  # an extra
+        import pyarrow.parquet as pq  # noqa: PLC0415
+    except ModuleNotFoundError:
+        raise CorepathError(f"{path}: reading Parquet needs pyarrow: {install('batch')}") from None
+    try:
+        with pq.ParquetFile(path, pre_buffer=False) as file:
+            if missing := [name for name in ("task", "pc", "harms") if name not in file.schema_arrow.names]:
+                raise CorepathError(f"{path} holds no scores, as it has no column '{missing[0]}'; score it first with: "
+                                    f"corepath score {path} --out scores.parquet")  # fmt: skip
+            reader = _Reader(path, _choose_tasks(tasks, file.metadata.metadata or {}))
+            for batch in file.iter_batches(BATCH, use_threads=False):
+                yield reader, batch.to_pylist()
+    except (pa.ArrowException, OSError) as error:
+        raise CorepathError(f"{path}: cannot be read: {error}") from None
+
+
+def _choose_tasks(tasks: Tasks, metadata: Mapping[bytes, bytes]) -> Tasks:
+    """Return the tasks that the user named, or else those that the episodes were scored on, if they are still there."""
+    if tasks.sources:
+        return tasks
+    named = json.loads(metadata.get(b"corepath.tasks", b"[]"))
+    try:
+        return Tasks(named)
+    except CorepathError:
+        return tasks
+
+
+@dataclass
+class _Reader:
+    """Makes results of the rows of a file of scores."""
+
+    path: Path
+    tasks: Tasks
+    found: list[Result] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    scorings: set[Scoring] = field(default_factory=set)
+    count: int = 0
+    _files: dict[tuple[str, bool], EpisodeFile] = field(default_factory=dict)
+    _finders: dict[tuple[str, int], Callable[[str], FoundTask]] = field(default_factory=dict)
+
+    def add(self, rows: list[dict[str, Any]]) -> None:
+        """Add rows."""
+        for row in rows:
+            if row.get("problem") is not None:
+                self.problems.append(Problem(row["file"] or str(self.path), row["line"] or 1, 1, row["problem"]))
+                continue
+            self.scorings.add(_scoring_of(row["profile"], row.get("options")))
+            self.count += 1
+            stored = None
+            if row["file"] is not None:
+                place = row["line"] if row["offset"] is None else row["offset"]
+                stored = StoredRow(self._file(row), place, self.count, row["line"])
+            self.found.append(Result(_record_of(row), self._finder(row), (), stored))
+
+    def results(self) -> Results:
+        """Return all results. Raises `CorepathError` if the episodes were scored in different ways."""
+        if len(self.scorings) > 1:
+            named = ", ".join(sorted({one.profile for one in self.scorings}))
+            raise CorepathError(f"{self.path}: its episodes were scored in different ways ({named}), and are not put "
+                                "into one table; score them alike with --profile")  # fmt: skip
+        used = self.scorings.pop() if self.scorings else Scoring()
+        return Results(tuple(self.found), used, tuple(self.problems), (str(self.path),))
+
+    def _file(self, row: Mapping[str, Any]) -> EpisodeFile:
+        key = (row["file"], row["offset"] is None)
+        if key not in self._files:
+            scoring = _scoring_of(row["profile"], row.get("options"))
+            kind = RowFile if key[1] else EpisodeFile
+            self._files[key] = kind(Path(key[0]), str(self.path), lambda _: scoring, self._complete)
+        return self._files[key]
+
+    def _complete(self, episode: Episode) -> Episode | None:
+        return rescore(self.tasks.of(episode), episode, next(iter(self.scorings), Scoring()))
+
+    def _finder(self, row: Mapping[str, Any]) -> Callable[[str], FoundTask]:
+        """Return a function that finds the task of a row, the same one for all rows of a task."""
+        key = (row["task"] or "", row["seed"] or 0)
+        if key not in self._finders:
+            self._finders[key] = _FindTask(self.tasks, *key)
+        return self._finders[key]
+
+
+@dataclass
+class _FindTask:
+    """Finds a task when it is first needed."""
+
+    tasks: Tasks
+    name: str
+    seed: int
+
+    def __call__(self, _: str) -> FoundTask:
+        return self._found
+
+    @cached_property
+    def _found(self) -> FoundTask:
+        try:
+            return self.tasks.of(Episode(self.name, (), seed=self.seed)), None
+        except CorepathError as error:
+            return None, str(error)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """Where the episode of a row is stored: at an offset or, in a packed file, at a line of its own file.
+
+    `number` counts the episodes of the file of scores from 1.
+    """
+
+    file: EpisodeFile
+    offset: int
+    number: int
+    line: int
+
+    @property
+    def content(self) -> int:
+        """A hash of what the agent did and was told. The episode is read for it."""
+        return content_hash(self.file.read_unscored(self.offset))
+
+    def read(self) -> Episode:
+        """Read the whole episode, and score it."""
+        return self.file.read(self.offset)
+
+    def read_unscored(self) -> tuple[Episode, Scoring]:
+        """Read the whole episode as it is recorded, and return it with the options by which it is scored."""
+        episode = self.file.read_unscored(self.offset)
+        return episode, self.file.scoring(episode)
+
+
+class RowFile(EpisodeFile):
+    """A packed file or a Parquet file of episodes, whose episodes are read again by their line or row."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._lines: Iterator[bytes] = iter(())
+        self._next = 0
+
+    def _line(self, offset: int) -> bytes:
+        """Return a line or row by its number. Going back means to read the file again from its beginning."""
+        if self.path.suffix == ".parquet":
+            return self._row(offset)
+        if offset < self._next or not self._next:
+            self._lines, self._next = read_lines(Shard(0, str(self.path), 0, 0, 0)), 1
+        for line in self._lines:
+            self._next += 1
+            if self._next > offset:
+                return line
+        return b""
+
+    def _row(self, number: int) -> bytes:
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        from corepath.batch.arrow import ArrowEpisodes  # noqa: PLC0415
+
+        with pq.ParquetFile(self.path, pre_buffer=False) as file:
+            row = number - 1
+            for group in range(file.num_row_groups):
+                size = file.metadata.row_group(group).num_rows
+                if row < size:
+                    batch = file.read_row_group(group).slice(row, 1).combine_chunks().to_batches()[0]
+                    return ArrowEpisodes(batch).record(0)
+                row -= size
+        return b""
+
+
+def _scoring_of(profile: str, options: str | None) -> Scoring:
+    return Scoring.of(profile if options is None else json.loads(options))
+
+
+def _record_of(row: Mapping[str, Any]) -> Episode:
+    """Return what tables need of an episode."""
+    with_rules = row.get("rules_broken") is not None
+    scores = {name: row[name] for name in _SCORES if with_rules or name not in _OF_RULES}
+    harms = tuple(compact({name: value for name, value in harm.items() if value is not None}) for harm in row["harms"])
+    scores["harms"] = harms
+    if row.get("rules"):
+        scores["rules"] = tuple(compact(rule) for rule in row["rules"])
+    usage = {name: row[column] for column, name in _USAGE.items() if row.get(column) is not None}
+    extra: dict[str, Any] = {"usage": compact(usage)} if usage else {}
+    if row.get("seconds") is not None:
+        extra["seconds"] = row["seconds"]
+    excluded = row.get("excluded")
+    return Episode(
+        task=intern(row["task"] or ""),
+        calls=(),
+        agent=None if row["agent"] is None else intern(row["agent"]),
+        epoch=row["epoch"] or 0,
+        seed=row["seed"],
+        outcome=FAILED_OUTSIDE if excluded == "outside" else None,
+        reward=row.get("reward"),
+        mistake=IMPOSSIBLE if excluded == "unplanted" else None,
+        unasked=excluded == "unasked",
+        scores=compact(scores),
+        extra=compact(extra) if extra else _NOTHING,
+        params=_NOTHING,
+        failure=_NOTHING,
+    )
+
+
+_NOTHING: Final[Mapping[str, Any]] = {}

@@ -1,0 +1,109 @@
+"""Tables, fixes and pages of a file of scores are those of the episodes themselves."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from corepath import load_results
+from corepath.batch.files import Settings, score_files
+from corepath.cli import make_app
+from tests.batch.cases import as_table, random_record, write_tasks
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    """A task file, an episode file, and its file of scores."""
+    folder, rng = tmp_path_factory.mktemp("scores"), random.Random("scores")
+    tasks = write_tasks(folder, rng)
+    names = ["plain", "open", "ignore", "bound", "answer", "random/0"]
+    usual = ("task", "calls", "agent", "epoch", "reward", "usage", "seconds", "ended")
+    records = [random_record(rng, names) for _ in range(200)]
+    records = [{name: one[name] for name in usual if name in one} for one in records if one["task"] in names]
+    episodes, scores = folder / "episodes.jsonl", folder / "scores.parquet"
+    episodes.write_text("".join(json.dumps(one) + "\n" for one in records))
+    score_files([episodes], scores, Settings((str(tasks),)))
+    return tasks, episodes, scores
+
+
+def run(*arguments: object) -> str:
+    found = CliRunner().invoke(make_app(str(arguments[0])), list(map(str, arguments)))
+    assert found.exit_code == 0, found.output
+    return found.stdout
+
+
+@pytest.mark.parametrize("command", [("table", "--wide"), ("table", "--json"), ("fix",), ("fix", "--json")])
+def test_commands_say_the_same_of_scores_as_of_episodes(
+    command: tuple[str, ...], made: tuple[Path, Path, Path]
+) -> None:
+    tasks, episodes, scores = made
+    from_scores = run(*command, scores)
+    from_episodes = run(*command, episodes, "--tasks", tasks)
+    named = f"{episodes} --tasks {tasks}"
+    assert "".join(from_scores.replace(str(scores), "X").split()) == "".join(
+        from_episodes.replace(named, "X").replace(str(episodes), "X").replace(f"X--tasks{tasks}", "X").split()
+    )
+
+
+def test_explanations_are_read_from_the_episodes(made: tuple[Path, Path, Path]) -> None:
+    tasks, episodes, scores = made
+    for number in (1, 57, 150):
+        shown = run("explain", scores, "--episode", number)
+        assert shown == run("explain", episodes, "--tasks", tasks, "--episode", number)
+
+
+def test_results_have_the_scores_and_the_episodes(made: tuple[Path, Path, Path]) -> None:
+    tasks, episodes, scores = made
+    ours, theirs = load_results(scores), load_results(episodes, tasks=[tasks])
+    assert len(ours) == len(theirs)
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.failed == other.failed
+        assert one.record.reward == other.record.reward
+        assert one.episode.calls == other.episode.calls
+        assert one.explanation.headline == other.explanation.headline
+        assert list(one.harms) == [
+            ({name: value for name, value in harm.items() if name not in ("severity", "why")}, tool)
+            for harm, tool in other.harms
+        ]
+
+
+def test_the_page_of_scores_names_every_failed_episode(made: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    run("report", made[2], "--out", tmp_path / "report")
+    assert next((tmp_path / "report").glob("*.html")).stat().st_size > 50_000
+
+
+@pytest.mark.parametrize("packed", ["episodes.jsonl.gz", "episodes.parquet"])
+def test_packed_episodes_are_read_by_their_line(packed: str, made: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    import gzip
+
+    tasks, episodes, _ = made
+    file, out = tmp_path / packed, tmp_path / "scores.parquet"
+    lines = episodes.read_bytes().splitlines(keepends=True)
+    if packed.endswith("gz"):
+        file.write_bytes(gzip.compress(b"".join(lines)))
+    else:
+        records = [json.loads(line) for line in lines if b"ud800" not in line]
+        pq.write_table(pa.Table.from_batches([as_table(records)]), file, row_group_size=50)
+    score_files([file], out, Settings((str(tasks),)))
+    results = load_results(out)
+    for number in (100, 3, 101):
+        result = results.results[number]
+        assert result.episode.task == result.record.task
+        assert len(result.episode.calls) == result.scores["length"]
+
+
+def test_a_file_that_is_no_scores_says_what_to_do(made: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    file = tmp_path / "episodes.parquet"
+    pq.write_table(pa.table({"task": ["a"], "calls": [[]]}), file)
+    found = CliRunner().invoke(make_app("table"), ["table", str(file)])
+    assert found.exit_code in (1, 2)
+    assert "holds no scores" in " ".join(found.output.split())
+    found = CliRunner().invoke(make_app("table"), ["table", str(made[2]), "--profile", "recommended"])
+    assert found.exit_code in (1, 2)
+    assert "score the episodes again" in " ".join(found.output.split())
