@@ -16,7 +16,7 @@ SHARD_BYTES: Final = 16 << 20
 """The size of a shard of a file that can be split."""
 SHARD_ROWS: Final = 200_000
 """About how many rows of Parquet make a shard."""
-LINES: Final = 5_000
+LINES: Final = 20_000
 """How many lines are scored at once."""
 ROWS: Final = 20_000
 """How many rows of Parquet are scored at once."""
