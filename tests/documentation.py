@@ -1,6 +1,6 @@
 """Run the code blocks of the README and the docs.
 
-`python -m tests.documentation --write` updates the recorded outputs.
+`python -m tests.documentation --write [PAGE…]` updates the recorded outputs.
 """
 
 from __future__ import annotations
@@ -109,13 +109,13 @@ def _process(command: list[str], folder: Path) -> subprocess.CompletedProcess[st
     )
 
 
-def main() -> None:
-    for page in PAGES:
+def main(pages: list[Path]) -> None:
+    for page in pages or PAGES:
         text = page.read_text(encoding="utf-8")
         for block, really, _ in reversed(list(checked(page))):
             text = text[: block.start] + really + text[block.start + len(block.body) :]
         page.write_text(text, encoding="utf-8")
 
 
-if __name__ == "__main__" and sys.argv[1:] == ["--write"]:
-    main()
+if __name__ == "__main__" and sys.argv[1:2] == ["--write"]:
+    main([Path(name).resolve() for name in sys.argv[2:]])

@@ -101,9 +101,11 @@ def test_the_version_is_one_and_the_same(corepath: object) -> None:
     from importlib.metadata import version
 
     import corepath as package
+    from corepath.scoring.arrays import COMPILED
 
     done = corepath("--version")  # type: ignore[operator]
-    assert done.stdout.strip() == f"corepath {package.__version__}"
+    kernel = "compiled" if COMPILED else "plain Python"
+    assert done.stdout.strip() == f"corepath {package.__version__} (kernel: {kernel})"
     assert version("corepath") == package.__version__
     citation = (ROOT / "CITATION.cff").read_text()
     assert f"version: {package.__version__}" in citation

@@ -164,6 +164,17 @@ def reward_of(episode: Episode) -> float | None:
     return reward if isfinite(reward) else None
 
 
+def trace_of(episode: Episode) -> str | None:
+    """Return the id of an episode's trace at its source, or None if it is unknown.
+
+    It is the record's `trace`, or the `trace_id` that an importer kept in its `metadata`.
+    """
+    metadata = episode.extra.get("metadata")
+    kept = metadata.get("trace_id") if isinstance(metadata, Mapping) else None
+    found = episode.extra.get("trace", kept)
+    return found if isinstance(found, str) else None
+
+
 def usage_of(episode: Episode, name: str) -> float | None:
     """Return the `cost`, `tokens` or `seconds` that the source of an episode recorded, or None if it recorded none.
 

@@ -19,10 +19,12 @@ import pytest
 import zstandard
 from typer.testing import CliRunner
 
+from corepath import load_results
 from corepath.batch import parts, shards
 from corepath.batch.files import Settings, score_files
 from corepath.cli import make_app
 from tests.batch.cases import as_table, random_record, write_tasks
+from tests.batch.span_tables import FAMILIES, make_table, write_rows
 
 Made = tuple[Path, list[bytes]]
 PLAIN = ("plain", "open", "ignore", "random/0", "random/1")
@@ -173,14 +175,17 @@ def test_bad_lines_and_damaged_files_are_said_with_their_place(made: Made, tmp_p
     good = write(tmp_path, [*lines[:50], b"not json\n", *lines[50:100]], "good.jsonl")
     packed = write(tmp_path, lines, "cut.jsonl.gz")
     packed.write_bytes(packed.read_bytes()[:-200])
+    frames = write(tmp_path, lines, "cut.jsonl.zst")
+    frames.write_bytes(frames.read_bytes()[:-200])
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"PAR1 nothing")
     out = tmp_path / "scores.parquet"
-    code, output = run(good, packed, broken, "--tasks", tasks, "--out", out)
+    code, output = run(good, packed, frames, broken, "--tasks", tasks, "--out", out)
     assert code == 1
     words = " ".join(output.split())
     assert "good.jsonl:51:1: not JSON" in words
     assert "cut.jsonl.gz:" in words
+    assert "data of Zstandard are cut or damaged" in words
     assert "broken.parquet:1:1: cannot be read" in words
     rows = pq.read_table(out).to_pylist()
     assert sum(row["file"].endswith("good.jsonl") for row in rows) == 101
@@ -244,3 +249,25 @@ def test_memory_does_not_grow_with_the_input(made: Made, tmp_path: Path, times: 
         peaks.append(int(ended.stdout))
     assert peaks[1] < 300_000, "kilobytes"
     assert peaks[1] < peaks[0] + 60_000
+
+
+def test_spans_are_scored_by_rules_once_a_trace(tmp_path: Path) -> None:
+    made = make_table(30, random.Random("spans"))
+    rows = [FAMILIES["otel"](one) for one in made]
+    rules = tmp_path / "rules.yaml"
+    rules.write_text('version: 1\nrules: ["at most 1 search(...)"]\n')
+    whole, out = write_rows(tmp_path / "whole.jsonl", rows), tmp_path / "whole.parquet"
+    code, output = run(whole, "--rules", rules, "--out", out)
+    assert code == 0, output
+    first = write_rows(tmp_path / "first.jsonl.gz", rows[: len(rows) // 2 + 5])
+    second = write_rows(tmp_path / "second.parquet", rows[len(rows) // 2 - 5 :])
+    cut = tmp_path / "cut.parquet"
+    code, output = run(first, second, "--rules", rules, "--out", cut)
+    assert code == 0, output
+    names = ("trace", "harm_count", "harm_rate", "rules_broken", "length", "rules")
+    wanted, found = ({row["trace"]: [row[name] for name in names] for row in pq.read_table(file).to_pylist()}
+                     for file in (out, cut))  # fmt: skip
+    assert len(wanted) == 30
+    assert found == wanted
+    results = load_results(cut)
+    assert all(len(one.episode.calls) == one.scores["length"] for one in results)

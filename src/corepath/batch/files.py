@@ -22,10 +22,23 @@ import pyarrow.parquet as pq
 from corepath.batch.lines import place_lines
 from corepath.batch.parts import MOST_PROBLEMS, PartsFolder, ShardReport, write_part
 from corepath.batch.scorer import BatchScorer, ScoredBatch
-from corepath.batch.shards import ENDINGS, LINES, ROWS, DamagedFileError, Shard, in_batches, plan_shards, read_lines
+from corepath.batch.shards import (
+    ENDINGS,
+    LINES,
+    ROWS,
+    TRACES,
+    DamagedFileError,
+    Shard,
+    in_batches,
+    plan_shards,
+    read_lines,
+)
+from corepath.batch.spans import read_traces
+from corepath.episode import Episode
 from corepath.errors import CorepathError, Problem
 from corepath.files.lookup import Tasks
 from corepath.files.rules import load_rules
+from corepath.importers.spans import Traced
 from corepath.scoring.options import Scoring
 
 SMALL: Final = 8 << 20
@@ -111,7 +124,7 @@ def score_files(
             meter.add(shard, found)
     _sum_up(report, shards, reports)
     if not report.failed:
-        folder.join(shards, reports, settings.tasks)
+        folder.join(shards, reports, {"tasks": settings.tasks, "rules": settings.rules})
     report.seconds = time.monotonic() - began
     return report
 
@@ -128,7 +141,7 @@ class _ShardCounts:
     episodes: int = 0
     bad: int = 0
     ordinary: int = 0
-    problems: list[tuple[int, int, str]] = field(default_factory=list)
+    problems: list[tuple[str, int, int, str]] = field(default_factory=list)
     damage: str | None = None
 
     def count(self, batches: Iterator[ScoredBatch]) -> Iterator[pa.RecordBatch]:
@@ -138,7 +151,7 @@ class _ShardCounts:
             self.bad += len(batch.problems)
             self.ordinary += batch.ordinary
             for problem in batch.problems[: MOST_PROBLEMS - len(self.problems)]:
-                self.problems.append((problem.line, problem.column, problem.message))
+                self.problems.append((problem.file, problem.line, problem.column, problem.message))
             yield batch.scores
 
     def report(self) -> ShardReport:
@@ -149,7 +162,9 @@ class _ShardCounts:
 def _score_batches(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
     """Score a shard batch by batch. What cannot be read is noted, and ends the shard."""
     try:
-        if shard.file.endswith(".parquet"):
+        if shard.spans:
+            yield from _score_traces(shard, scorer)
+        elif shard.file.endswith(".parquet"):
             yield from _score_rows(shard, scorer, counts)
         else:
             yield from _score_lines(shard, scorer, counts)
@@ -160,16 +175,29 @@ def _score_batches(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> I
 def _score_lines(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
     def read() -> Iterator[bytes]:
         try:
-            for line in read_lines(shard):
-                counts.lines += 1
-                yield line
+            yield from read_lines(shard)
         except DamagedFileError as error:  # the lines before it are scored all the same
             counts.damage = str(error)
 
     packed = shard.file.endswith(ENDINGS)
     offset = None if packed else 0 if shard.begin == 0 else _first_offset(shard)
-    for lines in in_batches(place_lines(read(), 1, offset), LINES):
-        yield scorer.score_lines(lines, shard.file)
+    for lines in in_batches(read(), LINES):
+        placed = place_lines(lines, counts.lines + 1, offset)
+        counts.lines += len(lines)
+        offset = None if offset is None else offset + sum(map(len, lines))
+        yield scorer.score_lines(placed, shard.file)
+
+
+def _score_traces(shard: Shard, scorer: BatchScorer) -> Iterator[ScoredBatch]:
+    traces = read_traces([Path(file) for file in shard.spans], shard.begin, shard.end)
+    for batch in in_batches(map(_place_trace, traces), TRACES):
+        yield scorer.score_episodes(batch)
+
+
+def _place_trace(one: Traced | Problem) -> tuple[Episode, dict[str, Any]] | Problem:
+    if isinstance(one, Problem):
+        return one
+    return one.episode, {"file": str(one.file), "line": one.line, "trace": one.trace}
 
 
 def _first_offset(shard: Shard) -> int:
@@ -298,7 +326,7 @@ def _sum_up(report: BatchReport, shards: Sequence[Shard], reports: dict[int, Sha
         report.episodes += found.episodes
         report.bad += found.bad + (found.damage is not None)
         report.ordinary += found.ordinary
-        report.problems += [Problem(shard.file, first + line, column, text) for line, column, text in found.problems]
+        report.problems += [Problem(file, first + line, column, text) for file, line, column, text in found.problems]
         if found.damage is not None:
             report.problems.append(Problem(shard.file, before[shard.file] + 1, 1, found.damage))
 

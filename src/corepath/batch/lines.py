@@ -61,7 +61,8 @@ class EpisodeLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
         """Whether one of the keys in `FACTS` is there."""
         return not (
             self.ended is None and self.reward is None and self.usage is None and self.trace is None
-            and self.seconds is None and self.failure is None and self.fault is None and self.no_agent_actions is None
+            and self.metadata is None and self.seconds is None and self.failure is None and self.fault is None
+            and self.no_agent_actions is None
         )  # fmt: skip
 
     @property
@@ -71,7 +72,7 @@ class EpisodeLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
         return {name: value for name, value in named.items() if value is not None}
 
 
-FACTS: Final = ("ended", "failure", "fault", "no_agent_actions", "reward", "usage", "seconds", "trace")
+FACTS: Final = ("ended", "failure", "fault", "no_agent_actions", "reward", "usage", "seconds", "trace", "metadata")
 """The keys that say what an episode cost, how it ended and where it comes from."""
 
 

@@ -30,15 +30,15 @@ _PLAN: Final = "plan.json"
 class ShardReport:
     """What came of a shard: how many lines it had and how many episodes, and what was wrong.
 
-    `problems` holds the line within the shard, the column and the message of the first problems. `ordinary` counts the
-    episodes that were not coded. `damage` says why the rest of the shard could not be read, or is None.
+    `problems` holds the file, the line within the shard, the column and the message of the first problems. `ordinary`
+    counts the episodes that were not coded. `damage` says why the rest of the shard could not be read, or is None.
     """
 
     lines: int = 0
     episodes: int = 0
     bad: int = 0
     ordinary: int = 0
-    problems: Sequence[tuple[int, int, str]] = field(default_factory=tuple)
+    problems: Sequence[tuple[str, int, int, str]] = field(default_factory=tuple)
     damage: str | None = None
 
 
@@ -80,14 +80,14 @@ class PartsFolder:
             return None
         return ShardReport(**json.loads(metadata[_REPORT]))
 
-    def join(self, shards: Sequence[Any], reports: Mapping[int, ShardReport], tasks: Sequence[str]) -> None:
-        """Write the scores of all shards into one file, and delete the folder. The file names the tasks."""
+    def join(self, shards: Sequence[Any], reports: Mapping[int, ShardReport], about: Mapping[str, Any]) -> None:
+        """Write the scores of all shards into one file, and delete the folder. The file says what it is `about`."""
 
         def write(file: Path) -> None:
             with pq.ParquetWriter(file, SCORES, compression="zstd", version="2.6") as writer:
                 for batch in _in_row_groups(self._read_parts(shards, reports)):
                     writer.write_table(batch, row_group_size=ROW_GROUP)
-                writer.add_key_value_metadata({"corepath.tasks": json.dumps(list(tasks))})
+                writer.add_key_value_metadata({f"corepath.{name}": json.dumps(value) for name, value in about.items()})
 
         _write_whole(self.out, write)
         self.delete()

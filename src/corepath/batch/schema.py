@@ -40,12 +40,13 @@ SCORES: Final = pa.schema([
     ("reward", pa.float64()), ("cost", pa.float64()), ("tokens", pa.float64()), ("seconds", pa.float64()),
     ("excluded", pa.string()),
     ("rules_broken", pa.int32()), ("obligations_open", pa.int32()), ("rules", pa.list_(_VERDICT)),
-    ("problem", pa.string()),
+    ("problem", pa.string()), ("episode", pa.string()),
 ])  # fmt: skip
 """Scores, one episode a row. What is not defined or not known is null.
 
 `file`, `line` and `offset` say where the episode stands: the line or row from 1, and the bytes before the line.
 `options` is JSON text with all scoring options if the profile is custom. `excluded` says why the episode is left out of
-the means. `problem` says why an episode has no scores.
+the means. `problem` says why an episode has no scores. `episode` is the record of an episode that has no line of its
+own, because it was made of spans.
 """
 HARM_FIELDS: Final = _HARM

@@ -16,9 +16,9 @@ from corepath.batch.coded import CodedEpisodes
 from corepath.batch.coding import MOST_CALLS, CallTable, TaskCoder, options_text
 from corepath.batch.lines import EpisodeLine, PlacedLine, is_shallow, parse_call, parse_line
 from corepath.batch.schema import SCORES
-from corepath.episode import Episode, exclusion, reward_of, typed_fields, usage_of
+from corepath.episode import Episode, exclusion, reward_of, trace_of, typed_fields, usage_of
 from corepath.errors import CorepathError, Problem
-from corepath.files.episodes import LineError, parse_episode
+from corepath.files.episodes import LineError, episode_json, parse_episode
 from corepath.files.fingerprint import check_played
 from corepath.files.lookup import Tasks
 from corepath.notation.call import UNANSWERED
@@ -27,9 +27,6 @@ from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.rules import RuleScore, score_rules
 from corepath.scoring.score import Score, is_coded, match_answer, score
 from corepath.scoring.summary import USAGE
-
-TRACE: Final = "trace"
-"""The key in an episode's record with the id of its trace or session at its source."""
 
 
 @dataclass(frozen=True)
@@ -104,14 +101,14 @@ class BatchScorer:
         return _join(coded, others)
 
     def score_episodes(self, episodes: Iterable[tuple[Episode, Mapping[str, Any]] | Problem]) -> ScoredBatch:
-        """Score episodes that were already read. With each comes what is known of its place, e.g. `file` and `line`."""
+        """Score episodes that have no line of their own. With each comes what is known of its place, e.g. `trace`."""
         others = _OtherRows()
         for place, one in enumerate(episodes):
             if isinstance(one, Problem):
                 others.problems.append(one)
                 others.rows.append({"file": one.file, "line": one.line, "problem": one.message})
             else:
-                self._score_episode(others, one[0], one[1])
+                self._score_episode(others, one[0], {**one[1], "episode": episode_json(one[0])})
             others.places.append(place)
         return _join(CodedEpisodes(self._table, self._listed, _no_call), others)
 
@@ -225,9 +222,8 @@ _FACTS: Final = ("trace", "reward", *USAGE, "excluded")
 
 def _facts_of(episode: Episode) -> dict[str, Any]:
     """Return the columns that come from an episode's record."""
-    trace = episode.extra.get(TRACE)
     return {
-        "trace": trace if isinstance(trace, str) else None,
+        "trace": trace_of(episode),
         "task": episode.task or None,
         "seed": episode.seed,
         "agent": episode.agent,

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Final, TypeVar, cast
+from typing import IO, Any, Final, TypeVar
 
-from corepath.errors import CorepathError, no_such_file
+from corepath.errors import CorepathError, InputError, no_such_file
+from corepath.importers.compressed import open_bytes
+from corepath.values import parse_json
 
 SHARD_BYTES: Final = 16 << 20
 """The size of a shard of a file that can be split."""
 SHARD_ROWS: Final = 200_000
 """About how many rows of Parquet make a shard."""
-LINES: Final = 20_000
+SPAN_BYTES: Final = 256 << 20
+"""The size of a shard of spans. Each of them reads all files."""
+LINES: Final = 10_000
 """How many lines are scored at once."""
+TRACES: Final = 5_000
+"""How many traces made of spans are scored at once."""
+_BLOCK: Final = 1 << 20
+"""About how many bytes of lines are read at once."""
 ROWS: Final = 20_000
 """How many rows of Parquet are scored at once."""
 T = TypeVar("T")
@@ -29,7 +35,8 @@ class Shard:
     """A part of the input that is scored by itself.
 
     `begin` and `end` are bytes of a plain file, row groups of a Parquet file, or 0 and 0 for a packed file, which is
-    read as a whole. `size` is its share of the work in bytes.
+    read as a whole. `size` is its share of the work in bytes. If the rows are spans, `spans` holds all such files, and
+    the shard has the traces of part `begin` of `end`.
     """
 
     number: int
@@ -37,6 +44,7 @@ class Shard:
     begin: int
     end: int
     size: int
+    spans: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the shard as JSON."""
@@ -46,12 +54,48 @@ class Shard:
 def plan_shards(files: Iterable[Path]) -> list[Shard]:
     """Split files into shards. The same files always give the same shards."""
     found: list[Shard] = []
+    spans: list[Path] = []
     for file in files:
         if not file.is_file():
             raise CorepathError(no_such_file(str(file)))
+        if _has_spans(file):
+            spans.append(file)
+            continue
         for begin, end, size in _split(file):
             found.append(Shard(len(found), str(file), begin, end, size))
+    total = sum(file.stat().st_size for file in spans)
+    parts = 1 + total // SPAN_BYTES if spans else 0
+    for part in range(parts):
+        found.append(Shard(len(found), str(spans[0]), part, parts, total // parts, tuple(map(str, spans))))
     return found
+
+
+def _has_spans(file: Path) -> bool:
+    """Whether the rows of a file are spans, and not episodes."""
+    from corepath.batch.spans import find_span_format  # noqa: PLC0415  # slow to import
+
+    try:
+        return not _has_episodes(file) and find_span_format(file) is not None
+    except (InputError, OSError, ValueError):
+        return False  # reading it says what is wrong
+
+
+def _has_episodes(file: Path) -> bool:
+    """Whether a file begins with an episode."""
+    if file.suffix == ".parquet":
+        import pyarrow as pa  # noqa: PLC0415  # slow to import
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        try:
+            return {"task", "calls"} <= set(pq.read_schema(file).names)
+        except (pa.ArrowException, OSError):
+            return True
+    with open_bytes(file) as stream:
+        first = next((line for line in stream if line.strip()), b"")
+    try:
+        return "calls" in parse_json(first.decode("utf-8-sig"))
+    except (ValueError, TypeError):
+        return False
 
 
 def _split(file: Path) -> Iterator[tuple[int, int, int]]:
@@ -93,13 +137,15 @@ class DamagedFileError(Exception):
 def read_lines(shard: Shard) -> Iterator[bytes]:
     """Yield the lines that begin in a shard. Raises `DamagedFileError` if the file cannot be read to its end."""
     try:
-        with _open_lines(Path(shard.file)) as stream:
+        with open_bytes(Path(shard.file)) as stream:
             if not shard.file.endswith(ENDINGS):
                 yield from _lines_between(stream, shard.begin, shard.end)
             else:
                 yield from stream
-    except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise DamagedFileError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    except OSError as error:
+        raise DamagedFileError(f"cannot be read: {error.strerror or error}") from None
+    except InputError as error:
+        raise DamagedFileError(error.problems[0].message) from None
 
 
 def _lines_between(stream: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
@@ -107,28 +153,9 @@ def _lines_between(stream: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
     if begin:
         stream.seek(begin - 1)
         at += len(stream.readline()) - 1  # a line that began before belongs to the shard before
-    while at < end and (line := stream.readline()):
-        yield line
-        at += len(line)
-
-
-def _open_lines(file: Path) -> IO[bytes]:
-    if file.suffix == ".gz":
-        return cast("IO[bytes]", gzip.open(file, "rb"))
-    if file.suffix == ".zst":
-        return _open_zstandard(file)
-    return file.open("rb")
-
-
-def _open_zstandard(file: Path) -> IO[bytes]:
-    import io  # noqa: PLC0415
-
-    import zstandard  # noqa: PLC0415  # an extra
-
-    try:
-        return io.BufferedReader(zstandard.open(file, "rb"), 1 << 20)
-    except zstandard.ZstdError as error:
-        raise OSError(str(error)) from None
+    while at < end and (lines := stream.readlines(min(end - at, _BLOCK))):
+        yield from lines
+        at += sum(map(len, lines))
 
 
 def in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

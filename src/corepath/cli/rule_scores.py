@@ -14,7 +14,7 @@ import typer
 from corepath.cli.options import find_rules
 from corepath.cli.printing import print_problems, print_table, print_text, safe, say, table, usage_error
 from corepath.cli.progress import Counter as Progress
-from corepath.episode import Episode, agent_of
+from corepath.episode import Episode, agent_of, trace_of
 from corepath.errors import InputError, Problem, count
 from corepath.importers.folders import find_files, import_traces
 from corepath.importers.registry import recognise_format
@@ -50,9 +50,11 @@ class JudgedEpisode:
 
     def to_json(self) -> str:
         """Return the line that `corepath score --rules --json` prints."""
+        trace = {} if (found := trace_of(self.episode)) is None else {"trace": found}
         row = {
             "episode": self.number,
             "file": self.file,
+            **trace,
             "task": self.episode.task or None,
             "agent": self.episode.agent,
         }

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from corepath.cli.progress import Counter, count_lines
-from corepath.episode import NO_AGENT_ACTIONS, free_record
+from corepath.episode import NO_AGENT_ACTIONS, free_record, trace_of
 from corepath.errors import CorepathError, Problem
 from corepath.files.lookup import Tasks
 from corepath.rules.rule import Rule
@@ -49,7 +49,8 @@ class ScoredEpisode:
         episode = self.entry.episode
         place = {"episode": self.number, "file": self.entry.file, "line": self.entry.line}
         variant = {"seed": episode.seed} if episode.seed else {}
-        row = {**place, "task": episode.task, **variant, "agent": episode.agent, "epoch": episode.epoch}
+        trace = {} if (found := trace_of(episode)) is None else {"trace": found}
+        row = {**place, **trace, "task": episode.task, **variant, "agent": episode.agent, "epoch": episode.epoch}
         record = free_record(episode)
         recorded = {name: record[name] for name in _RECORDED if name in record}
         return json.dumps({**row, **self.score.to_dict(), **recorded})

@@ -18,6 +18,7 @@ from corepath.batch.shards import Shard, read_lines
 from corepath.episode import FAILED_OUTSIDE, IMPOSSIBLE, Episode
 from corepath.errors import CorepathError, Problem, install
 from corepath.files.lookup import Tasks
+from corepath.files.rules import load_rules
 from corepath.play.play import rescore
 from corepath.report.results import Result, Results
 from corepath.report.stored import EpisodeFile, compact, content_hash
@@ -25,6 +26,7 @@ from corepath.rules.rule import Rule
 from corepath.runs.entries import Entry
 from corepath.runs.tasks import FoundTask
 from corepath.scoring.options import Scoring
+from corepath.scoring.rules import score_rules
 
 BATCH: Final = 10_000
 """How many rows are read at once."""
@@ -89,11 +91,18 @@ def _read_rows(path: Path, tasks: Tasks) -> Iterator[tuple[_Reader, list[dict[st
             if missing := [name for name in ("task", "pc", "harms") if name not in file.schema_arrow.names]:
                 raise CorepathError(f"{path} holds no scores, as it has no column '{missing[0]}'; score it first with: "
                                     f"corepath score {path} --out scores.parquet")  # fmt: skip
-            reader = _Reader(path, _choose_tasks(tasks, file.metadata.metadata or {}))
+            about = file.metadata.metadata or {}
+            reader = _Reader(path, _choose_tasks(tasks, about), _find_rules(about))
             for batch in file.iter_batches(BATCH, use_threads=False):
-                yield reader, batch.to_pylist()
+                yield reader, _without_records(batch).to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise CorepathError(f"{path}: cannot be read: {error}") from None
+
+
+def _without_records(batch: Any) -> Any:
+    """Return a batch in which only a truth value says whether a row has the record of its episode."""
+    place = batch.schema.get_field_index("episode")
+    return batch if place < 0 else batch.set_column(place, "episode", batch.column(place).is_valid())
 
 
 def _choose_tasks(tasks: Tasks, metadata: Mapping[bytes, bytes]) -> Tasks:
@@ -107,15 +116,26 @@ def _choose_tasks(tasks: Tasks, metadata: Mapping[bytes, bytes]) -> Tasks:
         return tasks
 
 
+def _find_rules(about: Mapping[bytes, bytes]) -> tuple[Rule, ...]:
+    """Return the rules by which the episodes were scored, if their files are still there."""
+    try:
+        named = json.loads(about.get(b"corepath.rules", b"[]"))
+        return tuple(rule for name in named for rule in load_rules(name).rules)
+    except (CorepathError, OSError):
+        return ()
+
+
 @dataclass
 class _Reader:
     """Makes results of the rows of a file of scores."""
 
     path: Path
     tasks: Tasks
+    rules: tuple[Rule, ...] = ()
     found: list[Result] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     scorings: set[Scoring] = field(default_factory=set)
+    rows: int = 0
     count: int = 0
     _files: dict[tuple[str, bool], EpisodeFile] = field(default_factory=dict)
     _finders: dict[tuple[str, int], Callable[[str], FoundTask]] = field(default_factory=dict)
@@ -123,16 +143,21 @@ class _Reader:
     def add(self, rows: list[dict[str, Any]]) -> None:
         """Add rows."""
         for row in rows:
+            self.rows += 1
             if row.get("problem") is not None:
                 self.problems.append(Problem(row["file"] or str(self.path), row["line"] or 1, 1, row["problem"]))
                 continue
             self.scorings.add(_scoring_of(row["profile"], row.get("options")))
             self.count += 1
             stored = None
-            if row["file"] is not None:
+            if row.get("episode"):
+                stored = StoredRow(
+                    self._file({**row, "file": str(self.path), "offset": None}), self.rows, self.count, 1
+                )
+            elif row["file"] is not None:
                 place = row["line"] if row["offset"] is None else row["offset"]
                 stored = StoredRow(self._file(row), place, self.count, row["line"])
-            self.found.append(Result(_record_of(row), self._finder(row), (), stored))
+            self.found.append(Result(_record_of(row), self._finder(row), self.rules, stored))
 
     def results(self) -> Results:
         """Return all results. Raises `CorepathError` if the episodes were scored in different ways."""
@@ -141,7 +166,8 @@ class _Reader:
             raise CorepathError(f"{self.path}: its episodes were scored in different ways ({named}), and are not put "
                                 "into one table; score them alike with --profile")  # fmt: skip
         used = self.scorings.pop() if self.scorings else Scoring()
-        return Results(tuple(self.found), used, tuple(self.problems), (str(self.path),))
+        judged = self.rules if all("rules" in one.scores for one in self.found) else ()
+        return Results(tuple(self.found), used, tuple(self.problems), (str(self.path),), rules=judged)
 
     def _file(self, row: Mapping[str, Any]) -> EpisodeFile:
         key = (row["file"], row["offset"] is None)
@@ -151,8 +177,11 @@ class _Reader:
             self._files[key] = kind(Path(key[0]), str(self.path), lambda _: scoring, self._complete)
         return self._files[key]
 
-    def _complete(self, episode: Episode) -> Episode | None:
-        return rescore(self.tasks.of(episode), episode, next(iter(self.scorings), Scoring()))
+    def _complete(self, episode: Episode) -> Episode:
+        scoring = next(iter(self.scorings), Scoring())
+        if episode.task or not self.rules:
+            return rescore(self.tasks.of(episode), episode, scoring, rules=self.rules)
+        return replace(episode, scores=score_rules(self.rules, episode, scoring).to_dict())
 
     def _finder(self, row: Mapping[str, Any]) -> Callable[[str], FoundTask]:
         """Return a function that finds the task of a row, the same one for all rows of a task."""
@@ -239,6 +268,8 @@ class RowFile(EpisodeFile):
                 size = file.metadata.row_group(group).num_rows
                 if row < size:
                     batch = file.read_row_group(group).slice(row, 1).combine_chunks().to_batches()[0]
+                    if "episode" in batch.schema.names:
+                        return str(batch.column("episode")[0].as_py()).encode()
                     return ArrowEpisodes(batch).record(0)
                 row -= size
         return b""
