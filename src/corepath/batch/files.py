@@ -263,7 +263,7 @@ def _no_garbage() -> Iterator[None]:
     try:
         yield
     finally:
-        gc.collect()
+        gc.collect(0)  # what came in the meantime
         if was_on:
             gc.enable()
 
