@@ -167,15 +167,19 @@ class _Repeats:
             uncompared.append(number)
             return
         for numbers in known:
-            for earlier in numbers:
-                *_, whole = _digest_each(content() for content in self._to_compare(self._kept.load(earlier)[1]) or ())
-                self._waiting.setdefault(whole, []).append(earlier)
+            self._wait(numbers)
             numbers.clear()
         *starts, whole = _digest_each(content() for content in messages)
         for start in starts:
             if waiting := self._waiting.get(start):
                 self.found[waiting.pop()] = number
         self._waiting.setdefault(whole, []).append(number)
+
+    def _wait(self, numbers: list[int]) -> None:
+        """Let records that were not compared so far wait for records that repeat them."""
+        for number in numbers:
+            *_, whole = _digest_each(content() for content in self._to_compare(self._kept.load(number)[1]) or ())
+            self._waiting.setdefault(whole, []).append(number)
 
 
 def _digest_each(contents: Iterable[Any]) -> Iterator[bytes]:
