@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 
@@ -52,3 +52,24 @@ def measure(*arguments: object) -> tuple[float, float]:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     peak, took = done.stdout.rpartition("measured ")[2].split()
     return float(peak), float(took)
+
+
+def interleaved(works: Mapping[str, Callable[[], object]], rounds: int = 5) -> dict[str, float]:
+    """CPU time of the fastest run of each. They take turns, so that a busy moment affects them all."""
+    shortest = dict.fromkeys(works, float("inf"))
+    for _ in range(rounds):
+        for name, work in works.items():
+            shortest[name] = min(shortest[name], seconds(work, 1))
+    return shortest
+
+
+def ratio_claim(what: str, ratio: float, limit: float, more: str = "", *, at_least: bool = False) -> Claim:
+    """A claim that a ratio is at most, or at least, a limit."""
+    holds = ratio >= limit if at_least else ratio <= limit
+    wanted = f"{what}: at {'least' if at_least else 'most'} {limit:,g} times"
+    return Claim(wanted, f"{ratio:,.2f} times" + (f" ({more})" if more else ""), holds)
+
+
+def is_long() -> bool:
+    """Whether `--long` asks for the largest inputs."""
+    return "--long" in sys.argv

@@ -187,21 +187,21 @@ def parse_json(text: str, *, stored: bool = False) -> Any:
     """
     if text.startswith("\ufeff"):
         json.loads(text)  # raises an error that names the byte order mark
+    short, long = _STORED if stored else _STRICT
+    decoder = short if len(text) <= MOST_DIGITS else long
     try:
-        value, end = (_STORED if stored else _STRICT).raw_decode(text, len(text) - len(text.lstrip(_SPACE)))
+        value, end = decoder.raw_decode(text, len(text) - len(text.lstrip(_SPACE)))
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     if end < len(text) and (rest := text[end:].lstrip(_SPACE)):
         raise json.JSONDecodeError("Extra data", text, len(text) - len(rest))
-    if _may_be_too_deep(text) and _is_too_deep(value):
+    if len(text) > 2 * DEEPEST and _may_be_too_deep(text) and _is_too_deep(value):
         raise ValueError(_TOO_DEEP)
     return value
 
 
 def _may_be_too_deep(text: str) -> bool:
-    """Return False if JSON has too few brackets to be nested deeper than `DEEPEST`, whose brackets come in pairs."""
-    if len(text) <= 2 * DEEPEST + 2:
-        return False
+    """Return False if JSON has too few brackets to be nested deeper than `DEEPEST`."""
     return len(text) > _WORTH_COUNTING or text.count("{") + text.count("[") > DEEPEST
 
 
@@ -246,8 +246,15 @@ def _whole_or_text(digits: str) -> int | str:
     return digits if len(digits) > MOST_DIGITS else int(digits)
 
 
-_STRICT: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
-_STORED: Final = json.JSONDecoder(parse_constant=str, parse_float=_finite_or_text, parse_int=_whole_or_text)
+_STRICT: Final = (
+    json.JSONDecoder(parse_constant=_refuse, parse_float=_finite),
+    json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, parse_int=_whole),
+)
+_STORED: Final = (
+    json.JSONDecoder(parse_constant=str, parse_float=_finite_or_text),
+    json.JSONDecoder(parse_constant=str, parse_float=_finite_or_text, parse_int=_whole_or_text),
+)
+"""The decoders for texts that are too short for an integer with too many digits, and for longer ones."""
 
 
 def arguments_of(given: Mapping[str, Any] | str | None) -> Any:

@@ -112,4 +112,4 @@ def test_memory_of_distinct_calls_is_bounded(tmp_path: Path, monkeypatch: pytest
         ]
         lines = [json.dumps(record).encode() + b"\n" for record in records]
         assert scorer.score_lines(place_lines(lines), "f").scores.num_rows == 80
-        assert len(scorer._table.calls) < 200
+        assert sum(len(coder.by_text) + len(coder.known) for coder in scorer._listed) < 400

@@ -76,9 +76,8 @@ class ArrowEpisodes:
         for place, row in enumerate(first):
             coder = coders[call_keys[row]]
             if coder is not None and not wrong[row]:
-                key = (tools[place], (texts[place] or "").encode("utf-8", "surrogatepass"), bool(failed[place]))
-                known = coder.known.get(key)
-                numbers[place] = coder.add(key, stored_as_text=True) if known is None else known
+                text = (texts[place] or "").encode("utf-8", "surrogatepass")
+                numbers[place] = coder.number_call(tools[place], text, bool(failed[place]), stored_as_text=True)
         found = numbers[_to_numpy(distinct.indices)]
         bad = np.flatnonzero(wrong)
         usable[np.searchsorted(self.offsets, bad, side="right") - 1] = False
@@ -99,7 +98,7 @@ class ArrowEpisodes:
         """Add the usable rows to coded episodes. `numbers` has a number for each call."""
         rows, lengths = np.flatnonzero(usable), np.diff(self.offsets)
         origin = np.flatnonzero(np.repeat(usable, lengths))
-        coded.find_result = lambda place: self.find_result(int(origin[place]))
+        coded.find_call = lambda place: self.find_call(int(origin[place]))
         coded.calls.frombytes(numbers[origin].tobytes())
         coded.offsets.frombytes(np.cumsum(lengths[rows]).tobytes())
         by_key = np.array([-1 if coder is None else coder.number for coder in coders], dtype=np.int64)
@@ -114,10 +113,10 @@ class ArrowEpisodes:
         error = self.calls["error"]
         return pc.and_(pc.is_valid(error), pc.invert(pc.is_in(error, value_set=_NOT_FAILED)))
 
-    def find_result(self, place: int) -> Any:
-        """Return the result of the call at a place in `calls`."""
-        text = self.calls["result"][place].as_py()
-        return UNANSWERED if text is None else _value_of(text)
+    def find_call(self, place: int) -> tuple[bytes, Any]:
+        """Return the text of the arguments and the result of the call at a place in `calls`."""
+        arguments, result = (self.calls[name][place].as_py() for name in ("arguments", "result"))
+        return (arguments or "").encode("utf-8", "surrogatepass"), UNANSWERED if result is None else _value_of(result)
 
     def record(self, row: int) -> bytes:
         """Return a row as a line of an episode file. If its record is not JSON, the line is not, either."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from corepath.automaton.harm import HarmKind
-from corepath.batch.coding import CallTable, TaskCoder
+from corepath.batch.coding import CallTable, TaskCoder, equal_arguments
 from corepath.batch.schema import HARM_FIELDS, SCORES
 from corepath.scoring import arrays, kernel
 from corepath.scoring.arrays import zeros
@@ -34,13 +34,13 @@ class CodedEpisodes:
     """The episodes of a batch whose calls are coded.
 
     `calls` holds a number for each call, and `offsets` where the calls of each episode begin. `coder_of` holds the
-    number of each episode's coder. `find_result` returns the result of the call at a place in `calls`. `places` says
-    where each episode stands in the batch.
+    number of each episode's coder. `find_call` returns the text of the arguments and the result of the call at a place
+    in `calls`. `places` says where each episode stands in the batch.
     """
 
     table: CallTable
     coders: Sequence[TaskCoder]
-    find_result: Callable[[int], Any]
+    find_call: Callable[[int], tuple[bytes, Any]]
     calls: array[int] = field(default_factory=lambda: array("q"))
     offsets: array[int] = field(default_factory=lambda: array("q", [0]))
     coder_of: array[int] = field(default_factory=lambda: array("q"))
@@ -121,10 +121,10 @@ class CodedEpisodes:
 
     def _changes_nothing(self, first: int, second: int, calls: Ints) -> bool:
         """Whether the call at a place only repeats an earlier one: it was refused, or its answer shows the same."""
-        if not self.table.repeats(int(calls[first]), int(calls[second])):
+        (arguments, result), (others, other) = self.find_call(first), self.find_call(second)
+        if not equal_arguments(arguments, others):
             return False
-        failed = self.table.calls[calls[second]].failed
-        return failed or shows_same_state(self.find_result(first), self.find_result(second))
+        return bool(self.table.failed[calls[second]]) or shows_same_state(result, other)
 
 
 class _KernelRun:
@@ -146,6 +146,8 @@ class _KernelRun:
         starts = np.flatnonzero(np.diff(sorted_coders, prepend=-1))
         for which in np.split(order, starts[1:]):
             self._score_task(self._coders[self._coder_of[which[0]]], which)
+        for number in np.flatnonzero(self.table[:, 11]).tolist():
+            self._searched[number] = self._search(self._coders[self._coder_of[number]], number)
 
     def _score_task(self, coder: TaskCoder, which: Ints) -> None:
         flat, start = coder.flat, coder.task.automaton.start
@@ -159,21 +161,23 @@ class _KernelRun:
             left = left[done:]
             if place >= 0:
                 coder.codes.fill(place)
-        for number in which.tolist():
-            if self._out[number * kernel.WIDTH + 11]:
-                self._searched[number] = self._search(coder, number, work)
 
-    def _search(self, coder: TaskCoder, number: int, work: Workspace) -> Searched:
+    def _search(self, coder: TaskCoder, number: int) -> Searched:
         """Search for the scores of an episode that the kernel left to do."""
         automaton = coder.task.automaton
         first, last = int(self._offsets[number]), int(self._offsets[number + 1])
         n, end = kernel.condense(
             coder.codes.rows, self._codes, first, last, automaton.start, self._x, self._harm, self._before, self._mark,
-            work.place,
+            zeros(coder.flat.symbols + 1),
         )  # fmt: skip
         path = make_path(automaton, self._x[:n], self._harm[:n], self._before[:n], end, last - first)
         todo = int(self._out[number * kernel.WIDTH + 11])
         return Metrics(path, automaton).search(todo, coder.scoring)
+
+    @property
+    def table(self) -> npt.NDArray[np.float64]:
+        """What the kernel wrote, a row for each episode."""
+        return np.asarray(self._out, dtype=np.float64).reshape(len(self._coder_of), kernel.WIDTH)
 
     @property
     def mark(self) -> Ints:
@@ -182,7 +186,7 @@ class _KernelRun:
 
     def columns(self) -> dict[str, Any]:
         """Return the scores as columns."""
-        table = np.asarray(self._out, dtype=np.float64).reshape(len(self._coder_of), kernel.WIDTH)
+        table = self.table
         found = {name: table[:, place].copy() for name, place in _FLOATS.items()}
         lower, upper = table[:, 1].copy(), table[:, 1].copy()
         for number, searched in self._searched.items():

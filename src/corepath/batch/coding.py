@@ -1,4 +1,4 @@
-"""Calls as numbers: each distinct call of a task is matched once, and has a number of its own from then on."""
+"""Calls as numbers: calls of a task that differ only in what no pattern looks at are matched once."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ import json
 from array import array
 from typing import Any, Final
 
+import msgspec
+
 from corepath.automaton.flat import flat_form
-from corepath.notation.call import Call, unknown_token
+from corepath.batch.lines import is_failed, is_shallow, parse_call
+from corepath.notation.call import Call
+from corepath.notation.matchers import Anything
 from corepath.scoring.options import Scoring
 from corepath.task import Task
-from corepath.values import arguments_of, parse_json
+from corepath.values import DEEPEST, arguments_of, canonical, parse_json
 
-MOST_CALLS: Final = 500_000
-"""The most distinct calls that are kept between two batches."""
+MOST_CALLS: Final = 100_000
+"""The most calls that are known between two batches, and the most texts of calls."""
+MOST_TOOLS: Final = 1_000
+"""The most tools of a task of which it is known what its patterns look at."""
 
-MOST_TEXTS: Final = 100_000
-"""The most calls of a task that are known by their whole text."""
-
-CallKey = tuple[str, bytes, bool]
-"""A call's tool, the text of its arguments, and whether the call failed."""
+CallKey = tuple[Any, ...]
+"""A call's tool, whether it failed, the names of its arguments, and the texts of those values that may matter."""
+_SURELY_JSON: Final = b'"tfn'
+"""How the text of a value begins if nothing can be wrong with it that its syntax does not show."""
+_parse_arguments: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def options_text(scoring: Scoring) -> str | None:
@@ -28,27 +34,23 @@ def options_text(scoring: Scoring) -> str | None:
 
 
 class CallTable:
-    """All distinct calls of a batch, by number: the kernel's code, the tool, and whether the call was executed."""
+    """All kinds of calls, by number: the kernel's code, the tool, and whether such calls were executed or failed."""
 
     def __init__(self) -> None:
         self.codes = array("q")
         self.tools = array("q")
         self.ran = array("b")
-        self.calls: list[Call] = []
+        self.failed = array("b")
         self.tool_names: dict[str, int] = {}
         """The number of each tool, in the order of the numbers."""
 
-    def add(self, code: int, call: Call, *, ran: bool) -> int:
-        """Add a call and return its number."""
+    def add(self, code: int, tool: str, *, ran: bool, failed: bool) -> int:
+        """Add a kind of calls and return its number."""
         self.codes.append(code)
-        self.tools.append(self.tool_names.setdefault(call.tool, len(self.tool_names)))
+        self.tools.append(self.tool_names.setdefault(tool, len(self.tool_names)))
         self.ran.append(ran)
-        self.calls.append(call)
-        return len(self.calls) - 1
-
-    def repeats(self, one: int, other: int) -> bool:
-        """Whether two calls have the same tool and equal arguments."""
-        return one == other or unknown_token(self.calls[one]) == unknown_token(self.calls[other])
+        self.failed.append(failed)
+        return len(self.codes) - 1
 
 
 class TaskCoder:
@@ -69,18 +71,89 @@ class TaskCoder:
         self.table = table
         self.known: dict[CallKey, int] = {}
         self.by_text: dict[bytes, int] = {}
-        """The numbers of calls by their whole text, with their results and ids."""
+        """The numbers of calls in lines by their whole text, with results and ids."""
+        self._numbers: dict[tuple[int, str, bool], int] = {}
+        self._decisive: dict[str, frozenset[str]] = {}
 
-    def add(self, key: CallKey, *, stored_as_text: bool = False) -> int:
-        """Match a call that was not met before, and return its number.
+    def number_text(self, text: bytes) -> int:
+        """Return the number of a call in a line. Raises `ValueError` if it is in an unusual form or wrong."""
+        number = self.by_text.get(text)
+        if number is None:
+            call = parse_call(text)
+            if not is_shallow(text, deepest=DEEPEST - 2):  # it stands in a list in an object
+                raise ValueError("may be nested too deep")
+            number = self.by_text[text] = self.number_call(call.tool, bytes(call.arguments), is_failed(call.error))
+        return number
+
+    def number_call(self, tool: str, arguments: bytes, failed: bool, *, stored_as_text: bool = False) -> int:  # noqa: FBT001
+        """Return the number of a call, from the text of its arguments.
 
         If its arguments are `stored_as_text`, any text that is not a JSON object stands for itself. Otherwise it must
         be JSON. Raises `ValueError` if it is not.
         """
-        tool, text, failed = key
-        given: Any = text.decode()
-        arguments = arguments_of(given) if stored_as_text else parse_json(given)
-        call = Call(tool, arguments, error="failed" if failed else None)
-        code = self.codes.code(call)
-        number = self.known[key] = self.table.add(code, call, ran=not failed and self.codes.is_executable(code))
+        key = self._make_key(tool, arguments, failed)
+        number = self.known.get(key)
+        if number is None:
+            text: Any = arguments.decode()
+            call = Call(tool, arguments_of(text) if stored_as_text else parse_json(text), error=failed)
+            number = self.known[key] = self._number(self.codes.code(call), tool, failed=failed)
         return number
+
+    def _make_key(self, tool: str, arguments: bytes, failed: bool) -> CallKey:  # noqa: FBT001
+        """Return what tells a call apart. Values that no pattern of the task looks at are left out."""
+        try:
+            given = _parse_arguments(arguments)
+        except ValueError:
+            return tool, failed, arguments
+        if not arguments.isascii():
+            arguments.decode()  # raises if it is not text
+        decisive = self._decisive.get(tool)
+        if decisive is None:
+            decisive = self._find_decisive(tool)
+        key: list[Any] = [tool, failed]
+        for name, raw in given.items():
+            key.append(name)
+            text = bytes(raw)
+            if name in decisive or text[0] not in _SURELY_JSON:
+                key.append(text)
+        return tuple(key)
+
+    def _find_decisive(self, tool: str) -> frozenset[str]:
+        """Return the names of the arguments whose values a pattern for this tool looks at."""
+        if len(self._decisive) >= MOST_TOOLS:
+            self._decisive.clear()
+        alphabet = self.task.automaton.alphabet
+        listed = (*alphabet.patterns, *alphabet.reads, *alphabet.neutral, *(one.call for one in alphabet.forbid))
+        found = self._decisive[tool] = frozenset(
+            name
+            for pattern in listed
+            if pattern.fits_tool(tool)
+            for name, matcher in pattern.arguments.fields
+            if not isinstance(matcher, Anything)
+        )
+        return found
+
+    def _number(self, code: int, tool: str, *, failed: bool) -> int:
+        key = (code, tool, failed)
+        if key not in self._numbers:
+            ran = not failed and self.codes.is_executable(code)
+            self._numbers[key] = self.table.add(code, tool, ran=ran, failed=failed)
+        return self._numbers[key]
+
+
+def equal_arguments(one: bytes, other: bytes) -> bool:
+    """Whether two texts of arguments are equal as JSON values. A text that is not JSON stands for itself."""
+    if one == other:
+        return True
+    try:
+        mine, theirs = _parse_arguments(one), _parse_arguments(other)
+    except ValueError:
+        mine = theirs = {}
+    if mine.keys() != theirs.keys() or any(_surely_differ(bytes(mine[name]), bytes(theirs[name])) for name in mine):
+        return False
+    return canonical(arguments_of(one.decode())) == canonical(arguments_of(other.decode()))
+
+
+def _surely_differ(one: bytes, other: bytes) -> bool:
+    """Whether two values are different texts without escapes."""
+    return one[0] == other[0] == ord('"') and one != other and b"\\" not in one + other

@@ -22,7 +22,17 @@ import pyarrow.parquet as pq
 from corepath.batch.lines import place_lines
 from corepath.batch.parts import MOST_PROBLEMS, PartsFolder, ShardReport, write_part
 from corepath.batch.scorer import BatchScorer, ScoredBatch
-from corepath.batch.shards import ENDINGS, LINES, ROWS, DamagedFileError, Shard, in_batches, plan_shards, read_lines
+from corepath.batch.shards import (
+    ENDINGS,
+    LINES,
+    ROWS,
+    TRACES,
+    DamagedFileError,
+    Shard,
+    in_batches,
+    plan_shards,
+    read_lines,
+)
 from corepath.batch.spans import read_traces
 from corepath.episode import Episode
 from corepath.errors import CorepathError, Problem
@@ -165,21 +175,22 @@ def _score_batches(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> I
 def _score_lines(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
     def read() -> Iterator[bytes]:
         try:
-            for line in read_lines(shard):
-                counts.lines += 1
-                yield line
+            yield from read_lines(shard)
         except DamagedFileError as error:  # the lines before it are scored all the same
             counts.damage = str(error)
 
     packed = shard.file.endswith(ENDINGS)
     offset = None if packed else 0 if shard.begin == 0 else _first_offset(shard)
-    for lines in in_batches(place_lines(read(), 1, offset), LINES):
-        yield scorer.score_lines(lines, shard.file)
+    for lines in in_batches(read(), LINES):
+        placed = place_lines(lines, counts.lines + 1, offset)
+        counts.lines += len(lines)
+        offset = None if offset is None else offset + sum(map(len, lines))
+        yield scorer.score_lines(placed, shard.file)
 
 
 def _score_traces(shard: Shard, scorer: BatchScorer) -> Iterator[ScoredBatch]:
     traces = read_traces([Path(file) for file in shard.spans], shard.begin, shard.end)
-    for batch in in_batches(map(_place_trace, traces), LINES):
+    for batch in in_batches(map(_place_trace, traces), TRACES):
         yield scorer.score_episodes(batch)
 
 
@@ -252,7 +263,7 @@ def _no_garbage() -> Iterator[None]:
     try:
         yield
     finally:
-        gc.collect()
+        gc.collect(0)  # what came in the meantime
         if was_on:
             gc.enable()
 

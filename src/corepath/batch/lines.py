@@ -87,20 +87,26 @@ parse_call: Final = msgspec.json.Decoder(CallLine).decode
 
 
 def parse_line(text: bytes) -> EpisodeLine | None:
-    """Parse a line in the usual form, or return None if it has another form or may be wrong."""
+    """Parse a line in the usual form, or return None if it has another form or is wrong.
+
+    Nothing checks how deep it is nested: see `is_shallow`.
+    """
     try:
         found = _decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
-    return found if found.version == VERSION and _is_shallow(text) else None
+    return found if found.version == VERSION else None
 
 
-def _is_shallow(text: bytes) -> bool:
-    """Whether a text is surely not nested deeper than allowed. Brackets inside strings count as well."""
-    if len(text) <= 2 * DEEPEST or text.count(b"[") + text.count(b"{") <= DEEPEST:
+def is_shallow(text: bytes, calls: Iterable[bytes] = (), deepest: int = DEEPEST) -> bool:
+    """Whether a text is surely not nested deeper than allowed. Brackets inside strings count as well.
+
+    `calls` are parts of it that are surely not.
+    """
+    if len(text) - sum(map(len, calls)) <= 2 * deepest or text.count(b"[") + text.count(b"{") <= deepest:
         return True
     left = text.translate(None, _NO_BRACKETS)
-    for _ in range(DEEPEST):
+    for _ in range(deepest):
         shorter = left.replace(b"[]", b"").replace(b"{}", b"")
         if not shorter or shorter == left:
             return not shorter

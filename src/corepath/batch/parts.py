@@ -23,6 +23,9 @@ ROW_GROUP: Final = 20_000
 MOST_PROBLEMS: Final = 1_000
 """How many problems of a shard are kept in words. All are counted, and stand in the scores."""
 _REPORT: Final = b"corepath"
+_EMPTY: Final = pa.RecordBatch.from_pylist([], schema=SCORES)
+_WRITING: Final = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+_READING: Final = pa.ipc.IpcReadOptions(use_threads=False)
 _PLAN: Final = "plan.json"
 
 
@@ -70,12 +73,13 @@ class PartsFolder:
 
     def part(self, number: int) -> Path:
         """Return the file of a shard."""
-        return self.path / f"{number:06}.parquet"
+        return self.path / f"{number:06}.arrow"
 
     def read_report(self, number: int) -> ShardReport | None:
         """Return the report of a finished shard, or None if it is not finished."""
         try:
-            metadata = pq.read_metadata(self.part(number)).metadata
+            with pa.OSFile(str(self.part(number))) as stream, pa.ipc.open_file(stream) as part:
+                metadata = part.get_batch_with_custom_metadata(part.num_record_batches - 1).custom_metadata
         except (OSError, pa.ArrowException):
             return None
         return ShardReport(**json.loads(metadata[_REPORT]))
@@ -98,8 +102,9 @@ class PartsFolder:
         for shard in shards:
             first = before.get(shard.file, 0)
             before[shard.file] = first + reports[shard.number].lines
-            with pq.ParquetFile(self.part(shard.number), pre_buffer=False) as part:
-                for batch in part.iter_batches(ROW_GROUP, use_threads=False):
+            with pa.OSFile(str(self.part(shard.number))) as stream, pa.ipc.open_file(stream, options=_READING) as part:
+                for number in range(part.num_record_batches):
+                    batch = part.get_batch(number)
                     lines = pc.add(batch.column("line"), first)
                     yield batch.set_column(batch.schema.get_field_index("line"), SCORES.field("line"), lines)
 
@@ -111,15 +116,18 @@ class PartsFolder:
 
 
 def write_part(file: Path, batches: Iterable[pa.RecordBatch], report: Any) -> ShardReport:
-    """Write the scores of a shard with its report, which `report` returns once all batches are there."""
+    """Write the scores of a shard with its report, which `report` returns once all batches are there.
+
+    The report goes with a last batch, which is empty.
+    """
     found: list[ShardReport] = []
 
     def write(into: Path) -> None:
-        with pq.ParquetWriter(into, SCORES, compression="lz4", use_dictionary=False, write_statistics=False) as writer:
+        with pa.OSFile(str(into), "wb") as stream, pa.ipc.new_file(stream, SCORES, options=_WRITING) as writer:
             for batch in batches:
                 writer.write_batch(batch)
             found.append(report())
-            writer.add_key_value_metadata({_REPORT.decode(): json.dumps(asdict(found[0]))})
+            writer.write_batch(_EMPTY, {_REPORT: json.dumps(asdict(found[0])).encode()})
 
     _write_whole(file, write)
     return found[0]

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from corepath.batch.arrow import ArrowEpisodes
 from corepath.batch.coded import CodedEpisodes
-from corepath.batch.coding import MOST_CALLS, MOST_TEXTS, CallTable, TaskCoder, options_text
-from corepath.batch.lines import EpisodeLine, PlacedLine, is_failed, parse_call, parse_line
+from corepath.batch.coding import MOST_CALLS, CallTable, TaskCoder, options_text
+from corepath.batch.lines import EpisodeLine, PlacedLine, is_shallow, parse_call, parse_line
 from corepath.batch.schema import SCORES
 from corepath.episode import Episode, exclusion, reward_of, trace_of, typed_fields, usage_of
 from corepath.errors import CorepathError, Problem
@@ -64,25 +64,20 @@ class BatchScorer:
     def score_lines(self, lines: Iterable[PlacedLine], file: str) -> ScoredBatch:
         """Score lines of an episode file."""
         self._forget()
-        kept: list[bytes] = []
-        coded = CodedEpisodes(self._table, self._listed, lambda place: _find_result(kept, coded.offsets, place))
-        others = _OtherRows()
-        known: list[tuple[Any, ...]] = []
+        kept, others = _KeptLines(), _OtherRows()
+        coded = CodedEpisodes(self._table, self._listed, kept.find_call)
         for place, (number, offset, text) in enumerate(lines):
             line = parse_line(text)
             coder = None if line is None else self._coder_of(line)
-            if line is None or coder is None or not _code_calls(coder, line.calls, coded):
+            if line is None or coder is None or not _code_calls(coder, text, line.calls, coded):
                 self._score_other(others, place, text, {"file": file, "line": number, "offset": offset})
                 continue
             if line.has_facts or coder.has_answer:
-                coded.facts[len(kept)] = _line_facts(line, coder)
-            known.append((place, coder.number, number, offset, line.seed, line.agent, line.epoch))
-            kept.append(text)
-        if known:
-            coded.places, numbers, *values = zip(*known, strict=True)
-            coded.coder_of.extend(numbers)
-            coded.known = dict(zip(("line", "offset", "seed", "agent", "epoch"), values, strict=True))
-            coded.known["file"] = [file] * len(known)
+                coded.facts[len(kept.texts)] = _line_facts(line, coder)
+            coded.coder_of.append(coder.number)
+            kept.add(place, text, (number, offset, line.seed, line.agent, line.epoch))
+        coded.places, coded.known = kept.places, kept.columns(file)
+        kept.offsets = coded.offsets
         return _join(coded, others)
 
     def score_table(self, batch: pa.RecordBatch, file: str | None = None, first: int = 1) -> ScoredBatch:
@@ -94,9 +89,12 @@ class BatchScorer:
         numbers, usable = episodes.code(coders)
         asks = np.array([coder is not None and coder.has_answer for coder in coders], dtype=bool)
         usable &= ~asks[key_of] & episodes.without_record
-        coded = CodedEpisodes(self._table, self._listed, episodes.find_result)
+        coded = CodedEpisodes(self._table, self._listed, episodes.find_call)
         episodes.select(coded, coders, numbers, usable)
-        coded.known |= {"file": [file] * len(coded.places), "line": pa.array(np.flatnonzero(usable) + first)}
+        coded.known |= {
+            "file": pa.repeat(pa.scalar(file, pa.string()), len(coded.places)),
+            "line": pa.array(np.flatnonzero(usable) + first),
+        }
         others = _OtherRows()
         traces = episodes.column("trace")
         for row in map(int, np.flatnonzero(~usable)):
@@ -114,14 +112,18 @@ class BatchScorer:
             else:
                 self._score_episode(others, one[0], {**one[1], "episode": episode_json(one[0])})
             others.places.append(place)
-        return _join(CodedEpisodes(self._table, self._listed, _no_result), others)
+        return _join(CodedEpisodes(self._table, self._listed, _no_call), others)
 
     def _forget(self) -> None:
         """Forget all calls if there are very many, so that memory does not grow with the input."""
-        if len(self._table.calls) > MOST_CALLS:
+        if len(self._table.codes) > MOST_CALLS:
             self._table = CallTable()
             self._coders.clear()
             self._listed.clear()
+        if sum(len(coder.by_text) + len(coder.known) for coder in self._listed) > MOST_CALLS:
+            for coder in self._listed:
+                coder.by_text.clear()
+                coder.known.clear()
 
     def _coder_of(self, line: EpisodeLine) -> TaskCoder | None:
         scoring = line.scoring
@@ -183,32 +185,20 @@ class BatchScorer:
         return score(self.tasks.of(episode), episode, scoring, rules=self.rules)
 
 
-def _code_calls(coder: TaskCoder, calls: Sequence[msgspec.Raw], coded: CodedEpisodes) -> bool:
+def _code_calls(coder: TaskCoder, text: bytes, calls: Sequence[msgspec.Raw], coded: CodedEpisodes) -> bool:
     """Number the calls of a line. Returns False, and adds nothing, if a call is in an unusual form or wrong."""
-    find, numbers = coder.by_text.get, coded.calls
-    add, before = numbers.append, len(numbers)
-    try:
-        for call in calls:
-            text = bytes(call)
-            number = find(text)
-            add(_number_call(coder, text) if number is None else number)
-    except ValueError:
-        del numbers[before:]
+    texts = [*map(bytes, calls)]
+    numbers: list[Any] = [*map(coder.by_text.get, texts)]
+    if None in numbers:
+        try:
+            numbers = [*map(coder.number_text, texts)]
+        except ValueError:
+            return False
+    if not is_shallow(text, texts):
         return False
-    coded.offsets.append(len(numbers))
+    coded.calls.extend(numbers)
+    coded.offsets.append(len(coded.calls))
     return True
-
-
-def _number_call(coder: TaskCoder, text: bytes) -> int:
-    """Return the number of a call whose text was not met before."""
-    call = parse_call(text)
-    key = (call.tool, bytes(call.arguments), is_failed(call.error))
-    number = coder.known.get(key)
-    if number is None:
-        number = coder.add(key)
-    if len(coder.by_text) < MOST_TEXTS:
-        coder.by_text[text] = number
-    return number
 
 
 def _line_facts(line: EpisodeLine, coder: TaskCoder) -> dict[str, Any]:
@@ -249,16 +239,43 @@ def _add_problem(others: _OtherRows, message: str, where: Mapping[str, Any], col
     others.rows.append({**where, "problem": message})
 
 
-def _find_result(kept: Sequence[bytes], offsets: Sequence[int], place: int) -> Any:
-    """Return the result of the call at a place among all coded calls. Its line is parsed again."""
-    episode = bisect(offsets, place) - 1
-    line = parse_line(kept[episode])
-    assert line is not None
-    call = parse_call(line.calls[place - offsets[episode]])
-    return UNANSWERED if call.result is msgspec.UNSET else call.result
+class _KeptLines:
+    """The lines of a batch that are coded: where they stand, and what they say beside their calls."""
+
+    def __init__(self) -> None:
+        self.places: list[int] = []
+        self.texts: list[bytes] = []
+        self.offsets: Sequence[int] = ()
+        """Where the calls of each line begin among all coded calls."""
+        self._values: list[tuple[Any, ...]] = []
+        self._last: tuple[int, Sequence[msgspec.Raw]] = (-1, ())
+
+    def add(self, place: int, text: bytes, values: tuple[Any, ...]) -> None:
+        """Add a line with its values in `_FROM_LINES`."""
+        self.places.append(place)
+        self.texts.append(text)
+        self._values.append(values)
+
+    def columns(self, file: str) -> dict[str, Any]:
+        """Return the columns that come from the lines."""
+        named = zip(_FROM_LINES, zip(*self._values, strict=True), strict=True) if self._values else ()
+        return {"file": pa.repeat(pa.scalar(file, pa.string()), len(self.texts)), **dict(named)}
+
+    def find_call(self, place: int) -> tuple[bytes, Any]:
+        """Return the arguments and the result of the call at a place among all coded calls."""
+        number = bisect(self.offsets, place) - 1
+        if self._last[0] != number:
+            line = parse_line(self.texts[number])
+            assert line is not None
+            self._last = (number, line.calls)
+        call = parse_call(self._last[1][place - self.offsets[number]])
+        return bytes(call.arguments), UNANSWERED if call.result is msgspec.UNSET else call.result
 
 
-def _no_result(_: int) -> Any:
+_FROM_LINES: Final = ("line", "offset", "seed", "agent", "epoch")
+
+
+def _no_call(_: int) -> tuple[bytes, Any]:
     raise AssertionError("no call is coded")
 
 

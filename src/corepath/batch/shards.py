@@ -18,8 +18,12 @@ SHARD_ROWS: Final = 200_000
 """About how many rows of Parquet make a shard."""
 SPAN_BYTES: Final = 256 << 20
 """The size of a shard of spans. Each of them reads all files."""
-LINES: Final = 5_000
+LINES: Final = 10_000
 """How many lines are scored at once."""
+TRACES: Final = 5_000
+"""How many traces made of spans are scored at once."""
+_BLOCK: Final = 1 << 20
+"""About how many bytes of lines are read at once."""
 ROWS: Final = 20_000
 """How many rows of Parquet are scored at once."""
 T = TypeVar("T")
@@ -149,9 +153,9 @@ def _lines_between(stream: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
     if begin:
         stream.seek(begin - 1)
         at += len(stream.readline()) - 1  # a line that began before belongs to the shard before
-    while at < end and (line := stream.readline()):
-        yield line
-        at += len(line)
+    while at < end and (lines := stream.readlines(min(end - at, _BLOCK))):
+        yield from lines
+        at += sum(map(len, lines))
 
 
 def in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -3,6 +3,9 @@ cimport cython
 
 ctypedef long long L
 
+# Numbers of C: as names of Python, they would be looked up for every call.
+cdef L OUT_OF_ORDER, REPEATED, STEP, UNFILLED
+
 cdef double similarity(L distance, L mine, L theirs)
 
 @cython.locals(n=L, k=L, row=L, after=L, symbol=L, kind=L, unfilled=L)
@@ -40,5 +43,5 @@ cdef L count_calls(L[::1] graph, L[::1] harm, L[::1] stays, L n, L calls, L end,
 @cython.locals(lam=double, fallback=double, most=double, progress=L, missing=L, todo=L, work=double)
 cpdef void measure(L[::1] graph, L[::1] x, L[::1] harm, L[::1] stays, L[::1] before, L n, L calls, L end, double[::1] options, L[::1] place, L[::1] columns, L[::1] live, double[::1] out, L o)
 
-@cython.locals(w=L, e=L, first=L, last=L, n=L, end=L)
+@cython.locals(width=L, w=L, e=L, first=L, last=L, n=L, end=L)
 cpdef (L, L) score_episodes(L[::1] graph, L[::1] rows, L start, L[::1] codes, L[::1] offsets, L[::1] which, double[::1] options, L[::1] x, L[::1] harm, L[::1] before, L[::1] mark, L[::1] place, L[::1] columns, L[::1] live, double[::1] out)

@@ -396,6 +396,7 @@ def score_episodes(
     Stop at a row that is not filled yet, and return its place and the number of episodes done. The place is -1 at the
     end.
     """
+    width = WIDTH
     for w in range(len(which)):
         e = which[w]
         first = offsets[e]
@@ -403,5 +404,5 @@ def score_episodes(
         n, end = condense(rows, codes, first, last, start, x, harm, before, mark, place)
         if n < 0:
             return end, w
-        measure(graph, x, harm, harm, before, n, last - first, end, options, place, columns, live, out, WIDTH * e)
+        measure(graph, x, harm, harm, before, n, last - first, end, options, place, columns, live, out, width * e)
     return -1, len(which)
