@@ -80,7 +80,7 @@ class TaskCoder:
         number = self.by_text.get(text)
         if number is None:
             call = parse_call(text)
-            if not is_shallow(text, deepest=DEEPEST - 2):  # it stands in a list in an object
+            if not is_shallow(text, DEEPEST - 2):  # it stands in a list in an object
                 raise ValueError("may be nested too deep")
             number = self.by_text[text] = self.number_call(call.tool, bytes(call.arguments), is_failed(call.error))
         return number
