@@ -107,7 +107,9 @@ def repetition() -> Iterator[Claim]:
 
 
 def _count_distinct(episodes: Sequence[Episode], tasks: Tasks) -> str:
-    calls, raw, paths = set(), set(), set()
+    calls: set[Any] = set()
+    raw: set[Any] = set()
+    paths: set[Any] = set()
     count = 0
     for episode in episodes:
         texts = tuple((call.tool, canonical(call.arguments), call.failed) for call in episode.calls)

@@ -1,4 +1,4 @@
-"""Memory needed to import very large files with interleaved spans or observations of many traces."""
+"""Memory needed to import very large files with interleaved spans or observations of many traces, and speed."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import orjson
 import pyarrow as pa
 from pyarrow import parquet
+from typer.testing import CliRunner
 
-from benchmarks.claims import Claim
+from benchmarks.claims import Claim, seconds
+from corepath.cli import make_app
+from corepath.importers.registry import find_format
 
 AT_ONCE = 40
 TURNS = 6
 MOST = 300
+SIZE = 20 * 10**6
 
 _TIMES = ("start_time", "end_time", "updated_at")
 
@@ -68,6 +74,90 @@ def exported_observations() -> Iterator[Claim]:
             what = f"{written.rows:,} observations as {'Parquet' if name.endswith('parquet') else 'JSON lines'}"
             yield Claim(f"{what}: all read, in under {MOST} MB", shown, right and made[4] < MOST)
             file.unlink()
+
+
+def speed_of_conversations() -> Iterator[Claim]:
+    """CPU time of `corepath import` on 20 MB of OpenAI conversations, against `orjson.loads` of the same lines."""
+    with TemporaryDirectory() as folder:
+        for kind, make in (("conversations", _conversation), ("exchanges", _exchange)):
+            file = Path(folder) / f"{kind}.jsonl"
+            _write_lines(file, make, SIZE)
+            floor, read, named, auto = _interleave(
+                partial(_parse_each, file.read_bytes().splitlines()),
+                partial(_read, file),
+                partial(_import, file, "openai"),
+                partial(_import, file, "auto"),
+            )
+            shown = f"{named / floor:.1f} times, {read / floor:.1f} without writing; {SIZE / named / 10**6:.0f} MB/s"
+            yield Claim(f"OpenAI {kind}: at most 15 times orjson", shown, named <= 15 * floor)
+            yield Claim(f"OpenAI {kind}: auto at most 1.5 times", f"{auto / named:.2f} times", auto <= 1.5 * named)
+        file = Path(folder) / "one.json"
+        file.write_text(json.dumps([_conversation(number) for number in range(2_000)], indent=1), encoding="ascii")
+        named, auto = _interleave(partial(_import, file, "openai"), partial(_import, file, "auto"))
+        yield Claim("one large JSON document: auto at most 1.5 times", f"{auto / named:.2f} times", auto <= 1.5 * named)
+
+
+def _read(file: Path) -> None:
+    for _ in find_format("openai").read(file):
+        pass
+
+
+def _import(file: Path, name: str) -> None:
+    arguments = ["import", str(file), "--from", name, "--task", "bench", "--out", f"{file}.episodes"]
+    done = CliRunner().invoke(make_app(), arguments)
+    assert done.exit_code == 0, done.output
+
+
+def _parse_each(lines: list[bytes]) -> None:
+    """Parse the lines and keep none of them, as an importer does."""
+    for line in lines:
+        orjson.loads(line)
+
+
+def _interleave(*works: Callable[[], object]) -> list[float]:
+    """Return the CPU time of the fastest of a few runs of each work. The runs take turns, after one that warms up."""
+    times = [[seconds(work, repeat=1) for work in works] for _ in range(4)]
+    return [min(some) for some in zip(*times[1:], strict=True)]
+
+
+def _write_lines(file: Path, make: Callable[[int], dict[str, Any]], size: int) -> None:
+    with file.open("w", encoding="ascii") as to:
+        number = written = 0
+        while written < size:
+            written += to.write(json.dumps(make(number)) + "\n")
+            number += 1
+
+
+def _conversation(number: int) -> dict[str, Any]:
+    """A conversation of the agent in `_trace`, in the form of OpenAI's chat completions."""
+    words = _words(number)
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "Take notes."}, {"role": "user", "content": words}]
+    for turn in range(TURNS - 1):
+        function = {"name": "note", "arguments": json.dumps({"text": words[:turn]})}
+        calls = [{"id": f"call_{turn}", "type": "function", "function": function}]
+        messages.append({"role": "assistant", "content": None, "tool_calls": calls})
+        result = json.dumps({"noted": turn, "text": words[:900]})
+        messages.append({"role": "tool", "tool_call_id": f"call_{turn}", "content": result})
+    messages.append({"role": "assistant", "content": "Done."})
+    return {"model": "bench", "metadata": {"number": number}, "messages": messages}
+
+
+def _exchange(number: int) -> dict[str, Any]:
+    """The last request and response of such a conversation."""
+    *sent, answer = _conversation(number)["messages"]
+    usage = {"prompt_tokens": 900, "completion_tokens": 30, "total_tokens": 930}
+    response = {
+        "model": "bench",
+        "created": 1_767_268_800,
+        "choices": [{"index": 0, "message": answer}],
+        "usage": usage,
+    }
+    return {"request": {"model": "bench", "messages": sent}, "response": response}
+
+
+def _words(number: int) -> str:
+    chance = random.Random(number)
+    return " ".join(f"{chance.getrandbits(40):x}" for _ in range(160))
 
 
 def import_in_a_process(file: Path) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def alignments(tasks: Tasks, episodes: Sequence[Episode]) -> Iterator[tuple[str,
             apply_trace(trace, net, first, last, variant=variant)
 
     for variant in (Variants.VERSION_DIJKSTRA_NO_HEURISTICS, Variants.VERSION_DIJKSTRA_LESS_MEMORY):
-        yield f"pm4py {variant.name}", lambda variant=variant: run(variant)
+        yield f"pm4py {variant.name}", partial(run, variant)
 
 
 def _messages(calls: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gc
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
-from benchmarks.claims import Claim, seconds
+from benchmarks.claims import Claim, measure, seconds
 from corepath import Task, any_order, explain, score, tool
 from corepath.drawing.draw import draw
 from corepath.files.lookup import all_sources
@@ -68,19 +67,6 @@ def pages() -> Iterator[Claim]:
 
 LARGE = 100_000
 SMALL = 5_000
-_MEASURED = r"""
-import re, sys, time
-from pathlib import Path
-from corepath.cli import main
-sys.argv = ["corepath", *sys.argv[1:]]
-try:
-    main()
-except SystemExit as exit:
-    assert not exit.code, exit.code
-(peak,) = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-print("\nmeasured", int(peak) / 1024, time.process_time())
-"""
-"""Runs a command, and prints its peak memory in MB and its processor time in seconds."""
 
 
 def large_runs() -> Iterator[Claim]:
@@ -91,11 +77,49 @@ def large_runs() -> Iterator[Claim]:
         small = _repeated(folder / "once", folder / "small", SMALL)
         large = _repeated(folder / "once", folder / "large", LARGE)
         for command in (("table",), ("report", "--out", folder / "report")):
-            (before, _), (after, took) = (_measure(*command, run) for run in (small, large))
+            (before, _), (after, took) = (measure(*command, run) for run in (small, large))
             measured = f"{after:.0f} MB, {took:.0f} s"
             yield Claim(f"{command[0]} of {LARGE:,} episodes takes under 400 MB", measured, after < 400)
             each = (after - before) * 1024 / (LARGE - SMALL)
             yield Claim(f"{command[0]} takes at most 1 KB for each further episode", f"{each:.2f} KB", each <= 1)
+
+
+SCORED = 20_000
+_STEPS = ("login", "search", "add", "pay")
+
+
+def score_tables() -> Iterator[Claim]:
+    """The table that `score` prints against its `--json`: processor time without that of starting up."""
+    with TemporaryDirectory() as name:
+        task, many, one = (Path(name) / file for file in ("order.yaml", "many.jsonl", "one.jsonl"))
+        task.write_text(f"id: shop/order\nprompt: Order it.\nprocedure: {'() >> '.join(_STEPS)}()\n")
+        lines = list(islice(_mistaken_orders(), SCORED))
+        many.write_text("".join(lines))
+        one.write_text(lines[0])
+        rounds = [
+            [
+                measure("score", "--tasks", task, file, *options)[1]
+                for options in ((), ("--json",))
+                for file in (one, many)
+            ]
+            for _ in range(3)
+        ]
+        start, table, start_json, as_json = map(min, zip(*rounds, strict=True))
+        ratio = (table - start) / (as_json - start_json)
+        measured = f"{ratio:.2f} times ({table - start:.1f} s against {as_json - start_json:.1f} s for {SCORED:,})"
+        yield Claim("the table of score costs at most 1.2 times its --json", measured, ratio <= 1.2)
+
+
+def _mistaken_orders() -> Iterator[str]:
+    """Yield episodes of a task of four steps, with a few steps left out, repeated or swapped."""
+    rng = Random(0)
+    for epoch in count():
+        calls = list(_STEPS)
+        for _ in range(rng.randint(0, 3)):
+            calls.insert(rng.randint(0, len(calls)), rng.choice((*_STEPS, "drop")))
+            calls.pop(rng.randrange(len(calls)))
+        made = [{"tool": tool, "arguments": {}, "result": "ok"} for tool in calls]
+        yield json.dumps({"version": 1, "task": "shop/order", "agent": "a", "epoch": epoch, "calls": made}) + "\n"
 
 
 def _repeated(run: Path, folder: Path, episodes: int) -> Path:
@@ -107,14 +131,6 @@ def _repeated(run: Path, folder: Path, episodes: int) -> Path:
     with (made.path / EPISODES).open("w") as file:
         file.writelines(islice(repeated, episodes))
     return made.path
-
-
-def _measure(*arguments: object) -> tuple[float, float]:
-    """Return the peak memory of a command in MB, and the processor time that it takes in seconds."""
-    command = [sys.executable, "-c", _MEASURED, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    peak, took = done.stdout.rpartition("measured ")[2].split()
-    return float(peak), float(took)
 
 
 def _played(folder: Path) -> Results:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import http.client
 import json
 import time
@@ -11,46 +10,41 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from tests.runs.bad_server import BadServer, echo_oracle
 
-from benchmarks.claims import Claim
-from corepath.files.lookup import Source, all_sources
-from corepath.play.built_in import BUILT_IN
+from benchmarks.claims import Claim, measure
+from corepath.files.lookup import all_sources
 from corepath.play.golden_run import golden_runs
-from corepath.runs.folder import RunFolder
-from corepath.runs.function_agents import play_function_agents
+from corepath.runs.folder import EPISODES
 from corepath.runs.plan import Plan
 
-ROUNDS = 6
+FEW, MANY = 4, 20
+"""Epochs of the two runs whose difference is measured: about 10,000 and 50,000 episodes."""
 
 
 def built_in_agents() -> Iterator[Claim]:
-    """Play, record, score and write all built-in agents on all tasks: CPU time of one process."""
-    began = time.process_time()
-    sources = tuple(all_sources([]))
-    for source in sources:
-        source.make()
-    yield Claim("made once: all tasks of all worlds", f"{time.process_time() - began:.1f} s for {len(sources)}")
-    gc.collect()
-    gc.freeze()
-    rates = []
-    for seconds, episodes in _rounds(sources):
-        rates.append(episodes / seconds)
-    shown = ", ".join(f"{rate:,.0f}" for rate in rates)
-    yield Claim("at least 500 episodes a second and core", f"best round {max(rates):,.0f} ({shown})", max(rates) >= 500)
-
-
-def _rounds(sources: tuple[Source, ...]) -> Iterator[tuple[float, int]]:
+    """The whole command `corepath run` in one process, all built-in agents on all tasks: what further epochs cost."""
     with TemporaryDirectory() as name:
-        for number in range(ROUNDS):
-            plan = Plan(sources, agents=BUILT_IN, epochs=number + 1)
-            folder = RunFolder.create(Path(name) / str(number), {"tasks": {}})
-            earlier = {(agent, source.id, epoch) for agent in BUILT_IN for source in sources for epoch in range(number)}
-            with folder.writing():
-                begin = time.process_time()
-                play_function_agents(plan, folder, set(earlier), lambda _: None, jobs=1)
-                yield time.process_time() - begin, len(sources) * len(BUILT_IN)
+        few, many = (_run(Path(name) / str(epochs), epochs) for epochs in (FEW, MANY))
+    episodes, took = many.episodes - few.episodes, many.seconds - few.seconds
+    rate, each = episodes / took, (many.peak - few.peak) * 1024 / episodes
+    measured = f"{rate:,.0f} ({episodes:,} episodes in {took:.0f} s, after {few.episodes:,} in {few.seconds:.0f} s)"
+    yield Claim("run plays 1,500 episodes a second and core once warm", measured, rate >= 1500)
+    yield Claim("run takes at most 1 KB for each further episode", f"{each:.2f} KB, {many.peak:.0f} MB", each <= 1)
+
+
+class _Run(NamedTuple):
+    episodes: int
+    seconds: float
+    peak: float
+
+
+def _run(folder: Path, epochs: int) -> _Run:
+    peak, took = measure("run", "--jobs", 1, "--epochs", epochs, "--out", folder)
+    with (folder / EPISODES).open("rb") as lines:
+        return _Run(sum(1 for _ in lines), took, peak)
 
 
 def harness_of_models() -> Iterator[Claim]:

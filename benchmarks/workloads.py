@@ -56,7 +56,7 @@ class Workload:
 
 
 def small_tasks(unique: float = 0.0) -> Workload:
-    """Tasks of four to six steps with one to 24 golden paths, and reads. Half of the runs have one to three mistakes."""
+    """Tasks of four to six steps with one to 24 golden paths, and reads. Half of the runs have mistakes."""
     tasks = {task.id: task for task in map(_small_task, range(SMALL_TASKS))}
     return Workload(f"small tasks, {unique:.0%} unique", tasks, lambda count: _small_episodes(tasks, count, unique))
 

@@ -158,11 +158,20 @@ def test_the_source_archive_holds_what_the_pages_name_and_make_needs(tmp_path: P
         for target in RELATIVE.findall(page.read_text(encoding="utf-8"))
     }
     assert {str(path) for path in linked if (ROOT / path).is_file()} <= held
-    named = {"Makefile", "constraints.txt", "pyproject.toml", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md"}
+    named = {
+        "Makefile",
+        "constraints.txt",
+        "pyproject.toml",
+        "CHANGELOG.md",
+        "CITATION.cff",
+        "CONTRIBUTING.md",
+        "hatch_build.py",
+    }
     assert named | {"LICENSE", "README.md", ".gitignore", "tests/bfcl.txt"} <= held
     for folder in ("src", "tests", "benchmarks", "docs", "examples"):
         files = {path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-        assert {str(path.relative_to(ROOT)) for path in files} <= held
+        assert {str(path.relative_to(ROOT)) for path in files if path.suffix != ".so"} <= held
+    assert not any(name.endswith(".so") for name in held), "the kernel is compiled where it is installed"
 
 
 def test_errors_reach_other_processes_whole() -> None:

@@ -48,7 +48,11 @@ def _equal_objects(a: Mapping[Any, Any], b: Mapping[Any, Any]) -> bool:
 
 def canonical(value: Any) -> str:
     """Serialize a value to canonical JSON. Two values give the same string if and only if they are equal."""
-    return json.dumps(_normalize(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=repr)
+    return _encode(_normalize(value))
+
+
+_encode: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=repr, check_circular=False).encode
+_SIMPLE: Final = frozenset({str, int, bool, type(None)})
 
 
 def canonical_json(value: Any) -> str:
@@ -63,15 +67,16 @@ _SORTED: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_c
 def _normalize(value: Any) -> Any:
     """Convert whole floats to integers, keys to strings, and tuples to lists, at every level."""
     kind = type(value)
-    if kind is str or kind is int or kind is bool or value is None:
+    if kind in _SIMPLE:
         return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, Mapping):
-        return {str(key): _normalize(item) for key, item in value.items()}
+    if kind is dict or isinstance(value, Mapping):
+        return {
+            key if type(key) is str else str(key): item if type(item) in _SIMPLE else _normalize(item)
+            for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
-        return [_normalize(item) for item in value]
-    return value
+        return [item if type(item) in _SIMPLE else _normalize(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def why_not_json(value: Any) -> str | None:
@@ -182,21 +187,21 @@ def parse_json(text: str, *, stored: bool = False) -> Any:
     """
     if text.startswith("\ufeff"):
         json.loads(text)  # raises an error that names the byte order mark
+    short, long = _STORED if stored else _STRICT
+    decoder = short if len(text) <= MOST_DIGITS else long
     try:
-        value, end = (_STORED if stored else _STRICT).raw_decode(text, len(text) - len(text.lstrip(_SPACE)))
+        value, end = decoder.raw_decode(text, len(text) - len(text.lstrip(_SPACE)))
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     if end < len(text) and (rest := text[end:].lstrip(_SPACE)):
         raise json.JSONDecodeError("Extra data", text, len(text) - len(rest))
-    if _may_be_too_deep(text) and _is_too_deep(value):
+    if len(text) > 2 * DEEPEST and _may_be_too_deep(text) and _is_too_deep(value):
         raise ValueError(_TOO_DEEP)
     return value
 
 
 def _may_be_too_deep(text: str) -> bool:
-    """Return False if JSON has too few brackets to be nested deeper than `DEEPEST`, whose brackets come in pairs."""
-    if len(text) <= 2 * DEEPEST + 2:
-        return False
+    """Return False if JSON has too few brackets to be nested deeper than `DEEPEST`."""
     return len(text) > _WORTH_COUNTING or text.count("{") + text.count("[") > DEEPEST
 
 
@@ -241,8 +246,15 @@ def _whole_or_text(digits: str) -> int | str:
     return digits if len(digits) > MOST_DIGITS else int(digits)
 
 
-_STRICT: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
-_STORED: Final = json.JSONDecoder(parse_constant=str, parse_float=_finite_or_text, parse_int=_whole_or_text)
+_STRICT: Final = (
+    json.JSONDecoder(parse_constant=_refuse, parse_float=_finite),
+    json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, parse_int=_whole),
+)
+_STORED: Final = (
+    json.JSONDecoder(parse_constant=str, parse_float=_finite_or_text),
+    json.JSONDecoder(parse_constant=str, parse_float=_finite_or_text, parse_int=_whole_or_text),
+)
+"""The decoders for texts that are too short for an integer with too many digits, and for longer ones."""
 
 
 def arguments_of(given: Mapping[str, Any] | str | None) -> Any:

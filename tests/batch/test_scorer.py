@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from corepath import Scoring, parse_rule
+from corepath.batch import BatchScorer, score_batch
 from corepath.batch.lines import place_lines
-from corepath.batch.scorer import BatchScorer, score_batch
 from corepath.episode import exclusion, reward_of, usage_of
 from corepath.errors import CorepathError
 from corepath.files.episodes import read_episodes

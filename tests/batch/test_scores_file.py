@@ -16,6 +16,8 @@ from corepath.batch.files import Settings, score_files
 from corepath.cli import make_app
 from tests.batch.cases import as_table, random_record, write_tasks
 
+Made = tuple[Path, Path, Path]
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
@@ -39,9 +41,7 @@ def run(*arguments: object) -> str:
 
 
 @pytest.mark.parametrize("command", [("table", "--wide"), ("table", "--json"), ("fix",), ("fix", "--json")])
-def test_commands_say_the_same_of_scores_as_of_episodes(
-    command: tuple[str, ...], made: tuple[Path, Path, Path]
-) -> None:
+def test_commands_say_the_same_of_scores_as_of_episodes(command: tuple[str, ...], made: Made) -> None:
     tasks, episodes, scores = made
     from_scores = run(*command, scores)
     from_episodes = run(*command, episodes, "--tasks", tasks)
@@ -51,14 +51,14 @@ def test_commands_say_the_same_of_scores_as_of_episodes(
     )
 
 
-def test_explanations_are_read_from_the_episodes(made: tuple[Path, Path, Path]) -> None:
+def test_explanations_are_read_from_the_episodes(made: Made) -> None:
     tasks, episodes, scores = made
     for number in (1, 57, 150):
         shown = run("explain", scores, "--episode", number)
         assert shown == run("explain", episodes, "--tasks", tasks, "--episode", number)
 
 
-def test_results_have_the_scores_and_the_episodes(made: tuple[Path, Path, Path]) -> None:
+def test_results_have_the_scores_and_the_episodes(made: Made) -> None:
     tasks, episodes, scores = made
     ours, theirs = load_results(scores), load_results(episodes, tasks=[tasks])
     assert len(ours) == len(theirs)
@@ -73,13 +73,13 @@ def test_results_have_the_scores_and_the_episodes(made: tuple[Path, Path, Path])
         ]
 
 
-def test_the_page_of_scores_names_every_failed_episode(made: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_the_page_of_scores_names_every_failed_episode(made: Made, tmp_path: Path) -> None:
     run("report", made[2], "--out", tmp_path / "report")
     assert next((tmp_path / "report").glob("*.html")).stat().st_size > 50_000
 
 
 @pytest.mark.parametrize("packed", ["episodes.jsonl.gz", "episodes.parquet"])
-def test_packed_episodes_are_read_by_their_line(packed: str, made: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_packed_episodes_are_read_by_their_line(packed: str, made: Made, tmp_path: Path) -> None:
     import gzip
 
     tasks, episodes, _ = made
@@ -98,7 +98,7 @@ def test_packed_episodes_are_read_by_their_line(packed: str, made: tuple[Path, P
         assert len(result.episode.calls) == result.scores["length"]
 
 
-def test_a_file_that_is_no_scores_says_what_to_do(made: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_a_file_that_is_no_scores_says_what_to_do(made: Made, tmp_path: Path) -> None:
     file = tmp_path / "episodes.parquet"
     pq.write_table(pa.table({"task": ["a"], "calls": [[]]}), file)
     found = CliRunner().invoke(make_app("table"), ["table", str(file)])
@@ -107,3 +107,22 @@ def test_a_file_that_is_no_scores_says_what_to_do(made: tuple[Path, Path, Path],
     found = CliRunner().invoke(make_app("table"), ["table", str(made[2]), "--profile", "recommended"])
     assert found.exit_code in (1, 2)
     assert "score the episodes again" in " ".join(found.output.split())
+
+
+def test_scores_without_their_episodes_are_not_explained_wrongly(made: Made, tmp_path: Path) -> None:
+    table = pq.read_table(made[2])
+    names = pa.array([None] * table.num_rows, pa.string())
+    lost, moved, by_line = (tmp_path / name for name in ("lost.parquet", "moved.parquet", "by_line.parquet"))
+    pq.write_table(table.set_column(table.schema.get_field_index("file"), "file", names), lost)
+    gone = pa.array([str(tmp_path / "gone.jsonl")] * table.num_rows)
+    pq.write_table(table.set_column(table.schema.get_field_index("file"), "file", gone), moved)
+    for file, words in ((lost, "its scores name no file"), (moved, "gone.jsonl is not there")):
+        shown = " ".join(run("fix", file).split())
+        assert "not explained" in shown
+        assert words in shown
+        assert "made no call" not in shown
+    none = pa.array([None] * table.num_rows, pa.int64())
+    without = table.set_column(table.schema.get_field_index("offset"), "offset", none)
+    pq.write_table(without.replace_schema_metadata(pq.read_metadata(made[2]).metadata), by_line)
+    shown = run("fix", by_line, "--tasks", made[0])
+    assert shown.replace(str(by_line), "X") == run("fix", made[2], "--tasks", made[0]).replace(str(made[2]), "X")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corepath import ANY, Call, Task, approx, between, contains, none_of, one_of, regex, same_text, tool, unordered, var
-from corepath.explanation import ABSENT, Difference, explain
+from corepath.explanation import ABSENT, Difference, Explanation, explain
 from corepath.values import equal, visible
 
 FLIGHTS = [{"flight_number": f"HAT{number}", "date": "2024-05-21"} for number in (100, 101, 290, 175)]
@@ -41,6 +42,43 @@ def test_only_what_differs_in_a_list_of_objects_is_told():
     assert headline({"flights": FLIGHTS}, {"flights": wrong}) == (
         "flights 3 and 4 were HAT229, HAT266; expected HAT290, HAT175."
     )
+
+
+PAYMENTS = [{"payment_id": "certificate_7", "amount": 250}, {"payment_id": "credit_card_4", "amount": 5}]
+"""The payments that are expected, in any order."""
+
+
+def booking(payments: list[dict[str, Any]], bags: int) -> Explanation:
+    task = Task("book", procedure=tool("book")(payments=unordered(PAYMENTS), bags=0))
+    return explain(task, [Call("book", {"payments": payments, "bags": bags})])
+
+
+def test_differences_in_lists_are_told_item_by_item_and_after_those_of_whole_arguments():
+    found = booking([{"payment_id": "certificate_4", "amount": 100}, {"payment_id": "certificate_7", "amount": 205}], 1)
+    assert found.headline == (
+        'Wrong arguments in call 1, book: bags was 1, expected 0; payment 1 was "certificate_4", expected '
+        '"credit_card_4", and its amount was 100, expected 5; amount of payment 2 was 205, expected 250.'
+    )
+    (edit,) = found.fix
+    assert edit.text == (
+        'In call 1, change bags from 1 to 0, change payment 1 from "certificate_4" to "credit_card_4", change its '
+        "amount from 100 to 5 and change amount of payment 2 from 205 to 250."
+    )
+
+
+def test_a_missing_item_of_an_unordered_list_is_not_mistaken_for_one_that_was_given():
+    found = booking([PAYMENTS[1]], 0)
+    assert [edit.text for edit in found.fix] == [
+        'In call 1, add payment 2: {"payment_id": "certificate_7", "amount": 250}.'
+    ]
+
+
+def test_differences_that_do_not_fit_are_counted_and_are_the_last_ones():
+    expected = {f"argument_{number}": "x" * 40 + str(number) for number in range(9)}
+    told = headline(expected, dict.fromkeys(expected, "y" * 60))
+    assert "argument_0 was" in told
+    assert "argument_8" not in told
+    assert re.search(r"; and [678] more differences\.$", told)
 
 
 @pytest.mark.parametrize(

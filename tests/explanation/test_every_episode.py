@@ -167,3 +167,39 @@ def test_where_nothing_was_to_be_changed_that_is_what_is_said(cases):
         if not any(task.automaton.due(state) for state in range(len(task.automaton.delta))):
             assert found.headline.startswith(("Nothing was ", "Not judged")), (name, found.headline)
             assert not any("task was complete" in text for text in sentences((name, task, _, _, found))), name
+
+
+def numbers(text: str) -> set[int]:
+    """The calls that a text names, counted from 1."""
+    found: set[int] = set()
+    for listed in re.findall(r"[Cc]alls? ((?:\d+(?:–\d+)?(?:, | and )?)+)", text):
+        for low, high in re.findall(r"(\d+)(?:–(\d+))?", listed):
+            found.update(range(int(low), int(high or low) + 1))
+    return found
+
+
+def test_a_list_of_refused_calls_is_complete(cases):
+    seen = 0
+    for name, _, episode, _, found in failing(cases):
+        text = QUOTED.sub("", found.headline)
+        if re.search(r"(was|were) refused( too|, as [^;]*)?[;.]", text) and " more" not in text:
+            seen += 1
+            refused = {number for number, call in enumerate(episode.calls, 1) if call.failed}
+            told = numbers(found.headline) | numbers(text.replace("(call ", "call "))
+            assert refused <= told, (name, found.headline)
+    assert seen > 5
+
+
+def test_who_did_all_steps_is_told_so(cases):
+    for name, _, _, scored, found in failing(cases):
+        if scored.accepted:
+            said = ("done", "Did ", "task was complete", "Nothing was", "only once", "came too early", "wrong order")
+            assert any(text in found.headline for text in said), (name, found.headline)
+
+
+def test_no_refused_harm_of_a_task_without_a_world_is_left_without_an_edit(cases):
+    for name, task, episode, scored, found in failing(cases):
+        if task.simulator is None:  # in a world, such a call may do no harm after the repair
+            edited = {call for edit in found.fix if edit.kind != "add" for call in (edit.call, *edit.also)}
+            refused = {harm.index for harm in scored.harms if episode.calls[harm.index].failed}
+            assert refused <= edited, (name, found.fix)

@@ -164,6 +164,27 @@ def test_a_forbidden_call_is_told_with_its_reason_and_comes_first_where_it_took_
     )
 
 
+def test_a_rule_about_calls_of_every_kind_says_what_the_call_changed():
+    task = corepath.task("validation/reject")
+    found = explain(task, play(built_in("harmful_early"), task, name="harmful_early"))
+    assert found.headline == (
+        'Call 1, hash_password(password="dora"), is against a rule: "If not, find out everything that is wrong with '
+        'it, and change nothing"; it changed waiting from [] to ["h-69db3197"]; all four steps were done.'
+    )
+    memory = corepath.task("computations/gross_price")
+    other = explain(memory, play(built_in("harmful_early"), memory, name="harmful_early")).headline
+    assert '"Use the memory only if the task says so"; call 9 is harmful only because of that' in other
+
+
+def test_a_second_call_with_wrong_arguments_is_told_by_what_differs_or_by_their_names():
+    task = Task("two", procedure=seq(tool("a")(x=1), tool("b")(k="K", y=2, z=3), tool("c")(k="K", w=4)))
+    found = explain(task, ["a(x=0)", 'b(k="K", y=0, z=3)', 'c(k="K", w=0)'])
+    assert found.headline == (
+        "Wrong argument in call 1, a: x was 0, expected 1; call 2, b, has a wrong argument: y was 0, expected 2; "
+        "call 3, c, has a wrong argument (w)."
+    )
+
+
 def test_malformed_calls_and_unknown_tools_say_what_is_wrong():
     task = Task("tools", procedure=tool("move")(), tools=[Tool("move", {}), Tool("scan", {})])
     found = explain(task, [Call("move", "{'x': 1}"), Call("move", [1, 2]), Call("mvoe"), Call("zzz")])
@@ -194,6 +215,7 @@ def test_a_refused_call_is_told_apart_from_one_that_ran():
         ([failed], "; the tool refused it."),
         ([failed, failed], "; the tool refused it; the same goes for call 3."),
         ([ran, failed], "; call 3 tried the same, and was refused."),
+        ([ran, Call("x", error="no")], "; call 3 was refused."),
         ([ran, failed, ran], "; the same goes for call 4; call 3 tried the same, and was refused."),
     ):
         found = explain(chain("a"), [Call("a"), *calls])

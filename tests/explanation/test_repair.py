@@ -205,3 +205,53 @@ def test_no_smaller_edit_set_is_accepted_for_steps_in_any_order(times):
         found = explain(task, as_calls(path))
         least = fewest_edits(task, path, letters, 2)
         assert len(found.fix) == least if least is not None else len(found.fix) > 2, (path, found)
+
+
+# The order of steps that are added
+
+
+FLY = {place: tool("fly")(id="R1", to=place) for place in "ABC"}
+
+
+@pytest.mark.parametrize(
+    ("calls", "fix"),
+    [
+        (['fly(id="R1", to="B")'], ['Call fly(id="R1", to="A") before call 1.']),
+        (['fly(id="R1", to="A")'], ['At the end, call fly(id="R1", to="B").']),
+        (["look()", 'fly(id="R1", to="B")', "look()"], ['Call fly(id="R1", to="A") before call 2.']),
+    ],
+)
+def test_a_step_in_any_order_is_added_where_it_is_listed_among_those_about_the_same_thing(calls, fix):
+    task = Task("fly", procedure=any_order(FLY["A"], FLY["B"]), reads=[tool("look").any()])
+    assert fix_of(explain(task, calls)) == fix
+
+
+def test_steps_about_other_things_are_added_at_the_end():
+    task = Task("fly", procedure=any_order(FLY["A"], tool("fly")(id="R2", to="B")))
+    found = explain(task, ['fly(id="R2", to="B")'])
+    assert fix_of(found) == ['At the end, call fly(id="R1", to="A").']
+    assert found.headline == 'Stopped after 1 of 2 steps: fly(id="R1", to="A") is missing.'
+
+
+def test_who_did_a_later_step_about_the_same_thing_did_not_stop():
+    task = Task("fly", procedure=any_order(FLY["A"], FLY["B"]))
+    found = explain(task, ['fly(id="R1", to="B")'])
+    assert found.headline == 'Did 1 of 2 steps: fly(id="R1", to="A") is missing.'
+
+
+def test_the_listed_order_does_not_break_the_order_that_the_task_asks_for():
+    task = Task("fly", procedure=any_order(FLY["A"] >> FLY["B"], FLY["C"]))
+    found = explain(task, ['fly(id="R1", to="A")', 'fly(id="R1", to="C")'])
+    assert is_repaired(task, found)
+    backwards = Task("fly", procedure=seq(tool("open")(id="R1"), tool("shut")(id="R1"), tool("open")(id="R1")))
+    assert is_repaired(backwards, explain(backwards, ['open(id="R1")', 'shut(id="R1")']))
+
+
+def test_results_are_named_by_the_call_that_returns_them_if_several_steps_use_its_tool():
+    task = corepath.task("computations/alarm_level")
+    assert fix_of(explain(task, []))[-1] == (
+        "Then call calculate_average(numbers=[150, "
+        '<result of convert_unit(number=1.35, unit="m", …)>, <result of convert_unit(number=1650, unit="mm", …)>]).'
+    )
+    single = corepath.task("crud/successor")
+    assert "<id of add_user>" in " ".join(fix_of(explain(single, [])))

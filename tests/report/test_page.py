@@ -274,7 +274,10 @@ def test_the_fix_says_what_was_done_and_what_should_be(browser: Browser, tmp_pat
     known = {"shop/buy": Task("shop/buy", procedure=seq(*(tool(name)() for name in ("look", "pay", "buy"))))}
     made = {"one": ("look()", "steal()", "pay()", "buy()", "run()"), "other": ("look()", "buy()"), "good": ("look()",)}
     episodes = [Episode("shop/buy", tuple(map(call, calls)), agent) for agent, calls in made.items()]
+    bad = tuple(Call(name, error="no") for name in ("steal", "run"))
+    episodes.append(Episode("shop/buy", (*map(call, ("look()", "pay()", "buy()")), *bad), "refused"))
     due = {
+        "refused": ["4 steal\n5 run|nothing|Leave out calls 4 and 5, which the tool refused."],
         "one": ["2 steal|nothing|Leave out call 2, steal.", "5 run|nothing|Leave out call 5, run."],
         "other": ["nothing|pay()|Call pay() before call 2."],
     }
@@ -286,6 +289,11 @@ def test_the_fix_says_what_was_done_and_what_should_be(browser: Browser, tmp_pat
         opened = one.open("#/episode/shop%2Fbuy/one/0")
         opened.locator(".aligned button").last.click()
         expect(opened.locator(".live")).to_contain_text("Call 5 of 5")
+        opened = one.open("#/episode/shop%2Fbuy/refused/0")
+        opened.locator(".aligned button").last.click()
+        expect(opened.locator(".detail .instruction")).to_have_text(
+            "Fix: Leave out calls 4 and 5, which the tool refused."
+        )
 
 
 def test_a_click_on_a_call_shows_its_arguments_and_its_result_in_full(shown: Window, results: Results):

@@ -5,18 +5,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from corepath.batch.files import Settings, score_files
     from corepath.batch.schema import EPISODES, SCORES
-    from corepath.batch.scorer import BatchScorer, score_batch
+    from corepath.batch.scorer import BatchScorer
+    from corepath.batch.tables import score_batch, score_spans
 
 _MODULES = {
     "EPISODES": "schema",
     "SCORES": "schema",
     "BatchScorer": "scorer",
-    "score_batch": "scorer",
+    "score_batch": "tables",
+    "score_spans": "tables",
     "Settings": "files",
     "score_files": "files",
 }
 
-__all__ = ["EPISODES", "SCORES", "BatchScorer", "Settings", "score_batch", "score_files"]
+__all__ = ["EPISODES", "SCORES", "BatchScorer", "Settings", "score_batch", "score_files", "score_spans"]
 
 
 def __getattr__(name: str) -> Any:

@@ -119,11 +119,14 @@ class ArrowEpisodes:
         return (arguments or "").encode("utf-8", "surrogatepass"), UNANSWERED if result is None else _value_of(result)
 
     def record(self, row: int) -> bytes:
-        """Return a row as a line of an episode file."""
+        """Return a row as a line of an episode file. If its record is not JSON, the line is not, either."""
         found: dict[str, Any] = {}
         text = self.column("record")[row].as_py()
         if text is not None:
-            extra = parse_json(text)
+            try:
+                extra = parse_json(text)
+            except ValueError:
+                return str(text).encode()
             found |= extra if isinstance(extra, dict) else {"record": extra}
         for name in EPISODES.names:
             if name in ("record", "calls"):

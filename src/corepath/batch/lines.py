@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, count, repeat
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from corepath.files import VERSION
 from corepath.values import DEEPEST
+
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class CallLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
@@ -35,8 +37,8 @@ class EpisodeLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     calls: list[msgspec.Raw] | int
     version: int = VERSION
     agent: str | None = None
-    epoch: int = 0
-    seed: int | None = None
+    epoch: Int64 = 0
+    seed: Int64 | None = None
     fingerprint: str | None = None
     scoring: Literal["paper", "recommended"] | dict[str, Any] | None = None
     params: dict[str, Any] = {}

@@ -128,8 +128,10 @@ class BatchScorer:
             "line": pa.array(np.flatnonzero(usable) + first),
         }
         others = _OtherRows()
-        for row in np.flatnonzero(~usable):
-            self._score_other(others, int(row), episodes.record(int(row)), {"file": file, "line": int(row) + first})
+        traces = episodes.column("trace")
+        for row in map(int, np.flatnonzero(~usable)):
+            known = {"trace": traces[row].as_py()} if traces[row].is_valid else {}
+            self._score_other(others, row, episodes.record(row), {"file": file, "line": row + first, **known})
         return _join(coded, others)
 
     def score_episodes(self, episodes: Iterable[tuple[Episode, Mapping[str, Any]] | Problem]) -> ScoredBatch:
@@ -204,7 +206,7 @@ class BatchScorer:
             scoring = self.scoring or (PAPER if episode.scoring is None else Scoring.of(episode.scoring))
             found = self._score(episode, scoring)
         except CorepathError as error:
-            _add_problem(others, str(error), where)
+            _add_problem(others, str(error), {**_facts_of(episode), **where})
             return
         others.ordinary += 1
         others.rows.append({**_facts_of(episode), **_scores_of(found, episode), **where})
@@ -213,18 +215,6 @@ class BatchScorer:
         if self.tasks is None:
             return score_rules(self.rules, episode, scoring)
         return score(self.tasks.of(episode), episode, scoring, rules=self.rules)
-
-
-def score_batch(
-    batch: pa.RecordBatch, tasks: Iterable[str] = (), scoring: Scoring | None = None, rules: Sequence[Rule] = ()
-) -> pa.RecordBatch:
-    """Score a batch of episodes and return a batch of scores, one row for each.
-
-    `tasks` names files, folders or worlds, as for `corepath score --tasks`. If there are rules and no tasks, episodes
-    are scored by the rules alone. For an episode that cannot be scored, the column `problem` says why.
-    """
-    by_rules = bool(rules) and not tasks
-    return BatchScorer(None if by_rules else Tasks(tasks), scoring, rules).score_table(batch).scores
 
 
 def _line_facts(line: EpisodeLine, coder: TaskCoder) -> dict[str, Any]:
@@ -273,7 +263,7 @@ def _join(coded: CodedEpisodes, others: _OtherRows) -> ScoredBatch:
     """Put coded and other rows into one batch, in the order in which they came."""
     parts = [coded.score()] if len(coded.coder_of) else []
     if others.rows:
-        parts.append(pa.RecordBatch.from_pylist(others.rows, schema=SCORES))
+        parts.append(_make_batch(others.rows))
     if not parts:
         return ScoredBatch(pa.RecordBatch.from_pylist([], schema=SCORES))
     joined = pa.Table.from_batches(parts)
@@ -281,3 +271,21 @@ def _join(coded: CodedEpisodes, others: _OtherRows) -> ScoredBatch:
     if np.any(np.diff(places) < 0):
         joined = joined.take(pa.array(np.argsort(places, kind="stable")))
     return ScoredBatch(joined.combine_chunks().to_batches()[0], tuple(others.problems), others.ordinary)
+
+
+def _make_batch(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
+    try:
+        return pa.RecordBatch.from_pylist(rows, schema=SCORES)
+    except (UnicodeEncodeError, OverflowError):
+        return pa.RecordBatch.from_pylist([_storable(row) for row in rows], schema=SCORES)
+
+
+def _storable(value: Any) -> Any:
+    """Return a value that Arrow can hold: half a surrogate pair is escaped, and a number that is too large is null."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, Mapping):
+        return {name: _storable(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_storable(one) for one in value]
+    return None if isinstance(value, int) and not -(2**63) <= value < 2**63 else value

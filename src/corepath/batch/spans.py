@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from corepath.batch.sessions import Sessions
-from corepath.errors import InputError, Problem
+from corepath.errors import InputError, Problem, TaskError
 from corepath.importers.compressed import open_bytes
 from corepath.importers.otlp import Resource, Span, normalize_id
 from corepath.importers.parquet import is_parquet
@@ -79,19 +79,24 @@ def find_span_format(file: Path) -> SpanFormat | None:
 
 
 def read_traces(
-    paths: Sequence[Path], shard: int = 0, shards: int = 1, by: Literal["trace", "session"] = "trace"
+    paths: Sequence[Path],
+    shard: int = 0,
+    shards: int = 1,
+    by: Literal["trace", "session"] = "trace",
+    source: str | None = None,
 ) -> Iterator[Traced | Problem]:
     """Yield the episode of each trace in files of spans, and a `Problem` for each row, trace or file that is malformed.
 
     With `shards` above 1, only the traces of one shard are read. All shards together yield what a single one does, and
     every problem once. Traces are in the order in which they begin, format by format. If `by` is `session`, the traces
-    of a session are one episode, and the files are read twice, since not every span names its session.
+    of a session are one episode, and the files are read twice, since not every span names its session. `source` names
+    the format of all files, one of `FORMATS`. Without it, the content of each file decides.
     """
     own = TraceShard(shard, shards)
-    sources, unknown = _find_sources(paths)
+    sources, unknown = _find_sources(paths) if source is None else ([_make_source(paths, source)], [])
     yield from unknown if own.number == 0 else ()
-    for source in sources:
-        yield from _read_source(source, own, by_session=by == "session")
+    for one in sources:
+        yield from _read_source(one, own, by_session=by == "session")
 
 
 @dataclass
@@ -101,6 +106,14 @@ class _Source:
     read: ReadSpans
     files: list[Path] = field(default_factory=list)
     formats: dict[str, SpanFormat] = field(default_factory=dict)
+
+
+def _make_source(paths: Sequence[Path], name: str) -> _Source:
+    """Return the files as files of one format. Raises `TaskError` if its rows are not spans."""
+    found = load_format(name) if name in FORMATS else None
+    if not isinstance(found, SpanFormat):
+        raise TaskError.of(f"rows of spans come from {', '.join(FORMATS)}, not from '{name[:60]}'")
+    return _Source(found.read_spans, list(dict.fromkeys(paths)), {name: found})
 
 
 def _find_sources(paths: Sequence[Path]) -> tuple[list[_Source], list[Problem]]:

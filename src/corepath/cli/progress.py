@@ -19,11 +19,13 @@ from rich.text import Text
 from corepath.cli.printing import err
 from corepath.episode import Episode
 from corepath.errors import count
-from corepath.scoring.summary import Summary
+from corepath.scoring.summary import Row, Summary
 from corepath.values import visible
 
 EVERY_SECONDS: Final = 10.0
 """Seconds between two plain lines."""
+LIVE_SECONDS: Final = 0.1
+"""Seconds between two changes of a live line."""
 
 
 @dataclass
@@ -37,20 +39,23 @@ class RunProgress:
 
     def __post_init__(self) -> None:
         self._began = time.monotonic()
-        self._last = self._began
         self._live: Live | None = None
+        self._next = self._began + EVERY_SECONDS
         self._agent = ""
 
-    def add(self, episode: Episode) -> None:
-        """Count an episode that is finished and written."""
-        self.summary.add(episode)
+    def add(self, episode: Episode, row: Row) -> None:
+        """Count an episode that is finished and written. `row` has its values."""
+        self.summary.add(episode, row)
         self._agent = episode.agent or ""
         now = time.monotonic()
+        if now < self._next:
+            return
         if self._live is not None:
             self._live.update(self._grid())
-        elif now - self._last >= EVERY_SECONDS:
-            self._last = now
+        else:
             err.print(Text(self.line), soft_wrap=True)
+        every = EVERY_SECONDS if self._live is None else LIVE_SECONDS
+        self._next = now + max(every, 20 * (time.monotonic() - now))  # the means of many episodes take a while
 
     @property
     def line(self) -> str:
@@ -93,6 +98,7 @@ class RunProgress:
             yield self
             return
         with Live(self._grid(), console=err, refresh_per_second=8, transient=True) as self._live:
+            self._next = self._began
             yield self
         self._live = None
 

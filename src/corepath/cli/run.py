@@ -19,13 +19,13 @@ from corepath.cli.printing import fail, print_problems, say, usage_error
 from corepath.cli.profile import Profile
 from corepath.cli.progress import RunProgress, show_status
 from corepath.cli.resume import resume_run
-from corepath.cli.run_summary import check_failures, print_runs
+from corepath.cli.run_summary import Tally, check_failures, print_tally
 from corepath.episode import Episode, world_name
 from corepath.errors import CorepathError, InputError, OptionError, TaskError
 from corepath.files.lookup import Source, all_sources
 from corepath.play.built_in import BUILT_IN, FLOOR
 from corepath.play.own_agents import digest, find_agent, is_own
-from corepath.runs.folder import MANIFEST, RunFolder, key_of, new_folder, why_not_new
+from corepath.runs.folder import MANIFEST, RunFolder, new_folder, why_not_new
 from corepath.runs.function_agents import play_function_agents
 from corepath.runs.plan import Plan
 from corepath.runs.redaction import redaction_of, values_in
@@ -82,9 +82,9 @@ def run_command(
         check_models(plan.models, plan.options)
     folder = folder or _create_folder(plan, out_folder)
     with _explain_interruptions(folder):
-        _play(plan, folder, jobs)
-    print_runs([folder], as_json=as_json, wide=wide)
-    check_failures(plan, folder)
+        tally = _play(plan, folder, jobs)
+    print_tally(tally, [folder], as_json=as_json, wide=wide)
+    check_failures(tally, plan, folder)
     raise typer.Exit(int(damaged))
 
 
@@ -198,26 +198,32 @@ def _explain_interruptions(folder: RunFolder) -> Iterator[None]:
              f"When that is fixed, go on with: corepath run --resume {folder.path}")  # fmt: skip
 
 
-def _play(plan: Plan, folder: RunFolder, jobs: int) -> None:
-    """Play the plan's episodes that are not in the folder yet."""
+def _play(plan: Plan, folder: RunFolder, jobs: int) -> Tally:
+    """Play the plan's episodes that are not in the folder yet, and return the tally of all."""
     folder.redact = redaction_of(folder.path, plan.redact)
     if folder.redact is not None:
         for source in plan.sources:  # values to redact may be in the tasks themselves
             folder.redact.learn(values_in(source.make(plan.seed)))
+    tally = Tally.of(plan)
     with folder.writing():
-        done = {key_of(episode) for episode in folder.episodes()}
+        done = tally.add_run(folder, plan)
         asked = set(plan.asked)
         progress = RunProgress(len(asked) * plan.share, sum(agent in asked for agent, _, _ in done))
 
         def show(episode: Episode) -> None:
+            row = tally.add(episode)
             if episode.agent in asked:
-                progress.add(episode)
+                progress.add(episode, row)
 
         with progress.show():
             play_function_agents(plan, folder, done, show, jobs)
             if plan.models:
                 model_runner().play_models(plan, folder, done, show, lambda *_: None)
         say(progress.last_line)
-        if folder.redact is not None:
-            for name in sorted(folder.redact.fields - folder.redact.seen):
-                say(f"--redact {name}: no field of that name was met")
+    if folder.redact is None:
+        return tally
+    for name in sorted(folder.redact.fields - folder.redact.seen):
+        say(f"--redact {name}: no field of that name was met")
+    written = Tally.of(plan)
+    written.add_run(folder, plan)  # scores may contain what is redacted
+    return written

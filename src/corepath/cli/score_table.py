@@ -13,7 +13,7 @@ from corepath.report.summary_table import NUMBER, note_exclusions, note_undefine
 from corepath.report.table import Column, Table
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.score import Score
-from corepath.scoring.summary import BROKEN, MEANS, OPTIONAL, REWARD, Summary
+from corepath.scoring.summary import BROKEN, REWARD, Summary
 
 _COLUMNS: Final = (
     Column("length", "calls", ".1f"),
@@ -35,6 +35,9 @@ _COLUMNS: Final = (
 _BASELINES: Final = ("state_match", "response_match")
 _OPTIONAL: Final = (*_BASELINES, "answer_match", BROKEN, REWARD)
 """Columns that appear only if an episode has a value for them."""
+_AVERAGED: Final = tuple(column.key for column in _COLUMNS)
+_OWN: Final = tuple(key for key in _AVERAGED if key not in (BROKEN, REWARD))
+"""Columns whose values are in every score."""
 _SHARES: Final = (*_BASELINES, "answer_match", "accepted")
 """Yes-or-no columns, whose mean is a percentage."""
 
@@ -84,8 +87,10 @@ class Totals:
         episode, score = one.entry.episode, one.score
         way = score.scoring
         if way not in self.summaries:
-            self.summaries[way] = Summary("", way.undefined_efficiency, (*MEANS, "answer_match", *OPTIONAL))
-        values = {**score.to_dict(), REWARD: reward_of(episode)}
+            self.summaries[way] = Summary("", way.undefined_efficiency, _AVERAGED)
+        values = {key: getattr(score, key) for key in _OWN} | {"harms": (), REWARD: reward_of(episode)}
+        if score.verdicts:
+            values[BROKEN] = len(score.broken)
         self.summaries[way].add(replace(episode, scores=values))
         self.optional.update(key for key in _OPTIONAL if values.get(key) is not None)
         if self.optional.intersection(_BASELINES):

@@ -16,18 +16,25 @@ _WRONG_TIME: Final = (MistakeKind.SKIPPED, MistakeKind.TOO_EARLY)
 
 def find_consequences(facts: Facts, main: Mistake, mistakes: Iterable[Mistake]) -> list[int]:
     """Return the calls that are harmful or failed only because of the main mistake, and not of another one before."""
-    others = [one for one in mistakes if one is not main and one.kind is not MistakeKind.FOLLOWS]
-    spreading = min((one.call for one in others if one.kind in SPREADING), default=len(facts.steps))
-    effected = min((one.call for one in others if one.effected), default=len(facts.steps))
-    first = min(spreading, effected)
-    later = sorted({*_harms_after(main, mistakes), *main.failed})
-    return [index for index in later if index < (first if facts.is_refused(index) else spreading)]
+    end, others = len(facts.steps), [one for one in mistakes if one is not main]
+    first = min((_place(one, end) for one in others), default=end)
+    effected = min((one.call for one in others if one.effected and one.kind is not MistakeKind.FOLLOWS), default=end)
+    later = sorted({*_harms_after(facts, main, mistakes), *main.failed})
+    return [index for index in later if index < (min(first, effected) if facts.is_refused(index) else first)]
 
 
-def _harms_after(main: Mistake, mistakes: Iterable[Mistake]) -> list[int]:
-    """Return the harmful calls that may follow from the main mistake."""
+def _place(one: Mistake, end: int) -> int:
+    """Return the call from which on a mistake may make calls harmful, or the number of calls if it makes none so."""
+    if one.kind is MistakeKind.UNFINISHED and one.other is not None:
+        return one.other
+    return one.call if one.kind in SPREADING else end
+
+
+def _harms_after(facts: Facts, main: Mistake, mistakes: Iterable[Mistake]) -> list[int]:
+    """Return the harmful calls that may follow from the main mistake, and the one that came too early if it failed."""
     if main.kind in SPREADING:
-        return [index for index in main.calls if index not in (main.call, main.other)]
+        is_early = main.kind is MistakeKind.TOO_EARLY and main.call in facts.refused
+        return [*(index for index in main.calls if index not in (main.call, main.other)), *[main.call] * is_early]
     follows = [one for one in mistakes if one.kind is MistakeKind.FOLLOWS and main.kind is MistakeKind.EXTRA]
     return [harm.index for one in follows for harm in one.harms]
 

@@ -17,8 +17,8 @@ from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.policies import whole_sentence
 from corepath.explanation.reasons import extra_text, late_text, wrong_arguments_text
-from corepath.explanation.sentences import calls_text, capitalise, number_text, say_of_calls, times_text
-from corepath.explanation.value_text import tool_name
+from corepath.explanation.sentences import calls_text, capitalise, cut, join, number_text, say_of_calls, times_text
+from corepath.explanation.value_text import LONGEST_NAME, tool_name
 from corepath.rules.rule import Never, Rule
 from corepath.scoring.evidence import Harm
 
@@ -46,14 +46,7 @@ def mistake_text(facts: Facts, mistake: Mistake, later: Sequence[int] = ()) -> s
             text = f"{capitalise(facts.call_text(mistake.call))}, {reason}, and {missing}"
         case _:
             return _extra_text(facts, mistake)
-    return text + _consequences(facts, mistake, later)
-
-
-def _consequences(facts: Facts, mistake: Mistake, later: Sequence[int]) -> str:
-    """Name the calls that are harmful or were refused only because of a mistake."""
-    is_refused = mistake.call < len(facts.steps) and facts.is_refused(mistake.call)
-    because = [*later, mistake.call] if mistake.kind is MistakeKind.TOO_EARLY and is_refused else later
-    return f"; {text}" if (text := because_text(facts, because)) else ""
+    return f"{text}; {because_text(facts, later)}" if later else text
 
 
 def because_text(facts: Facts, calls: Sequence[int]) -> str:
@@ -72,7 +65,8 @@ def calls_told_as_refused(facts: Facts, mistake: Mistake, later: Sequence[int]) 
         told = set(calls) if all(map(facts.is_refused, calls)) else set()
     else:
         failed = failed_attempts(facts, frozenset(mistake.steps), mistake.call)
-        told = {mistake.call, *(failed.values() if set(mistake.steps) <= failed.keys() else ())}
+        own = () if mistake.kind is MistakeKind.TOO_EARLY else (mistake.call,)
+        told = {*own, *(failed.values() if set(mistake.steps) <= failed.keys() else ())}
     return told.union(later).intersection(facts.refused)
 
 
@@ -172,11 +166,13 @@ def _argument_text(facts: Facts, mistake: Mistake) -> str:
 
 
 def other_argument_text(facts: Facts, mistake: Mistake, *, in_full: bool) -> str:
-    """Describe wrong arguments beside the main mistake: which ones they are if that is short and wanted `in_full`."""
+    """Describe wrong arguments beside the main mistake: how they differ if that is short and wanted, or their names."""
     compared = compare_with_step(facts, mistake.call, mistake.steps[0])
     text = f"{facts.name_call(mistake.call)}, has {wrong_arguments_text(facts, mistake.call, mistake.steps[0])}"
     how = describe_differences(compared.differences)
-    return f"{text}: {how}" if in_full and len(how) <= _LONGEST_BESIDE else text
+    if in_full and len(how) <= _LONGEST_BESIDE:
+        return f"{text}: {how}"
+    return f"{text} ({join([cut(name, LONGEST_NAME) for name in compared.arguments])})"
 
 
 def _refused(facts: Facts, mistake: Mistake) -> str:

@@ -98,6 +98,7 @@ class _Builder:
     _path: tuple[PathEdit, ...] = ()
     _mended: set[int] = field(default_factory=set)
     _broken: frozenset[int] | None = None
+    _spare: dict[int, frozenset[int]] = field(default_factory=dict)
 
     @property
     def _end(self) -> int:
@@ -131,13 +132,34 @@ class _Builder:
 
         That is a call that stays, or that ran with wrong arguments. Return the number of calls if there is none.
         """
-        for one in self._path[place + 1 :]:
+        for number, one in enumerate(self._path[place + 1 :], place + 1):
             if one.call is None or not self._lacks_steps(one.call, one.symbol):
                 continue
             is_wrong = one.kind == "change" and self._is_same_tool(one.call, one.symbol)
-            if one.kind == "keep" or (is_wrong and not self.facts.is_refused(one.call)):
+            stays = one.kind == "keep" or (is_wrong and not self.facts.is_refused(one.call))
+            if stays and place not in self._not_needed(number):
                 return one.call
         return self._end
+
+    def _not_needed(self, number: int) -> frozenset[int]:
+        """Return the places before a step of the new path where steps are added without which it would do as well."""
+        if number not in self._spare:
+            found: frozenset[int] = frozenset()
+            for place in reversed(range(number)):
+                if self._path[place].kind == "add" and self._goes_without(found | {place}, number):
+                    found |= {place}
+            self._spare[number] = found
+        return self._spare[number]
+
+    def _goes_without(self, places: frozenset[int], number: int) -> bool:
+        """Whether the new path is right up to a step if nothing is put in at `places`."""
+        automaton, state = self.facts.automaton, self.facts.score.trace.begin.state
+        for place, one in enumerate(self._path[: number + 1]):
+            if one.symbol is not None and place not in places:
+                before, state = state, automaton.delta[state].get(one.symbol, state)
+                if before == state:
+                    return False
+        return True
 
     def _lacks_steps(self, index: int, symbol: int | None) -> bool:
         """Whether a call could not have been this step when it was made, because other steps must come first."""
@@ -154,11 +176,25 @@ class _Builder:
             if early > call:  # calls that are no steps came too early
                 early = next((one for one in range(edit.place, call) if one in self.harms), edit.place)
             return Mistake(MistakeKind.TOO_EARLY, early, _steps(edit), self._harms_of(call), call)
-        first = next((one for one in reversed(self._path[:place]) if one.symbol is not None), None)
-        if first is None or (first.call is not None and first.call < call):
+        first = self._needed_step(place, call, edit.symbol)
+        if first is None:
             return Mistake(MistakeKind.TOO_EARLY, call, (), self._harms_of(call))
         other = None if first.kind in ("add", "change") else first.call
         return Mistake(MistakeKind.TOO_EARLY, call, _steps(first), self._harms_of(call), other)
+
+    def _needed_step(self, place: int, call: int, symbol: int | None) -> PathEdit | None:
+        """Return the step after which a call is expected that is moved to a later place, or None if there is none.
+
+        Of the steps that come before the call only in the new path, it is the first one after which the call fits.
+        """
+        automaton, state = self.facts.automaton, self.facts.positions[call].state
+        new = [one for one in self._path[:place] if one.symbol is not None and (one.call is None or one.call > call)]
+        for one in new:
+            if one.symbol is not None:
+                state = automaton.delta[state].get(one.symbol, state)
+            if symbol in automaton.due(state):
+                return one
+        return new[-1] if new else None
 
     def _kind_of_call(self, index: int, symbol: int | None) -> MistakeKind:
         if symbol is None:

@@ -34,7 +34,7 @@ def describe_tries(facts: Facts, mistakes: Iterable[Mistake]) -> str:
 
 
 def _find_tries(facts: Facts) -> list[tuple[int, Step]]:
-    """List the refused calls that were tries of a step, each with the call that did the step, if all were done."""
+    """List the harmful calls that were tries of a step, each with the call that did it, if all steps were done."""
     refused = [harm.index for harm in facts.score.harms if facts.score.accepted and facts.is_refused(harm.index)]
     return [(index, step) for index in refused if (step := _put_right(facts, index)) is not None]
 
@@ -71,11 +71,14 @@ def _done_text(facts: Facts, targets: Collection[int]) -> str:
 
 
 def alike_calls(facts: Facts, main: Mistake) -> tuple[int, ...]:
-    """Return the calls of a mistake that is told by what is wrong with one of them."""
+    """Return the calls with the same tool of a mistake that is told by what is wrong with one of them."""
     first = main.first
     if main.kind not in (MistakeKind.EXTRA, MistakeKind.BREACH) or first is None or main.other is not None:
         return ()
-    return () if first.kind is HarmKind.REPEATED or facts.expects_nothing else main.calls
+    if first.kind is HarmKind.REPEATED or facts.expects_nothing:
+        return ()
+    tool = facts.steps[main.call].call.tool
+    return tuple(index for index in main.calls if facts.steps[index].call.tool == tool)
 
 
 def refused_calls(facts: Facts, alike: Collection[int], told: Collection[int]) -> list[str]:

@@ -18,6 +18,11 @@ _CHUNK: Final = 2048
 """How many bytes of Zstandard are unpacked at a time. Few bytes can become many."""
 
 
+def is_compressed(start: bytes) -> bool:
+    """Return True if a file that begins with `start` is compressed with gzip or Zstandard."""
+    return start.startswith((_GZIP, _ZSTD))
+
+
 def open_bytes(file: Path) -> io.BufferedReader[Any]:
     """Open a file for reading. If its first bytes are those of gzip or Zstandard, what is read is unpacked.
 

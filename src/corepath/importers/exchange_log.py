@@ -58,14 +58,12 @@ def exchange_format(
     *,
     streams: NewStreams | None = None,
     has_ended: Callable[[Any], bool] = lambda _: False,
-    signs: tuple[str, ...] = (),
 ) -> Format:
     """Define a format whose records may be exchanges that repeat or continue each other, or pieces of streams.
 
     `errors` says when a call counts as failed. `history` returns the messages by which repeated records are found, and
     `link` returns the ids by which records continue each other. `streams` joins the pieces of streams, if a record may
     be a piece. `has_ended` is true for records of which it is known without their history that no other repeats them.
-    `signs` are as in `Format`.
     """
 
     def is_record(value: Any) -> bool:
@@ -79,7 +77,7 @@ def exchange_format(
         joined = records if streams is None else join_records(records, streams)
         return _read(file, joined, read_record, to_compare, link)
 
-    return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read, signs=signs)
+    return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read)
 
 
 def ends_with_agent(record: Any) -> bool:

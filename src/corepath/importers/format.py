@@ -44,7 +44,7 @@ class Format:
     signs: tuple[str, ...] = ()
     """Words of ASCII letters and underscores of which each file in this format has one, or none if that is unknown.
 
-    They save `auto` the work of recognising the format in large files that have none of them.
+    They save `auto` the work of recognising a format that reads the file itself, not only the sample.
     """
     configure: Callable[[str], Format] | None = None
     """A function that makes the format for `--from NAME:SETTING`, or None if the format has no setting."""
@@ -64,12 +64,10 @@ class Source:
     """The tool file that corepath ships for this source, or None if users have to provide one."""
 
 
-def record_format(
-    name: str, errors: str, mismatch: Mismatch, read_record: ReadRecord, *, signs: tuple[str, ...] = ()
-) -> Format:
+def record_format(name: str, errors: str, mismatch: Mismatch, read_record: ReadRecord) -> Format:
     """Define a format whose records are independent JSON values.
 
-    `errors` says when a call counts as failed. `signs` are as in `Format`.
+    `errors` says when a call counts as failed.
     """
 
     def read(file: Path) -> Iterator[Episode | Problem]:
@@ -80,7 +78,7 @@ def record_format(
         if empty:
             yield Problem(str(file), 1, 1, "no records in this file")
 
-    return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read, signs=signs)
+    return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read)
 
 
 def recognise_records(sample: Sample, mismatch: Mismatch) -> str | None:

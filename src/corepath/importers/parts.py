@@ -19,14 +19,11 @@ def parts_format(
     read_record: ReadRecord,
     is_part: Callable[[Any], bool],
     repeats: Callable[[list[Any], Any], bool] = lambda _, __: False,
-    *,
-    signs: tuple[str, ...] = (),
 ) -> Format:
     """Define a format whose records are conversations, or parts of one, such as events.
 
     `errors` says when a call counts as failed. All parts in a file, up to a record that is a whole conversation, are
     read as the list of them. They are left out if `repeats` says that the conversation after them repeats them.
-    `signs` are as in `Format`.
     """
 
     def read(file: Path) -> Iterator[Episode | Problem]:
@@ -48,4 +45,4 @@ def parts_format(
         elif empty:
             yield Problem(str(file), 1, 1, "no records in this file")
 
-    return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read, signs=signs)
+    return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read)

@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
-from mmap import ACCESS_READ, mmap
+from itertools import chain, islice
+from os import fstat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, TypeVar
+from typing import IO, Any, Final, TypeVar
 
 from corepath.errors import InputError, Problem, RecordError
 from corepath.files.document import describe_json_error
+from corepath.importers.compressed import is_compressed
 from corepath.importers.event_text import is_event_text, read_events
 from corepath.importers.json_parts import PartError, read_parts
 from corepath.importers.parquet import is_parquet
@@ -29,8 +30,9 @@ _SAMPLE: Final = 4096
 _SAMPLE_LINES: Final = 3
 _SAMPLE_RECORDS: Final = 40
 """How many records at the start of a file are kept to recognise the file's format."""
-_WORTH_SEARCHING: Final = 2**22
-"""Up to this size in bytes, a file is searched for signs of a format even if it has many lines."""
+_BLOCK: Final = 2**22
+"""How many bytes are searched for signs of a format at a time. A file that is not larger is kept in memory."""
+_ESCAPE: Final = r"\u00"
 _ESCAPED_LETTERS: Final = (r"\u004", r"\u005", r"\u006", r"\u007")
 """How the escapes of ASCII letters and underscores begin, which hardly any program writes."""
 _EXTRA_DATA: Final = "not JSON: Extra data"
@@ -136,23 +138,27 @@ class Sample:
     @cached_property
     def is_events(self) -> bool:
         """Whether the file has server-sent events."""
-        with self.file.open("rb") as read:
-            start = read.read(4 * _SAMPLE).decode("utf-8-sig", "replace")
+        start = self._start.decode("utf-8-sig", "replace")
         return is_event_text(start.replace("\r\n", "\n")[:_SAMPLE].splitlines())
 
     @cached_property
     def is_lines(self) -> bool:
-        """Whether the file has JSON lines."""
-        return is_lines(self.file)
+        """Whether the file looks like JSON lines, judging by its first lines.
+
+        The first line may be invalid if one of the others is valid JSON.
+        """
+        with self._open() as read:
+            return _are_lines(list(islice((line for line in read if line.strip()), _SAMPLE_LINES)))
 
     @cached_property
     def document(self) -> Any:
         """The value of a file that is not JSON lines, or a `Problem` if it cannot be parsed as a whole."""
-        return _parse(Place(str(self.file)), self.file.read_bytes())
+        with self._open() as read:
+            return _parse(Place(str(self.file)), read.read())
 
     @cached_property
     def _values(self) -> list[Any]:
-        if is_parquet(self.file):
+        if self._is_parquet:
             return [Place(str(self.file)).problem("a Parquet file of another kind than those that can be read")]
         found = [value for _, value in islice(read_records(self.file, lambda _: True), _SAMPLE_RECORDS)]
         if len(found) == 1 and isinstance(found[0], Problem):  # perhaps a list that was cut
@@ -175,22 +181,47 @@ class Sample:
     @cached_property
     def _is_searched(self) -> bool:
         """Whether the file is searched for signs. Of many lines, recognising a format reads only the first."""
-        if len(self._text) > _WORTH_SEARCHING and self.is_lines:
+        try:
+            if (self._small is None and self.is_lines) or is_compressed(self._start) or self._is_parquet:
+                return False
+            return not (self._has(_ESCAPE) and any(map(self._has, _ESCAPED_LETTERS)))
+        except OSError:
             return False
-        return not is_parquet(self.file) and not any(map(self._has, _ESCAPED_LETTERS))
-
-    @cached_property
-    def _text(self) -> bytes | mmap:
-        """The file's bytes, which are not read into memory if they are many."""
-        with self.file.open("rb") as read:
-            start = read.read(_WORTH_SEARCHING + 1)
-            return start if len(start) <= _WORTH_SEARCHING else mmap(read.fileno(), 0, access=ACCESS_READ)
 
     def _has(self, sign: str) -> bool:
-        found = self._found.get(sign)
-        if found is None:
-            found = self._found[sign] = self._text.find(sign.encode()) >= 0
-        return found
+        if sign not in self._found:
+            word = sign.encode()
+            self._found[sign] = any(word in block for block in self._blocks(len(word)))
+        return self._found[sign]
+
+    def _blocks(self, overlap: int) -> Iterator[bytes]:
+        """Yield the file's bytes in large blocks. Each begins with the last bytes of the one before it."""
+        if self._small is not None:
+            yield self._small
+            return
+        end = b""
+        with self.file.open("rb") as read:
+            while block := read.read(_BLOCK):
+                yield end + block
+                end = block[-overlap:]
+
+    @cached_property
+    def _is_parquet(self) -> bool:
+        return is_parquet(self.file)
+
+    @cached_property
+    def _start(self) -> bytes:
+        with self._open() as read:
+            return read.read(4 * _SAMPLE)
+
+    @cached_property
+    def _small(self) -> bytes | None:
+        """The bytes of a file that is not large, so that it is opened only once, or None if it is large."""
+        with self.file.open("rb") as read:
+            return read.read() if fstat(read.fileno()).st_size <= _BLOCK else None
+
+    def _open(self) -> IO[bytes]:
+        return self.file.open("rb") if self._small is None else io.BytesIO(self._small)
 
     @property
     def is_valid(self) -> bool:
@@ -199,11 +230,9 @@ class Sample:
 
     def records(self, is_record: Callable[[Any], bool]) -> Iterator[Any]:
         """Yield the first records as `read_records` would, with a `Problem` for each that cannot be parsed."""
-        for value in self._values:
-            if isinstance(value, list) and not is_record(value):
-                yield from value
-            else:
-                yield value
+        return chain.from_iterable(
+            value if isinstance(value, list) and not is_record(value) else (value,) for value in self._values
+        )
 
 
 _KNOWN: Final[dict[Path, Sample]] = {}
@@ -225,12 +254,11 @@ def try_record(place: Place, value: Any, read: Callable[[Any], Iterator[_Read]])
 
 
 def is_lines(file: Path) -> bool:
-    """Return True if a file looks like JSON lines, judging by its first lines.
+    """Return True if a file looks like JSON lines, judging by its first lines."""
+    return (_KNOWN.get(file) or Sample(file)).is_lines
 
-    The first line may be invalid if one of the others is valid JSON.
-    """
-    with file.open("rb") as read:
-        lines = list(islice((line for line in read if line.strip()), _SAMPLE_LINES))
+
+def _are_lines(lines: list[bytes]) -> bool:
     if len(lines) < 2 or _is_json(lines[0]):
         return len(lines) > 1
     text, first = (b"".join(some).decode("utf-8-sig", "replace").strip() for some in (lines, lines[:1]))

@@ -38,20 +38,18 @@ CREATE TABLE records (number INTEGER PRIMARY KEY, session BLOB, line INTEGER, co
 
 
 def session_format(
-    name: str, errors: str, mismatch: Mismatch, key: Key, read_session: ReadSession, split: Split | None = None,
-    *, signs: tuple[str, ...] = (),
-) -> Format:  # fmt: skip
+    name: str, errors: str, mismatch: Mismatch, key: Key, read_session: ReadSession, split: Split | None = None
+) -> Format:
     """Define a format whose records are the events of sessions.
 
     `errors` says when a call counts as failed. `mismatch` judges a JSON value in the file. A file is in this format if
-    at least one of its first values is. `split` yields the records in a value, if a value may hold several. `signs` are
-    as in `Format`.
+    at least one of its first values is. `split` yields the records in a value, if a value may hold several.
     """
 
     def read(file: Path) -> Iterator[Episode | Problem]:
         return _read(file, key, read_session, split or (lambda value: (value,)))
 
-    return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read, signs=signs)
+    return Format(name, errors, lambda sample: recognise_records(sample, mismatch), read)
 
 
 def _read(file: Path, key: Key, read_session: ReadSession, split: Split) -> Iterator[Episode | Problem]:

@@ -26,7 +26,7 @@ WRAPPERS: Final = ("data", "trace", "result")
 _HOLDERS: Final = (*GROUPS, *WRAPPERS, "spans", "name")
 """Fields that are lists or objects in values that are not a single span."""
 _OTHER_SIGNALS: Final = ("resourceLogs", "resourceMetrics", "resourceProfiles")
-_TRACE_IDS: Final = ("traceId", "trace_id", "traceID", "TraceId", "context.trace_id")
+TRACE_IDS: Final = ("traceId", "trace_id", "traceID", "TraceId", "context.trace_id")
 
 
 def find_spans(value: Any, group: str = "1") -> Iterator[tuple[str, Mapping[str, Any]] | Resource]:
@@ -51,7 +51,7 @@ def find_spans(value: Any, group: str = "1") -> Iterator[tuple[str, Mapping[str,
         yield from resources_in(value, group)
         for span in objects(value["spans"], "'spans'"):
             yield group, span
-    elif first_of(value, *_TRACE_IDS, "context") is not None:
+    elif first_of(value, *TRACE_IDS, "context") is not None:
         span = row_span(value) if is_row(value) else value
         yield from resources_in(span, group)
         yield group, span
@@ -110,7 +110,7 @@ def trace_of(value: Any) -> str | None:
         return None
     context = value.get("context")
     names = {**context, **value} if isinstance(context, dict) else value
-    given = [names[name] for name in _TRACE_IDS if names.get(name) is not None]
+    given = [names[name] for name in TRACE_IDS if names.get(name) is not None]
     return given[0] or None if len(given) == 1 and isinstance(given[0], str) else None
 
 

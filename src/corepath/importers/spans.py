@@ -27,7 +27,7 @@ from corepath.errors import Problem, RecordError
 from corepath.importers.format import Format
 from corepath.importers.otlp import Resource, Span
 from corepath.importers.span_content import Chat, ToolRun
-from corepath.importers.span_envelopes import trace_of
+from corepath.importers.span_envelopes import TRACE_IDS, trace_of
 from corepath.importers.span_family import Family, find_outer_chats, put_parents_first
 from corepath.importers.span_files import Found, Wanted, all_wanted, read_spans
 from corepath.importers.span_transcript import SpanTranscript
@@ -109,7 +109,7 @@ def span_format(
         lambda sample: _mismatch(sample.file, convention, read),
         lambda file: _read([file], convention, read),
         lambda files: _read(files, convention, read),
-        signs=("traceId", "trace_id", "traceID", "TraceId"),
+        signs=tuple(name for name in TRACE_IDS if name.isidentifier()),
         convention=convention,
         read_spans=read,
         trace_of=trace_of,

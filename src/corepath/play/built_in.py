@@ -135,7 +135,7 @@ def _golden_run(session: Session) -> GoldenRun:
 
 def _make_calls(session: Session, calls: Iterable[Call]) -> None:
     for call in calls:
-        session.call(call.tool, call.arguments)
+        session.repeat(call)
 
 
 def _answer(session: Session) -> Any:

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, islice
-from typing import Any
 
 from corepath.notation.call import Call
 from corepath.play import edits
 from corepath.play.golden_run import GoldenRun
-from corepath.play.stray_calls import MOST_UNDO_TRIALS
-from corepath.rules.monitor import find_breaches
-from corepath.scoring.tracing import monitor_of
+from corepath.play.rehearsal import rehearsal_of
 from corepath.task import Task
-from corepath.world.exploring import replay
 
 Mistake = Callable[[GoldenRun], Iterator[Sequence[Call]]]
 """A function that yields faulty versions of a golden path. It yields none if the mistake is impossible in the path."""
@@ -52,7 +48,7 @@ def _swap(run: GoldenRun, one: int, other: int) -> Iterator[Sequence[Call]]:
         _has_writes(run) and not run.world.tools[early.tool].writes
     ):
         return
-    answered, after = run.world.answer(run.states[one], early)
+    _, answered, after = rehearsal_of(run.task).execute(run.states[one], early)
     if not _has_writes(run) or answered.failed or not run.world.same_public(run.states[one], after):
         yield edits.swap(run.calls, one, other)
 
@@ -112,21 +108,9 @@ def harmful_late(run: GoldenRun) -> Iterator[Sequence[Call]]:
 def undone(run: GoldenRun) -> Iterator[Sequence[Call]]:
     """Yield paths in which a write that nobody asked for is undone at once, so that the final state shows no trace."""
     for index in sorted({0, len(run.calls) // 2, len(run.calls)}):
-        both = next(_find_undoable(run, run.states[index]), None)
+        both = run.strays.find_undoable(run.states[index])
         if both is not None:
             yield edits.insert(run.calls, index, *both)
-
-
-def _find_undoable(run: GoldenRun, state: Any) -> Iterator[tuple[Call, Call]]:
-    """Yield pairs of a stray write and a call that undoes the write in `state`.
-
-    Pairs that work in the start state come first.
-    """
-    yield from (pair for pair in run.strays.undoable if run.strays.undoes(state, *pair))
-    for call in run.strays.alternating_writes[:MOST_UNDO_TRIALS]:
-        back = run.strays.undo(state, call)
-        if back is not None:
-            yield call, back
 
 
 def redundant_reads(run: GoldenRun) -> Iterator[Sequence[Call]]:
@@ -186,8 +170,7 @@ def _repeat(run: GoldenRun, *, writes: bool = True) -> Iterator[tuple[Sequence[C
 
 def _complies(run: GoldenRun, path: Sequence[Call]) -> bool:
     """Whether no call of a path breaks a policy."""
-    done = replay(run.task, path)
-    return not find_breaches(monitor_of(run.task), done.calls, done.states)
+    return rehearsal_of(run.task).complies(path)
 
 
 def _accepts(task: Task, symbols: Sequence[int]) -> bool:

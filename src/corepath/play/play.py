@@ -9,6 +9,7 @@ from typing import Any
 from corepath.episode import ANSWERED, STEP_LIMIT, Episode, typed_fields
 from corepath.errors import StepLimitError
 from corepath.files.fingerprint import fingerprint
+from corepath.play.rehearsal import rehearsal_of
 from corepath.play.session import Agent, Session
 from corepath.rules.rule import Rule
 from corepath.scoring.options import PAPER, Scoring
@@ -68,7 +69,10 @@ def record_episode(
         session.task.id, tuple(session.calls), agent, epoch, answer=answer, messages=tuple(session.messages),
         seed=seed, fingerprint=fingerprint(session.task), **typed_fields(record),
     )  # fmt: skip
-    return rescore(session.task, episode, scoring, session.replayed)
+    if not session.rehearsed:
+        return rescore(session.task, episode, scoring, session.replayed)
+    scores = rehearsal_of(session.task).score(episode, scoring, session.replayed)
+    return replace(episode, scoring=scoring.recorded, scores=scores)
 
 
 def rescore(

@@ -12,6 +12,7 @@ from typing import Any, Final
 from corepath.errors import StepLimitError, count
 from corepath.notation.call import Call
 from corepath.notation.message import Message
+from corepath.play.rehearsal import rehearsal_of
 from corepath.task import Task
 from corepath.values import arguments_of
 from corepath.world.exploring import Replay, simulator_of
@@ -39,6 +40,8 @@ class Session:
     calls: list[Call] = field(default_factory=list, init=False)
     messages: list[Message] = field(default_factory=list, init=False)
     notes: dict[str, Any] = field(default_factory=dict, init=False)
+    rehearsed: bool = field(default=True, init=False)
+    """Whether all calls so far were made with `repeat`, so that the rehearsal can score them."""
 
     def __post_init__(self) -> None:
         self._simulator = simulator_of(self.task)
@@ -85,19 +88,33 @@ class Session:
         `arguments` may be a JSON string. Raises `StepLimitError` if the step limit is already reached. In this case,
         the call is not executed.
         """
+        self._check_limit()
+        sent = Call(tool, copy_state(arguments_of(arguments)), id=id, turn=turn, extra=self._timestamp())
+        answered, state = self._simulator.answer(self._states[-1], sent)
+        as_sent = answered
+        if answered.arguments is not sent.arguments:
+            as_sent = replace(answered, arguments=sent.arguments)  # without the tool's defaults
+        self._record(as_sent, answered, state)
+        self.rehearsed = False
+        result = answered.result if answered.failed else copy_state(answered.result)
+        return replace(as_sent, arguments=copy_state(sent.arguments), result=result)  # a copy the agent may change
+
+    def repeat(self, call: Call) -> None:
+        """Make a call as built-in agents do: record what it did when it was last made in the same state."""
+        self._check_limit()
+        self._record(*rehearsal_of(self.task).execute(self._states[-1], call))
+
+    def _record(self, sent: Call, answered: Call, state: Any) -> None:
+        """Record an executed call, as it was sent and with the arguments that the tool got, and the state after it."""
+        self.calls.append(sent)
+        self._executed.append(answered)
+        self._states.append(state)
+
+    def _check_limit(self) -> None:
         if self.over:
             raise StepLimitError(
                 f"the step limit of {count(self.task.step_limit, 'call')} is reached; the episode is over"
             )
-        sent = Call(tool, copy_state(arguments_of(arguments)), id=id, turn=turn, extra=self._timestamp())
-        answered, state = self._simulator.answer(self._states[-1], sent)
-        self._executed.append(answered)
-        self._states.append(state)
-        if answered.arguments is not sent.arguments:
-            answered = replace(answered, arguments=sent.arguments)  # as sent, without the tool's defaults
-        self.calls.append(answered)
-        result = answered.result if answered.failed else copy_state(answered.result)
-        return replace(answered, arguments=copy_state(sent.arguments), result=result)  # a copy the agent may change
 
     def reply(
         self, tool: str, arguments: Mapping[str, Any] | str | None = None, *, id: str | None = None,  # noqa: A002

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import zip_longest
@@ -18,6 +19,8 @@ MOST_UNDO_TRIALS: Final = 60
 """The most stray writes for which to search for a call that undoes them."""
 MOST_CACHED_STEPS: Final = 5_000
 """The most executed steps to cache per task."""
+MOST_CACHED_STATES: Final = 500
+"""The most states for which to cache a write that can be undone."""
 
 
 class Strays:
@@ -28,7 +31,7 @@ class Strays:
 
     def __init__(self, task: Task, world: Simulator) -> None:
         self.task, self.world = task, world
-        self._undo: dict[tuple[str, str], Call | None] = {}
+        self._undoable: dict[str, tuple[Call, Call] | None] = {}
         self._steps: dict[tuple[int, int], Edge | Snag] = {}
         self._nodes: dict[Place, Node] = {}
         self.start = Node(begin(task.automaton), task.start)
@@ -83,6 +86,25 @@ class Strays:
                 self._steps[id(node), symbol] = done  # `done` keeps `node` alive, so that id(node) stays unique
         return done
 
+    def find_undoable(self, state: Any) -> tuple[Call, Call] | None:
+        """Find a stray write that can be undone in `state`, and the call that undoes it. The result is cached.
+
+        Pairs that work in the start state come first.
+        """
+        key = self.world.key(state)
+        if key not in self._undoable:
+            if len(self._undoable) >= MOST_CACHED_STATES:
+                self._undoable.clear()
+            self._undoable[key] = next(self._pairs(state), None)
+        return self._undoable[key]
+
+    def _pairs(self, state: Any) -> Iterator[tuple[Call, Call]]:
+        yield from (pair for pair in self.undoable if self.undoes(state, *pair))
+        for call in self.alternating_writes[:MOST_UNDO_TRIALS]:
+            back = self.undo(state, call)
+            if back is not None:
+                yield call, back
+
     @cached_property
     def undoable(self) -> list[tuple[Call, Call]]:
         """Pairs of a stray write and a call that undoes the write in the start state."""
@@ -103,13 +125,11 @@ class Strays:
         Returns None if there is no such write, or if `call` fails or changes nothing.
         """
         key = self.world.key(state)
-        query = (key, str(call))
-        if query not in self._undo:
-            answered, after = self.world.answer(state, call)
-            changed = not answered.failed and self.world.key(after) != key
-            ways = (undo for undo in self.every_write if self.world.key(self.world.answer(after, undo)[1]) == key)
-            self._undo[query] = next(ways, None) if changed else None
-        return self._undo[query]
+        answered, after = self.world.answer(state, call)
+        if answered.failed or self.world.key(after) == key:
+            return None
+        ways = (undo for undo in self.every_write if self.world.key(self.world.answer(after, undo)[1]) == key)
+        return next(ways, None)
 
 
 @lru_cache(maxsize=256)

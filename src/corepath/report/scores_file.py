@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from sys import intern
 from typing import Any, Final
@@ -149,15 +149,19 @@ class _Reader:
                 continue
             self.scorings.add(_scoring_of(row["profile"], row.get("options")))
             self.count += 1
-            stored = None
-            if row.get("episode"):
-                stored = StoredRow(
-                    self._file({**row, "file": str(self.path), "offset": None}), self.rows, self.count, 1
-                )
-            elif row["file"] is not None:
-                place = row["line"] if row["offset"] is None else row["offset"]
-                stored = StoredRow(self._file(row), place, self.count, row["line"])
-            self.found.append(Result(_record_of(row), self._finder(row), self.rules, stored))
+            stored = self._find_stored(row)
+            find = self._finder(row) if stored is not None else _not_at_hand(row["file"])
+            self.found.append(Result(_record_of(row), find, self.rules if stored else (), stored))
+
+    def _find_stored(self, row: Mapping[str, Any]) -> StoredRow | None:
+        """Return where the episode of a row is stored, or None if it is not at hand."""
+        if row.get("episode"):
+            return StoredRow(self._file(str(self.path), row, by_line=True), self.rows, self.count, self.rows)
+        name, by_line = row["file"], row["offset"] is None
+        if name is None or row["line"] is None or not _exists(name):
+            return None
+        place = row["line"] if by_line else row["offset"]
+        return StoredRow(self._file(name, row, by_line=by_line), place, self.count, row["line"])
 
     def results(self) -> Results:
         """Return all results. Raises `CorepathError` if the episodes were scored in different ways."""
@@ -169,13 +173,12 @@ class _Reader:
         judged = self.rules if all("rules" in one.scores for one in self.found) else ()
         return Results(tuple(self.found), used, tuple(self.problems), (str(self.path),), rules=judged)
 
-    def _file(self, row: Mapping[str, Any]) -> EpisodeFile:
-        key = (row["file"], row["offset"] is None)
-        if key not in self._files:
+    def _file(self, name: str, row: Mapping[str, Any], *, by_line: bool) -> EpisodeFile:
+        if (name, by_line) not in self._files:
             scoring = _scoring_of(row["profile"], row.get("options"))
-            kind = RowFile if key[1] else EpisodeFile
-            self._files[key] = kind(Path(key[0]), str(self.path), lambda _: scoring, self._complete)
-        return self._files[key]
+            kind = RowFile if by_line else EpisodeFile
+            self._files[name, by_line] = kind(Path(name), str(self.path), lambda _: scoring, self._complete)
+        return self._files[name, by_line]
 
     def _complete(self, episode: Episode) -> Episode:
         scoring = next(iter(self.scorings), Scoring())
@@ -189,6 +192,18 @@ class _Reader:
         if key not in self._finders:
             self._finders[key] = _FindTask(self.tasks, *key)
         return self._finders[key]
+
+
+@lru_cache(maxsize=4096)
+def _exists(name: str) -> bool:
+    return Path(name).is_file()
+
+
+@lru_cache(maxsize=4096)
+def _not_at_hand(file: str | None) -> Callable[[str], FoundTask]:
+    """Return a function that says why an episode cannot be explained."""
+    why = "its scores name no file" if file is None else f"its file {file} is not there"
+    return lambda _: (None, f"the episode is not at hand: {why}")
 
 
 @dataclass
@@ -250,7 +265,8 @@ class RowFile(EpisodeFile):
         if self.path.suffix == ".parquet":
             return self._row(offset)
         if offset < self._next or not self._next:
-            self._lines, self._next = read_lines(Shard(0, str(self.path), 0, 0, 0)), 1
+            size = self.path.stat().st_size
+            self._lines, self._next = read_lines(Shard(0, str(self.path), 0, size, size)), 1
         for line in self._lines:
             self._next += 1
             if self._next > offset:

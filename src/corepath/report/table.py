@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from html import escape
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
@@ -74,13 +74,19 @@ class Column:
             return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
         if isinstance(value, Estimate):
             return f"{self.cell(value.mean)} [{self.cell(value.low)}, {self.cell(value.high)}]"
-        text = format(value, self.form).removesuffix("%")
-        return text.removeprefix("-") if not float(text.replace(",", "")) else text  # no "-0.000"
+        return _format_number(value, self.form)
 
     @property
     def line(self) -> str:
         """The title on one line."""
         return self.title.replace("\n", " ")
+
+
+@lru_cache(maxsize=2**14, typed=True)
+def _format_number(value: float, form: str) -> str:
+    """Format a number, without its percent sign. The numbers of a table are often the same."""
+    text = format(value, form).removesuffix("%")
+    return text.removeprefix("-") if not float(text.replace(",", "")) else text  # no "-0.000"
 
 
 @dataclass(frozen=True)
@@ -97,7 +103,7 @@ class Table:
         object.__setattr__(self, "title", _lines(self.title))
         object.__setattr__(self, "notes", tuple(map(_lines, self.notes)))
 
-    @property
+    @cached_property
     def cells(self) -> list[list[str]]:
         """The formatted cells, row by row."""
         return [
@@ -111,13 +117,14 @@ class Table:
         left out. A note then says how many.
         """
         shown = list(range(len(self.columns)))
-        layout = _Layout.of(self, shown, short=False)
+        texts = [_Texts(column, cells) for column, cells in zip(self.columns, self._by_column, strict=True)]
+        layout = _Layout.of(texts, short=False)
         if width is not None and layout.width > width:
-            layout = _Layout.of(self, shown, short=True)
+            layout = _Layout.of(texts, short=True)
             for rank, text in ((2, COMFORTABLE_TEXT), (1, NARROWEST_TEXT)):
                 while layout.narrowest(text) > width and (least := self._least(shown, rank)) is not None:
                     shown.remove(least)
-                    layout = _Layout.of(self, shown, short=True)
+                    layout = _Layout.of([texts[place] for place in shown], short=True)
             layout.shrink_to(width)
         left_out = len(self.columns) - len(shown)
         more = [f"{left_out} more {'column' if left_out == 1 else 'columns'} with --wide"] if left_out else []
@@ -125,6 +132,10 @@ class Table:
         if width is not None:
             notes = [line for note in notes for part in note.split("\n") for line in fold(part, width, split=False)]
         return "\n".join([*([self.title] if self.title else []), *layout.lines(), *notes])
+
+    @property
+    def _by_column(self) -> Iterable[Sequence[str]]:
+        return zip(*self.cells, strict=True) if self.rows else [()] * len(self.columns)
 
     def _least(self, shown: Sequence[int], rank: int) -> int | None:
         """Return the least important column of those shown, or None if no column has at least this rank."""
@@ -203,23 +214,43 @@ class Table:
 
 
 @dataclass
-class _Layout:
-    """Some columns of a table as text: their titles and cells, and how wide each column is."""
+class _Texts:
+    """A column as text: its cells, and how wide they are."""
 
-    columns: list[Column]
-    heads: list[list[str]]
-    cells: list[list[str]]
+    column: Column
+    cells: Sequence[str]
+
+    def titles(self, *, short: bool) -> list[str]:
+        """Return the lines of the title."""
+        return ((short and self.column.short) or self.column.title).split("\n")
+
+    @cached_property
+    def width(self) -> int:
+        """The width of the widest cell."""
+        return max(map(_width, set(self.cells)), default=0)
+
+    @cached_property
+    def longest_word(self) -> int:
+        """The width of the longest word in a cell."""
+        return max((_width(word) for cell in set(self.cells) for word in _words(cell)), default=0)
+
+
+@dataclass
+class _Layout:
+    """Some columns of a table as text: the lines of their titles, and how wide each column is."""
+
+    columns: Sequence[_Texts]
+    heads: list[tuple[str, ...]]
     widths: list[int]
 
     @classmethod
-    def of(cls, table: Table, shown: Sequence[int], *, short: bool) -> _Layout:
-        """Lay out the columns with the indexes in `shown`."""
-        columns = [table.columns[place] for place in shown]
-        titles = [((short and one.short) or one.title).split("\n") for one in columns]
+    def of(cls, columns: Sequence[_Texts], *, short: bool) -> _Layout:
+        """Lay out columns, each as wide as its title and its cells."""
+        titles = [one.titles(short=short) for one in columns]
         high = max(map(len, titles))
-        heads = [list(line) for line in zip(*([""] * (high - len(title)) + title for title in titles), strict=True)]
-        cells = [[row[place] for place in shown] for row in table.cells]
-        return cls(columns, heads, cells, [max(map(cell_len, one)) for one in zip(*heads, *cells, strict=True)])
+        heads = list(zip(*([""] * (high - len(title)) + title for title in titles), strict=True))
+        widths = [max(one.width, *map(_width, title)) for one, title in zip(columns, titles, strict=True)]
+        return cls(columns, heads, widths)
 
     @property
     def width(self) -> int:
@@ -232,10 +263,11 @@ class _Layout:
 
     def _narrowest(self, place: int, text: int) -> int:
         """Return how narrow a column can be. Numbers are not wrapped."""
-        if not self.columns[place].is_text:
+        if not self.columns[place].column.is_text:
             return self.widths[place]
-        words = (cell_len(word) for row in (*self.heads, *self.cells) for word in _words(row[place]))
-        return max(min(text, self.widths[place]), min(max(words, default=0), LONGEST_WORD))
+        in_title = max((_width(word) for line in self.heads for word in _words(line[place])), default=0)
+        longest = max(self.columns[place].longest_word, in_title)
+        return max(min(text, self.widths[place]), min(longest, LONGEST_WORD))
 
     def shrink_to(self, width: int) -> None:
         """Make columns of text narrower, the widest first, so that the table fits if possible."""
@@ -245,19 +277,30 @@ class _Layout:
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the table. Long text takes several lines, and numbers are on the first."""
-        for row in (*self.heads, *self.cells):
+        is_text = [one.column.is_text for one in self.columns]
+        columns = list(zip(self.widths, is_text, strict=True))
+        for row in (*self.heads, *zip(*(one.cells for one in self.columns), strict=True)):
             folded = [
-                fold(cell, width) if cell_len(cell) > width else [cell]
+                fold(cell, width) if _width(cell) > width else None
                 for cell, width in zip(row, self.widths, strict=True)
             ]
-            yield from (self._line(cells) for cells in zip_longest(*folded, fillvalue=""))
+            if not any(folded):
+                yield " ".join(map(_pad, row, columns)).rstrip()
+                continue
+            parts = (one or [cell] for one, cell in zip(folded, row, strict=True))
+            yield from (" ".join(map(_pad, line, columns)).rstrip() for line in zip_longest(*parts, fillvalue=""))
 
-    def _line(self, cells: Sequence[str]) -> str:
-        padded = []
-        for column, cell, width in zip(self.columns, cells, self.widths, strict=True):
-            space = " " * (width - cell_len(cell))
-            padded.append(cell + space if column.is_text else space + cell)
-        return " ".join(padded).rstrip()
+
+def _width(text: str) -> int:
+    """Return how many places a text takes on a terminal."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def _pad(cell: str, column: tuple[int, bool]) -> str:
+    """Fill a cell with spaces to the width of its column: after text, and before numbers."""
+    width, is_text = column
+    space = " " * (width - _width(cell))
+    return cell + space if is_text else space + cell
 
 
 _WORD: Final = re.compile(r"\s+|[^\s/_:.@-]*[/_:.@-]+|[^\s/_:.@-]+")
@@ -275,12 +318,12 @@ def fold(text: str, width: int, *, split: bool = True) -> list[str]:
     """
     lines = [""]
     for word in _WORD.findall(text):
-        if cell_len(lines[-1] + word.rstrip()) > width and lines[-1]:
+        if _width(lines[-1] + word.rstrip()) > width and lines[-1]:
             lines[-1] = lines[-1].rstrip()
             lines.append("")
         lines[-1] += word if lines[-1] else word.lstrip()
-        while split and cell_len(lines[-1]) > width:
-            place = next(n for n in range(len(lines[-1]), 0, -1) if cell_len(lines[-1][:n]) <= width or n == 1)
+        while split and _width(lines[-1]) > width:
+            place = next(n for n in range(len(lines[-1]), 0, -1) if _width(lines[-1][:n]) <= width or n == 1)
             lines[-1:] = [lines[-1][:place], lines[-1][place:]]
     return [line.rstrip() for line in lines]
 

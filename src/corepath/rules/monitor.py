@@ -10,9 +10,9 @@ A memory is immutable and hashable. Two runs with equal memories are the same to
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from corepath.notation.call import Call
 from corepath.rules.event import Event, Mark, bind
@@ -20,6 +20,9 @@ from corepath.rules.rule import Eventually, Never, Rule
 from corepath.rules.segments import make_watch
 from corepath.rules.watch import Watch, is_forbidden
 from corepath.values import canonical
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,20 +46,29 @@ class Memory:
 
 _Outcome = tuple[bool, Watch, Hashable]
 """Whether a call breaks a rule, and the rule's watch after the call with its key."""
+_Step = tuple[Sequence[int], Sequence[int], Memory]
+"""The places of the rules that a call breaks, of those that it breaks in some states only, and the memory after it."""
+
+MOST_CACHED: Final = 2_000
+"""The most calls whose effect on all rules, or on one rule, is cached per monitor."""
 
 
 @dataclass(eq=False)
 class Monitor:
-    """Applies rules to calls, one call at a time. What a call does to a watch is cached."""
+    """Applies rules to calls, one call at a time. What a call does to the rules is cached."""
 
     policies: Sequence[Rule]
     _by_tool: dict[str, list[int]] = field(default_factory=dict, init=False, repr=False)
+    _steps: dict[tuple[Memory, str], _Step] = field(default_factory=dict, init=False, repr=False)
+    _memories: dict[Memory, Memory] = field(default_factory=dict, init=False, repr=False)
     _outcomes: dict[tuple[int, Hashable, str], _Outcome] = field(default_factory=dict, init=False, repr=False)
-
-    _matches: dict[tuple[int, str], bool] = field(default_factory=dict, init=False, repr=False)
 
     def begin(self) -> Memory:
         """Return the memory before the first call."""
+        return self._start
+
+    @cached_property
+    def _start(self) -> Memory:
         watches = tuple(make_watch(rule) for rule in self.policies)
         return Memory(watches, tuple(watch.key() for watch in watches))
 
@@ -65,43 +77,49 @@ class Monitor:
 
         `state` is the world's state before the call, and `after` is the state after it.
         """
-        number = memory.calls + 1
         concerned = self._concerned(call.tool)
         if not concerned:
-            return [], Memory(memory.watches, memory.keys, number) if self._has_windows else memory
-        event = Event(call, Mark(number - 1, number, call.time), number, state, after)
+            return [], replace(memory, calls=memory.calls + 1) if self._has_windows else memory
         text = canonical([call.tool, call.arguments, call.result, call.failed])
-        watches, keys, broken = list(memory.watches), list(memory.keys), []
-        for place in concerned:
-            breaks, watches[place], keys[place] = self._take(memory, place, event, text)
-            if breaks:
-                broken.append(self.policies[place])
-        return broken, Memory(tuple(watches), tuple(keys), number)
+        step = None if self._has_windows else self._steps.get((memory, text))
+        if step is None:
+            step = self._take(memory, call, text)
+        broken, in_some_states, reached = step
+        if in_some_states:
+            broken = sorted([*broken, *(place for place in in_some_states if self._forbids(place, state, after))])
+        return [self.policies[place] for place in broken], reached
 
-    def _take(self, memory: Memory, place: int, event: Event, text: str) -> _Outcome:
-        """Let the watch at `place` see an event."""
-        rule, watch = self.policies[place], memory.watches[place]
-        if isinstance(rule, Never) and _depends_on_state(rule):
-            return (
-                self._fits(place, event, text) and is_forbidden(rule, event.state, event.after),
-                watch,
-                memory.keys[place],
-            )
-        if _has_window(rule):
-            return _see(watch, event)
-        cached = (place, memory.keys[place], text)
-        if cached not in self._outcomes:
-            self._outcomes[cached] = _see(watch, event)
-        return self._outcomes[cached]
+    def _forbids(self, place: int, state: Any, after: Any) -> bool:
+        rule = self.policies[place]
+        return isinstance(rule, Never) and is_forbidden(rule, state, after)
 
-    def _fits(self, place: int, event: Event, text: str) -> bool:
-        """Whether a call is one that the `never` rule at `place` is about."""
-        if (place, text) not in self._matches:
+    def _take(self, memory: Memory, call: Call, text: str) -> _Step:
+        """Let the watches see a call. `text` identifies the call and its result."""
+        number = memory.calls + 1
+        event = Event(call, Mark(number - 1, number, call.time), number)
+        watches, keys = list(memory.watches), list(memory.keys)
+        broken: list[int] = []
+        in_some_states: list[int] = []
+        for place in self._concerned(call.tool):
             rule = self.policies[place]
-            assert isinstance(rule, Never)
-            about = rule.call is None or bind(rule.call, event.item) is not None
-            self._matches[place, text] = about and (rule.attempted or not event.failed)
-        return self._matches[place, text]
+            if isinstance(rule, Never) and _depends_on_state(rule):
+                in_some_states += [place] if _fits(rule, event) else []
+                continue
+            breaks, watches[place], keys[place] = self._let_see(place, memory, event, text)
+            broken += [place] if breaks else []
+        reached = Memory(tuple(watches), tuple(keys), number)
+        if self._has_windows:  # the place and the time of the call count too
+            return broken, in_some_states, reached
+        reached = self._memories.get(reached) or _cache(self._memories, reached, reached)
+        return _cache(self._steps, (memory, text), (tuple(broken), tuple(in_some_states), reached))
+
+    def _let_see(self, place: int, memory: Memory, event: Event, text: str) -> _Outcome:
+        """Let the watch at `place` see an event."""
+        if _has_window(self.policies[place]):
+            return _see(memory.watches[place], event)
+        key = (place, memory.keys[place], text)
+        found = self._outcomes.get(key)
+        return _cache(self._outcomes, key, _see(memory.watches[place], event)) if found is None else found
 
     @cached_property
     def _has_windows(self) -> bool:
@@ -118,10 +136,24 @@ class Monitor:
         return self._by_tool[tool]
 
 
+def _cache(cache: dict[K, V], key: K, value: V) -> V:
+    """Put a value into a cache, which is emptied first if it is full."""
+    if len(cache) >= MOST_CACHED:
+        cache.clear()
+    cache[key] = value
+    return value
+
+
 def _see(watch: Watch, event: Event) -> _Outcome:
     forked = watch.fork()
     breaks = bool(list(forked.see(event)))
     return breaks, forked, forked.key()
+
+
+def _fits(rule: Never, event: Event) -> bool:
+    """Whether a call is one that a rule is about, whatever the state of the world."""
+    about = rule.call is None or bind(rule.call, event.item) is not None
+    return about and (rule.attempted or not event.failed)
 
 
 def _depends_on_state(rule: Never) -> bool:

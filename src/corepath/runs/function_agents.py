@@ -9,11 +9,12 @@ import signal
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, redirect_stdout
-from itertools import takewhile
+from itertools import islice, takewhile
 from multiprocessing.synchronize import Event
 from typing import Final, NamedTuple
 
@@ -30,12 +31,17 @@ from corepath.scoring.options import Scoring
 PATIENCE: Final = 10.0
 """How many seconds worker processes have to finish their current episode when the run stops."""
 
+MOST_OF_JOB: Final = 500
+"""The most episodes of a job. A process keeps the episodes of its job in memory until the job is done."""
+JOBS_AHEAD: Final = 2
+"""How many jobs of each process are handed out before their episodes are written."""
+
 _STOP: Final[list[Event]] = []
 """The event that tells a worker process to stop. The list is empty in the main process."""
 
 
 class _Job(NamedTuple):
-    """The episodes to play on one task. `todo` lists them as (agent, epoch) pairs."""
+    """Episodes to play on one task. `todo` lists them as (agent, epoch) pairs."""
 
     source: Source
     todo: list[tuple[str, int]]
@@ -54,7 +60,11 @@ def play_function_agents(
 
     `jobs` is the number of processes, or 0 for one per CPU. `on_episode` is called with each finished episode.
     """
-    work = [_Job(source, todo, plan.seed, plan.scoring) for source, todo in plan.missing(done, plan.agents)]
+    work = [
+        _Job(source, todo[start : start + MOST_OF_JOB], plan.seed, plan.scoring)
+        for source, todo in plan.missing(done, plan.agents)
+        for start in range(0, len(todo), MOST_OF_JOB)
+    ]
     workers = min(jobs or os.cpu_count() or 1, len(work))
     batches = _play_in_processes(work, workers, folder) if workers > 1 else _play_here(work)
     with closing(batches):  # ends the processes at once if writing fails or is interrupted
@@ -78,11 +88,17 @@ def _play_in_processes(work: list[_Job], workers: int, folder: RunFolder) -> Gen
     context = multiprocessing.get_context(method)
     stop = context.Event()
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(os.getpid(), stop))
-    futures: list[Future[list[Episode]]] = []
+    futures: deque[Future[list[Episode]]] = deque()
     try:
-        futures += [pool.submit(_play_until_stopped, job) for job in work]
-        for future in futures:
-            yield future.result()
+        waiting = iter(work)
+        while True:
+            ahead = islice(waiting, JOBS_AHEAD * workers - len(futures))
+            futures.extend(pool.submit(_play_until_stopped, job) for job in ahead)
+            if not futures:
+                break
+            episodes = futures[0].result()
+            futures.popleft()
+            yield episodes
     except BrokenProcessPool:
         raise RunError(
             "a process of the run was killed; was there enough memory? Every finished episode is kept. "

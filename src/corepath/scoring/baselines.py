@@ -10,7 +10,7 @@ settled otherwise.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -24,7 +24,7 @@ from corepath.world.examples import arguments_at, settled_part
 from corepath.world.exploring import MOST_PAIRS, Choose, Explored, Node, Replay, explore, replay, simulator_of
 
 MOST_KEPT: Final = 200
-"""The most explorations that are cached per task."""
+"""The most explorations that are cached per task, and the most matches with responses per exploration."""
 
 
 def baselines(
@@ -42,7 +42,7 @@ def baselines(
     if not references.explored.whole:
         return None, None
     state = canonical(world.public(run.end)) in references.ends
-    return state, references.match_responses(Counter(canonical(call.result) for call in done))
+    return state, references.match_responses(canonical(call.result) for call in done)
 
 
 class _References:
@@ -55,12 +55,23 @@ class _References:
         self._steps: dict[int, list[tuple[str, Node]]] = defaultdict(list)
         for edge in explored.edges:
             self._steps[id(edge.node)].append((canonical(edge.call.result), edge.after))
+        self._texts = {text for steps in self._steps.values() for text, _ in steps}
+        self._matched: dict[frozenset[tuple[str, int]], bool | None] = {}
 
-    def match_responses(self, responses: Counter[str]) -> bool | None:
+    def match_responses(self, responses: Iterable[str]) -> bool | None:
         """Whether some golden path has no response that the agent got less often or not at all.
 
-        Returns None if there are too many combinations of responses to check.
+        Returns None if there are too many combinations of responses to check. The result is cached.
         """
+        counts = Counter(text for text in responses if text in self._texts)
+        key = frozenset(counts.items())
+        if key not in self._matched:
+            if len(self._matched) >= MOST_KEPT:
+                self._matched.clear()
+            self._matched[key] = self._match(counts)
+        return self._matched[key]
+
+    def _match(self, responses: Counter[str]) -> bool | None:
         first: tuple[Node, tuple[str, ...]] = (self.explored.nodes[0], ())
         seen = {(id(first[0]), first[1])}
         waiting = [first]
@@ -133,10 +144,13 @@ class _OpenStep:
 
     def collect_arguments(self, done: Sequence[Call]) -> list[Any]:
         """Return the distinct arguments from the agent's calls that may fit this step."""
+        own = [call.arguments for call in done if call.tool == self.tool]
+        fitting = [arguments for arguments in own if self.may_be.matches(arguments, Scope())]
+        if len(fitting) < 2:
+            return fitting
         found: dict[str, Any] = {}
-        for call in done:
-            if call.tool == self.tool and self.may_be.matches(call.arguments, Scope()):
-                found.setdefault(canonical(call.arguments), call.arguments)
+        for arguments in fitting:
+            found.setdefault(canonical(arguments), arguments)
         return list(found.values())
 
 

@@ -15,6 +15,8 @@ _NUMBERS: Final = (int, float)
 
 encode: Final = json.JSONEncoder(default=vars, sort_keys=True, check_circular=False).encode
 """Encode the whole state as JSON, including private fields. Equal states give equal strings."""
+encode_in_order: Final = json.JSONEncoder(default=vars, check_circular=False).encode
+"""Encode the whole state like `encode`, with keys in their own order. Tools may list things in that order."""
 
 
 def copy_state(state: Any) -> Any:

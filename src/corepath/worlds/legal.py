@@ -369,7 +369,10 @@ def case_policies(case: str, of: Case) -> list[Policy]:
     """Return policies that fix the order of the steps for settling a case."""
     claim, party, (rule, adheres) = same_text(of.claim), of.party, RULINGS[of.claim]
     found = checked_first(of.claim)
-    found += [before(check(of.claim), record_decision.where(case=case), because=_CASE)]
+    found += [
+        before(check(of.claim), record_decision.where(case=case), because=_CASE),
+        never(record_decision.where(case=case), when=lambda desk: not desk.cases[case].open, because=_CLOSE),
+    ]
     if adheres:
         alone = (notify_party.where(party=party), suspend_party(party))
         found += [never(one, because="leave the party alone") for one in alone]

@@ -75,4 +75,4 @@ def _typed_parts(content: Any) -> Any:
     return [{"type": kind, "text": text if kind == "text" else None} for kind, text in blocks]
 
 
-FORMAT: Final = record_format("agentdojo", "a tool message with an `error`", mismatch, read_record, signs=_NAMES[:1])
+FORMAT: Final = record_format("agentdojo", "a tool message with an `error`", mismatch, read_record)

@@ -229,5 +229,4 @@ FORMAT: Final = exchange_format(
     _history,
     streams=MessageStreams,
     has_ended=ends_with_agent,
-    signs=("tool_use", "stop_reason", "thinking", "message_start", "message_delta", "message_stop", "content_block"),
 )

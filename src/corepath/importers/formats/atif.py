@@ -140,5 +140,4 @@ FORMAT: Final = record_format(
     "ATIF itself has no field for it",
     mismatch,
     read_record,
-    signs=("schema_version",),
 )

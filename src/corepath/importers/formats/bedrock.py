@@ -66,7 +66,8 @@ def read_record(value: Any) -> Iterator[Episode]:
         _read_message(transcript, message, exchange.time)
     transcript.add_usage(exchange.usage, model=exchange.model)
     ended = {"ended": FAILED_OUTSIDE, "failure": exchange.failure} if exchange.failure else {}
-    yield transcript.to_episode(exchange.model, metadata=exchange.metadata, **ended)
+    metadata = exchange.metadata if exchange.is_logged else exchange_metadata(_unwrap(value), *_CONVERSATION)
+    yield transcript.to_episode(exchange.model, metadata=metadata, **ended)
 
 
 # Messages
@@ -191,13 +192,10 @@ def _exchange(value: Any) -> _Exchange | None:
     if _is_log(value):
         return _of_log(value)
     if isinstance(value.get("message"), dict) and "message_id" in value:
-        found = _of_parts({"messages": [value]}, None)
-    elif "request" in value or "response" in value:
-        found = _of_parts(value.get("request"), value.get("response"))
-    else:
-        found = _of_parts(value, value if "output" in value or "stream" in value else None)
-    metadata = exchange_metadata(value, *_CONVERSATION)
-    return None if found is None else replace(found, metadata=metadata)
+        return _of_parts({"messages": [value]}, None)
+    if "request" in value or "response" in value:
+        return _of_parts(value.get("request"), value.get("response"))
+    return _of_parts(value, value if "output" in value or "stream" in value else None)
 
 
 def _unwrap(value: Any) -> Any:

@@ -351,10 +351,4 @@ def _read(file: Path) -> Iterator[Episode | Problem]:
     return session_format(_NAME, _ERRORS, mismatch, _Sessions(), read_session).read(file)
 
 
-FORMAT: Final = Format(
-    _NAME,
-    _ERRORS,
-    lambda sample: recognise_records(sample, mismatch),
-    _read,
-    signs=("sessionId", "session_id", "leafUuid", "snapshot"),
-)
+FORMAT: Final = Format(_NAME, _ERRORS, lambda sample: recognise_records(sample, mismatch), _read)

@@ -299,5 +299,4 @@ FORMAT: Final = exchange_format(
     read_record,
     _history,
     streams=GeminiStreams,
-    signs=("parts", "candidates"),
 )

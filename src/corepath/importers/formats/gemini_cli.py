@@ -230,10 +230,5 @@ def _ending(kind: str, failure: str | None) -> dict[str, Any]:
 
 
 FORMAT: Final = session_format(
-    "gemini-cli",
-    "a call with the status `error` or `cancelled`",
-    mismatch,
-    _key,
-    read_session,
-    signs=("sessionId", "session_id"),
+    "gemini-cli", "a call with the status `error` or `cancelled`", mismatch, _key, read_session
 )

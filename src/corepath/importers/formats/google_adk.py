@@ -446,6 +446,5 @@ FORMAT: Final = session_format(
     _key,
     read_session,
     _split,
-    signs=("invocation_id", "invocationId", "eval_case_results", "evalCaseResults", "app_name", "appName"),
 )
 SOURCE: Final = Source("google-adk", _recognise_eval_set, _read_eval_set)

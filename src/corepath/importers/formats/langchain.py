@@ -107,8 +107,10 @@ def _form(message: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 
 def _is_message(message: Any) -> bool:
+    if not isinstance(message, dict) or not ("type" in message or "lc" in message):
+        return False
     try:
-        kind, data = _form(message) if isinstance(message, dict) else ("", {})
+        kind, data = _form(message)
     except RecordError:
         return False
     return kind in KINDS and "content" in data

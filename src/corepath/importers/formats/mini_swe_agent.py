@@ -113,9 +113,5 @@ def _model(info: Mapping[str, Any]) -> str | None:
 
 
 FORMAT: Final = record_format(
-    "mini-swe-agent",
-    "an output with `exception_info`; a return code other than 0 is a result",
-    mismatch,
-    read_record,
-    signs=("trajectory_format",),
+    "mini-swe-agent", "an output with `exception_info`; a return code other than 0 is a result", mismatch, read_record
 )

@@ -159,10 +159,9 @@ def _comparable(message: Mapping[str, Any], calls: list[tuple[Any, Mapping[str, 
 
 def _calls(message: Mapping[str, Any]) -> list[tuple[Any, Mapping[str, Any]]]:
     """Return each call's id, and an object with the call's `name` and `arguments`."""
-    found = [_call(call) for call in objects(message["tool_calls"], "tool calls")] if "tool_calls" in message else []
-    if isinstance(message.get("function_call"), dict):
-        found.append((None, message["function_call"]))
-    return found
+    calls, function = message.get("tool_calls"), message.get("function_call")
+    found = [] if calls is None else [_call(call) for call in objects(calls, "tool calls")]
+    return [*found, (None, function)] if isinstance(function, dict) else found
 
 
 def _call(call: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:

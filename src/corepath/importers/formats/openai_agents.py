@@ -298,5 +298,4 @@ FORMAT: Final = session_format(
     _key,
     read_session,
     _split,
-    signs=("span_data", "workflow_name", "original_input", "message_data"),
 )

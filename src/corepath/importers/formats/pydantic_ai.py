@@ -195,5 +195,4 @@ FORMAT: Final = record_format(
     "a `retry-prompt` for a tool; a `tool-return` that failed, was retried or denied, or was not executed",
     mismatch,
     read_record,
-    signs=("part_kind",),
 )

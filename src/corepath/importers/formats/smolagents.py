@@ -192,5 +192,4 @@ FORMAT: Final = parts_format(
     mismatch,
     read_record,
     _is_part,
-    signs=("observations",),
 )

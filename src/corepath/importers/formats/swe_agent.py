@@ -203,4 +203,4 @@ def _read(file: Path) -> Iterator[Episode | Problem]:
         yield replace(one, task=f"swe-agent/{name}") if isinstance(one, Episode) and is_unnamed else one
 
 
-FORMAT: Final = Format(_RECORDS.name, _RECORDS.errors, _RECORDS.recognise, _read, signs=("trajectory", "history"))
+FORMAT: Final = Format(_RECORDS.name, _RECORDS.errors, _RECORDS.recognise, _read)

@@ -411,7 +411,6 @@ FORMAT: Final = Format(
     _recognise,
     _read_simulations,
     companions=_companions,
-    signs=("environment_info", "reward_info"),
     configure=with_tasks,
 )
 SOURCE: Final = Source("tau2", _recognise, _read_tasks, TOOL_FILE)

@@ -212,6 +212,5 @@ FORMAT: Final = Format(
     "an answer that begins with `Error` or `Unknown action`",
     _recognise,
     lambda path: _read_runs(path, read_record),
-    signs=("traj",),
 )
 SOURCE: Final = Source("tau-bench", _recognise, lambda path: _read_runs(path, read_expected), TOOL_FILE)

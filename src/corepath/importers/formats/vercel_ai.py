@@ -288,6 +288,8 @@ def _is_typical(message: Any) -> bool:
     """Return True if a message has a form that only this format uses."""
     if not _is_message(message):
         return False
+    if "parts" not in message and not isinstance(message.get("content"), list) and "toolInvocations" not in message:
+        return False
     parts = parse_result(message.get("parts"))
     if isinstance(parts, list) and "id" in message and any(map(is_text_part, parts)):
         return True
@@ -325,5 +327,4 @@ FORMAT: Final = session_format(
     mismatch,
     _key,
     read_session,
-    signs=("toolCallId", "finishReason", "parts", "invocation", "start"),
 )

@@ -62,7 +62,7 @@ function callDetail(episode, at) {
 
 /** The instructions of the fix for a call. */
 function instructions(episode, place) {
-  const mine = editsOf(episode).filter(({ call, kind }) => call === place && kind !== "add");
+  const mine = editsOf(episode).filter(({ call, also, kind }) => kind !== "add" && [call, ...(also ?? [])].includes(place));
   return mine.length ? h("p", { class: "instruction" }, h("b", {}, "Fix: "), mine.map(({ text }) => [foreign(text), " "])) : null;
 }
 

@@ -90,7 +90,8 @@ function findings(episode, go) {
 function fixTable(task, episode, go) {
   if (!editsOf(episode).length) return [];
   const nothing = () => h("span", { class: "note" }, "nothing");
-  const was = ({ kind, call }) => (kind === "add" || !episode.calls[call] ? nothing() : [callButton(call, go, `${call + 1}`), " ", labelOf(episode.calls[call])]);
+  const called = (call) => h("div", {}, callButton(call, go, `${call + 1}`), " ", labelOf(episode.calls[call]));
+  const was = ({ kind, call, also }) => (kind === "add" || !episode.calls[call] ? nothing() : [call, ...(also ?? [])].map(called));
   const should = ({ kind, call, action }) => {
     if (kind === "leave out") return nothing();
     const name = task.actions[action]?.[1] ?? episode.calls[call]?.label;

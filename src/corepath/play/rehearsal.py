@@ -1,0 +1,93 @@
+"""Remember what built-in agents do on a task, since they make the same calls again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Final, TypeVar
+
+from corepath.episode import Episode
+from corepath.notation.call import Call
+from corepath.rules.monitor import Memory, Monitor
+from corepath.scoring.options import Scoring
+from corepath.scoring.score import score
+from corepath.task import Task
+from corepath.values import canonical
+from corepath.world.exploring import Replay, simulator_of
+from corepath.world.state import encode_in_order
+
+MOST_CALLS: Final = 5_000
+"""The most executed calls that are remembered per task, and the most judgements of them."""
+MOST_EPISODES: Final = 1_000
+"""The most episodes whose scores are remembered per task."""
+MOST_TASKS: Final = 4
+"""The most tasks of which anything is remembered. A run plays one task after the other."""
+
+Executed = tuple[Call, Call, Any]
+"""A call as it was sent, with its result; the same call with the arguments that the tool got; and the state after."""
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Rehearsal:
+    """Executes, judges and scores calls on a task, and remembers the outcome.
+
+    A world has no clock, no chance and no memory, so the same call in the same state does the same again.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._task, self._world, self._monitor = task, simulator_of(task), Monitor(task.policies)
+        self._executed: dict[tuple[int, str, str], tuple[Any, Executed]] = {}
+        self._states: dict[str, Any] = {}
+        self._judged: dict[tuple[Memory, int], tuple[Call, bool, Memory]] = {}
+        self._scores: dict[tuple[Any, ...], tuple[tuple[Call, ...], Mapping[str, Any]]] = {}
+
+    def execute(self, state: Any, call: Call) -> Executed:
+        """Execute a call in a state. Equal outcomes are the same objects, as long as they are remembered."""
+        key = (id(state), call.tool, repr(call.arguments))
+        found = self._executed.get(key)
+        if found is None:
+            sent = Call(call.tool, call.arguments)
+            answered, after = self._world.answer(state, sent)
+            after = _remember(self._states, encode_in_order(after), after, MOST_CALLS)
+            done = replace(answered, arguments=sent.arguments), answered, after
+            found = _remember(self._executed, key, (state, done), MOST_CALLS)  # with the state its id stays unique
+        return found[1]
+
+    def complies(self, calls: Iterable[Call]) -> bool:
+        """Whether none of these calls, from the start state on, breaks a policy."""
+        state, memory = self._task.start, self._monitor.begin()
+        for call in calls:
+            _, done, after = self.execute(state, call)
+            found = self._judged.get((memory, id(done)))
+            if found is None:
+                broken, reached = self._monitor.observe(memory, done, state, after)
+                found = _remember(self._judged, (memory, id(done)), (done, bool(broken), reached), MOST_CALLS)
+            _, breaks, memory = found
+            if breaks:
+                return False
+            state = after
+        return True
+
+    def score(self, episode: Episode, scoring: Scoring, replayed: Replay) -> Mapping[str, Any]:
+        """Score an episode whose calls were all executed here. The same calls with the same answer score the same."""
+        key = (*map(id, episode.calls), canonical(episode.answer), scoring)
+        found = self._scores.get(key)
+        if found is None:
+            scores = score(self._task, episode, scoring, replayed=replayed).to_dict()
+            found = _remember(self._scores, key, (episode.calls, scores), MOST_EPISODES)  # their ids stay unique
+        return found[1]
+
+
+def _remember(memory: dict[K, V], key: K, value: V, most: int) -> V:
+    """Remember a value. If there are too many, forget all others first."""
+    if len(memory) >= most:
+        memory.clear()
+    return memory.setdefault(key, value)
+
+
+@lru_cache(maxsize=MOST_TASKS)
+def rehearsal_of(task: Task) -> Rehearsal:
+    """Return the task's rehearsal, the same one as before if the task was played not long ago."""
+    return Rehearsal(task)

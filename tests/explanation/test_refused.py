@@ -1,0 +1,211 @@
+"""Calls that the tool refused: tries of a step, calls like the one that took effect, and what is left out in a fix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import corepath
+from corepath import Call, Forbidden, Task, any_order, play, seq, tool
+from corepath.explanation import EditKind, Explanation, explain
+from corepath.play.built_in import built_in
+from tests.explanation.helpers import chain, explain_calls
+
+BOOK = Task("book", procedure=tool("book")(id="R1", cabin="economy", card="gift_2"))
+BOTH = Task(
+    "both", procedure=any_order(tool("book")(id="R1", cabin="economy", card="gift_2"), tool("bag")(id="R1", count=1))
+)
+BAG = Call("bag", {"id": "R1", "count": 1}, result="ok")
+
+
+def book(error: str | None = None, **arguments: Any) -> Call:
+    """A booking that is right but for some arguments."""
+    given = {"id": "R1", "cabin": "economy", "card": "gift_2", **arguments}
+    return Call("book", given, error=error, result="ok") if error is None else Call("book", given, error=error)
+
+
+def fix_of(found: Explanation) -> list[str]:
+    return [edit.text for edit in found.fix]
+
+
+def explain_agent(name: str, agent: str) -> Explanation:
+    task = corepath.task(name)
+    return explain(task, play(built_in(agent), task, name=agent))
+
+
+# Tries
+
+
+def test_refused_tries_of_a_step_that_was_done_later_are_told_as_tries():
+    found = explain(BOOK, [book("no", card="credit_1"), book("no", card="cert_3"), book()])
+    assert found.headline == (
+        "Did the one step (call 3), but only after two wrong tries, which the tool refused: "
+        'call 1 (card was "credit_1", expected "gift_2") and call 2 (card was "cert_3", expected "gift_2").'
+    )
+    assert fix_of(found) == ["Leave out calls 1 and 2, which the tool refused."]
+    assert found.fix[0].call == 0
+    assert found.fix[0].also == (1,)
+    assert found.to_dict()["fix"][0]["also"] == [1]
+
+
+def test_of_many_tries_the_first_are_told_in_full():
+    found = explain(BOOK, [*(book("no", card=card) for card in "abcd"), book()])
+    assert "only after four wrong tries" in found.headline
+    assert found.headline.endswith('call 2 (card was "b", expected "gift_2") and calls 3 and 4.')
+
+
+def test_of_several_steps_the_one_that_was_tried_is_named():
+    found = explain(BOTH, [BAG, book("no", card="credit_1"), book()])
+    assert found.headline == (
+        "Did both steps, but book (call 3) only after a wrong try, which the tool refused: "
+        'call 2 (card was "credit_1", expected "gift_2").'
+    )
+
+
+def test_a_refused_call_that_is_no_try_was_not_expected_and_all_steps_were_done():
+    other = Call("steal", {"id": "R1"}, error="no")
+    found = explain(BOTH, [BAG, other, book()])
+    assert found.headline == ('Call 2, steal(id="R1"), was not expected; the tool refused it; both steps were done.')
+    unlike = book("no", id="R2", cabin="first", card="x")
+    assert "was not expected; the tool refused it; the one step was done (call 2)." in (
+        explain(BOOK, [unlike, book()]).headline
+    )
+
+
+# Which calls were refused
+
+
+def test_a_call_that_took_effect_is_told_before_those_like_it_that_were_refused():
+    found = explain_calls(
+        "validation/new_password", 'remove_user(name="nobody")', 'get_user(name="nobody")',
+        'unlock_user(name="nobody")', 'remove_user(name="bob")', 'remove_user(name="someone")',
+    )  # fmt: skip
+    assert found.headline == (
+        'Call 4, remove_user(name="bob"), is against a rule: "Never remove a user", and that is severe; '
+        "calls 1 and 5 tried the same, and were refused, as were calls 2 and 3; none of the seven steps was done."
+    )
+    assert found.cause is not None
+    assert found.cause.effected
+
+
+def test_a_breach_that_took_effect_outranks_one_that_was_refused():
+    forbid = [
+        Forbidden(tool("erase").any(), "high", "never erase"),
+        Forbidden(tool("send").any(), "high", "never send"),
+    ]
+    task = Task("forbid", procedure=tool("a")(), forbid=forbid)
+    refused, ran = Call("erase", {"id": 1}, error="no"), Call("send", {"id": 2}, result="ok")
+    for calls in ([refused, ran, Call("a")], [ran, refused, Call("a")]):
+        assert 'send(id=2), is against a rule: "never send"' in explain(task, calls).headline
+
+
+def test_the_list_of_refused_calls_is_complete_or_there_is_none():
+    task = Task("list", procedure=tool("a")(), reads=[tool("look").any()])
+    look, bad, ran = Call("look", error="no"), Call("z", error="no"), Call("y", result="ok")
+    assert "; calls 1–3 were refused; a() is missing." in explain(task, [look, bad, look, ran]).headline
+    assert "refused" not in explain(task, [look, look, ran]).headline
+
+
+def test_repeats_that_were_refused_are_said_to_be():
+    again = Call("a", error="no")
+    assert explain(chain("a", "b"), [Call("a"), again, Call("b")]).headline == (
+        "a was called twice, but expected only once: call 2 repeats it, and was refused; both steps were done."
+    )
+    assert explain(chain("a"), [Call("a"), Call("a", result=1), again]).headline == (
+        "a was called 3 times, but expected only once: calls 2 and 3 repeat it; call 3 was refused."
+    )
+
+
+def test_a_step_that_came_too_soon_is_said_to_be_refused_if_it_was():
+    left_out = explain_agent("navigation/closed_bridge", "left_out")
+    assert left_out.headline == (
+        "Called move_right() too few times before move_up (call 6), which was refused: once more was expected; "
+        "call 9 was refused only because of that."
+    )
+
+
+def test_steps_that_failed_because_of_the_mistake_are_told_with_it():
+    found = explain_agent("computations/two_shares", "swapped")
+    assert found.headline == (
+        "Calls 11 and 12 are in the wrong order: write_foot(value=40.96) must come before sign_sheet; "
+        "call 12 was refused only because of that."
+    )
+    assert fix_of(found) == ["Swap call 11, sign_sheet(), and call 12, write_foot(value=40.96)."]
+    booked = explain_agent("events/first_free_hour", "harmful_early")
+    assert booked.headline.endswith("was not expected; call 7 is harmful and call 6 was refused only because of that.")
+
+
+def test_nothing_is_put_down_to_a_mistake_if_another_one_comes_before_it():
+    task = chain(*"abcdef")
+    found = explain(task, [Call("b"), Call("d"), Call("e"), Call("f")])
+    assert found.headline == ("Skipped a(): b (call 1) was made without it; calls 2–4 came too early; c() is missing.")
+
+
+def test_steps_that_came_too_early_are_not_among_calls_that_should_not_have_been_made():
+    found = explain_calls(
+        "crud/successor", 'rename_user(user_id="u4", name="Frank")', 'unlock_record(user_id="u5")',
+        "generate_timestamp()", 'lock_record(user_id="nobody")', 'get_user(user_id="nobody")',
+    )  # fmt: skip
+    assert found.headline == (
+        'Call 1, rename_user(user_id="u4", name="Frank"), was not expected; call 3, generate_timestamp, came too '
+        "early; call 2 is harmful too; calls 4 and 5 were refused; nine steps are missing."
+    )
+
+
+def test_only_steps_that_a_call_needs_are_told_as_skipped_before_it():
+    found = explain_agent("events/move_and_count", "reads_only")
+    assert found.headline == (
+        'Skipped reschedule_event(title="Team Sync", start="2025-02-10T10:00:00"): get_remaining_time (call 10) does '
+        'not count without it; notify_attendees(title="Team Sync") is missing.'
+    )
+    early = explain_agent("legal/report_only", "reads_only")
+    assert early.headline.startswith(
+        "check_compliance (call 2) came too early: read_register() must come first, and came only at call 8;"
+    )
+
+
+# Fixes
+
+
+def test_of_a_run_of_tries_the_one_that_took_effect_is_changed_and_the_refused_ones_are_left_out():
+    calls = [book("no", cabin="business"), book("no", card="x"), book(cabin="business", card="x")]
+    found = explain(BOTH, calls)
+    assert found.headline == (
+        'Wrong arguments in call 3, book: cabin was "business", expected "economy"; card was "x", expected "gift_2"; '
+        'calls 1 and 2 were refused; bag(id="R1", count=1) is missing.'
+    )
+    assert fix_of(found) == [
+        'In call 3, change cabin from "business" to "economy" and change card from "x" to "gift_2".',
+        'At the end, call bag(id="R1", count=1).',
+        "Leave out calls 1 and 2, which the tool refused.",
+    ]
+
+
+def test_if_all_tries_were_refused_the_last_of_equals_is_changed():
+    found = explain(BOOK, [book("no", card="x"), book("no", card="y"), book("no", card="z")])
+    assert [(edit.kind, edit.call, edit.also) for edit in found.fix] == [
+        (EditKind.CHANGE, 2, ()), (EditKind.LEAVE_OUT, 0, (1,)),
+    ]  # fmt: skip
+
+
+def test_a_refused_call_stands_for_a_step_with_another_tool_only_if_that_is_all():
+    task = chain(*"abc")
+    bad = Call("z", error="no")
+    assert fix_of(explain(task, [Call("a"), bad, Call("c")])) == ["Instead of call 2, z(), call b()."]
+    assert fix_of(explain(task, [bad, Call("b"), bad])) == [
+        "Call a() before call 2.", "At the end, call c().", "Leave out calls 1 and 3, which the tool refused.",
+    ]  # fmt: skip
+
+
+def test_a_replaced_call_becomes_the_first_of_the_steps_that_are_missing_there():
+    task = Task("open", procedure=seq(*(tool(name)() for name in "abcd")))
+    assert fix_of(explain(task, ["a()", "z()"])) == [
+        "Instead of call 2, z(), call b().", "Then call c().", "Then call d().",
+    ]  # fmt: skip
+
+
+def test_a_call_and_the_one_that_only_undid_it_are_left_out_together():
+    found = explain_agent("computations/hand_over", "undone")
+    assert fix_of(found) == [
+        "Leave out call 6, store_memory(number=15.333333), and call 7, clear_memory, which only undid it."
+    ]
+    assert found.fix[0].also == (6,)
