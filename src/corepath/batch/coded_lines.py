@@ -6,7 +6,7 @@ JSON. If all parts are JSON, then so is the whole, and it means what they mean.
 
 from __future__ import annotations
 
-from bisect import bisect
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corepath.batch.coding import TaskCoder
-from corepath.batch.lines import EpisodeLine, PlacedLine, parse_call, parse_line
+from corepath.batch.lines import EpisodeLine, PlacedLine, parse_call
 from corepath.notation.call import UNANSWERED
 
 Ints = npt.NDArray[np.int64]
@@ -41,19 +41,20 @@ class CutLines:
     calls: pa.DictionaryArray
     offsets: Ints
 
-    def number_calls(self, coder_of: Ints, coders: Sequence[TaskCoder]) -> Ints:
-        """Return a number for each call. It is -1 if the call is in an unusual form, or if `coder_of` its line is."""
+    def number_calls(self, coder_of: Ints, coders: Sequence[TaskCoder]) -> NumberedCalls:
+        """Number the calls. `coder_of` has the number of each line's coder, or -1."""
         size = len(self.calls.dictionary)
         keys = np.repeat(coder_of, np.diff(self.offsets)) * size + _to_numpy(self.calls.indices)
         distinct = pa.array(keys).dictionary_encode()
         numbers, places = np.divmod(_to_numpy(distinct.dictionary), max(size, 1))
-        texts = self.calls.dictionary.take(pa.array(places)).to_pylist()
+        texts = [b"{%b}" % text for text in self.calls.dictionary.take(pa.array(places)).to_pylist()]
+        text_of = _to_numpy(distinct.indices).astype(np.int64)
+        often = np.bincount(text_of, minlength=len(texts)) > 1
         found = [
-            -1 if number < 0 else _number_text(coders[number], b"{%b}" % text)
-            for number, text in zip(numbers.tolist(), texts, strict=True)
+            -1 if number < 0 else _number_text(coders[number], text, remember)
+            for number, text, remember in zip(numbers.tolist(), texts, often.tolist(), strict=True)
         ]
-        numbered: Ints = np.array(found, dtype=np.int64)[_to_numpy(distinct.indices)]
-        return numbered
+        return NumberedCalls(np.array(found, dtype=np.int64)[text_of], texts, text_of)
 
     def find_usable(self, numbers: Ints) -> npt.NDArray[np.bool_]:
         """Return for each line whether all its calls have a number."""
@@ -63,19 +64,38 @@ class CutLines:
         return usable
 
 
+@dataclass(frozen=True)
+class NumberedCalls:
+    """The number of each call, or -1 if it is in an unusual form; and its text, as a place in `texts`."""
+
+    numbers: Ints
+    texts: list[bytes]
+    text_of: Ints
+
+
 def cut_lines(texts: Sequence[bytes]) -> CutLines:
     """Cut the calls out of all lines that are in a usual form."""
     begin, between = _STYLES[0] if not texts or _STYLES[0][0] in texts[0] else _STYLES[1]
-    lines = pa.array(texts, pa.large_binary())
-    heads, rests, rows = _split_once(lines, begin, np.arange(len(texts)))
-    flat = pc.and_(pc.equal(pc.count_substring(heads, b"{"), 1), pc.less(pc.find_substring(heads, b"["), 0))
-    heads, rests, rows = heads.filter(flat), rests.filter(flat), rows[_to_numpy(flat)]
+    heads, rests, rows = _split_once(_join(texts), begin, np.arange(len(texts)))
     calls, tails, left = _split_once(rests, _END, np.arange(len(rows)))
-    heads = heads.take(pa.array(left))
+    heads = heads if len(left) == len(rows) else heads.take(pa.array(left))
+    flat = pc.and_(pc.equal(pc.count_substring(heads, b"{"), 1), pc.less(pc.find_substring(heads, b"["), 0))
+    rows, chosen = rows[left], _to_numpy(flat)
+    if not chosen.all():
+        heads, calls, tails, rows = heads.filter(flat), calls.filter(flat), tails.filter(flat), rows[chosen]
     parts = pc.split_pattern(calls, between)
     around = pc.binary_join_element_wise(heads, tails, _CUT).to_pylist()
     offsets = np.concatenate(([0], np.cumsum(_to_numpy(pc.list_value_length(parts)))))
-    return CutLines(rows[left], around, parts.flatten().dictionary_encode(), offsets)
+    return CutLines(rows, around, parts.flatten().dictionary_encode(), offsets)
+
+
+def _join(texts: Sequence[bytes]) -> pa.Array:
+    """Return texts as a column."""
+    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)), out=offsets[1:])
+    return pa.Array.from_buffers(
+        pa.large_binary(), len(texts), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(texts))]
+    )
 
 
 def _split_once(texts: pa.Array, at: bytes, rows: Ints) -> tuple[pa.Array, pa.Array, Ints]:
@@ -90,16 +110,15 @@ def _split_once(texts: pa.Array, at: bytes, rows: Ints) -> tuple[pa.Array, pa.Ar
 
 
 class KeptLines:
-    """The lines of a batch, and what those that are coded say beside their calls."""
+    """The lines of a batch, and what those that are coded say: their calls, and beside their calls."""
 
     def __init__(self, lines: Sequence[PlacedLine]) -> None:
         self.lines = lines
         self.places: list[int] = []
         """The places of the lines that are coded."""
-        self.offsets: Sequence[int] = ()
-        """Where the calls of each of them begin among all coded calls."""
         self._said: dict[str, list[Any]] = {"seed": [], "agent": [], "epoch": []}
-        self._last: tuple[int, Sequence[msgspec.Raw]] = (-1, ())
+        self._texts: list[bytes] = []
+        self._text_of = array("q")
 
     def add(self, places: Sequence[int], lines: Sequence[EpisodeLine]) -> None:
         """Add lines that are coded."""
@@ -108,6 +127,11 @@ class KeptLines:
         self._said["agent"] += [line.agent for line in lines]
         self._said["epoch"] += [line.epoch for line in lines]
 
+    def add_calls(self, texts: Sequence[bytes], text_of: Ints) -> None:
+        """Add the texts of coded calls. `text_of` says which text each has."""
+        self._text_of.frombytes((text_of + len(self._texts)).tobytes())
+        self._texts += texts
+
     def columns(self, file: str) -> dict[str, Any]:
         """Return the columns that come from the coded lines."""
         placed = [self.lines[place] for place in self.places]
@@ -115,21 +139,19 @@ class KeptLines:
         name = pa.repeat(pa.scalar(file, pa.string()), len(placed))
         return {"file": name, "line": numbers, "offset": offsets, **self._said}
 
-    def find_call(self, at: int) -> tuple[bytes, Any]:
-        """Return the arguments and the result of a call among all coded calls. Its line is parsed again."""
-        number = bisect(self.offsets, at) - 1
-        if self._last[0] != number:
-            line = parse_line(self.lines[self.places[number]][2])
-            assert line is not None
-            assert isinstance(line.calls, list)
-            self._last = (number, line.calls)
-        call = parse_call(self._last[1][at - self.offsets[number]])
-        return bytes(call.arguments), UNANSWERED if call.result is msgspec.UNSET else call.result
+    def find_arguments(self, at: int) -> Any:
+        """Return the arguments of a call among all coded calls."""
+        return parse_call(self._texts[self._text_of[at]]).arguments
+
+    def find_result(self, at: int) -> Any:
+        """Return the result of a call among all coded calls."""
+        found = parse_call(self._texts[self._text_of[at]]).result
+        return UNANSWERED if found is msgspec.UNSET else found
 
 
-def _number_text(coder: TaskCoder, text: bytes) -> int:
+def _number_text(coder: TaskCoder, text: bytes, remember: bool) -> int:  # noqa: FBT001
     try:
-        return coder.number_text(text)
+        return coder.number_text(text, remember=remember)
     except ValueError:
         return -1
 

@@ -18,10 +18,10 @@ Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class CallLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    """A call in a line. The text of its arguments is kept as it is."""
+    """A call in a line."""
 
     tool: str
-    arguments: msgspec.Raw
+    arguments: Any
     result: Any = msgspec.UNSET
     error: Any = None
     id: str | None = None
@@ -91,9 +91,10 @@ parse_call: Final = msgspec.json.Decoder(CallLine).decode
 def parse_line(text: bytes) -> EpisodeLine | None:
     """Parse a line in the usual form, or return None if it has another form or may be wrong."""
     try:
-        return _check_line(text, _decode(text))
+        found = _decode(text)
     except (ValueError, RecursionError):
         return None
+    return found if found.version == VERSION and is_shallow(text) else None
 
 
 def parse_lines(texts: Sequence[bytes]) -> list[EpisodeLine | None]:
@@ -104,11 +105,10 @@ def parse_lines(texts: Sequence[bytes]) -> list[EpisodeLine | None]:
         found = []
     if len(found) != len(texts):
         return [*map(parse_line, texts)]
-    return [*map(_check_line, texts, found)]
-
-
-def _check_line(text: bytes, line: EpisodeLine) -> EpisodeLine | None:
-    return line if line.version == VERSION and (len(text) <= 2 * DEEPEST or is_shallow(text)) else None
+    return [
+        line if line.version == VERSION and (len(text) <= 2 * DEEPEST or is_shallow(text)) else None
+        for text, line in zip(texts, found, strict=True)
+    ]
 
 
 def is_shallow(text: bytes, deepest: int = DEEPEST) -> bool:

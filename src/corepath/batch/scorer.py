@@ -62,13 +62,13 @@ class BatchScorer:
     def score_lines(self, lines: Iterable[PlacedLine], file: str) -> ScoredBatch:
         """Score lines of an episode file."""
         self._forget()
-        kept, others = KeptLines(list(lines)), _OtherRows()
-        coded = CodedEpisodes(self._table, self._listed, kept.find_call)
+        kept, others = KeptLines([*lines]), _OtherRows()
+        coded = CodedEpisodes(self._table, self._listed, kept)
         for place in self._code_together(kept, coded):
             if not self._code_line(place, kept, coded):
                 number, offset, text = kept.lines[place]
                 self._score_other(others, place, text, {"file": file, "line": number, "offset": offset})
-        coded.places, coded.known, kept.offsets = kept.places, kept.columns(file), coded.offsets
+        coded.places, coded.known = kept.places, kept.columns(file)
         return _join(coded, others)
 
     def _code_together(self, kept: KeptLines, coded: CodedEpisodes) -> list[int]:
@@ -77,29 +77,34 @@ class BatchScorer:
         lines = parse_lines(cut.around)
         coders = [None if line is None or line.calls != 0 else self._coder_of(line) for line in lines]
         coder_of = np.array([-1 if coder is None else coder.number for coder in coders], dtype=np.int64)
-        numbers = cut.number_calls(coder_of, self._listed)
-        usable = cut.find_usable(numbers)
+        found = cut.number_calls(coder_of, self._listed)
+        usable = cut.find_usable(found.numbers)
         lengths = np.diff(cut.offsets)
-        coded.calls.frombytes(numbers[np.repeat(usable, lengths)].tobytes())
+        calls = np.repeat(usable, lengths)
+        coded.calls.frombytes(found.numbers[calls].tobytes())
         coded.offsets.frombytes(np.cumsum(lengths[usable]).tobytes())
         coded.coder_of.frombytes(coder_of[usable].tobytes())
-        places = cut.rows[usable].tolist()
-        self._keep(places, [lines[number] for number in np.flatnonzero(usable)], kept, coded)
-        return sorted(set(range(len(kept.lines))).difference(places))
+        kept.add_calls(found.texts, found.text_of[calls])
+        self._keep(cut.rows[usable].tolist(), [lines[number] for number in np.flatnonzero(usable)], kept, coded)
+        left = np.ones(len(kept.lines), dtype=bool)
+        left[cut.rows[usable]] = False
+        places: list[int] = np.flatnonzero(left).tolist()
+        return places
 
     def _code_line(self, place: int, kept: KeptLines, coded: CodedEpisodes) -> bool:
         """Code a line by itself. Returns False, and adds nothing, if it is in an unusual form or wrong."""
-        text = kept.lines[place][2]
-        line = parse_line(text)
+        line = parse_line(kept.lines[place][2])
         coder = None if line is None else self._coder_of(line)
         if line is None or coder is None or not isinstance(line.calls, list):
             return False
+        texts = [*map(bytes, line.calls)]
         try:
-            coded.calls.extend([coder.number_text(bytes(call)) for call in line.calls])
+            coded.calls.extend([*map(coder.number_text, texts)])
         except ValueError:
             return False
         coded.offsets.append(len(coded.calls))
         coded.coder_of.append(coder.number)
+        kept.add_calls(texts, np.arange(len(texts)))
         self._keep([place], [line], kept, coded)
         return True
 
@@ -121,7 +126,7 @@ class BatchScorer:
         numbers, usable = episodes.code(coders)
         asks = np.array([coder is not None and coder.has_answer for coder in coders], dtype=bool)
         usable &= ~asks[key_of] & episodes.without_record
-        coded = CodedEpisodes(self._table, self._listed, episodes.find_call)
+        coded = CodedEpisodes(self._table, self._listed, episodes.said)
         episodes.select(coded, coders, numbers, usable)
         coded.known |= {
             "file": pa.repeat(pa.scalar(file, pa.string()), len(coded.places)),
@@ -144,7 +149,7 @@ class BatchScorer:
             else:
                 self._score_episode(others, one[0], {**one[1], "episode": episode_json(one[0])})
             others.places.append(place)
-        return _join(CodedEpisodes(self._table, self._listed, _no_call), others)
+        return _join(CodedEpisodes(self._table, self._listed, KeptLines([])), others)
 
     def _forget(self) -> None:
         """Forget all calls if there are very many, so that memory does not grow with the input."""
@@ -253,10 +258,6 @@ def _scores_of(found: Score | RuleScore, episode: Episode) -> dict[str, Any]:
 def _add_problem(others: _OtherRows, message: str, where: Mapping[str, Any], column: int = 1) -> None:
     others.problems.append(Problem(str(where.get("file") or "<batch>"), where.get("line") or 1, column, message))
     others.rows.append({**where, "problem": message})
-
-
-def _no_call(_: int) -> tuple[bytes, Any]:
-    raise AssertionError("no call is coded")
 
 
 def _join(coded: CodedEpisodes, others: _OtherRows) -> ScoredBatch:
