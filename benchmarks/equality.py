@@ -74,7 +74,7 @@ def _compare_file(name: str, file: Path, targets: Sequence[str]) -> Iterator[Cla
 def score_lines(file: Path, targets: Sequence[str]) -> Iterator[ScoredBatch]:
     scorer = BatchScorer(Tasks(targets))
     with file.open("rb") as stream:
-        lines = place_lines(stream)
+        lines = iter(place_lines(stream))
         while batch := list(islice(lines, 700)):
             yield scorer.score_lines(batch, str(file))
 

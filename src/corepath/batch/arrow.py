@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -14,6 +16,7 @@ import pyarrow.compute as pc
 
 from corepath.batch.coded import CodedEpisodes
 from corepath.batch.coding import TaskCoder
+from corepath.batch.lines import is_shallow
 from corepath.batch.schema import EPISODES
 from corepath.errors import CorepathError
 from corepath.notation.call import UNANSWERED
@@ -76,12 +79,18 @@ class ArrowEpisodes:
         for place, row in enumerate(first):
             coder = coders[call_keys[row]]
             if coder is not None and not wrong[row]:
-                text = (texts[place] or "").encode("utf-8", "surrogatepass")
-                numbers[place] = coder.number_call(tools[place], text, bool(failed[place]), stored_as_text=True)
+                numbers[place] = coder.number_call(
+                    tools[place], _read_arguments(texts[place]), failed=bool(failed[place])
+                )
         found = numbers[_to_numpy(distinct.indices)]
         bad = np.flatnonzero(wrong)
         usable[np.searchsorted(self.offsets, bad, side="right") - 1] = False
         return found, usable
+
+    @property
+    def said(self) -> _SaidInRows:
+        """Finds what all calls say."""
+        return _SaidInRows(self, np.arange(self.offsets[-1]))
 
     @property
     def without_record(self) -> npt.NDArray[np.bool_]:
@@ -98,7 +107,7 @@ class ArrowEpisodes:
         """Add the usable rows to coded episodes. `numbers` has a number for each call."""
         rows, lengths = np.flatnonzero(usable), np.diff(self.offsets)
         origin = np.flatnonzero(np.repeat(usable, lengths))
-        coded.find_call = lambda place: self.find_call(int(origin[place]))
+        coded.said = _SaidInRows(self, origin)
         coded.calls.frombytes(numbers[origin].tobytes())
         coded.offsets.frombytes(np.cumsum(lengths[rows]).tobytes())
         by_key = np.array([-1 if coder is None else coder.number for coder in coders], dtype=np.int64)
@@ -112,11 +121,6 @@ class ArrowEpisodes:
         """Whether each call failed."""
         error = self.calls["error"]
         return pc.and_(pc.is_valid(error), pc.invert(pc.is_in(error, value_set=_NOT_FAILED)))
-
-    def find_call(self, place: int) -> tuple[bytes, Any]:
-        """Return the text of the arguments and the result of the call at a place in `calls`."""
-        arguments, result = (self.calls[name][place].as_py() for name in ("arguments", "result"))
-        return (arguments or "").encode("utf-8", "surrogatepass"), UNANSWERED if result is None else _value_of(result)
 
     def record(self, row: int) -> bytes:
         """Return a row as a line of an episode file. If its record is not JSON, the line is not, either."""
@@ -143,6 +147,30 @@ class ArrowEpisodes:
         record = {"tool": values["tool"], "arguments": arguments_of(values["arguments"])}
         texts = {name: _value_of(values[name]) for name in ("result", "error") if values[name] is not None}
         return record | texts
+
+
+@dataclass(frozen=True)
+class _SaidInRows:
+    """Finds what calls say in the rows of a batch. `origin` says where each coded call stands among all calls."""
+
+    episodes: ArrowEpisodes
+    origin: npt.NDArray[np.int64]
+
+    def find_arguments(self, at: int) -> Any:
+        return _read_arguments(self.episodes.calls["arguments"][int(self.origin[at])].as_py())
+
+    def find_result(self, at: int) -> Any:
+        text = self.episodes.calls["result"][int(self.origin[at])].as_py()
+        return UNANSWERED if text is None else _value_of(text)
+
+
+def _read_arguments(text: str | None) -> Any:
+    """Return the arguments that a text stands for, as `arguments_of` does."""
+    try:
+        found = msgspec.json.decode(text or "{}")
+    except ValueError:
+        found = None
+    return found if type(found) is dict and is_shallow((text or "").encode()) else arguments_of(text)
 
 
 def _flatten_calls(column: pa.Array) -> dict[str, pa.Array]:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from corepath.automaton.harm import HarmKind
-from corepath.batch.coding import CallTable, TaskCoder, equal_arguments
+from corepath.batch.coding import CallTable, TaskCoder
 from corepath.batch.schema import HARM_FIELDS, SCORES
 from corepath.scoring import arrays, kernel
 from corepath.scoring.arrays import zeros
 from corepath.scoring.evidence import shows_same_state
 from corepath.scoring.metrics import Metrics, Searched, Workspace, make_path
+from corepath.values import equal
 
 _FLOATS: Final = {
     "pc": 0, "prefix_criticality": 2, "harm_rate": 3, "efficiency": 4, "directness": 5, "pc_hlr": 6,
@@ -29,18 +30,28 @@ _KINDS: Final = pa.array([kind.value for kind in HarmKind])
 Ints = npt.NDArray[np.int64]
 
 
+class SaidCalls(Protocol):
+    """Finds what the coded calls say, since their numbers do not."""
+
+    def find_arguments(self, at: int) -> Any:
+        """Return the arguments of the call at a place among all coded calls."""
+
+    def find_result(self, at: int) -> Any:
+        """Return its result."""
+
+
 @dataclass
 class CodedEpisodes:
     """The episodes of a batch whose calls are coded.
 
     `calls` holds a number for each call, and `offsets` where the calls of each episode begin. `coder_of` holds the
-    number of each episode's coder. `find_call` returns the text of the arguments and the result of the call at a place
-    in `calls`. `places` says where each episode stands in the batch.
+    number of each episode's coder. `said` finds what a call in `calls` says. `places` says where each episode stands in
+    the batch.
     """
 
     table: CallTable
     coders: Sequence[TaskCoder]
-    find_call: Callable[[int], tuple[bytes, Any]]
+    said: SaidCalls
     calls: array[int] = field(default_factory=lambda: array("q"))
     offsets: array[int] = field(default_factory=lambda: array("q", [0]))
     coder_of: array[int] = field(default_factory=lambda: array("q"))
@@ -121,10 +132,11 @@ class CodedEpisodes:
 
     def _changes_nothing(self, first: int, second: int, calls: Ints) -> bool:
         """Whether the call at a place only repeats an earlier one: it was refused, or its answer shows the same."""
-        (arguments, result), (others, other) = self.find_call(first), self.find_call(second)
-        if not equal_arguments(arguments, others):
+        if not equal(self.said.find_arguments(first), self.said.find_arguments(second)):
             return False
-        return bool(self.table.failed[calls[second]]) or shows_same_state(result, other)
+        if self.table.failed[calls[second]]:
+            return True
+        return shows_same_state(self.said.find_result(first), self.said.find_result(second))
 
 
 class _KernelRun:

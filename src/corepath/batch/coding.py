@@ -14,7 +14,7 @@ from corepath.notation.call import Call
 from corepath.notation.matchers import Anything
 from corepath.scoring.options import Scoring
 from corepath.task import Task
-from corepath.values import DEEPEST, arguments_of, canonical, parse_json
+from corepath.values import DEEPEST
 
 MOST_CALLS: Final = 100_000
 """The most calls that are known between two batches, and the most texts of calls."""
@@ -22,10 +22,8 @@ MOST_TOOLS: Final = 1_000
 """The most tools of a task of which it is known what its patterns look at."""
 
 CallKey = tuple[Any, ...]
-"""A call's tool, whether it failed, the names of its arguments, and the texts of those values that may matter."""
-_SURELY_JSON: Final = b'"tfn'
-"""How the text of a value begins if nothing can be wrong with it that its syntax does not show."""
-_parse_arguments: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+"""A call's tool, whether it failed, the names of its arguments, and those values that a pattern looks at."""
+_write_json: Final = msgspec.json.Encoder().encode
 
 
 def options_text(scoring: Scoring) -> str | None:
@@ -75,48 +73,40 @@ class TaskCoder:
         self._numbers: dict[tuple[int, str, bool], int] = {}
         self._decisive: dict[str, frozenset[str]] = {}
 
-    def number_text(self, text: bytes) -> int:
-        """Return the number of a call in a line. Raises `ValueError` if it is in an unusual form or wrong."""
+    def number_text(self, text: bytes, *, remember: bool = True) -> int:
+        """Return the number of a call in a line. Raises `ValueError` if it is in an unusual form or wrong.
+
+        `remember` says whether the text is likely to come again.
+        """
         number = self.by_text.get(text)
         if number is None:
             call = parse_call(text)
-            if not is_shallow(text, deepest=DEEPEST - 2):  # it stands in a list in an object
+            if len(text) > DEEPEST and not is_shallow(text, DEEPEST - 2):  # it stands in a list in an object
                 raise ValueError("may be nested too deep")
-            number = self.by_text[text] = self.number_call(call.tool, bytes(call.arguments), is_failed(call.error))
+            failed = call.error is not None and is_failed(call.error)
+            number = self.number_call(call.tool, call.arguments, failed=failed)
+            if remember:
+                self.by_text[text] = number
         return number
 
-    def number_call(self, tool: str, arguments: bytes, failed: bool, *, stored_as_text: bool = False) -> int:  # noqa: FBT001
-        """Return the number of a call, from the text of its arguments.
-
-        If its arguments are `stored_as_text`, any text that is not a JSON object stands for itself. Otherwise it must
-        be JSON. Raises `ValueError` if it is not.
-        """
-        key = self._make_key(tool, arguments, failed)
+    def number_call(self, tool: str, arguments: Any, *, failed: bool) -> int:
+        """Return the number of a call. Its arguments are any JSON value."""
+        key = self._make_key(tool, arguments, failed=failed)
         number = self.known.get(key)
         if number is None:
-            text: Any = arguments.decode()
-            call = Call(tool, arguments_of(text) if stored_as_text else parse_json(text), error=failed)
-            number = self.known[key] = self._number(self.codes.code(call), tool, failed=failed)
+            code = self.codes.code(Call(tool, arguments, error=failed))
+            number = self.known[key] = self._number(code, tool, failed=failed)
         return number
 
-    def _make_key(self, tool: str, arguments: bytes, failed: bool) -> CallKey:  # noqa: FBT001
+    def _make_key(self, tool: str, arguments: Any, *, failed: bool) -> CallKey:
         """Return what tells a call apart. Values that no pattern of the task looks at are left out."""
-        try:
-            given = _parse_arguments(arguments)
-        except ValueError:
-            return tool, failed, arguments
-        if not arguments.isascii():
-            arguments.decode()  # raises if it is not text
+        if type(arguments) is not dict:
+            return tool, failed, _write_json(arguments)
         decisive = self._decisive.get(tool)
         if decisive is None:
             decisive = self._find_decisive(tool)
-        key: list[Any] = [tool, failed]
-        for name, raw in given.items():
-            key.append(name)
-            text = bytes(raw)
-            if name in decisive or text[0] not in _SURELY_JSON:
-                key.append(text)
-        return tuple(key)
+        values = [arguments[name] for name in arguments if name in decisive]
+        return tool, failed, *arguments, *[one if type(one) is str else _write_json(one) for one in values]
 
     def _find_decisive(self, tool: str) -> frozenset[str]:
         """Return the names of the arguments whose values a pattern for this tool looks at."""
@@ -139,21 +129,3 @@ class TaskCoder:
             ran = not failed and self.codes.is_executable(code)
             self._numbers[key] = self.table.add(code, tool, ran=ran, failed=failed)
         return self._numbers[key]
-
-
-def equal_arguments(one: bytes, other: bytes) -> bool:
-    """Whether two texts of arguments are equal as JSON values. A text that is not JSON stands for itself."""
-    if one == other:
-        return True
-    try:
-        mine, theirs = _parse_arguments(one), _parse_arguments(other)
-    except ValueError:
-        mine = theirs = {}
-    if mine.keys() != theirs.keys() or any(_surely_differ(bytes(mine[name]), bytes(theirs[name])) for name in mine):
-        return False
-    return canonical(arguments_of(one.decode())) == canonical(arguments_of(other.decode()))
-
-
-def _surely_differ(one: bytes, other: bytes) -> bool:
-    """Whether two values are different texts without escapes."""
-    return one[0] == other[0] == ord('"') and one != other and b"\\" not in one + other

@@ -5,7 +5,8 @@ A line in an unusual form, e.g. with unknown keys, is read as every other comman
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, count, repeat
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -17,10 +18,10 @@ Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class CallLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    """A call in a line. The text of its arguments is kept as it is."""
+    """A call in a line."""
 
     tool: str
-    arguments: msgspec.Raw
+    arguments: Any
     result: Any = msgspec.UNSET
     error: Any = None
     id: str | None = None
@@ -30,10 +31,10 @@ class CallLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
 
 
 class EpisodeLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    """An episode in a line, with the keys that are usual. The text of its calls is kept as it is."""
+    """An episode in a line, with the keys that are usual. The text of its calls is kept as it is, or is cut out."""
 
     task: str
-    calls: list[msgspec.Raw]
+    calls: list[msgspec.Raw] | int
     version: int = VERSION
     agent: str | None = None
     epoch: Int64 = 0
@@ -82,28 +83,37 @@ PlacedLine = tuple[int, int | None, bytes]
 """A line of a file: its number from 1, the bytes before it, and its text. In a packed file, the bytes are None."""
 _NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _decode: Final = msgspec.json.Decoder(EpisodeLine).decode
+_decode_lines: Final = msgspec.json.Decoder(EpisodeLine).decode_lines
 parse_call: Final = msgspec.json.Decoder(CallLine).decode
 """Parse the text of a call in the usual form. Raises `ValueError` if it has another form or is wrong."""
 
 
 def parse_line(text: bytes) -> EpisodeLine | None:
-    """Parse a line in the usual form, or return None if it has another form or is wrong.
-
-    Nothing checks how deep it is nested: see `is_shallow`.
-    """
+    """Parse a line in the usual form, or return None if it has another form or may be wrong."""
     try:
         found = _decode(text)
     except (ValueError, RecursionError):
         return None
-    return found if found.version == VERSION else None
+    return found if found.version == VERSION and is_shallow(text) else None
 
 
-def is_shallow(text: bytes, calls: Iterable[bytes] = (), deepest: int = DEEPEST) -> bool:
-    """Whether a text is surely not nested deeper than allowed. Brackets inside strings count as well.
+def parse_lines(texts: Sequence[bytes]) -> list[EpisodeLine | None]:
+    """Parse lines as `parse_line` does, all at once if nothing is wrong with any of them."""
+    try:
+        found = _decode_lines(b"".join(texts))
+    except (ValueError, RecursionError):
+        found = []
+    if len(found) != len(texts):
+        return [*map(parse_line, texts)]
+    return [
+        line if line.version == VERSION and (len(text) <= 2 * DEEPEST or is_shallow(text)) else None
+        for text, line in zip(texts, found, strict=True)
+    ]
 
-    `calls` are parts of it that are surely not.
-    """
-    if len(text) - sum(map(len, calls)) <= 2 * deepest or text.count(b"[") + text.count(b"{") <= deepest:
+
+def is_shallow(text: bytes, deepest: int = DEEPEST) -> bool:
+    """Whether a text is surely not nested deeper than allowed. Brackets inside strings count as well."""
+    if len(text) <= 2 * deepest or text.count(b"[") + text.count(b"{") <= deepest:
         return True
     left = text.translate(None, _NO_BRACKETS)
     for _ in range(deepest):
@@ -119,10 +129,11 @@ def is_failed(error: Any) -> bool:
     return error is not None and error is not False and error != ""
 
 
-def place_lines(lines: Iterable[bytes], first: int = 1, offset: int | None = 0) -> Iterator[PlacedLine]:
+def place_lines(lines: Iterable[bytes], first: int = 1, offset: int | None = 0) -> list[PlacedLine]:
     """Number the lines of a file, and leave out blank ones. In a packed file, `offset` is None."""
-    for number, text in enumerate(lines, start=first):
-        if len(text) > 4 or text.strip() not in (b"", b"\xef\xbb\xbf"):
-            yield number, offset, text
-        if offset is not None:
-            offset += len(text)
+    texts = [*lines]
+    offsets = repeat(None) if offset is None else accumulate(map(len, texts), initial=offset)
+    placed: list[PlacedLine] = [*zip(count(first), offsets, texts, strict=False)]
+    if min(map(len, texts), default=5) > 4:
+        return placed
+    return [one for one in placed if one[2].strip() not in (b"", b"\xef\xbb\xbf")]

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
 from corepath.batch.arrow import ArrowEpisodes
 from corepath.batch.coded import CodedEpisodes
+from corepath.batch.coded_lines import KeptLines, cut_lines
 from corepath.batch.coding import MOST_CALLS, CallTable, TaskCoder, options_text
-from corepath.batch.lines import EpisodeLine, PlacedLine, is_shallow, parse_call, parse_line
+from corepath.batch.lines import EpisodeLine, PlacedLine, parse_line, parse_lines
 from corepath.batch.schema import SCORES
 from corepath.episode import Episode, exclusion, reward_of, trace_of, typed_fields, usage_of
 from corepath.errors import CorepathError, Problem
 from corepath.files.episodes import LineError, episode_json, parse_episode
 from corepath.files.fingerprint import check_played
 from corepath.files.lookup import Tasks
-from corepath.notation.call import UNANSWERED
 from corepath.rules.rule import Rule
 from corepath.scoring.options import PAPER, Scoring
 from corepath.scoring.rules import RuleScore, score_rules
@@ -64,21 +62,60 @@ class BatchScorer:
     def score_lines(self, lines: Iterable[PlacedLine], file: str) -> ScoredBatch:
         """Score lines of an episode file."""
         self._forget()
-        kept, others = _KeptLines(), _OtherRows()
-        coded = CodedEpisodes(self._table, self._listed, kept.find_call)
-        for place, (number, offset, text) in enumerate(lines):
-            line = parse_line(text)
-            coder = None if line is None else self._coder_of(line)
-            if line is None or coder is None or not _code_calls(coder, text, line.calls, coded):
+        kept, others = KeptLines([*lines]), _OtherRows()
+        coded = CodedEpisodes(self._table, self._listed, kept)
+        for place in self._code_together(kept, coded):
+            if not self._code_line(place, kept, coded):
+                number, offset, text = kept.lines[place]
                 self._score_other(others, place, text, {"file": file, "line": number, "offset": offset})
-                continue
-            if line.has_facts or coder.has_answer:
-                coded.facts[len(kept.texts)] = _line_facts(line, coder)
-            coded.coder_of.append(coder.number)
-            kept.add(place, text, (number, offset, line.seed, line.agent, line.epoch))
         coded.places, coded.known = kept.places, kept.columns(file)
-        kept.offsets = coded.offsets
         return _join(coded, others)
+
+    def _code_together(self, kept: KeptLines, coded: CodedEpisodes) -> list[int]:
+        """Code all lines that can be cut into calls, and return the places of the others."""
+        cut = cut_lines([text for _, _, text in kept.lines])
+        lines = parse_lines(cut.around)
+        coders = [None if line is None or line.calls != 0 else self._coder_of(line) for line in lines]
+        coder_of = np.array([-1 if coder is None else coder.number for coder in coders], dtype=np.int64)
+        found = cut.number_calls(coder_of, self._listed)
+        usable = cut.find_usable(found.numbers)
+        lengths = np.diff(cut.offsets)
+        calls = np.repeat(usable, lengths)
+        coded.calls.frombytes(found.numbers[calls].tobytes())
+        coded.offsets.frombytes(np.cumsum(lengths[usable]).tobytes())
+        coded.coder_of.frombytes(coder_of[usable].tobytes())
+        kept.add_calls(found.texts, found.text_of[calls])
+        self._keep(cut.rows[usable].tolist(), [lines[number] for number in np.flatnonzero(usable)], kept, coded)
+        left = np.ones(len(kept.lines), dtype=bool)
+        left[cut.rows[usable]] = False
+        places: list[int] = np.flatnonzero(left).tolist()
+        return places
+
+    def _code_line(self, place: int, kept: KeptLines, coded: CodedEpisodes) -> bool:
+        """Code a line by itself. Returns False, and adds nothing, if it is in an unusual form or wrong."""
+        line = parse_line(kept.lines[place][2])
+        coder = None if line is None else self._coder_of(line)
+        if line is None or coder is None or not isinstance(line.calls, list):
+            return False
+        texts = [*map(bytes, line.calls)]
+        try:
+            coded.calls.extend([*map(coder.number_text, texts)])
+        except ValueError:
+            return False
+        coded.offsets.append(len(coded.calls))
+        coded.coder_of.append(coder.number)
+        kept.add_calls(texts, np.arange(len(texts)))
+        self._keep([place], [line], kept, coded)
+        return True
+
+    def _keep(self, places: list[int], lines: Sequence[Any], kept: KeptLines, coded: CodedEpisodes) -> None:
+        """Note what coded lines say beside their calls."""
+        first = len(kept.places)
+        kept.add(places, lines)
+        asks = any(coder.has_answer for coder in self._listed)
+        for number, line in enumerate(lines, start=first):
+            if asks or line.has_facts:
+                coded.facts[number] = _line_facts(line, self._listed[coded.coder_of[number]])
 
     def score_table(self, batch: pa.RecordBatch, file: str | None = None, first: int = 1) -> ScoredBatch:
         """Score the rows of a batch in the schema of episodes. `first` is the number of its first row."""
@@ -89,7 +126,7 @@ class BatchScorer:
         numbers, usable = episodes.code(coders)
         asks = np.array([coder is not None and coder.has_answer for coder in coders], dtype=bool)
         usable &= ~asks[key_of] & episodes.without_record
-        coded = CodedEpisodes(self._table, self._listed, episodes.find_call)
+        coded = CodedEpisodes(self._table, self._listed, episodes.said)
         episodes.select(coded, coders, numbers, usable)
         coded.known |= {
             "file": pa.repeat(pa.scalar(file, pa.string()), len(coded.places)),
@@ -112,7 +149,7 @@ class BatchScorer:
             else:
                 self._score_episode(others, one[0], {**one[1], "episode": episode_json(one[0])})
             others.places.append(place)
-        return _join(CodedEpisodes(self._table, self._listed, _no_call), others)
+        return _join(CodedEpisodes(self._table, self._listed, KeptLines([])), others)
 
     def _forget(self) -> None:
         """Forget all calls if there are very many, so that memory does not grow with the input."""
@@ -185,22 +222,6 @@ class BatchScorer:
         return score(self.tasks.of(episode), episode, scoring, rules=self.rules)
 
 
-def _code_calls(coder: TaskCoder, text: bytes, calls: Sequence[msgspec.Raw], coded: CodedEpisodes) -> bool:
-    """Number the calls of a line. Returns False, and adds nothing, if a call is in an unusual form or wrong."""
-    texts = [*map(bytes, calls)]
-    numbers: list[Any] = [*map(coder.by_text.get, texts)]
-    if None in numbers:
-        try:
-            numbers = [*map(coder.number_text, texts)]
-        except ValueError:
-            return False
-    if not is_shallow(text, texts):
-        return False
-    coded.calls.extend(numbers)
-    coded.offsets.append(len(coded.calls))
-    return True
-
-
 def _line_facts(line: EpisodeLine, coder: TaskCoder) -> dict[str, Any]:
     """Return the columns that come from an unusual key of a line, and whether the answer matches."""
     found = _facts_of(Episode(line.task, (), **typed_fields(line.facts)))
@@ -239,46 +260,6 @@ def _add_problem(others: _OtherRows, message: str, where: Mapping[str, Any], col
     others.rows.append({**where, "problem": message})
 
 
-class _KeptLines:
-    """The lines of a batch that are coded: where they stand, and what they say beside their calls."""
-
-    def __init__(self) -> None:
-        self.places: list[int] = []
-        self.texts: list[bytes] = []
-        self.offsets: Sequence[int] = ()
-        """Where the calls of each line begin among all coded calls."""
-        self._values: list[tuple[Any, ...]] = []
-        self._last: tuple[int, Sequence[msgspec.Raw]] = (-1, ())
-
-    def add(self, place: int, text: bytes, values: tuple[Any, ...]) -> None:
-        """Add a line with its values in `_FROM_LINES`."""
-        self.places.append(place)
-        self.texts.append(text)
-        self._values.append(values)
-
-    def columns(self, file: str) -> dict[str, Any]:
-        """Return the columns that come from the lines."""
-        named = zip(_FROM_LINES, zip(*self._values, strict=True), strict=True) if self._values else ()
-        return {"file": pa.repeat(pa.scalar(file, pa.string()), len(self.texts)), **dict(named)}
-
-    def find_call(self, place: int) -> tuple[bytes, Any]:
-        """Return the arguments and the result of the call at a place among all coded calls."""
-        number = bisect(self.offsets, place) - 1
-        if self._last[0] != number:
-            line = parse_line(self.texts[number])
-            assert line is not None
-            self._last = (number, line.calls)
-        call = parse_call(self._last[1][place - self.offsets[number]])
-        return bytes(call.arguments), UNANSWERED if call.result is msgspec.UNSET else call.result
-
-
-_FROM_LINES: Final = ("line", "offset", "seed", "agent", "epoch")
-
-
-def _no_call(_: int) -> tuple[bytes, Any]:
-    raise AssertionError("no call is coded")
-
-
 def _join(coded: CodedEpisodes, others: _OtherRows) -> ScoredBatch:
     """Put coded and other rows into one batch, in the order in which they came."""
     parts = [coded.score()] if len(coded.coder_of) else []
@@ -287,8 +268,9 @@ def _join(coded: CodedEpisodes, others: _OtherRows) -> ScoredBatch:
     if not parts:
         return ScoredBatch(pa.RecordBatch.from_pylist([], schema=SCORES))
     joined = pa.Table.from_batches(parts)
-    if len(parts) > 1:
-        joined = joined.take(pa.array(np.argsort(np.array([*coded.places, *others.places]), kind="stable")))
+    places = np.array([*coded.places, *others.places])
+    if np.any(np.diff(places) < 0):
+        joined = joined.take(pa.array(np.argsort(places, kind="stable")))
     return ScoredBatch(joined.combine_chunks().to_batches()[0], tuple(others.problems), others.ordinary)
 
 

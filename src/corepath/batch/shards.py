@@ -18,7 +18,7 @@ SHARD_ROWS: Final = 200_000
 """About how many rows of Parquet make a shard."""
 SPAN_BYTES: Final = 256 << 20
 """The size of a shard of spans. Each of them reads all files."""
-LINES: Final = 10_000
+LINES: Final = 10000
 """How many lines are scored at once."""
 TRACES: Final = 5_000
 """How many traces made of spans are scored at once."""
