@@ -84,6 +84,15 @@ def _random_call(rng: random.Random, name: str, arguments: Any) -> dict[str, Any
 
 
 BAD_LINES = (
+    b'{"task": "plain", "calls": [{"tool": "check", "arguments": {}}], "calls": 0}',
+    b'{"task": "plain", "calls": [{"tool": "check", "arguments": {}}], "\\u0063alls": 0}',
+    b'{"task": "plain", "calls": [{"tool": "check", "arguments": {}}], "calls": [{"tool": "pay", "arguments": {}}]}',
+    b'{"task": "plain", "calls": [{"tool": "check", "arguments": {"a": "}, {"}}], "agent": "}]"}',
+    b'{"task": "plain", "calls": [{"tool": "check", "arguments": {"a": [{"b": 1}, {"c": 2}]}}]}',
+    b'{"task": "plain", "x\\"calls": [{"tool": "check", "arguments": {}}], "calls": []}',
+    b'{"task": "plain", "metadata": {"calls": [{"tool": "a", "arguments": {}}]}, "calls": []}',
+    b'{"task": "plain", "agent": "\\"calls\\": [{", "calls": [{"tool": "check", "arguments": {}}, {"tool": 1}]}',
+    b'{"task": "plain", "calls": [{"tool": "check", "arguments": {}}, {"tool": "pay", "arguments": {}}] }',
     b'{"task": "plain"}', b"not json", b"[]", b'{"task": "plain", "calls": [{"tool": 5, "arguments": {}}]}',
     b'{"task": "plain", "calls": [], "reward": NaN}',
     b'{"task": "plain", "calls": [{"tool": "x", "arguments": {"a": 1e999}}]}',
