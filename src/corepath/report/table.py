@@ -116,22 +116,28 @@ class Table:
         If the table is wider than `width`, titles are shortened, text is wrapped, and the least important columns are
         left out. A note then says how many.
         """
-        shown = list(range(len(self.columns)))
-        texts = [_Texts(column, cells) for column, cells in zip(self.columns, self._by_column, strict=True)]
-        layout = _Layout.of(texts, short=False)
-        if width is not None and layout.width > width:
-            layout = _Layout.of(texts, short=True)
-            for rank, text in ((2, COMFORTABLE_TEXT), (1, NARROWEST_TEXT)):
-                while layout.narrowest(text) > width and (least := self._least(shown, rank)) is not None:
-                    shown.remove(least)
-                    layout = _Layout.of([texts[place] for place in shown], short=True)
-            layout.shrink_to(width)
-        left_out = len(self.columns) - len(shown)
+        layout = self._lay_out(width)
+        left_out = len(self.columns) - len(layout.columns)
         more = [f"{left_out} more {'column' if left_out == 1 else 'columns'} with --wide"] if left_out else []
         notes = [*self.notes, *more]
         if width is not None:
             notes = [line for note in notes for part in note.split("\n") for line in fold(part, width, split=False)]
         return "\n".join([*([self.title] if self.title else []), *layout.lines(), *notes])
+
+    def _lay_out(self, width: int | None) -> _Layout:
+        """Lay out the columns, or those that fit into `width`."""
+        shown = list(range(len(self.columns)))
+        texts = [_Texts(column, cells) for column, cells in zip(self.columns, self._by_column, strict=True)]
+        layout = _Layout.of(texts, short=False)
+        if width is None or layout.width <= width:
+            return layout
+        layout = _Layout.of(texts, short=True)
+        for rank, text in ((2, COMFORTABLE_TEXT), (1, NARROWEST_TEXT)):
+            while layout.narrowest(text) > width and (least := self._least(shown, rank)) is not None:
+                shown.remove(least)
+                layout = _Layout.of([texts[place] for place in shown], short=True)
+        layout.shrink_to(width)
+        return layout
 
     @property
     def _by_column(self) -> Iterable[Sequence[str]]:
