@@ -6,6 +6,7 @@ JSON. If all parts are JSON, then so is the whole, and it means what they mean.
 
 from __future__ import annotations
 
+import secrets
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,8 +26,9 @@ Ints = npt.NDArray[np.int64]
 _STYLES: Final = ((b'"calls": [{', b"}, {"), (b'"calls":[{', b"},{"))
 """How calls begin in a line, and what stands between two of them: with spaces and without."""
 _END: Final = b"}]"
-_CUT: Final = pa.scalar(b'"calls":0', pa.large_binary())
-"""What a line has for its calls once they are cut out."""
+CUT_OUT: Final = secrets.randbits(60)
+"""What a line has for its calls once they are cut out: a number that no line can have by itself."""
+_CUT: Final = pa.scalar(b'"calls":%d' % CUT_OUT, pa.large_binary())
 
 
 @dataclass(frozen=True)
