@@ -7,7 +7,7 @@ LOWEST := .venv-lowest
 LOWEST_CORE := --ignore tests/files/test_damage.py tests/cli tests/files tests/notation tests/scoring/test_paper.py tests/scoring/test_acceptance.py tests/scoring/test_against_brute_force.py
 LOWEST_EXTRAS := tests/runs/test_models.py tests/runs/test_inspect.py tests/runs/test_serve.py tests/report/test_report.py tests/testing/test_scout.py
 
-.PHONY: run about-run test about-test static tests browser bench lowest clean
+.PHONY: run about-run test about-test static tests browser bench peers lowest clean
 
 # Where the local model cannot be fetched, corepath says so and ends with 3: the rest is run and shown all the same.
 run: about-run $(ready)
@@ -37,9 +37,17 @@ about-test:
 	@echo "Checks format, lint, types and layers, then runs all tests; pages are looked at in chromium where it is there."
 	@echo "About 10 minutes on two cores; the first time it also fetches packages."
 
-bench: $(ready) lowest
+bench: $(ready) lowest peers
 	$(BIN)/python -m benchmarks
 	$(BIN)/pytest -n 2 --long
+
+# Other programs for comparison, in an environment of their own: pm4py is AGPL, and none is a dependency.
+peers: .venv-peers/.ready
+
+.venv-peers/.ready:
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check agentevals pm4py
+	@touch $@
 
 # The tests of the command line and the kernel with the lowest versions that pyproject.toml allows, then those of the
 # extras with theirs. They stand apart: an extra may ask for a newer version than the package itself does. With Python
@@ -75,4 +83,4 @@ $(ready): pyproject.toml constraints.txt tests/bfcl.txt hatch_build.py $(wildcar
 	@touch $(ready)
 
 clean:
-	rm -rf .venv .venv-lowest .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf .venv .venv-lowest .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from corepath import Scoring, parse_rule
+from corepath import ANY, Scoring, Task, parse_rule, seq
 from corepath.batch import BatchScorer, score_batch
 from corepath.batch.lines import place_lines
 from corepath.episode import exclusion, reward_of, usage_of
 from corepath.errors import CorepathError
 from corepath.files.episodes import read_episodes
 from corepath.files.lookup import Tasks
-from tests.batch.cases import BAD_LINES, as_table, expected_row, names_in, random_record, write_tasks
+from corepath.files.task_writer import as_json
+from tests.batch.cases import BAD_LINES, as_table, check, expected_row, names_in, random_record, send, write_tasks
 from tests.kernels import leave_uncompiled
 
 SCORINGS = (None, Scoring(lam=0.3, beta=0.7, order_fallback="pc", errors="harmful"), Scoring(errors="as_called"))
@@ -98,6 +99,54 @@ def test_rows_of_arrow_get_the_scores_of_lines(tmp_path: Path, times: int) -> No
         for one, other, record in zip(by_line, by_row, records, strict=True):
             same = [name for name in one if name not in ("file", "line", "offset")]
             assert {name: other[name] for name in same} == {name: one[name] for name in same}, record
+
+
+CALL = b'{"tool": "check", "arguments": {"id": "A1"}}'
+PAID = b'{"tool": "pay", "arguments": {"amount": 5}}'
+HARD_TO_CUT = (
+    b'{"task": "plain", "calls": [%b, %b]}' % (CALL, PAID),
+    b'{"task":"plain","calls":[%b,%b]}' % (CALL.replace(b": ", b":"), PAID.replace(b": ", b":")),
+    b'{"task": "plain", "calls": [{"tool": "check", "arguments": {"id": "A1}, {"}}, %b]}' % PAID,
+    b'{"task": "plain", "calls": [{"tool": "check", "arguments": {"id": "A1"}, "result": "}]}"}, %b]}' % PAID,
+    b'{"task": "plain", "calls": [{"tool": "check", "arguments": {"id": [{"a": 1}, {"b": 2}]}}, %b]}' % PAID,
+    b'{"task": "plain", "calls": [%b], "calls": []}' % CALL,
+    b'{"task": "plain", "calls": [], "calls": [%b]}' % CALL,
+    b'{"task": "plain", "calls": [%b], "\\u0063alls": [%b, %b]}' % (CALL, CALL, PAID),
+    b'{"task": "plain", "metadata": {"calls": [%b]}, "calls": [%b]}' % (PAID, CALL),
+    b'{"task": "plain", "metadata": {"calls": [%b]}, "calls": 0}' % PAID,
+    b'{"task": "plain", "calls": [%b], "calls": 0}' % CALL,
+    b'{"task": "plain", "metadata": "\\"calls\\": [{", "calls": [%b]}' % CALL,
+    b'{"task": "plain", "calls": [%b, 5]}' % CALL, b'{"task": "plain", "calls": [%b}]}' % CALL,
+    b'{"task": "plain", "calls": [%b, %b], "messages": [{"role": "user", "content": "}, {"}]}' % (CALL, PAID),
+    b'{"task": "plain", "calls": [{}, %b]}' % CALL, b'{"task": "plain", "calls": [{}]}',
+    b'{"task": "plain", "calls": []}',
+    b'{"task": "plain", "calls": [{"tool": "check", "arguments": ' + b'{"a": ' * 197 + b"1" + b"}" * 197 + b"}]}",
+    b'{"task": "plain", "calls": [{"tool": "check", "arguments": ' + b'{"a": ' * 198 + b"1" + b"}" * 198 + b"}]}",
+    b'{"task": "plain", "calls": [%b]} {"task": "plain", "calls": [%b]}' % (CALL, PAID),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("style", [0, 1])
+def test_lines_that_are_hard_to_cut_into_calls_are_scored_as_always(tmp_path: Path, style: int) -> None:
+    tasks = write_tasks(tmp_path, random.Random("cut"))
+    lines = [HARD_TO_CUT[style], *HARD_TO_CUT]
+    check_lines(lines, tasks, None, (), tmp_path)
+    for line in lines:
+        check_lines([line], tasks, None, (), tmp_path)
+
+
+def test_values_that_no_pattern_looks_at_are_left_out(tmp_path: Path) -> None:
+    """A free text that never repeats is matched only once, and calls with different texts do not repeat each other."""
+    tasks = tmp_path / "tasks.json"
+    tasks.write_text(as_json(Task("free", procedure=seq(send(to="Bob", text=ANY), check(id="A1")))))
+    notes: list[Any] = [*(f"note {number}" for number in range(300)), 1, 1.0, True, None, ["a"], {"b": "\u00e9"}]
+    calls = [{"tool": "send", "arguments": {"to": "Bob", "text": note}, "result": "ok"} for note in notes]
+    records = [{"task": "free", "calls": [one, other]} for one in calls[::7] for other in (one, calls[5], calls[-6])]
+    lines = [json.dumps(record).encode() for record in records]
+    assert check_lines(lines, tasks, None, (), tmp_path) == (len(lines), 0)
+    scorer = BatchScorer(Tasks([str(tasks)]))
+    scorer.score_lines(place_lines(lines), "f")
+    assert len(scorer._listed[0].known) == 1
 
 
 def test_memory_of_distinct_calls_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

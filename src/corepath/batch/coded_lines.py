@@ -26,9 +26,9 @@ Ints = npt.NDArray[np.int64]
 _STYLES: Final = ((b'"calls": [{', b"}, {"), (b'"calls":[{', b"},{"))
 """How calls begin in a line, and what stands between two of them: with spaces and without."""
 _END: Final = b"}]"
-CUT: Final = secrets.randbits(62)
-"""What a line has for its calls once they are cut out. A line that names its calls twice cannot know the number."""
-_CUT: Final = pa.scalar(b'"calls":%d' % CUT, pa.large_binary())
+CUT_OUT: Final = secrets.randbits(60)
+"""What a line has for its calls once they are cut out: a number that no line can have by itself."""
+_CUT: Final = pa.scalar(b'"calls":%d' % CUT_OUT, pa.large_binary())
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,13 @@ from corepath.batch.parts import MOST_PROBLEMS, PartsFolder, ShardReport, write_
 from corepath.batch.scorer import BatchScorer, ScoredBatch
 from corepath.batch.shards import (
     ENDINGS,
-    LINES,
     ROWS,
     TRACES,
     DamagedFileError,
     Shard,
     in_batches,
     plan_shards,
-    read_lines,
+    read_blocks,
 )
 from corepath.batch.spans import read_traces
 from corepath.episode import Episode
@@ -173,15 +172,9 @@ def _score_batches(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> I
 
 
 def _score_lines(shard: Shard, scorer: BatchScorer, counts: _ShardCounts) -> Iterator[ScoredBatch]:
-    def read() -> Iterator[bytes]:
-        try:
-            yield from read_lines(shard)
-        except DamagedFileError as error:  # the lines before it are scored all the same
-            counts.damage = str(error)
-
     packed = shard.file.endswith(ENDINGS)
     offset = None if packed else 0 if shard.begin == 0 else _first_offset(shard)
-    for lines in in_batches(read(), LINES):
+    for lines in read_blocks(shard):
         placed = place_lines(lines, counts.lines + 1, offset)
         counts.lines += len(lines)
         offset = None if offset is None else offset + sum(map(len, lines))

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from corepath.files import VERSION
 from corepath.values import DEEPEST
 
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
@@ -35,7 +34,7 @@ class EpisodeLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
 
     task: str
     calls: list[msgspec.Raw] | int
-    version: int = VERSION
+    version: Literal[1] = 1
     agent: str | None = None
     epoch: Int64 = 0
     seed: Int64 | None = None
@@ -94,21 +93,20 @@ def parse_line(text: bytes) -> EpisodeLine | None:
         found = _decode(text)
     except (ValueError, RecursionError):
         return None
-    return found if found.version == VERSION and is_shallow(text) else None
+    return found if is_shallow(text) else None
 
 
 def parse_lines(texts: Sequence[bytes]) -> list[EpisodeLine | None]:
     """Parse lines as `parse_line` does, all at once if nothing is wrong with any of them."""
     try:
-        found = _decode_lines(b"".join(texts))
+        found: list[EpisodeLine | None] = [*_decode_lines(b"".join(texts))]
     except (ValueError, RecursionError):
         found = []
     if len(found) != len(texts):
         return [*map(parse_line, texts)]
-    return [
-        line if line.version == VERSION and (len(text) <= 2 * DEEPEST or is_shallow(text)) else None
-        for text, line in zip(texts, found, strict=True)
-    ]
+    if max(map(len, texts), default=0) <= 2 * DEEPEST:
+        return found
+    return [line if is_shallow(text) else None for text, line in zip(texts, found, strict=True)]
 
 
 def is_shallow(text: bytes, deepest: int = DEEPEST) -> bool:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from corepath.batch.arrow import ArrowEpisodes
 from corepath.batch.coded import CodedEpisodes
-from corepath.batch.coded_lines import CUT, KeptLines, cut_lines
+from corepath.batch.coded_lines import CUT_OUT, KeptLines, cut_lines
 from corepath.batch.coding import MOST_CALLS, CallTable, TaskCoder, options_text
 from corepath.batch.lines import EpisodeLine, PlacedLine, parse_line, parse_lines
 from corepath.batch.schema import SCORES
@@ -75,7 +75,7 @@ class BatchScorer:
         """Code all lines that can be cut into calls, and return the places of the others."""
         cut = cut_lines([text for _, _, text in kept.lines])
         lines = parse_lines(cut.around)
-        coders = [None if line is None or line.calls != CUT else self._coder_of(line) for line in lines]
+        coders = [None if line is None or line.calls != CUT_OUT else self._coder_of(line) for line in lines]
         coder_of = np.array([-1 if coder is None else coder.number for coder in coders], dtype=np.int64)
         found = cut.number_calls(coder_of, self._listed)
         usable = cut.find_usable(found.numbers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar
 
@@ -18,12 +18,10 @@ SHARD_ROWS: Final = 200_000
 """About how many rows of Parquet make a shard."""
 SPAN_BYTES: Final = 256 << 20
 """The size of a shard of spans. Each of them reads all files."""
-LINES: Final = 10000
-"""How many lines are scored at once."""
 TRACES: Final = 5_000
 """How many traces made of spans are scored at once."""
-_BLOCK: Final = 1 << 20
-"""About how many bytes of lines are read at once."""
+BLOCK_BYTES: Final = 8 << 20
+"""About how many bytes of lines are scored at once."""
 ROWS: Final = 20_000
 """How many rows of Parquet are scored at once."""
 T = TypeVar("T")
@@ -136,26 +134,50 @@ class DamagedFileError(Exception):
 
 def read_lines(shard: Shard) -> Iterator[bytes]:
     """Yield the lines that begin in a shard. Raises `DamagedFileError` if the file cannot be read to its end."""
+    return chain.from_iterable(read_blocks(shard))
+
+
+def read_blocks(shard: Shard) -> Iterator[list[bytes]]:
+    """Yield the lines that begin in a shard, some MB at a time.
+
+    Raises `DamagedFileError` if the file cannot be read to its end, after all lines before that.
+    """
     try:
         with open_bytes(Path(shard.file)) as stream:
-            if not shard.file.endswith(ENDINGS):
-                yield from _lines_between(stream, shard.begin, shard.end)
+            if shard.file.endswith(ENDINGS):
+                yield from _unpacked_blocks(stream)
             else:
-                yield from stream
+                yield from _blocks_between(stream, shard.begin, shard.end)
     except OSError as error:
         raise DamagedFileError(f"cannot be read: {error.strerror or error}") from None
     except InputError as error:
         raise DamagedFileError(error.problems[0].message) from None
 
 
-def _lines_between(stream: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
+def _blocks_between(stream: IO[bytes], begin: int, end: int) -> Iterator[list[bytes]]:
     at = begin
     if begin:
         stream.seek(begin - 1)
         at += len(stream.readline()) - 1  # a line that began before belongs to the shard before
-    while at < end and (lines := stream.readlines(min(end - at, _BLOCK))):
-        yield from lines
+    while at < end and (lines := stream.readlines(min(end - at, BLOCK_BYTES))):
+        yield lines
         at += sum(map(len, lines))
+
+
+def _unpacked_blocks(stream: IO[bytes]) -> Iterator[list[bytes]]:
+    lines: list[bytes] = []
+    size = 0
+    try:
+        for line in stream:
+            lines.append(line)
+            size += len(line)
+            if size >= BLOCK_BYTES:
+                yield lines
+                lines, size = [], 0
+    except (OSError, InputError):
+        yield lines
+        raise
+    yield lines
 
 
 def in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
