@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, TypeVar
@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from corepath.episode import Episode
 from corepath.notation.call import Call
 from corepath.rules.monitor import Memory, Monitor
+from corepath.rules.rule import Rule
 from corepath.scoring.options import Scoring
 from corepath.scoring.score import score
 from corepath.task import Task
@@ -40,7 +41,7 @@ class Rehearsal:
         self._task, self._world, self._monitor = task, simulator_of(task), Monitor(task.policies)
         self._executed: dict[tuple[int, str, str], tuple[Any, Executed]] = {}
         self._states: dict[str, Any] = {}
-        self._judged: dict[tuple[Memory, int], tuple[Call, bool, Memory]] = {}
+        self._judged: dict[tuple[Memory, int], tuple[Call, Rule | None, Memory]] = {}
         self._scores: dict[tuple[Any, ...], tuple[tuple[Call, ...], Mapping[str, Any]]] = {}
 
     def execute(self, state: Any, call: Call) -> Executed:
@@ -57,25 +58,30 @@ class Rehearsal:
 
     def complies(self, calls: Iterable[Call]) -> bool:
         """Whether none of these calls, from the start state on, breaks a policy."""
+        return all(rule is None for rule in self._judge(calls))
+
+    def _judge(self, calls: Iterable[Call]) -> Iterator[Rule | None]:
+        """Yield the first policy that each call breaks, or None. The first call is made in the start state."""
         state, memory = self._task.start, self._monitor.begin()
         for call in calls:
             _, done, after = self.execute(state, call)
             found = self._judged.get((memory, id(done)))
             if found is None:
                 broken, reached = self._monitor.observe(memory, done, state, after)
-                found = _remember(self._judged, (memory, id(done)), (done, bool(broken), reached), MOST_CALLS)
-            _, breaks, memory = found
-            if breaks:
-                return False
+                judged = (done, broken[0] if broken else None, reached)
+                found = _remember(self._judged, (memory, id(done)), judged, MOST_CALLS)
+            _, rule, memory = found
+            yield rule
             state = after
-        return True
 
     def score(self, episode: Episode, scoring: Scoring, replayed: Replay) -> Mapping[str, Any]:
         """Score an episode whose calls were all executed here. The same calls with the same answer score the same."""
         key = (*map(id, episode.calls), canonical(episode.answer), scoring)
         found = self._scores.get(key)
         if found is None:
-            scores = score(self._task, episode, scoring, replayed=replayed).to_dict()
+            breaches = {index: rule for index, rule in enumerate(self._judge(episode.calls)) if rule is not None}
+            known = replace(replayed, breaches=breaches)
+            scores = score(self._task, episode, scoring, replayed=known).to_dict()
             found = _remember(self._scores, key, (episode.calls, scores), MOST_EPISODES)  # their ids stay unique
         return found[1]
 

@@ -75,13 +75,17 @@ def find_roots(trace: Trace) -> tuple[int, ...]:
     other harmful call is left out. A harmful call that the tool refused is assumed to succeed after the repair. A
     policy that an earlier harmful call broke too is the same mistake.
     """
+    if all(real.kind is not Kind.HARM for real in trace.steps):
+        return ()
     found: list[int] = []
     broken: set[str | None] = set()
     detours: dict[tuple[int, int], _Detour] = {}
     position = trace.begin
     for real in trace.steps:
         refused = real.kind is Kind.HARM and real.call.failed and real.harm is not HarmKind.FAILED
-        position = replace(position, errors="as_called" if refused else trace.begin.errors)
+        errors = "as_called" if refused else trace.begin.errors
+        if position.errors != errors:
+            position = replace(position, errors=errors)
         taken, after = step(position, real.call)
         if real.kind is Kind.HARM:
             if _is_new_breach(real, broken) if real.only_breaks else taken.kind is Kind.HARM:

@@ -84,7 +84,18 @@ class Metrics:
         return self.nearest if with_golden and self.nearest.similarity > self.repair.similarity else self.repair
 
     def measure(self, scoring: Scoring) -> Measured:
-        """Compute all metrics."""
+        """Compute all metrics. Results are kept for paths that come again."""
+        path, kept = self.path, flat_form(self.automaton).kept
+        tokens = tuple(token if isinstance(token, int) else -1 for token in path.tokens)
+        key = (tokens, path.harm_mask, path.stays, path.states, path.end, path.length, scoring)
+        if key not in kept:
+            if len(kept) >= MOST_KEPT:
+                kept.clear()
+            kept[key] = self._measure(scoring)
+        found: Measured = kept[key]
+        return found
+
+    def _measure(self, scoring: Scoring) -> Measured:
         path, flat = self.path, flat_form(self.automaton)
         symbols = flat.symbols
         work = Workspace(flat, len(path.tokens), scoring)

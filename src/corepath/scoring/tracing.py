@@ -37,7 +37,9 @@ def trace_task(
     if not task.policies or task.simulator is None:
         return trace_calls(task.automaton, calls, params, errors, by_rules)
     run = replay(task, calls) if replayed is None else replayed
-    broken = find_breaches(monitor_of(task), run.calls, run.states)
+    broken = run.breaches
+    if broken is None:
+        broken = find_breaches(monitor_of(task), run.calls, run.states)
     breaches = {**by_rules, **{index: as_breach(policy) for index, policy in broken.items()}}
     trace = trace_calls(task.automaton, calls, params, errors, breaches)
     late = [index for index in breaches if trace.steps[index].only_breaks and _is_consequence(task, trace, index)]

@@ -16,6 +16,7 @@ from corepath.errors import TaskError
 from corepath.notation import parser
 from corepath.notation.action import Action
 from corepath.notation.call import Call
+from corepath.rules.rule import Rule
 from corepath.task import Simulator, Task
 from corepath.values import canonical
 
@@ -35,10 +36,14 @@ Choose = Callable[[Position, int], Mapping[str, Any] | None]
 
 @dataclass(frozen=True)
 class Replay:
-    """Executed calls with their results, and the states before and after them. `states[0]` is the start state."""
+    """Executed calls with their results, and the states before and after them. `states[0]` is the start state.
+
+    `breaches` has the first policy of the task that each call breaks, by the call's index, if that is known.
+    """
 
     calls: tuple[Call, ...]
     states: tuple[Any, ...]
+    breaches: Mapping[int, Rule] | None = None
 
     @property
     def end(self) -> Any:
