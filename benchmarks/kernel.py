@@ -13,6 +13,7 @@ from statistics import mean
 from rapidfuzz.distance import Levenshtein
 
 from benchmarks.claims import Claim, seconds
+from benchmarks.large import edit_run
 from corepath import (
     Action,
     Automaton,
@@ -39,17 +40,7 @@ def free_steps(k: int) -> Task:
 
 def mistaken(rng: random.Random, path: list[str], names: list[str], edits: int) -> list[Call]:
     """A path with a number of random edits: omissions, insertions and swaps."""
-    calls = list(path)
-    for _ in range(edits):
-        kind = rng.random()
-        if kind < 0.3 and calls:
-            del calls[rng.randrange(len(calls))]
-        elif kind < 0.7:
-            calls.insert(rng.randint(0, len(calls)), rng.choice([*names, "unknown"]))
-        elif len(calls) > 1:
-            i, j = rng.sample(range(len(calls)), 2)
-            calls[i], calls[j] = calls[j], calls[i]
-    return [Call(name) for name in calls]
+    return [Call(name) for name in edit_run(rng, path, names, edits)]
 
 
 def against_listing() -> Iterator[Claim]:
