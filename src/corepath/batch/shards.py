@@ -12,7 +12,7 @@ from corepath.errors import CorepathError, InputError, no_such_file
 from corepath.importers.compressed import open_bytes
 from corepath.values import parse_json
 
-SHARD_BYTES: Final = 16 << 20
+SHARD_BYTES: Final = 8 << 20
 """The size of a shard of a file that can be split."""
 SHARD_ROWS: Final = 200_000
 """About how many rows of Parquet make a shard."""
