@@ -242,7 +242,7 @@ def test_memory_does_not_grow_with_the_input(made: Made, tmp_path: Path, times: 
         "print(re.search(r'VmHWM:\\s+(\\d+) kB', Path('/proc/self/status').read_text())[1])"
     )
     peaks = []
-    for number, repeats in enumerate((40, 120 * times)):
+    for number, repeats in enumerate((20, 60 * times)):
         file, out = write(tmp_path, lines * repeats, f"{number}.jsonl"), tmp_path / f"{number}.parquet"
         command = [sys.executable, "-c", script, str(file), str(out), str(tasks)]
         ended = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ})

@@ -27,6 +27,8 @@ from corepath.runs.redaction import Redaction
 MANIFEST: Final = "manifest.json"
 EPISODES: Final = "episodes.jsonl"
 SET_ASIDE: Final = "set-aside.jsonl"
+_PATIENCE: Final = 3.0
+"""How many seconds to wait for the lock."""
 
 Key = tuple[str | None, str, int]
 """The agent, task and epoch that identify an episode within a run."""
@@ -99,10 +101,8 @@ class RunFolder:
         """Lock the folder for writing inside the `with` block, and first drop an incomplete last line."""
         lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR, 0o644)
         try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise _error(self.path, "another process is writing to this run; wait until it has ended") from None
+            if not _take(lock):
+                raise _error(self.path, "another process is writing to this run; wait until it has ended")
             try:
                 _drop_incomplete_line(self.path / EPISODES)
                 self._file = _open_to_append(self.path / EPISODES)
@@ -203,6 +203,20 @@ def _open_to_append(file: Path) -> int:
 def _whole_lines(file: Path) -> int:
     with file.open("rb") as lines:
         return sum(line.endswith(b"\n") for line in lines)
+
+
+def _take(lock: int) -> bool:
+    """Take the lock. The processes that a killed run started hold it a moment longer, so wait a little for them."""
+    patience = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if time.monotonic() > patience:
+                return False
+            time.sleep(0.05)
+        else:
+            return True
 
 
 def _drop_incomplete_line(file: Path) -> None:
