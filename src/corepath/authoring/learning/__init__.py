@@ -1,0 +1,1 @@
+"""Tasks and rules learned from good runs."""

@@ -1,0 +1,190 @@
+"""Learning in which orders the events of runs may come.
+
+The events are cut recursively. What is always before something else is in sequence with it. What was seen in both
+orders is in any order, or one by one where the parts never interleave. What never comes together is an alternative, and
+what is missing in some runs is optional. A wide explanation gives way to a narrower one if it is implausible that the
+runs show so few of its orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import Final
+
+from corepath.authoring.learning.arrangement import Arrangement, Form, in_sequence, join, leaf, optional
+from corepath.authoring.learning.likelihood import IMPLAUSIBLE, chance_of_few, chance_within
+from corepath.authoring.learning.log import Log, Order, Run, components
+from corepath.authoring.learning.partial_order import (
+    as_alternatives,
+    as_series_parallel,
+    count_orders,
+    drop_weak_pairs,
+)
+from corepath.notation.procedure import MOST_IN_TURN
+
+_UNLIKELY: Final = 0.05
+"""Steps that might interleave but never did are one by one if that has a lower probability than this."""
+_MOST_SETS: Final = 50_000
+_SPLIT: Final = 1e-5
+_MOST_ALONE: Final = 0.3
+_FEWEST_TO_SPLIT: Final = 6
+_FEWEST_IN_HALF: Final = 3
+_MOST_EVENTS_TO_SPLIT: Final = 24
+_MOST_RUNS_TO_SPLIT: Final = 200
+
+
+def learn_orders(runs: Iterable[Run]) -> Arrangement:
+    """Learn the orders of runs. Every run is among them. Raises `ValueError` if there are no runs."""
+    log = Log.of(runs)
+    if not log.runs:
+        raise ValueError("no runs to learn from")
+    return _learn(log)
+
+
+def _learn(log: Log) -> Arrangement:
+    if () in log.runs:
+        rest = log.keep(bool)
+        return optional(_learn(rest)) if rest.runs else join(Form.SEQ, ())
+    if len(log.runs) == 1:
+        return in_sequence(next(iter(log.runs)))
+    groups = log.groups()
+    if len(groups) == 1:
+        return _learn_group(log)
+    apart = join(Form.CHOICE, [_learn(group) for group in groups.values()])
+    together = _cut(log)
+    if together is None or chance_within(log, apart, together) < IMPLAUSIBLE:
+        return apart
+    return together
+
+
+def _learn_group(log: Log) -> Arrangement:
+    """Learn the orders of runs that all have the same events."""
+    found = _cut(log) or _as_partial_order(log)
+    halves = None if found is None or found.form is Form.SEQ else _split(log, found)
+    if halves is not None:
+        return join(Form.CHOICE, map(_learn, halves))
+    every = frozenset(log.events)
+    if found is None or chance_of_few(len(log.runs), log.total, found.size(every)) < IMPLAUSIBLE:
+        return join(Form.CHOICE, map(in_sequence, log.runs))
+    return found
+
+
+def _cut(log: Log) -> Arrangement | None:
+    """Cut the events into alternatives, parts in sequence, or parts in any order. Returns None if there is no cut."""
+    together = {event: log.after[event] | log.before[event] for event in log.events}
+    if len(parts := components(log.events, together)) > 1:
+        return join(Form.CHOICE, [_learn(log.keep(lambda run, part=part: run[0] in part)) for part in parts])
+    if len(parts := components(log.events, _either(log.unordered, log.exclusive))) > 1:
+        return _in_sequence(log, parts)
+    if len(parts := components(log.events, _either(log.ordered, log.exclusive))) > 1:
+        return _in_any_order(log, parts)
+    return None
+
+
+def _in_sequence(log: Log, parts: Sequence[Sequence[int]]) -> Arrangement | None:
+    """Put the parts in sequence, or return None if no sequence of them was kept by all runs."""
+    firsts = {min(part): part for part in parts}
+    of = {event: first for first, part in firsts.items() for event in part}
+    order: list[int] = []
+    for run in log.runs:
+        order.extend(dict.fromkeys(of[event] for event in run if of[event] not in order))
+    ranks = {first: rank for rank, first in enumerate(_sort_parts(log, firsts, order))}
+    for run in log.runs:
+        seen = [ranks[of[event]] for event in run]
+        if seen != sorted(seen):
+            return None
+    return join(Form.SEQ, [_learn(log.project(firsts[first])) for first in ranks])
+
+
+def _sort_parts(log: Log, firsts: dict[int, Sequence[int]], order: Sequence[int]) -> list[int]:
+    """Sort parts by how many other parts come before them."""
+    masks = {first: sum(1 << event for event in part) for first, part in firsts.items()}
+
+    def earlier(first: int) -> int:
+        before = 0
+        for event in firsts[first]:
+            before |= log.before[event]
+        return sum(1 for other, mask in masks.items() if other != first and before & mask)
+
+    return sorted(order, key=earlier)
+
+
+def _in_any_order(log: Log, parts: Sequence[Sequence[int]]) -> Arrangement:
+    """Put the parts in any order, or one by one if they never interleave although that was to be expected."""
+    inner = [_learn(log.project(part)) for part in parts]
+    free = join(Form.ANY_ORDER, inner)
+    whole = all(_is_whole(run, set(part)) for run in log.runs for part in parts if len(part) > 1)
+    if whole and len(parts) <= MOST_IN_TURN and any(len(part) > 1 for part in parts):
+        turns = join(Form.ONE_BY_ONE, inner)
+        if chance_within(log, turns, free) < _UNLIKELY:
+            return turns
+    return free
+
+
+def _is_whole(run: Run, part: set[int]) -> bool:
+    """Whether nothing else comes between the events of `part`."""
+    places = [place for place, event in enumerate(run) if event in part]
+    return not places or places[-1] - places[0] + 1 == len(places)
+
+
+def _as_partial_order(log: Log) -> Arrangement | None:
+    """Learn a partial order that is neither a sequence nor parts in any order.
+
+    Pairs that few runs speak for are dropped if that makes it series-parallel and is plausible.
+    """
+    exact = as_alternatives(log.events, log.order)
+    loose = drop_weak_pairs(log)
+    if loose is None:
+        return exact
+    kept = count_orders(log.events, log.order, most_sets=_MOST_SETS)
+    likely = kept is not None and (kept / loose.size(frozenset(log.events))) ** log.total >= _UNLIKELY
+    return loose if likely else exact
+
+
+def _split(log: Log, found: Arrangement) -> tuple[Log, Log] | None:
+    """Split the runs by which of two events comes first, if two narrower orders explain the runs far better.
+
+    Returns None if they do not, or if too many runs are the only one that shows some freedom of a half.
+    """
+    if log.total < _FEWEST_TO_SPLIT or len(log.events) > _MOST_EVENTS_TO_SPLIT:
+        return None
+    small = log.sample(_MOST_RUNS_TO_SPLIT)
+    pairs = [pair for pair in combinations(log.events, 2) if small.unordered[pair[0]] >> pair[1] & 1]
+    best: tuple[int, tuple[int, int]] | None = None
+    for pair in pairs:
+        halves = _halves(small, *pair)
+        if min(half.total for half in halves) < _FEWEST_IN_HALF:
+            continue
+        numbers = [count_orders(half.events, half.order) for half in halves]
+        total = sum(number or 0 for number in numbers)
+        if None not in numbers and (best is None or total < best[0]):
+            best = (total, pair)
+    if best is None:
+        return None
+    total, pair = best
+    chance = (total / found.size(frozenset(log.events))) ** small.total * len(pairs)
+    alone = sum(map(_count_alone, _halves(small, *pair)))
+    return _halves(log, *pair) if chance < _SPLIT and alone <= _MOST_ALONE * small.total else None
+
+
+def _halves(log: Log, one: int, other: int) -> tuple[Log, Log]:
+    first = log.keep(lambda run: run.index(one) < run.index(other))
+    return first, log.keep(lambda run: run.index(one) > run.index(other))
+
+
+def _count_alone(log: Log) -> int:
+    """Count the runs that are the only one in which some pair of events is in that order."""
+    alone = set()
+    for one, other in combinations(log.events, 2):
+        if not log.unordered[one] >> other & 1:
+            continue
+        ways: tuple[list[Run], list[Run]] = ([], [])
+        for run in log.runs:
+            ways[run.index(one) < run.index(other)].append(run)
+        alone.update(way[0] for way in ways if len(way) == 1 and log.runs[way[0]] == 1)
+    return len(alone)
+
+
+def _either(one: Order, other: Order) -> dict[int, int]:
+    return {event: one[event] | other[event] for event in one}
