@@ -11,6 +11,7 @@ from corepath.authoring.learning.events import Events, find_events
 from corepath.authoring.learning.good_run import GoodRun, read_run
 from corepath.authoring.learning.orders import learn_orders
 from corepath.authoring.learning.steps import SeenStep, find_steps
+from corepath.authoring.learning.told_apart import tell_apart
 from corepath.episode import Episode
 from corepath.errors import TaskError
 from corepath.files.tool_file import Tools
@@ -32,7 +33,7 @@ def learn(episodes: Iterable[Episode], tools: Tools) -> Learned:
     runs = [read_run(episode, tools) for episode in episodes]
     if not runs:
         raise TaskError.of("no runs to learn from")
-    steps = find_steps(runs, tools)
+    steps = tell_apart(find_steps(runs, tools), runs)
     for step in steps:
         for name in step.varying:
             step.patterns[name] = ANY

@@ -43,6 +43,8 @@ class SeenStep:
     places: list[Place] = field(default_factory=list)
     patterns: dict[str, Any] = field(default_factory=dict)
     """The patterns of the arguments that are not fixed, once they are known."""
+    result: Any = None
+    """What the result must be, if that tells the step apart from others."""
 
     @property
     def runs(self) -> set[int]:
@@ -60,7 +62,8 @@ class SeenStep:
         for variant in permute_pairs(self.fixed, self.rules):
             patterns = {name: pattern_of(value, name, self.rules) for name, value in variant.items()} | self.patterns
             fields = tuple((name, as_matcher(pattern)) for name, pattern in patterns.items())
-            actions.append(Action(self.tool, Fields(fields)))
+            action = Action(self.tool, Fields(fields))
+            actions.append(action if self.result is None else action.returns(self.result))
         return tuple(dict.fromkeys(actions))
 
 
