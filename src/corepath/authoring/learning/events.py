@@ -40,10 +40,10 @@ def _number_events(kept: Mapping[int, Sequence[Place]], number: int) -> Events:
         for run, place in places:
             by_run[run].append((place, one))
     numbers: dict[tuple[int, int], int] = {}
-    runs = []
+    runs: list[Run] = []
     for found in by_run:
         times: Counter[int] = Counter()
-        run = []
+        run: list[int] = []
         for _, one in sorted(found):
             run.append(numbers.setdefault((one, times[one]), len(numbers)))
             times[one] += 1

@@ -17,7 +17,7 @@ from corepath.errors import TaskError
 from corepath.files.tool_file import Tools
 from corepath.notation.action import Action
 from corepath.notation.patterns import ANY
-from corepath.notation.procedure import Procedure, choice
+from corepath.notation.procedure import choice
 from corepath.task import Task
 
 
@@ -37,18 +37,30 @@ def learn(episodes: Iterable[Episode], tools: Tools) -> Learned:
     for step in steps:
         for name in step.varying:
             step.patterns[name] = ANY
-    events = find_events(steps, len(runs))
+    events = find_events(steps, len(runs), frozenset())
     arrangement = learn_orders(events.runs)
     used = sorted(set(events.steps))
     named = _name_actions([steps[one] for one in used])
     actions = dict(zip(used, named, strict=True))
     procedure = arrangement.procedure(lambda event: choice(*actions[events.steps[event]]))
     task = Task(
-        id=runs[0].episode.task, procedure=procedure, actions=[one for found in named for one in found],
-        reads=tuple(tool_patterns(tools.reads, tools)), neutral=tuple(tool_patterns(tools.neutral, tools)),
+        id=runs[0].episode.task,
+        procedure=procedure,
+        actions=[one for found in named for one in found],
+        reads=tuple(tool_patterns(tools.reads, tools)),
+        neutral=tuple(tool_patterns(tools.neutral, tools)),
         tools=None if tools.tools is None else tuple(tools.tools),
+        refused="try",
     )
     return Learned(task, steps, events, arrangement)
+
+
+def _only_reads(steps: Sequence[SeenStep], runs: Sequence[GoodRun]) -> frozenset[int]:
+    """Return the reads of a task in which nothing but reading is done."""
+    hands_over = any(len(run.episode.calls) > len(run.calls) for run in runs)
+    if hands_over or not all(step.reads for step in steps):
+        return frozenset()
+    return frozenset(range(len(steps)))
 
 
 def _name_actions(steps: Sequence[SeenStep]) -> list[tuple[Action, ...]]:
