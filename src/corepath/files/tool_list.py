@@ -92,7 +92,7 @@ def _is_schema(entry: Any) -> bool:
         return False
     schema = next((given[key] for key in _SCHEMAS if key in given), None)
     if schema is None:
-        return isinstance(given.get("properties"), dict) or ("description" in given and given.keys() <= _DESCRIBING)
+        return isinstance(given.get("properties"), dict) or given.keys() <= _DESCRIBING
     return isinstance(schema, dict) and (not schema or any(key in schema for key in ("type", "properties", "json")))
 
 

@@ -35,8 +35,10 @@ def tool_of_world(tool: WorldTool[Any]) -> ListedTool:
 def tool_of_function(function: Callable[..., Any], name: str | None = None) -> ListedTool:
     """Return the tool that a function is. Raises `TaskError` if it has no name or no signature."""
     name = name or getattr(function, "__name__", None)
-    if not isinstance(name, str) or inspect.isclass(function):
-        raise TaskError.of(f"{function!r:.80} is no function with a name")
+    if inspect.isclass(function):
+        raise TaskError.of("it is a class, and a tool is a function, a World, or a list of them")
+    if not isinstance(name, str):
+        raise TaskError.of(f"this {type(function).__name__} has no name; give its function")
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -74,7 +76,9 @@ def tools_of_value(value: Any) -> Iterator[ListedTool]:
     elif callable(value):
         yield tool_of_function(value)
     else:
-        raise TaskError.of(f"it is {type(value).__name__}, and a tool is a function, a World, or a list of them")
+        raise TaskError.of(
+            f"it is of the type {type(value).__name__}, and a tool is a function, a World, or a list of them"
+        )
 
 
 def tools_of_module(module: ModuleType, name: str | None, where: str) -> tuple[ListedTool, ...]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from corepath.authoring.tools.observations import Observations, Repeat, Usage
-from corepath.authoring.tools.words import Hint, Kind, read_description, read_name
+from corepath.authoring.tools.words import Hint, Kind, common_prefixes, read_description, read_name
 from corepath.values import to_notation
 
 _FEW: Final = 2
@@ -85,7 +85,8 @@ def judge(
     names: list[str], declared: Mapping[str, Declared], descriptions: Mapping[str, str], seen: Observations
 ) -> dict[str, Verdict]:
     """Decide the kind of each tool."""
-    hints = {name: read_name(name) for name in names}
+    prefixes = common_prefixes(names)
+    hints = {name: read_name(name, prefixes) for name in names}
     trusted = {name for name in names if _is_trusted(declared.get(name), hints[name])}
     shown = _summarise(seen.repeats, trusted)
     return {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
@@ -24,32 +25,33 @@ READS: Final = _words(
 """Verbs of tools that only read."""
 MAY_READ: Final = _words(
     """
-    analyse analyze available average balance classify compare convert date detail details detect display
-    divide estimate evaluate examine explore facts free help history identify info information inspect listing
-    locate look max mean measure min monitor multiply observe overview plan predict preview print query quote
-    recall recommend report review round scan show sort square state statistics stats status suggest sum summarise
-    summarize test time track validate verify version watch weigh
+    analyse analyze available average balance classify compare convert date detail details detect display divide
+    download estimate evaluate examine explore facts forecast free help history identify info information
+    inspect listing locate look max mean measure min monitor multiply observe overview plan predict preview
+    print query quote recall recommend report review round scan screenshot show snapshot sort square state
+    statistics stats status suggest sum summarise summarize test time track tree validate verify version watch
+    weather weigh
     """
 )
 """Words of tools that read more often than not: they count only if runs or a description agree."""
 WRITES: Final = _words(
     """
-    accept acknowledge activate add adjust allocate amend append apply approve archive assign attach authenticate
-    authorise authorize award ban block book buy call cancel change charge checkin checkout clear click clone close
-    comment commit configure confirm connect copy correct create cut deactivate debit decline decrease delete deny
-    deploy deposit detach disable discard disconnect dispatch drag drain drop duplicate edit eject email empty
-    enable enforce enqueue enroll enter erase escalate exchange exec execute expire fill finish fire fix flag
-    focus follow forward freeze fund give grant harvest hide hold import increase increment init initialize insert
-    install invite invoice issue join kill launch leave lift lock log login logout lower make mark merge message
-    migrate modify mount move mute notify offer open order override overwrite park patch pause pay perform
-    pick pin place play poke post press promote provision publish pull purchase push put reactivate rebook
-    reboot recharge record redeem refill refuel refund register reject release reload remind remove rename
-    renew reopen reorder repair replace reply report request reschedule reserve reset resize resolve restart
-    restore resume return reverse revert revoke rollback rotate run save schedule seat select send set share
-    ship sign skip spawn stage stamp start stop store submit subscribe subtract suspend swap switch sync tag
-    take terminate toggle touch transfer transmit trigger turn type unarchive unassign unban unblock undo
-    unfollow unfreeze uninstall unlink unlock unmount unmute unpin unregister unset unshare unsubscribe update upgrade
-    upload upsert use void waive water withdraw write
+    accept acknowledge activate add adjust allocate amend append apply approve archive assign attach
+    authenticate authorise authorize award ban block book buy call cancel change charge checkin checkout clear
+    click clone close comment commit configure confirm connect copy correct create cut deactivate debit decline
+    decrease delete deny deploy deposit detach disable discard disconnect dispatch draft drag drain drop
+    duplicate edit eject email empty enable enforce enqueue enroll enter erase escalate exchange exec execute
+    expire fill finish fire fix flag focus follow fork forward freeze fund give grant harvest hide hold hover
+    import increase increment init initialize insert install invite invoice issue join kill launch leave lift
+    lock log login logout lower make mark merge message migrate modify mount move mute navigate notify offer
+    open order override overwrite park patch pause pay perform pick pin place play poke pop post press promote
+    provision publish pull purchase push put reactivate rebook reboot recharge record redeem refill refuel
+    refund register reject release reload remind remove rename renew reopen reorder repair replace reply report
+    request reschedule reserve reset resize resolve restart restore resume return reverse revert revoke rollback
+    rotate run save scale schedule seat select send set share ship sign skip spawn stage stamp start stop store
+    submit subscribe subtract suspend swap switch sync tag take terminate toggle touch transfer transmit trigger
+    turn type unarchive unassign unban unblock undo unfollow unfreeze uninstall unlink unlock unmount unmute
+    unpin unregister unset unshare unsubscribe update upgrade upload upsert use void waive water withdraw write
     """
 )
 """Verbs of tools that change something."""
@@ -78,6 +80,7 @@ _COMMANDS: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(_words("chmod chown cp ln mkdir mv rm rmdir"), "write"),
 }
 """Names of shell commands, which count only if they are the whole name."""
+_SHARED: Final = 3
 _JOINTS: Final = frozenset({"and", "or", "then"})
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _LONGEST: Final = 500
@@ -104,37 +107,51 @@ def split_name(name: str) -> list[str]:
     return [part.lower() for part in _PARTS.findall(last)]
 
 
-def read_name(name: str) -> Hint | None:
-    """Return what a tool's name says, or None if it says nothing."""
+def common_prefixes(names: Iterable[str]) -> frozenset[str]:
+    """Return the first words that several tools share and that are no verbs, as in `slack_post`, `slack_get`."""
+    first = Counter(words[0] for words in map(split_name, names) if len(words) > 1)
+    return frozenset(
+        word for word, times in first.items() if times >= _SHARED and word not in READS | MAY_READ | WRITES
+    )
+
+
+def read_name(name: str, prefixes: Collection[str] = ()) -> Hint | None:
+    """Return what a tool's name says, or None if it says nothing. A first word in `prefixes` is left out."""
     words = split_name(name)
     if found := _NEUTRAL.fullmatch("_".join(words)):
         return Hint("neutral", found[0])
-    pairs = set(pairwise(words))
-    if together := next((pair for pair in _WRITES_TOGETHER if pair in pairs), None):
-        return Hint("write", " ".join(together))
-    first = words[0] if words else ""
+    words = words[1:] if len(words) > 1 and words[0] in prefixes else words
+    if not words:
+        return None
+    first = words[0]
     if len(words) == 1 and first in _COMMANDS:
         return Hint(_COMMANDS[first], first)
-    if first in _THINGS and words[-1] in _ABOUT_THINGS:
-        return Hint("read", words[-1], sure=False)
-    if first in WRITES:
-        return Hint("write", first)
-    reads = first in READS or bool(words[:2] and tuple(words[:2]) in _READS_TOGETHER)
-    later = [(before, word) for before, word in pairwise(words) if word in WRITES - _NOUNS]
-    if joined := next((word for before, word in later if before in _JOINTS), None):
-        return Hint("write", joined)
-    if reads:
-        return Hint("read", first, sure=not later)
+    if word := _changing_words(words):
+        return Hint("write", word)
+    if first in READS or tuple(words[:2]) in _READS_TOGETHER:
+        doubtful = words in (["check"], ["list"]) or any(word in (WRITES - _NOUNS) | {"next"} for word in words[1:])
+        return Hint("read", first, sure=not doubtful)
+    if first in MAY_READ:
+        return Hint("read", first, sure=False)
     return _read_later_words(words)
 
 
+def _changing_words(words: list[str]) -> str | None:
+    """Return the words that say that a tool writes: its verb, `check_in`, or `get_or_create`."""
+    pairs = list(pairwise(words))
+    if together := next((pair for pair in pairs if pair in _WRITES_TOGETHER), None):
+        return " ".join(together)
+    if words[0] in WRITES:
+        return None if words[0] in _THINGS and words[-1] in _ABOUT_THINGS else words[0]
+    return next((word for before, word in pairs if before in _JOINTS and word in WRITES), None)
+
+
 def _read_later_words(words: list[str]) -> Hint | None:
-    """Return what a name says whose first word is not a verb that we know: `order_create`, `home_status`."""
-    if first := next((word for word in words[:1] if word in MAY_READ), None):
-        return Hint("read", first, sure=False)
-    if last := next((word for word in words[-1:] if word in WRITES - MAY_READ), None):
-        return Hint("write", last)
-    found = next((word for word in reversed(words) if word in READS | MAY_READ), None)
+    """Return what a name says whose first word is no verb: `order_status`, `user_create`, `home_status`."""
+    rest = words[1:]
+    if changing := next((word for word in (*rest[:1], *rest[-1:]) if word in WRITES - MAY_READ - _NOUNS), None):
+        return Hint("write", changing)
+    found = next((word for word in (*reversed(rest), *words) if word in READS | MAY_READ), None)
     return None if found is None else Hint("read", found, sure=False)
 
 
