@@ -454,6 +454,14 @@ def test_an_unsure_tool_counts_as_a_write_and_is_warned_about_once(text: str, tm
     assert str(made.task.procedure) == "frob"
 
 
+def test_derive_warns_about_unsure_tools_once(tmp_path: Path, corepath: Run) -> None:
+    write(tmp_path, "calls.yaml", "- {id: a, calls: ['frob()', 'frob()']}\n- {id: b, calls: ['frob()']}\n")
+    write(tmp_path, "tools.yaml", "unsure: [frob]\n")
+    done = corepath("derive", "calls.yaml", "--tools", "tools.yaml", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.count("unsure about frob") == 1
+
+
 def test_an_unsure_field_may_be_empty(tmp_path: Path) -> None:
     (tmp_path / "tools.yaml").write_text("unsure:\n", encoding="utf-8")
     assert load_tools(tmp_path / "tools.yaml") == Tools([], [])
@@ -492,10 +500,11 @@ def test_the_command_merges_traces_schemas_python_worlds_and_tool_files(tmp_path
     write(tmp_path, "runs/a.jsonl", json.dumps(RUN) + "\n")
     write(tmp_path, "runs/schemas.json", {"tools": [schema("pay", "n")]})
     write(tmp_path, "mine.py", "def find_it(a, b=2): ...\ndef _no(): ...\nTOOLS = [find_it]\n")
-    write(tmp_path, "old.yaml", "neutral: [pay]\n")
+    write(tmp_path, "old.yaml", "neutral: [pay]\nreads: [x_*]\n")
     sources = ("runs", "mine.py", "mine.py:TOOLS", "mine:find_it", "farm", "old.yaml")
     done = corepath("tools", *sources, "--out", "tools.yaml", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
+    assert "old.yaml: globs are not taken over: x_*" in done.stderr
     assert "20 tools in tools.yaml: 7 read, 12 write, 1 neutral" in done.stderr
     tools = load_tools(tmp_path / "tools.yaml")
     assert {name: tools.kind(name) for name in ("get_x", "pay", "find_it", "scan", "water_plant")} == {

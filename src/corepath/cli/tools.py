@@ -19,6 +19,7 @@ from corepath.cli.printing import say, usage_error
 from corepath.cli.progress import Counter as Progress
 from corepath.episode import Episode
 from corepath.errors import InputError, OptionError, Problem, TaskError, count, no_such_file
+from corepath.files.tool_file import is_glob, load_tools
 from corepath.files.tool_list import ListedTool, is_schema_list, load_tool_list, read_schemas
 from corepath.importers.folders import import_traces
 from corepath.notation.action import Tool
@@ -113,6 +114,8 @@ class _Reader:
         elif name is not None or where.endswith(".py"):
             yield from tools_of_module(load_module(where, _WANTED), name, where)
         elif source.endswith((".yaml", ".yml")):
+            if globs := [one for one in load_tools(source).names if is_glob(one)]:
+                say(f"warning: {source}: globs are not taken over: {', '.join(globs)}")
             yield from load_tool_list(source)
         else:
             yield from self._read_files(trace_files([Path(source)], None, self.log))

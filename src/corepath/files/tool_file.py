@@ -90,6 +90,11 @@ class Tools:
         """Whether a person still has to decide what kind of tool it is."""
         return _is_listed(tool, self.unsure)
 
+    @property
+    def names(self) -> list[str]:
+        """The names and globs of tools that the file mentions outside `tools`."""
+        return list(dict.fromkeys((*self.reads, *self.neutral, *self.unsure, *self.arguments)))
+
     def rules(self, tool: str) -> dict[str, ArgumentRule]:
         """Return the rules for the tool's arguments, keyed by argument path.
 

@@ -54,8 +54,7 @@ def _load_tool_file(path: str | Path) -> tuple[ListedTool, ...]:
     file = load_tools(path)
     listed = {tool.name: tool for tool in file.tools or ()}
     if file.tools is None:
-        names = (*file.reads, *file.neutral, *file.arguments, *file.unsure)
-        listed = {name: Tool(name) for name in names if not is_glob(name)}
+        listed = {name: Tool(name) for name in file.names if not is_glob(name)}
     return tuple(_decided(tool, file, Path(path).name) for tool in listed.values())
 
 
