@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -243,6 +244,11 @@ def test_functions_need_no_annotations() -> None:
     assert (kind(described, "get_order"), described.unsure) == ("read", {"frob": "write?"})
 
 
+def test_tool_objects_of_agent_frameworks_hold_functions() -> None:
+    made = SimpleNamespace(name="find_it", fn=get_order)
+    assert [str(tool) for tool in describe_tools([made]).tools.tools or ()] == ["find_it(id, full=false)"]
+
+
 def test_the_tools_of_a_world_are_known() -> None:
     farm = world("farm")
     described = describe_tools(farm)
@@ -312,6 +318,7 @@ def test_a_word_that_is_not_sure_is_enough_if_repeats_answer_alike() -> None:
     scans = [("scan", {"at": 1}, {"dry": True})] * 3
     assert kind(describe_tools(episode(*scans[:2])), "scan") == "read?"
     assert kind(describe_tools(episode(*scans)), "scan") == "read"
+    assert kind(describe_tools(episode(*scans, ("scan", {"at": 2}, "ok"))), "scan") == "read?"
     assert kind(describe_tools(episode(*scans, ("scan", {"at": 1}, {"dry": False}))), "scan") == "read?"
     assert kind(describe_tools(episode(*scans[:2], ("scan", {"at": 1}, {"dry": False}))), "scan") == "write?"
 
@@ -324,8 +331,14 @@ def test_a_tool_that_follows_others_and_leaves_reads_alone_reads() -> None:
     frob: Step = ("frob", {}, {"n": 1})
     later: Step = ("frob", {}, {"n": 2})
     calls = [frob, frob, frob, ("set_n", {}, "ok"), later, *[("get_x", {}, 1), later] * 4]
-    described = describe_tools(episode(*calls))
-    assert kind(described, "frob") == "read"
+    assert kind(describe_tools(episode(*calls)), "frob") == "read"
+    assert kind(describe_tools(episode(*calls[4:])), "frob") == "read?"  # it followed nothing
+    assert kind(describe_tools(episode(*calls[:5])), "frob") == "read?"  # no reads around it
+
+
+def test_a_tool_that_may_write_is_no_witness_against_another() -> None:
+    described = describe_tools(episode(("frob", {}, 1), ("grab", {}, {"n": 1}), ("frob", {}, 2)))
+    assert described.unsure == {"frob": "write?", "grab": "write?"}
 
 
 def test_a_name_that_reads_is_unsure_if_the_runs_contradict_it() -> None:
@@ -389,6 +402,16 @@ def test_what_a_person_or_a_world_decided_wins() -> None:
     assert described.warnings == ("delete_all: destructiveHint: true says write, and tools.yaml says read",)
 
 
+def test_a_rule_for_an_argument_that_the_tool_does_not_have_is_left_out() -> None:
+    rules = {"n": "approx", "a.b": "any", "a": "paired with c", "c": "unordered"}
+    described = describe_tools(schema("pay", "a"), ListedTool(Tool("pay"), rules=rules))
+    assert described.tools.arguments == {"pay": {"a.b": "any"}}
+    assert described.warnings == tuple(
+        f"pay: no argument for the rule '{rule}'; it is left out"
+        for rule in ("n: approx", "a: paired with c", "c: unordered")
+    )
+
+
 def test_records_that_cannot_be_read_become_warnings() -> None:
     described = describe_tools([Problem("a.jsonl", 3, 1, "oops"), episode(("get_x", {}, 1))])
     assert described.warnings == ("a.jsonl:3:1: oops",)
@@ -425,6 +448,16 @@ def test_a_file_is_read_as_it_was_described(tools: Mapping[str, Mapping[str, Any
         for name, verdict in described.evidence.items():
             assert described.tools.kind(name) == (verdict.kind if verdict.sure else "write")
             assert described.tools.is_unsure(name) != verdict.sure
+
+
+@pytest.mark.parametrize("sign", ["\n", "\r", "\x85", "\u2028", "\x00", "\x7f", "\ufffe", "\ud800", "\u202e"])
+def test_names_and_answers_cannot_break_out_of_a_comment(sign: str, tmp_path: Path) -> None:
+    name = f"get{sign}- evil: {sign}reads: [all]"
+    calls = episode((name, {sign: 1}, 1), ("pay", {}, f"ok {sign} done"), (name, {sign: 1}, 2), ("pay", {}, "ok"))
+    for sources in ([calls], [calls, schema("pay")]):
+        described = describe_tools(*sources)
+        assert load(described, tmp_path) == described.tools
+        assert set(described.evidence) == {name, "pay"}
 
 
 def test_the_file_does_not_depend_on_the_order_of_the_sources() -> None:

@@ -15,7 +15,7 @@ from corepath.authoring.tools.verdict import Declared, Verdict, judge
 from corepath.authoring.tools.words import split_name
 from corepath.episode import Episode
 from corepath.errors import NotationError, Problem, TaskError, count
-from corepath.files.tool_file import Tools
+from corepath.files.tool_file import Tools, parse_rule
 from corepath.files.tool_list import ListedTool, read_schemas
 from corepath.notation import parser
 from corepath.notation.action import Tool
@@ -168,7 +168,10 @@ class _Sources:
             known = self.listed[name].parameters if name in self.listed else None
             usage = self.seen.tools.get(name)
             for path, rule in given.items():
-                yield (name, path), (rule, "as its source says")
+                if _fits(path, rule, known):
+                    yield (name, path), (rule, "as its source says")
+                else:
+                    self.warnings.append(f"{name}: no argument for the rule '{path}: {rule}'; it is left out")
             for path, values in usage.arguments.items() if usage is not None else ():
                 is_free = _is_free_text_name(path) and values.is_free_text
                 if is_free and path not in given and (known is None or path in known):
@@ -210,6 +213,12 @@ class _Sources:
                 f"left out {count(left_out, 'call or description', 'calls or descriptions')} of tools: a name has at "
                 f"most {LONGEST_NAME} characters, and a file at most {MOST_TOOLS:,} tools"
             )
+
+
+def _fits(path: str, rule: str, known: Mapping[str, Any] | None) -> bool:
+    """Whether a tool has the arguments that a rule is for. `known` is None if its parameters are not known."""
+    paths = (path, parse_rule(rule).other or path)
+    return known is None or all({one, one.partition(".")[0]} & known.keys() for one in paths)
 
 
 def _is_free_text_name(path: str) -> bool:

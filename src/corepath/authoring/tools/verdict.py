@@ -106,7 +106,8 @@ def judge(
 def _is_trusted(declared: Declared | None, hint: Hint | None) -> bool:
     """Whether a tool is a read or neutral before the runs are looked at."""
     if declared is not None:
-        return declared.kind != "write"
+        doubted = hint is not None and hint.kind == "write" and not declared.firm
+        return declared.kind != "write" and not doubted
     return hint is not None and hint.kind != "write" and hint.sure
 
 
