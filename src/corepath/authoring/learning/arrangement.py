@@ -37,7 +37,9 @@ class Arrangement:
     @cached_property
     def events(self) -> frozenset[int]:
         """All events in the arrangement."""
-        return frozenset((self.event,)) if self.form is Form.EVENT else frozenset().union(*(p.events for p in self.parts))
+        return (
+            frozenset((self.event,)) if self.form is Form.EVENT else frozenset().union(*(p.events for p in self.parts))
+        )
 
     def size(self, events: frozenset[int]) -> int:
         """Count the orders that have exactly these events."""

@@ -12,12 +12,11 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Final
 
-from corepath.authoring.learning.arrangement import Arrangement, Form, in_sequence, join, leaf, optional
+from corepath.authoring.learning.arrangement import Arrangement, Form, in_sequence, join, optional
 from corepath.authoring.learning.likelihood import IMPLAUSIBLE, chance_of_few, chance_within
 from corepath.authoring.learning.log import Log, Order, Run, components
 from corepath.authoring.learning.partial_order import (
     as_alternatives,
-    as_series_parallel,
     count_orders,
     drop_weak_pairs,
 )
