@@ -23,6 +23,10 @@ class ForkKind(StrEnum):
     """Whether parts are done one by one, or may be interleaved."""
     PAIRS = "pairs"
     """Whether steps that were always in the same order must be."""
+    GUESSES = "guesses"
+    """Whether orders that were learned, although no run shows them, are right."""
+    NEIGHBOURS = "neighbours"
+    """Whether two steps that follow each other may be swapped."""
 
 
 ForkKey = tuple[ForkKind, frozenset[int]]

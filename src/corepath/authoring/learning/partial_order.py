@@ -16,6 +16,7 @@ from corepath.authoring.learning.log import Log, Order, bits, components, member
 
 MOST_ALTERNATIVES: Final = 24
 _MOST_RUNS: Final = 500
+_MOST_LIMITS: Final = 60
 
 
 def count_orders(events: Sequence[int], order: Order, most_sets: int = 3_000) -> int | None:
@@ -77,7 +78,8 @@ def drop_weak_pairs(log: Log) -> Arrangement | None:
     """
     log = log.sample(_MOST_RUNS)
     order, chances = log.order, _chances_of_pairs(log)
-    for limit in sorted(set(chances.values()), reverse=True):
+    limits = sorted(set(chances.values()), reverse=True)
+    for limit in limits[:: 1 + len(limits) // _MOST_LIMITS]:
         strong = dict.fromkeys(log.events, 0)
         for (one, other), chance in chances.items():
             if chance < limit:

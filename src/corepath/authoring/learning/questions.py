@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice, pairwise
 from random import Random
 from typing import Final
 
-from corepath.authoring.learning.arrangement import Arrangement
+from corepath.authoring.learning.arrangement import Arrangement, Form, in_sequence, join
 from corepath.authoring.learning.forks import ForkKey, ForkKind, Forks
 from corepath.authoring.learning.log import Run
 from corepath.authoring.learning.orders import learn_orders
@@ -34,6 +34,11 @@ class OrderQuestion:
     paths: tuple[int, int]
 
     @property
+    def moved(self) -> int:
+        """How many orders the answer decides about."""
+        return abs(self.paths[1] - self.paths[0])
+
+    @property
     def swapped(self) -> tuple[int, int] | None:
         """Two events whose order in the first example is not that of the seen run, or None if all are."""
         example, seen = self.examples[0], self.seen
@@ -43,57 +48,134 @@ class OrderQuestion:
         return None
 
 
-Answer = Callable[[OrderQuestion], bool]
-"""Answers a question: whether the examples are right."""
+Answer = Callable[[OrderQuestion], Sequence[Run]]
+"""Answers a question: which of its examples are right."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question and its answer."""
+    """A question, and which of its examples are right."""
 
     question: OrderQuestion
-    answer: bool
+    right: tuple[Run, ...]
+
+    @property
+    def agreed(self) -> bool:
+        """Whether all examples are right."""
+        return len(self.right) == len(self.question.examples)
 
 
-def learn_by_asking(runs: Sequence[Run], answer: Answer | None, most: int = MOST_QUESTIONS) -> tuple[Arrangement, list[Asked]]:
-    """Learn the orders of runs, and ask about the choices that move the most paths. Without `answer`, ask nothing."""
-    settled: dict[ForkKey, bool] = {}
-    asked: list[Asked] = []
-    found = learn_orders(runs)
-    while answer is not None and len(asked) < most:
-        forks = Forks(settled, asks=True)
-        found = learn_orders(runs, forks)
-        ranked = sorted(_open_questions(runs, found, forks), key=lambda one: -abs(one[1].paths[1] - one[1].paths[0]))
-        if not ranked:
-            break
-        key, question = ranked[0]
-        settled[key] = answer(question)
-        asked.append(Asked(question, settled[key]))
-        found = learn_orders(runs, Forks(settled, asks=True))
-    return found, asked
+def learn_by_asking(
+    runs: Sequence[Run], steps: Sequence[int], answer: Answer | None, most: int = MOST_QUESTIONS
+) -> tuple[Arrangement, list[Asked]]:
+    """Learn the orders of runs, and ask about the choices that move the most paths. Without `answer`, ask nothing.
+
+    `steps` says which step each event is an occurrence of.
+    """
+    if answer is None:
+        return learn_orders(runs), []
+    inquiry = _Inquiry(list(runs), steps)
+    while len(inquiry.asked) < most and (found := inquiry.next_question()) is not None:
+        inquiry.settle(*found, tuple(answer(found[1])))
+    return inquiry.learn(), inquiry.asked
 
 
-def _open_questions(runs: Sequence[Run], now: Arrangement, forks: Forks) -> list[tuple[ForkKey, OrderQuestion]]:
-    """Return a question for each fork that is not settled."""
-    questions = []
-    for key, fork in list(forks.found.items())[:_MOST_FORKS]:
-        if key in forks.settled:
-            continue
-        other = learn_orders(runs, Forks({**forks.settled, key: not fork.is_wide}, asks=True))
-        narrow, wide = (other, now) if fork.is_wide else (now, other)
-        random = Random(str(sorted(key[1])))
-        drawn = dict.fromkeys(wide.draw(random) for _ in range(_DRAWS))
-        seen = set(runs)
-        examples = [run for run in drawn if run not in narrow and run not in seen][:_MOST_EXAMPLES]
-        if examples:
-            near = min(seen, key=lambda run: _distance(run, examples[0]))
-            questions.append((
-                key, OrderQuestion(fork.kind, tuple(examples), near, fork.is_wide, (narrow.count, wide.count)),
-            ))  # fmt: skip
-    return questions
+class _Inquiry:
+    """What is known so far: the runs, examples that are right, and what was decided at forks."""
+
+    def __init__(self, runs: list[Run], steps: Sequence[int]) -> None:
+        self.runs, self.steps = runs, steps
+        self.settled: dict[ForkKey, bool] = {}
+        self.asked: list[Asked] = []
+        self.is_listed = False
+        """Whether what was learned was wrong, so that only known runs are right."""
+
+    def learn(self, *, but: ForkKey | None = None, forks: Forks | None = None) -> Arrangement:
+        """Learn from what is known. With `but`, decide otherwise at one fork."""
+        if self.is_listed:
+            return join(Form.CHOICE, map(in_sequence, dict.fromkeys(self.runs)))
+        forks = Forks(self.settled, asks=True) if forks is None else forks
+        if but is not None:
+            forks = Forks({**self.settled, but: not forks.found[but].is_wide}, asks=True)
+        return learn_orders(self.runs, forks)
+
+    def next_question(self) -> tuple[ForkKey | None, OrderQuestion] | None:
+        """Return the most important question, and the fork that it decides, or None if there is nothing to ask."""
+        forks = Forks(self.settled, asks=True)
+        now = self.learn(forks=forks)
+        if not self.asked and (question := self._ask_for_guesses(now)) is not None:
+            return None, question
+        at_forks = [] if self.is_listed else [*self._ask_at_forks(now, forks)]
+        if at_forks:
+            return max(at_forks, key=lambda one: one[1].moved)
+        found = self._ask_for_neighbours(now)
+        return None if found is None else (None, found)
+
+    def settle(self, key: ForkKey | None, question: OrderQuestion, right: tuple[Run, ...]) -> None:
+        """Take an answer into account."""
+        self.asked.append(Asked(question, right))
+        if key is not None:
+            self.settled[key] = self.asked[-1].agreed
+        if question.kind is ForkKind.GUESSES and not self.asked[-1].agreed:
+            self.is_listed = True
+        if not self.asked[-1].agreed or question.kind is ForkKind.NEIGHBOURS:
+            self.runs += right
+
+    def _draw(self, found: Arrangement, but: Arrangement | None = None) -> tuple[Run, ...]:
+        """Return some orders that were not seen. With `but`, leave out its orders."""
+        random, seen = Random(len(self.asked)), set(self.runs)
+        drawn = dict.fromkeys(self._number_in_order(found.draw(random)) for _ in range(_DRAWS))
+        fresh = (run for run in drawn if run not in seen and (but is None or run not in but))
+        return tuple(islice(fresh, _MOST_EXAMPLES))
+
+    def _number_in_order(self, run: Run) -> Run:
+        """Return the same steps, with the occurrences of each step in order."""
+        events: dict[int, list[int]] = {}
+        for event in sorted(run, reverse=True):
+            events.setdefault(self.steps[event], []).append(event)
+        return tuple(events[self.steps[event]].pop() for event in run)
+
+    def _ask_for_guesses(self, now: Arrangement) -> OrderQuestion | None:
+        """Ask about orders that were learned, although no run shows them."""
+        examples = self._draw(now)
+        if not examples:
+            return None
+        paths = len(set(self.runs)), now.count
+        return OrderQuestion(ForkKind.GUESSES, examples, _nearest(self.runs, examples[0]), default=True, paths=paths)
+
+    def _ask_at_forks(self, now: Arrangement, forks: Forks) -> Iterator[tuple[ForkKey, OrderQuestion]]:
+        """Ask about each fork that is not settled."""
+        for key, fork in islice(forks.found.items(), _MOST_FORKS):
+            if key in self.settled:
+                continue
+            other = self.learn(but=key, forks=forks)
+            narrow, wide = (other, now) if fork.is_wide else (now, other)
+            if examples := self._draw(wide, narrow):
+                near, paths = _nearest(self.runs, examples[0]), (narrow.count, wide.count)
+                yield key, OrderQuestion(fork.kind, examples, near, fork.is_wide, paths)
+
+    def _ask_for_neighbours(self, now: Arrangement) -> OrderQuestion | None:
+        """Ask about runs in which two neighbours are swapped, once for each pair of events."""
+        known = {example for one in self.asked for example in one.question.examples}
+        swapped: dict[tuple[int, int], Run] = {}
+        for run in dict.fromkeys(self.runs):
+            for place, pair in enumerate(pairwise(run)):
+                other = (*run[:place], pair[1], pair[0], *run[place + 2 :])
+                if self.steps[pair[0]] != self.steps[pair[1]] and other not in known and other not in now:
+                    swapped.setdefault(pair, other)
+        examples = tuple(islice(dict.fromkeys(swapped.values()), _MOST_EXAMPLES))
+        if not examples:
+            return None
+        paths = now.count, now.count + len(swapped)
+        near = _nearest(self.runs, examples[0])
+        return OrderQuestion(ForkKind.NEIGHBOURS, examples, near, default=False, paths=paths)
 
 
-def _distance(one: Run, other: Run) -> tuple[int, Run]:
-    """How far two runs are apart: how many places differ."""
-    differing = sum(mine != theirs for mine, theirs in zip(one, other, strict=False))
-    return differing + abs(len(one) - len(other)), one
+def _nearest(runs: Iterable[Run], example: Run) -> Run:
+    """Return the run that differs from an example in the fewest places."""
+
+    def distance(run: Run) -> tuple[int, Run]:
+        differing = sum(mine != theirs for mine, theirs in zip(run, example, strict=False))
+        return differing + abs(len(run) - len(example)), run
+
+    return min(runs, key=distance)
