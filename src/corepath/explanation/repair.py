@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
@@ -20,6 +20,7 @@ from corepath.explanation.arguments import differing_arguments
 from corepath.explanation.bindings import Bindings
 from corepath.explanation.edits import Move, Repair, as_repair
 from corepath.explanation.facts import Facts
+from corepath.explanation.nearest_try import change_nearest_tries, is_legal_path
 from corepath.explanation.placement import add_rather_than_replace, keep_listed_order
 from corepath.explanation.rehearsal import rehearse
 from corepath.explanation.repair_bounds import Bound, lower_bounds
@@ -60,7 +61,8 @@ def repair_path(facts: Facts) -> Repair | None:
         return None
     plain = list(_go_on_without_harm(facts))
     if facts.task.simulator is None:
-        repair = keep_listed_order(facts, as_repair(add_rather_than_replace(facts, _search(facts) or plain)))
+        moves = change_nearest_tries(facts, _search(facts) or plain, partial(is_legal_path, facts))
+        repair = keep_listed_order(facts, as_repair(add_rather_than_replace(facts, moves)))
     else:
         repair = _search_in_world(facts, plain)
     return repair if repair.edits else None
@@ -76,8 +78,9 @@ def _search_in_world(facts: Facts, plain: list[Move]) -> Repair:
         moves = _search(facts, trust)
         if moves is None:
             break
-        if (broken := rehearse(facts, moves)) is not None:
-            return as_repair(add_rather_than_replace(facts, moves), broken)
+        if rehearse(facts, moves) is not None:
+            moves = change_nearest_tries(facts, moves, lambda tried: rehearse(facts, tried) is not None)
+            return as_repair(add_rather_than_replace(facts, moves), rehearse(facts, moves))
         tried = moves if tried is plain else tried
     broken = rehearse(facts, plain)
     return as_repair(add_rather_than_replace(facts, tried if broken is None else plain), broken)

@@ -8,7 +8,7 @@ from typing import Final
 from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind, Step
 from corepath.explanation.arguments import compare_with_step, differing_arguments
-from corepath.explanation.difference_text import describe_differences
+from corepath.explanation.difference_text import LONGEST_BESIDE, describe_differences
 from corepath.explanation.facts import Facts
 from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.sentences import calls_text, join, number_text, say_of_calls
@@ -55,7 +55,9 @@ def _put_right(facts: Facts, index: int) -> Step | None:
 def _describe_try(facts: Facts, index: int, done: Step) -> str:
     """Name a try and say what was wrong with it."""
     assert done.symbol is not None
-    return f"call {index + 1} ({describe_differences(compare_with_step(facts, index, done.symbol).differences, 2)})"
+    compared = compare_with_step(facts, index, done.symbol)
+    how = describe_differences(compared.differences, 2)
+    return f"call {index + 1} ({how if len(how) <= LONGEST_BESIDE else f'wrong {join(compared.arguments)}'})"
 
 
 def _done_text(facts: Facts, targets: Collection[int]) -> str:

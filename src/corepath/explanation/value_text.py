@@ -33,7 +33,9 @@ from corepath.values import key_text, to_notation
 
 LONGEST_NAME: Final = 60
 LONGEST_VALUE: Final = 50
-LONGEST_CALL: Final = 110
+LONGEST_CALL: Final = 100
+SHORT_VALUE: Final = 40
+"""Maximum length of the one argument that is shown of a long call."""
 LONGEST_MESSAGE: Final = 140
 LONGEST_WHOLE: Final = 1_200
 """Maximum length of a call that is written in full."""
@@ -74,17 +76,24 @@ def tool_name(tool: str) -> str:
 
 
 def call_text(call: Call, telling: frozenset[str] = frozenset()) -> str:
-    """Write a call with the arguments that the agent sent. If there is no room for all, those in `telling` come first.
+    """Write a call with the arguments that the agent sent, or with one of those in `telling` if that is too long.
 
-    The very first argument stays in front, since it mostly says what the call is about.
+    If no such argument is short, the tool's name stands for the call.
     """
     if call.malformed:
         return f"{tool_name(call.tool)}({value_text(call.arguments)})"
     parts = {name: f"{_key(name)}={value_text(value)}" for name, value in call.arguments.items()}
-    if sum(len(part) + 2 for part in parts.values()) > LONGEST_CALL - len(tool_name(call.tool)):
-        first, *rest = parts
-        parts = {name: parts[name] for name in (first, *sorted(rest, key=lambda name: name not in telling))}
-    return _call_notation(call.tool, list(parts.values()))
+    whole = f"{tool_name(call.tool)}({', '.join(parts.values())})"
+    if len(whole) <= LONGEST_CALL and not any(map(_is_cut, call.arguments.values())):
+        return whole
+    short = [name for name, value in call.arguments.items() if len(parts[name]) <= SHORT_VALUE and not _is_cut(value)]
+    shown = next((name for name in short if name in telling), None)
+    return tool_name(call.tool) if shown is None else f"{tool_name(call.tool)}({parts[shown]}, …)"
+
+
+def _is_cut(value: Any) -> bool:
+    """Whether a list or an object is too long to be written whole. A text may be cut."""
+    return not isinstance(value, str) and len(to_notation(value)) > LONGEST_VALUE
 
 
 def step_text(action: Action, scope: Scope, only: frozenset[str] | None = None) -> str:
@@ -93,9 +102,15 @@ def step_text(action: Action, scope: Scope, only: frozenset[str] | None = None) 
     With `only`, other arguments are left out.
     """
     fields = [(name, part) for name, part in action.arguments.fields if only is None or name in only]
-    parts = [f"{_key(name)}={_pattern_text(part, scope)}" for name, part in fields]
-    is_cut = action.arguments.open or len(fields) < len(action.arguments.fields)
+    written = {name: _pattern_text(part, scope) for name, part in fields}
+    parts = [f"{_key(name)}={text}" for name, text in written.items() if not _is_cut_text(text)]
+    is_cut = action.arguments.open or len(parts) < len(action.arguments.fields)
     return f"{_call_notation(action.tool, [*parts, '…'] if is_cut else parts)}{_result_text(action, scope)}"
+
+
+def _is_cut_text(text: str) -> bool:
+    """Whether a text is a list or an object that was too long to be written whole."""
+    return text[:1] in ("[", "{") and text.rstrip("]").endswith("…")
 
 
 def whole_step_text(action: Action, scope: Scope) -> str:
