@@ -186,7 +186,8 @@ def _name_missing(facts: Facts, missing: Sequence[int], main: Mistake) -> str:
     end = len(facts.steps)
     if len(missing) == 1 and missing[0] in main.steps:
         return f"one more {facts.short_text(missing[0], end)} is missing"
-    if len(missing) > _MOST_NAMED or set(missing).intersection(main.steps):
+    names = {facts.short_text(step, end) for step in missing}
+    if len(missing) > _MOST_NAMED or set(missing).intersection(main.steps) or len(names) < len(set(missing)):
         return ""
     too = " too" if main.kind is MistakeKind.SKIPPED else ""
     text = are_missing_text(facts, missing, end)

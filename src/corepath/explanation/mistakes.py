@@ -190,7 +190,8 @@ class _Builder:
         """
         if number not in self._needs:
             state, places = self.facts.positions[call].state, self._undone_before(number, call)
-            times = 1 + len(places.get(symbol, ())) if symbol is not None else 1
+            same = [self._path[place].call for place in places.get(-1 if symbol is None else symbol, ())]
+            times = 1 + sum(made is not None and made < call for made in same)
             needed = {
                 place for step, listed in places.items() if symbol is not None
                 for place in listed[: times_needed(self.facts.automaton, state, step, symbol, times)]

@@ -263,11 +263,10 @@ class _Search:
         fits = self._lenient_fits(index)
         for symbol in fits:
             if edges.get(symbol, state) != state:
-                move = Move("keep", index, symbol, index)
-                yield _ASSUMED, _Node(index + 1, edges[symbol], bound, spare, taken), move
-                break
+                cost = _ASSUMED if symbol == self._symbols[index] else 2 * _ASSUMED
+                yield cost, _Node(index + 1, edges[symbol], bound, spare, taken), Move("keep", index, symbol, index)
         if step.kind is Kind.LOOP or step.reading.loops or any(edges.get(symbol) == state for symbol in fits):
-            yield 2 * _ASSUMED, _Node(index + 1, state, bound, spare, taken), Move("keep", index, None, index)
+            yield 3 * _ASSUMED, _Node(index + 1, state, bound, spare, taken), Move("keep", index, None, index)
 
     def _lenient_fits(self, index: int) -> tuple[int, ...]:
         """Return the steps that a call may be if earlier results were not those on record."""
@@ -309,7 +308,7 @@ class _Search:
         """Leave out the next call if the tool refused it."""
         index, state, bound, spare, taken = node
         if self._is_refused(index):
-            after = _Node(index + 1, state, self._after_edit(bound), spare, taken)
+            after = _Node(index + 1, state, bound, spare, taken)
             yield _UNHEARD, after, Move("leave out", index, None, index)
 
     def _is_refused(self, index: int) -> bool:

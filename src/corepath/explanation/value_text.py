@@ -58,10 +58,21 @@ def _name(action: Action, scope: Scope) -> str:
 
 
 def value_text(value: Any, most: int = LONGEST_VALUE) -> str:
-    """Write a JSON value, and cut it if it is long."""
+    """Write a JSON value, and cut it if it is long. Of a long list or object, the first part is written."""
     if isinstance(value, str):
         return to_notation(cut(value, most))
-    return cut(to_notation(value), most)
+    whole = to_notation(value)
+    if len(whole) <= most or not isinstance(value, (dict, list, tuple)):
+        return cut(whole, most)
+    parts = value.items() if isinstance(value, dict) else ((None, part) for part in value)
+    name, first = next(iter(parts))
+    return _first_part(name, value_text(first, most // 2), len(value))
+
+
+def _first_part(name: str | None, text: str, size: int) -> str:
+    """Write a long list or object by its first part, e.g. `[1, …]` or `{"id": 1, …}`. The items of a list have no name."""
+    more = ", …" if size > 1 else ""
+    return f"[{text}{more}]" if name is None else f"{{{to_notation(cut(name, SHORT_VALUE))}: {text}{more}}}"
 
 
 def message_text(message: Any) -> str:
@@ -102,15 +113,9 @@ def step_text(action: Action, scope: Scope, only: frozenset[str] | None = None) 
     With `only`, other arguments are left out.
     """
     fields = [(name, part) for name, part in action.arguments.fields if only is None or name in only]
-    written = {name: _pattern_text(part, scope) for name, part in fields}
-    parts = [f"{_key(name)}={text}" for name, text in written.items() if not _is_cut_text(text)]
+    parts = [f"{_key(name)}={_pattern_text(part, scope)}" for name, part in fields]
     is_cut = action.arguments.open or len(parts) < len(action.arguments.fields)
     return f"{_call_notation(action.tool, [*parts, '…'] if is_cut else parts)}{_result_text(action, scope)}"
-
-
-def _is_cut_text(text: str) -> bool:
-    """Whether a text is a list or an object that was too long to be written whole."""
-    return text[:1] in ("[", "{") and text.rstrip("]").endswith("…")
 
 
 def whole_step_text(action: Action, scope: Scope) -> str:
@@ -197,9 +202,11 @@ def _pattern_text(pattern: Matcher, scope: Scope, most: int = LONGEST_VALUE) -> 
             return "…"
         case Items(items) | Unordered(items):
             return _list_text(items, scope, most)
-        case Fields(fields):
-            parts = [f"{to_notation(name)}: {_pattern_text(part, scope, most)}" for name, part in fields]
-            return cut(f"{{{', '.join(parts)}}}", most)
+        case Fields(fields) if fields:
+            parts = {name: _pattern_text(part, scope, most) for name, part in fields}
+            whole = f"{{{', '.join(f'{to_notation(name)}: {text}' for name, text in parts.items())}}}"
+            name, first = next(iter(parts.items()))
+            return whole if len(whole) <= most else _first_part(name, first, len(parts))
         case Variable(name):
             return value_text(scope.variables[name], most) if name in scope.variables else "…"
         case ResultOf(action, path):
@@ -211,7 +218,9 @@ def _pattern_text(pattern: Matcher, scope: Scope, most: int = LONGEST_VALUE) -> 
 
 
 def _list_text(items: Sequence[Matcher], scope: Scope, most: int = LONGEST_VALUE) -> str:
-    return f"[{cut(', '.join(_pattern_text(item, scope, most) for item in items), most)}]"
+    parts = [_pattern_text(item, scope, most) for item in items]
+    whole = f"[{', '.join(parts)}]"
+    return whole if len(whole) <= most else _first_part(None, _pattern_text(items[0], scope, most // 2), len(items))
 
 
 def _options_text(values: Sequence[Any]) -> str:
