@@ -170,6 +170,13 @@ def test_no_other_try_of_a_changed_call_would_need_fewer_new_arguments(cases):
     assert seen > 10 or all(case[1].simulator is not None for case in cases)
 
 
+def test_no_call_is_moved_to_where_it_is(cases):
+    for name, _, _, _, found in failing(cases):
+        for edit in found.fix:
+            if match := re.match(r"Move call (\d+), .*, to before call (\d+)\.$", edit.text):
+                assert int(match[2]) - int(match[1]) not in (0, 1), (name, edit.text)
+
+
 def test_no_sentence_has_a_cut_list_or_object(cases):
     for name, _, _, _, found in cases:
         for text in (found.headline, *(edit.text for edit in found.fix)):

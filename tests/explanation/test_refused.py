@@ -233,3 +233,21 @@ def test_a_call_and_the_one_that_only_undid_it_are_left_out_together():
         "Leave out call 6, store_memory(number=15.333333), and call 7, clear_memory, which only undid it."
     ]
     assert found.fix[0].also == (6,)
+
+
+def test_a_refused_call_that_is_left_out_changes_no_results_on_record():
+    task = corepath.task("arm/turn_crates")
+    calls = ["rotate_yaw(yaw=0.35)", 'locate(thing="crate_1")', 'locate(thing="crate_2")', "unlock_safety()"]
+    calls.append('locate(thing="crate_3")')
+    for crate, x in (("crate_3", 0.65), ("crate_1", 0.35)):
+        calls += [f"move(x={x}, y=0.3, z=0.2, yaw=0.35)", "open_gripper()", f'pick(thing="{crate}")', "lift()"]
+        calls += ["rotate_yaw(yaw=0.0)", "lower()", f'place(thing="{crate}")', "close_gripper()"]
+    found = explain(task, corepath.replay(task, [*calls, "go_home()", "lock_safety()"]).calls)
+    assert fix_of(found) == ["Leave out call 1, rotate_yaw(yaw=0.35), which the tool refused."]
+
+
+def test_if_nothing_was_done_that_is_said_with_the_wrong_argument():
+    task = Task("none", procedure=seq(tool("a")(), tool("b")(), tool("c")(x=1)))
+    assert explain(task, ["c(x=2)"]).headline == (
+        "Wrong argument in call 1, c, which also came too early: x was 2, expected 1; none of the three steps was done."
+    )

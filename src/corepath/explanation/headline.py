@@ -12,6 +12,7 @@ from corepath.explanation.beside import describe_all_done, describe_other_harms,
 from corepath.explanation.blame import main_mistake
 from corepath.explanation.facts import Facts
 from corepath.explanation.mistake_text import (
+    REFUSED,
     are_missing_text,
     calls_told_as_refused,
     missing_steps_text,
@@ -171,7 +172,7 @@ def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
     missing = [step for one in others for step in one.steps]
     if not missing:
         return ""
-    is_wrong = not main.steps or main.is_early
+    is_wrong = not main.steps or main.kind is MistakeKind.WRONG_ARGUMENT
     if facts.score.missing_steps > _MOST_NAMED and is_wrong and not facts.steps_called(len(facts.steps)):
         return f"{_none_of(facts.score.missing_steps)} was done"
     more = "more " if main.steps else ""
@@ -231,8 +232,11 @@ def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
         later = find_consequences(facts, main, mistakes)
         clauses = mistake_clauses(facts, main, later)
         alike = alike_calls(facts, main)
-        refused = refused_calls(facts, alike, calls_told_as_refused(facts, main, later))
+        is_refused = clauses[-1] == REFUSED and not alike
+        refused = refused_calls(facts, alike, calls_told_as_refused(facts, main, later), and_it=is_refused)
         rest = [*describe_other_harms(facts, main, mistakes, later)]
+        if refused and is_refused:
+            clauses[-1], refused = refused[0], []
         rest = [*refused, *rest] if set(alike).intersection(facts.refused) else [*rest, *refused]
         rest += [_also_missing(facts, main, mistakes), describe_all_done(facts, main, clauses)]
     rest += ["then handed over to a human"] if facts.hand_over is not None else []

@@ -31,6 +31,7 @@ from corepath.explanation.value_text import LONGEST_NAME, tool_name
 from corepath.rules.rule import Never, Rule
 from corepath.scoring.evidence import Harm
 
+REFUSED: Final = "the tool refused it"
 _SHORTEST_WORD: Final = 4
 """Words of a tool's name that are shorter than this say little."""
 _FEWEST_TOOLS: Final = 4
@@ -242,7 +243,7 @@ def _refused(facts: Facts, mistake: Mistake) -> Iterator[str]:
     first = mistake.first
     counts_anyway = first is not None and first.kind is HarmKind.FAILED
     if facts.is_refused(mistake.call) and not counts_anyway:
-        yield "the tool refused it"
+        yield REFUSED
 
 
 def _extra_clauses(facts: Facts, mistake: Mistake) -> Iterator[str]:

@@ -83,10 +83,11 @@ def alike_calls(facts: Facts, main: Mistake) -> tuple[int, ...]:
     return tuple(index for index in main.calls if facts.steps[index].call.tool == tool)
 
 
-def refused_calls(facts: Facts, alike: Collection[int], told: Collection[int]) -> list[str]:
+def refused_calls(facts: Facts, alike: Collection[int], told: Collection[int], *, and_it: bool = False) -> list[str]:
     """Name all calls that the tool refused and that are not told yet, or none if all of these are harmless.
 
-    Those in `alike` tried the same as the call that was told first.
+    Those in `alike` tried the same as the call that was told first. `and_it` says that the call told just before was
+    refused too.
     """
     left = [index for index in facts.refused if index not in told]
     if not any(facts.steps[index].kind is Kind.HARM for index in left):
@@ -94,7 +95,8 @@ def refused_calls(facts: Facts, alike: Collection[int], told: Collection[int]) -
     same = [index for index in left if index in alike]
     others = [index for index in left if index not in alike]
     if not same:
-        return [say_of_calls(others, "refused too" if told else "refused")]
+        with_it = f"it was refused, as {_were(others)} {calls_text(others)}"
+        return [with_it if and_it else say_of_calls(others, "refused too" if told else "refused")]
     more = f", as {_were(others)} {calls_text(others)}" if others else ""
     return [f"{calls_text(same)} tried the same, and {_were(same)} refused{more}"]
 

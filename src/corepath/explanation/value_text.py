@@ -70,7 +70,7 @@ def value_text(value: Any, most: int = LONGEST_VALUE) -> str:
 
 
 def _first_part(name: str | None, text: str, size: int) -> str:
-    """Write a long list or object by its first part, e.g. `[1, …]` or `{"id": 1, …}`. The items of a list have no name."""
+    """Write a long list or object by its first part, e.g. `[1, …]` or `{"id": 1, …}`. Items of a list have no name."""
     more = ", …" if size > 1 else ""
     return f"[{text}{more}]" if name is None else f"{{{to_notation(cut(name, SHORT_VALUE))}: {text}{more}}}"
 
