@@ -10,9 +10,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from corepath import Automaton
 from corepath.automaton.step import Kind, begin, step
 from corepath.explanation import CauseKind, EditKind, FindingKind
+from corepath.explanation.arguments import differing_arguments
+from corepath.explanation.facts import Facts
 from corepath.explanation.headline import LONGEST_HEADLINE
+from corepath.explanation.mistakes import find_mistakes
+from corepath.explanation.repair import repair_path
 from corepath.rules.rule import Never
 from corepath.world.examples import variant
 from corepath.world.exploring import Edge, Node, attempt, replay
@@ -102,9 +107,86 @@ def test_the_headline_agrees_with_the_fix(cases):
         if match := re.match(r"Wrong arguments? in call (\d+),", found.headline):
             changed = {one.call for one in found.fix if one.kind == "change"}
             assert int(match[1]) - 1 in changed, (name, found.headline, found.fix)
+        if match := re.match(r"(Calls [\d, –and]+), \w+, (?:both|all \w+) had (?:a |the same )?wrong", found.headline):
+            changed = {one.call + 1 for one in found.fix if one.kind == "change" and one.call is not None}
+            assert changed & numbers(match[1]), (name, found.headline, found.fix)
         if match := re.match(r"Call (\d+), .* is (?:not part of this task|against a rule)", found.headline):
             touched = {one.call for one in found.fix if one.kind in ("leave out", "change")}
             assert int(match[1]) - 1 in touched or not found.fix, (name, found.headline, found.fix)
+
+
+def test_a_step_is_told_as_skipped_only_if_no_right_path_does_the_call_before_it(cases):
+    seen = 0
+    for name, task, episode, scored, found in failing(cases):
+        facts = Facts(task, scored, None if task.simulator is None else replay(task, episode.calls), episode)
+        early = "must come first" in str(found) or "Skipped " in found.headline
+        for one in find_mistakes(facts, repair_path(facts), ()) if early else ():
+            action = facts.symbol(facts.steps[one.call]) if one.call < len(facts.steps) else None
+            if one.kind not in ("skipped", "too early") or action is None or one.has_choice:
+                continue
+            for symbol in one.steps:
+                seen += 1
+                made = [
+                    index for index, step in found.repair
+                    if step == action and index is not None and index < one.call and not facts.steps[index].advances
+                ]  # fmt: skip
+                state = facts.positions[one.call].state
+                assert not can_do_without(task.automaton, state, symbol, action, 1 + len(made)), (name, found.headline)
+    assert seen > 20 or all(case[1].simulator is None for case in cases)
+
+
+def can_do_without(automaton: Automaton, state: int, symbol: int, action: int, times: int) -> bool:
+    """Whether a path from `state` does `action` that many times, and `symbol` never before the last time."""
+    found, waiting = {(state, times)}, [(state, times)]
+    while waiting:
+        here, left = waiting.pop()
+        for one, after in automaton.delta[here].items():
+            if after == here:
+                continue
+            if one == action and left == 1:
+                return True
+            reached = after, left - (one == action)
+            if one != symbol and reached not in found:
+                found.add(reached)
+                waiting.append(reached)
+    return False
+
+
+def test_no_other_try_of_a_changed_call_would_need_fewer_new_arguments(cases):
+    seen = 0
+    for name, task, episode, scored, found in failing(cases):
+        facts = Facts(task, scored, None if task.simulator is None else replay(task, episode.calls), episode)
+        left_out = [one.call for one in found.fix if one.kind is EditKind.LEAVE_OUT]
+        left_out += [call for one in found.fix for call in one.also]
+        for edit in found.fix if task.simulator is None else ():
+            if edit.kind is not EditKind.CHANGE or edit.call is None or edit.action is None:
+                continue
+            tool = task.automaton.alphabet.actions[edit.action].tool
+            own = len(differing_arguments(facts, edit.call, edit.action))
+            for other in left_out:
+                if other is not None and episode.calls[other].tool == episode.calls[edit.call].tool == tool:
+                    seen += 1
+                    assert own <= len(differing_arguments(facts, other, edit.action)), (name, found.fix)
+    assert seen > 10 or all(case[1].simulator is not None for case in cases)
+
+
+def test_no_call_is_moved_to_where_it_is(cases):
+    for name, _, _, _, found in failing(cases):
+        for edit in found.fix:
+            if match := re.match(r"Move call (\d+), .*, to before call (\d+)\.$", edit.text):
+                assert int(match[2]) - int(match[1]) not in (0, 1), (name, edit.text)
+
+
+def test_no_sentence_has_a_cut_list_or_object(cases):
+    for name, _, _, _, found in cases:
+        for text in (found.headline, *(edit.text for edit in found.fix)):
+            bare = QUOTED.sub("", text)
+            assert all(bare.count(sign) == bare.count(end) for sign, end in ("[]", "{}", "()")), (name, text)
+
+
+def test_a_headline_has_few_clauses(cases):
+    counts = [len(re.split(r"; |\. ", QUOTED.sub("", case[4].headline))) for case in failing(cases)]
+    assert sum(number <= 4 for number in counts) > 0.95 * len(counts)
 
 
 def test_who_called_a_later_step_did_not_just_stop(cases):

@@ -77,7 +77,8 @@ def test_a_call_that_nobody_asked_for_is_named_in_the_headline(every_task, agent
     for task, episode, found in explain_all(every_task, agent):
         first = next(note.index for note in found.notes if note.kind is Kind.HARM)
         assert first == {"harmful_early": 0, "harmful_late": len(episode.calls) - 1}.get(agent, first), task.id
-        assert f"all {first + 1}, {episode.calls[first].tool}(" in found.headline, (task.id, found.headline)
+        named = f"all {first + 1}, {episode.calls[first].tool}"
+        assert found.headline.partition(named)[2][:1] in ("(", ","), (task.id, found.headline)
 
 
 def test_a_repeated_call_is_told_as_one(every_task):

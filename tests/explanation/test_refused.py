@@ -64,9 +64,11 @@ def test_of_several_steps_the_one_that_was_tried_is_named():
 def test_a_refused_call_that_is_no_try_was_not_expected_and_all_steps_were_done():
     other = Call("steal", {"id": "R1"}, error="no")
     found = explain(BOTH, [BAG, other, book()])
-    assert found.headline == ('Call 2, steal(id="R1"), was not expected; the tool refused it; both steps were done.')
+    assert found.headline == (
+        'Call 2, steal(id="R1"), was not expected; the tool refused it; the task was complete after call 3.'
+    )
     unlike = book("no", id="R2", cabin="first", card="x")
-    assert "was not expected; the tool refused it; the one step was done (call 2)." in (
+    assert "was not expected; the tool refused it; the task was complete after call 2." in (
         explain(BOOK, [unlike, book()]).headline
     )
 
@@ -108,7 +110,8 @@ def test_the_list_of_refused_calls_is_complete_or_there_is_none():
 def test_repeats_that_were_refused_are_said_to_be():
     again = Call("a", error="no")
     assert explain(chain("a", "b"), [Call("a"), again, Call("b")]).headline == (
-        "a was called twice, but expected only once: call 2 repeats it, and was refused; both steps were done."
+        "a was called twice, but expected only once: call 2 repeats it, and was refused; "
+        "the task was complete after call 3."
     )
     assert explain(chain("a"), [Call("a"), Call("a", result=1), again]).headline == (
         "a was called 3 times, but expected only once: calls 2 and 3 repeat it; call 3 was refused."
@@ -137,17 +140,19 @@ def test_steps_that_failed_because_of_the_mistake_are_told_with_it():
 def test_nothing_is_put_down_to_a_mistake_if_another_one_comes_before_it():
     task = chain(*"abcdef")
     found = explain(task, [Call("b"), Call("d"), Call("e"), Call("f")])
-    assert found.headline == ("Skipped a(): b (call 1) was made without it; calls 2–4 came too early; c() is missing.")
+    assert found.headline == (
+        "Skipped a(): b (call 1) was made without it; calls 2–4 came too early; c() is missing too."
+    )
 
 
-def test_steps_that_came_too_early_are_not_among_calls_that_should_not_have_been_made():
+def test_harms_of_all_kinds_are_told_in_one_clause():
     found = explain_calls(
         "crud/successor", 'rename_user(user_id="u4", name="Frank")', 'unlock_record(user_id="u5")',
         "generate_timestamp()", 'lock_record(user_id="nobody")', 'get_user(user_id="nobody")',
     )  # fmt: skip
     assert found.headline == (
-        'Call 1, rename_user(user_id="u4", name="Frank"), was not expected; call 3, generate_timestamp, came too '
-        "early; call 2 is harmful too; calls 4 and 5 were refused; nine steps are missing."
+        'Call 1, rename_user(user_id="u4", name="Frank"), was not expected; calls 2 and 3 are harmful too; '
+        "calls 4 and 5 were refused; nine steps are missing."
     )
 
 
@@ -155,7 +160,7 @@ def test_only_steps_that_a_call_needs_are_told_as_skipped_before_it():
     found = explain_agent("events/move_and_count", "reads_only")
     assert found.headline == (
         'Skipped reschedule_event(title="Team Sync", start="2025-02-10T10:00:00"): get_remaining_time (call 10) does '
-        'not count without it; notify_attendees(title="Team Sync") is missing.'
+        'not count without it; notify_attendees(title="Team Sync") is missing too.'
     )
     early = explain_agent("legal/report_only", "reads_only")
     assert early.headline.startswith(
@@ -166,18 +171,37 @@ def test_only_steps_that_a_call_needs_are_told_as_skipped_before_it():
 # Fixes
 
 
-def test_of_a_run_of_tries_the_one_that_took_effect_is_changed_and_the_refused_ones_are_left_out():
+def test_of_a_run_of_tries_the_one_with_the_fewest_wrong_arguments_is_changed():
     calls = [book("no", cabin="business"), book("no", card="x"), book(cabin="business", card="x")]
     found = explain(BOTH, calls)
     assert found.headline == (
-        'Wrong arguments in call 3, book: cabin was "business", expected "economy"; card was "x", expected "gift_2"; '
-        'calls 1 and 2 were refused; bag(id="R1", count=1) is missing.'
+        'Calls 1–3, book, all three had wrong arguments; in call 2, card was "x", expected "gift_2". '
+        'Calls 1 and 2 were refused; bag(id="R1", count=1) is missing.'
     )
     assert fix_of(found) == [
-        'In call 3, change cabin from "business" to "economy" and change card from "x" to "gift_2".',
+        'In call 2, change card from "x" to "gift_2".',
+        "Leave out call 3, book.",
         'At the end, call bag(id="R1", count=1).',
-        "Leave out calls 1 and 2, which the tool refused.",
+        "Leave out call 1, book, which the tool refused.",
     ]
+    assert [note.text.split(":")[0] for note in found.notes] == [
+        "has a wrong argument", "has a wrong argument", "has wrong arguments",
+    ]  # fmt: skip
+
+
+def test_of_equally_wrong_tries_the_one_that_took_effect_is_changed():
+    found = explain(BOOK, [book(card="x"), book("no", card="y")])
+    assert fix_of(found)[0] == 'In call 1, change card from "x" to "gift_2".'
+    assert found.headline == (
+        'Calls 1 and 2, book, both had a wrong card; in call 1, card was "x", expected "gift_2". Call 2 was refused.'
+    )
+
+
+def test_tries_with_the_same_mistake_are_told_together():
+    found = explain(BOOK, [book("no", card="x"), book("no", card="x")])
+    assert found.headline == (
+        'Calls 1 and 2, book, both had the same wrong argument: card was "x", expected "gift_2"; the tool refused them.'
+    )
 
 
 def test_if_all_tries_were_refused_the_last_of_equals_is_changed():
@@ -209,3 +233,21 @@ def test_a_call_and_the_one_that_only_undid_it_are_left_out_together():
         "Leave out call 6, store_memory(number=15.333333), and call 7, clear_memory, which only undid it."
     ]
     assert found.fix[0].also == (6,)
+
+
+def test_a_refused_call_that_is_left_out_changes_no_results_on_record():
+    task = corepath.task("arm/turn_crates")
+    calls = ["rotate_yaw(yaw=0.35)", 'locate(thing="crate_1")', 'locate(thing="crate_2")', "unlock_safety()"]
+    calls.append('locate(thing="crate_3")')
+    for crate, x in (("crate_3", 0.65), ("crate_1", 0.35)):
+        calls += [f"move(x={x}, y=0.3, z=0.2, yaw=0.35)", "open_gripper()", f'pick(thing="{crate}")', "lift()"]
+        calls += ["rotate_yaw(yaw=0.0)", "lower()", f'place(thing="{crate}")', "close_gripper()"]
+    found = explain(task, corepath.replay(task, [*calls, "go_home()", "lock_safety()"]).calls)
+    assert fix_of(found) == ["Leave out call 1, rotate_yaw(yaw=0.35), which the tool refused."]
+
+
+def test_if_nothing_was_done_that_is_said_with_the_wrong_argument():
+    task = Task("none", procedure=seq(tool("a")(), tool("b")(), tool("c")(x=1)))
+    assert explain(task, ["c(x=2)"]).headline == (
+        "Wrong argument in call 1, c, which also came too early: x was 2, expected 1; none of the three steps was done."
+    )

@@ -8,7 +8,7 @@ from typing import Final
 from corepath.explanation.facts import Facts
 from corepath.explanation.mistake_text import because_text, other_argument_text
 from corepath.explanation.mistakes import SPREADING, Mistake, MistakeKind
-from corepath.explanation.sentences import calls_text, number_text, say_of_calls
+from corepath.explanation.sentences import calls_text, say_of_calls
 
 _WRONG_TIME: Final = (MistakeKind.SKIPPED, MistakeKind.TOO_EARLY)
 """The mistakes that make steps come too early."""
@@ -34,7 +34,8 @@ def _harms_after(facts: Facts, main: Mistake, mistakes: Iterable[Mistake]) -> li
     """Return the harmful calls that may follow from the main mistake, and the one that came too early if it failed."""
     if main.kind in SPREADING:
         is_early = main.kind is MistakeKind.TOO_EARLY and main.call in facts.refused
-        return [*(index for index in main.calls if index not in (main.call, main.other)), *[main.call] * is_early]
+        own = (main.call, main.other, *main.tries)
+        return [*(index for index in main.calls if index not in own), *[main.call] * is_early]
     follows = [one for one in mistakes if one.kind is MistakeKind.FOLLOWS and main.kind is MistakeKind.EXTRA]
     return [harm.index for one in follows for harm in one.harms]
 
@@ -46,19 +47,29 @@ def describe_other_harms(
 
     `later` holds the calls that are harmful only because of the main mistake.
     """
-    told = {main.call, main.other, *later, *facts.refused}
+    told = {main.call, main.other, *main.tries, *later, *facts.refused}
     if main.kind not in SPREADING:
         told.update(main.calls)
         yield because_text(facts, later)
-    for number, one in enumerate(_wrong_arguments(mistakes, told)):
-        yield other_argument_text(facts, one, in_full=number == 0)
-        told.add(one.call)
+    wrong = _wrong_arguments(mistakes, told)
+    yield _other_arguments_text(facts, wrong)
+    told.update(index for one in wrong for index in (one.call, *one.tries))
     early = [index for one in mistakes if one.kind in _WRONG_TIME for index in one.calls if index not in told]
-    if early:
+    rest = [harm.index for harm in facts.score.harms if harm.index not in told and harm.index not in early]
+    if rest:
+        yield say_of_calls(sorted({*early, *rest}), "harmful too", ("is", "are"))
+    elif early:
         yield _early_text(facts, early)
-        told.update(early)
-    if rest := [harm.index for harm in facts.score.harms if harm.index not in told]:
-        yield say_of_calls(rest, "harmful too", ("is", "are"))
+
+
+def _other_arguments_text(facts: Facts, wrong: Sequence[Mistake]) -> str:
+    """Tell of other calls with wrong arguments. If there is only one, say how they differ."""
+    if not wrong:
+        return ""
+    if len(wrong) == 1:
+        return other_argument_text(facts, wrong[0])
+    calls = sorted({index for one in wrong for index in (one.call, *one.tries)})
+    return f"{calls_text(calls)} have wrong arguments too"
 
 
 def _wrong_arguments(mistakes: Iterable[Mistake], told: Collection[int | None]) -> list[Mistake]:
@@ -72,14 +83,15 @@ def _early_text(facts: Facts, calls: Sequence[int]) -> str:
     return f"{f'{facts.name_call(calls[0])},' if len(calls) == 1 else calls_text(calls)} came too early"
 
 
-def describe_all_done(facts: Facts, main: Mistake, told: str) -> str:
-    """Say that all steps were done in spite of the main mistake.
+def describe_all_done(facts: Facts, main: Mistake, clauses: Iterable[str]) -> str:
+    """Say when the task was complete in spite of the main mistake.
 
-    Return an empty string if they were not, or if the headline says so in what is `told`.
+    Return an empty string if they were not, or if the headline says so in its first `clauses`.
     """
+    told = " ".join(clauses)
     if not facts.score.accepted or main.kind in SPREADING or facts.expects_nothing or "was complete after" in told:
         return ""
     done = [step.index for step in facts.steps if step.advances]
-    if len(done) == 1:
-        return "" if "expected only once" in told else f"the one step was done (call {done[0] + 1})"
-    return "both steps were done" if len(done) == 2 else f"all {number_text(len(done))} steps were done"
+    if len(done) == 1 and "expected only once" in told:
+        return ""
+    return f"the task was complete after call {done[-1] + 1}" if done else ""

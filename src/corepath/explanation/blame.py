@@ -28,12 +28,14 @@ def main_mistake(facts: Facts, mistakes: Iterable[Mistake]) -> Mistake | None:
     """Return the mistake to name first, or None if there is none.
 
     A call that is against a rule and took effect comes first, then other calls that took effect, then missing steps,
-    then calls that the tool refused. Among equals, the first one counts.
+    then calls that the tool refused. Among equals, the first one counts. Of a call that came too early with wrong
+    arguments, the arguments are told.
     """
     mistakes = list(mistakes)
     if not facts.score.harms and not facts.steps_done and (left := unfinished_part(mistakes)) is not None:
         return left
-    return min(mistakes, key=lambda one: (_rank(facts, one), one.call), default=None)
+    main = min(mistakes, key=lambda one: (_rank(facts, one), one.call), default=None)
+    return next((one for one in mistakes if main is not None and one.is_early and one.call == main.call), main)
 
 
 def _rank(facts: Facts, mistake: Mistake) -> int:

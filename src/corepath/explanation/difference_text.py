@@ -1,18 +1,21 @@
-"""Say in words how a call's arguments differ, e.g. `flights 3 and 4 were HAT229, HAT266; expected HAT290, HAT175`."""
+"""Say in words how a call's arguments differ, e.g. `flights 3 and 4 were A and B, expected C and D`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from corepath.errors import count
 from corepath.explanation.differences import UNWANTED
 from corepath.explanation.findings import ABSENT, Difference
-from corepath.explanation.sentences import MOST_LISTED, join
+from corepath.explanation.sentences import MOST_LISTED, cut, join
+from corepath.explanation.value_text import LONGEST_NAME
 
 LONGEST_TEXT: Final = 230
 """How long a text about several differences may be. Those that do not fit are counted."""
+LONGEST_BESIDE: Final = 110
+"""How long a text about differences may be that is not the main thing told."""
 _IN_LIST = re.compile(r"(.*)\[(\d+)\](.*)", re.DOTALL)
 _IDENTIFIER = re.compile(r'"[A-Za-z#][\w#-]*"', re.ASCII)
 
@@ -27,8 +30,20 @@ def describe_differences(differences: Sequence[Difference], most: int = MOST_LIS
         if texts and room < 0:
             break
         texts.append(text)
-    rest = sum(map(len, clauses[len(texts) :]))
-    return "; ".join([*texts, f"and {count(rest, 'more difference')}"] if rest else texts)
+    rest = [one for clause in clauses[len(texts) :] for one in clause]
+    return "; ".join([*texts, *_describe_rest(rest, clauses[: len(texts)])])
+
+
+def _describe_rest(rest: Sequence[Difference], told: Iterable[Sequence[Difference]]) -> Iterator[str]:
+    """Name the arguments with differences that there is no room for, or count them if their arguments are named."""
+    names = {argument_of(one) for clause in told for one in clause}
+    others = [name for name in dict.fromkeys(map(argument_of, rest)) if name not in names]
+    if others:
+        listed = join([cut(name, LONGEST_NAME) for name in others])
+        yield f"{listed} {'is' if len(others) == 1 else 'are'} wrong too"
+    elif rest:
+        listed = join([cut(name, LONGEST_NAME) for name in dict.fromkeys(map(argument_of, rest))])
+        yield f"and {count(len(rest), 'more difference')} in {listed}"
 
 
 def describe_changes(differences: Sequence[Difference]) -> list[str]:
@@ -106,9 +121,7 @@ def _describe_group(group: Sequence[Difference], place: str) -> str:
             return f"{place} {'is' if len(group) == 1 else 'are'} not expected"
         return f"{place} was {group[0].given}, but no such argument is expected"
     given, expected = _sides(group)
-    return (
-        f"{place} was {given}, expected {expected}" if len(group) == 1 else f"{place} were {given}; expected {expected}"
-    )
+    return f"{place} {_be(group)} {given}, expected {expected}"
 
 
 def _sides(group: Sequence[Difference]) -> tuple[str, str]:
@@ -124,7 +137,8 @@ def _be(group: Sequence[Difference]) -> str:
 
 
 def _values(texts: Iterable[str]) -> str:
-    return ", ".join(texts)
+    listed = list(texts)
+    return join(listed, most=len(listed))
 
 
 def _place(group: Sequence[Difference]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -186,6 +186,12 @@ class Facts:
             for symbol, count in Counter(symbols).items()
         ]  # fmt: skip
         return join(texts, most=most)
+
+    def needed_text(self, symbols: Sequence[int], index: int, *, has_choice: bool) -> str:
+        """List steps that must come before call `index`. With `has_choice`, other steps would do as well."""
+        listed = self.missing_text(symbols, index)
+        such = "a step such as" if len(symbols) == 1 else "steps such as"
+        return f"{such} {listed}" if has_choice and symbols else listed
 
     # Steps that were done, called early, or are left
 

@@ -36,6 +36,9 @@ def _describe(facts: Facts, mistake: Mistake) -> str:
     first = mistake.first or mistake.harms[0]
     text = [f"{facts.call_text(first.index)}, {reason_text(facts, first, mistake)}"]
     others = [harm.index for harm in mistake.harms if harm is not first and harm.index != mistake.other]
+    tries = [index for index in others if index in mistake.tries]
+    text += [f"{calls_text(tries)} tried the same step, with wrong arguments too"] if tries else []
+    others = [index for index in others if index not in tries]
     text += [_others(mistake, others)] if others else []
     text += [_effects(facts, mistake), quote_policy(facts, first), _expected(facts, mistake, first)]
     return " ".join(sentence(part) for part in text if part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -11,15 +12,17 @@ from corepath.explanation.beside import describe_all_done, describe_other_harms,
 from corepath.explanation.blame import main_mistake
 from corepath.explanation.facts import Facts
 from corepath.explanation.mistake_text import (
+    REFUSED,
     are_missing_text,
     calls_told_as_refused,
     missing_steps_text,
-    mistake_text,
+    mistake_clauses,
     next_step_text,
 )
 from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.path import divergence, failed_at_the_end, limit_text, uncounted_calls
 from corepath.explanation.sentences import (
+    MOST_LISTED,
     add_full_stop,
     calls_text,
     capitalise,
@@ -38,6 +41,9 @@ _MOST_NAMED: Final = 2
 """How many missing steps a headline names. If there are more, it counts them."""
 _LONGEST_NAMES: Final = 130
 LONGEST_HEADLINE: Final = 400
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+_DETAIL: Final = re.compile(r"in call \d+, |call \d+ came nearest: ")
+"""How a clause begins that says what was wrong with one of several calls."""
 _LACKING: Final = (MistakeKind.SKIPPED, MistakeKind.UNFINISHED, MistakeKind.OTHER_CALL)
 """The mistakes that leave steps undone."""
 
@@ -76,7 +82,7 @@ def _accepted_text(facts: Facts, loops: Mapping[int, Loop]) -> str:
 def _done_text(facts: Facts) -> str:
     if facts.episode.unasked:
         made = count(len(facts.steps), "call")
-        return f"not judged: the source does not check what the agent does in this task; it made {made}"
+        return f"not judged: the benchmark does not check the agent's calls in this task; the agent made {made}"
     if facts.expects_nothing:
         return "nothing was to be changed, and nothing was"
     if not facts.steps:
@@ -166,10 +172,14 @@ def _also_missing(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) ->
     missing = [step for one in others for step in one.steps]
     if not missing:
         return ""
-    if facts.score.missing_steps > _MOST_NAMED and not main.steps and not facts.steps_called(len(facts.steps)):
+    is_wrong = not main.steps or main.kind is MistakeKind.WRONG_ARGUMENT
+    if facts.score.missing_steps > _MOST_NAMED and is_wrong and not facts.steps_called(len(facts.steps)):
         return f"{_none_of(facts.score.missing_steps)} was done"
-    more = "more steps are" if main.steps else "steps are"
-    return _name_missing(facts, missing, main) or f"{number_text(len(missing))} {more} missing"
+    more = "more " if main.steps else ""
+    are_few = len(missing) == 1 or len(main.steps) + len(missing) <= MOST_LISTED
+    if are_few and (text := _name_missing(facts, missing, main)):
+        return text
+    return f"{number_text(len(missing))} {more}{'step is' if len(missing) == 1 else 'steps are'} missing"
 
 
 def _name_missing(facts: Facts, missing: Sequence[int], main: Mistake) -> str:
@@ -177,13 +187,17 @@ def _name_missing(facts: Facts, missing: Sequence[int], main: Mistake) -> str:
     end = len(facts.steps)
     if len(missing) == 1 and missing[0] in main.steps:
         return f"one more {facts.short_text(missing[0], end)} is missing"
-    if len(missing) > _MOST_NAMED or set(missing).intersection(main.steps):
+    names = {facts.short_text(step, end) for step in missing}
+    if len(missing) > _MOST_NAMED or set(missing).intersection(main.steps) or len(names) < len(set(missing)):
         return ""
+    too = " too" if main.kind is MistakeKind.SKIPPED else ""
     text = are_missing_text(facts, missing, end)
     if len(missing) == 1 or len(text) <= _LONGEST_NAMES:
-        return text
+        return f"{text}{too}"
     tools = Counter(facts.automaton.alphabet.actions[step].tool for step in missing)
-    return "" if len(tools) == 1 else f"{join([tool_name(tool) for tool in tools])} are missing"
+    steps = Counter(action.tool for action in facts.automaton.alphabet.actions)
+    is_clear = len(tools) > 1 and all(steps[tool] == 1 for tool in tools)
+    return f"{join([tool_name(tool) for tool in tools])} are missing{too}" if is_clear else ""
 
 
 def _was_refused(facts: Facts, one: Mistake) -> bool:
@@ -213,17 +227,41 @@ def _none_text(facts: Facts, left: tuple[int, ...], total: int) -> str:
 def _mistake_text(facts: Facts, main: Mistake, mistakes: tuple[Mistake, ...]) -> str:
     """Write the headline for a path with a mistake other than stopping early."""
     if tries := describe_tries(facts, mistakes):
-        text, rest = tries, []
+        clauses, rest = [tries], []
     else:
         later = find_consequences(facts, main, mistakes)
-        text = mistake_text(facts, main, later)
+        clauses = mistake_clauses(facts, main, later)
         alike = alike_calls(facts, main)
-        refused = refused_calls(facts, alike, calls_told_as_refused(facts, main, later))
+        is_refused = clauses[-1] == REFUSED and not alike
+        refused = refused_calls(facts, alike, calls_told_as_refused(facts, main, later), and_it=is_refused)
         rest = [*describe_other_harms(facts, main, mistakes, later)]
+        if refused and is_refused:
+            clauses[-1], refused = refused[0], []
         rest = [*refused, *rest] if set(alike).intersection(facts.refused) else [*rest, *refused]
-        rest += [_also_missing(facts, main, mistakes), describe_all_done(facts, main, text)]
+        rest += [_also_missing(facts, main, mistakes), describe_all_done(facts, main, clauses)]
     rest += ["then handed over to a human"] if facts.hand_over is not None else []
     rest += [f"ran into {limit}"] if (limit := limit_text(facts)) else []
-    rest = [part for part in rest if part]
-    room = LONGEST_HEADLINE - sum(len(part) + 2 for part in rest) - 1
-    return "; ".join([cut(text, room), *rest])
+    return _join_clauses(facts, clauses, [part for part in rest if part])
+
+
+def _join_clauses(facts: Facts, clauses: Sequence[str], rest: Sequence[str]) -> str:
+    """Join clauses with semicolons. If the first ones list what differs, the rest is a sentence of its own."""
+    first, *others = clauses
+    listing = next((number for number, clause in enumerate(clauses) if _lists(clause)), None)
+    if listing is None:
+        others, rest = [], [*others, *rest]
+    else:
+        others, rest = list(clauses[1 : listing + 1]), [*clauses[listing + 1 :], *rest]
+    end = "; ".join(rest)
+    room = LONGEST_HEADLINE - len(end) - 3
+    text = cut("; ".join([first, *others]), room)
+    if listing is None or not end:
+        return f"{text}; {end}" if end else text
+    tools = {action.tool for action in facts.automaton.alphabet.actions}
+    starts_with_tool = re.split(r"[ (]", end, maxsplit=1)[0] in tools
+    return f"{add_full_stop(text)} {f'Also, {end}' if starts_with_tool else capitalise(end)}"
+
+
+def _lists(clause: str) -> bool:
+    """Whether a clause is a list of its own, with semicolons other than in quotes, or comes after another clause."""
+    return "; " in _QUOTED.sub("", clause) or bool(_DETAIL.match(clause))

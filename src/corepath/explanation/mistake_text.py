@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -11,42 +10,51 @@ from corepath.automaton.step import Kind
 from corepath.errors import count
 from corepath.explanation.arguments import compare_with_step
 from corepath.explanation.changes import describe_change, find_change
-from corepath.explanation.difference_text import describe_differences
+from corepath.explanation.difference_text import LONGEST_BESIDE, describe_differences
 from corepath.explanation.facts import Facts
 from corepath.explanation.hand_over import is_hand_over
 from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.policies import whole_sentence
 from corepath.explanation.reasons import extra_text, late_text, wrong_arguments_text
-from corepath.explanation.sentences import calls_text, capitalise, cut, join, number_text, say_of_calls, times_text
+from corepath.explanation.sentences import (
+    MOST_LISTED,
+    calls_text,
+    capitalise,
+    cut,
+    join,
+    number_text,
+    say_of_calls,
+    say_of_several,
+    times_text,
+)
 from corepath.explanation.value_text import LONGEST_NAME, tool_name
 from corepath.rules.rule import Never, Rule
 from corepath.scoring.evidence import Harm
 
+REFUSED: Final = "the tool refused it"
 _SHORTEST_WORD: Final = 4
 """Words of a tool's name that are shorter than this say little."""
 _FEWEST_TOOLS: Final = 4
 """A rule that forbids at least this many tools is about calls of every kind."""
-_LONGEST_BESIDE: Final = 110
-"""How long the differences of a call may be that is not the main mistake."""
 
 
-def mistake_text(facts: Facts, mistake: Mistake, later: Sequence[int] = ()) -> str:
-    """Describe a mistake, without a full stop. `later` holds the calls that are harmful only because of it."""
+def mistake_clauses(facts: Facts, mistake: Mistake, later: Sequence[int] = ()) -> list[str]:
+    """Describe a mistake in one clause or more. `later` holds the calls that are harmful only because of it."""
     match mistake.kind:
         case MistakeKind.SKIPPED:
-            text = _skipped_text(facts, mistake)
+            told = [_skipped_text(facts, mistake)]
         case MistakeKind.TOO_EARLY:
-            text = _too_early_text(facts, mistake)
+            told = [_too_early_text(facts, mistake)]
         case MistakeKind.WRONG_ARGUMENT:
-            text = _argument_text(facts, mistake)
+            told = list(_argument_clauses(facts, mistake))
         case MistakeKind.OTHER_CALL:
             missing = are_missing_text(facts, mistake.steps, mistake.call)
             refused = " (the tool refused it)" if facts.is_refused(mistake.call) else ""
             reason = f"{_other_reason(facts, mistake)}{refused}"
-            text = f"{capitalise(facts.call_text(mistake.call))}, {reason}, and {missing}"
+            told = [f"{capitalise(facts.call_text(mistake.call))}, {reason}, and {missing}"]
         case _:
-            return _extra_text(facts, mistake)
-    return f"{text}; {because_text(facts, later)}" if later else text
+            return list(_extra_clauses(facts, mistake))
+    return [*told, because_text(facts, later)] if later else told
 
 
 def because_text(facts: Facts, calls: Sequence[int]) -> str:
@@ -65,7 +73,8 @@ def calls_told_as_refused(facts: Facts, mistake: Mistake, later: Sequence[int]) 
         told = set(calls) if all(map(facts.is_refused, calls)) else set()
     else:
         failed = failed_attempts(facts, frozenset(mistake.steps), mistake.call)
-        own = () if mistake.kind is MistakeKind.TOO_EARLY else (mistake.call,)
+        own = mistake.tries or (mistake.call,)
+        own = own if all(map(facts.is_refused, own)) and mistake.kind is not MistakeKind.TOO_EARLY else ()
         told = {*own, *(failed.values() if set(mistake.steps) <= failed.keys() else ())}
     return told.union(later).intersection(facts.refused)
 
@@ -78,18 +87,38 @@ def _skipped_text(facts: Facts, mistake: Mistake) -> str:
     call = tool_and_number(facts, index)
     if len(steps) == 1 and (text := _unexpected_result_text(facts, mistake)):
         return text
-    names = facts.missing_text(steps, index)
+    names = facts.needed_text(steps, index, has_choice=mistake.has_choice)
     failed = failed_attempts(facts, frozenset(steps), index)
     if set(steps) <= failed.keys():
         went = "refused" if facts.is_refused(index) else "made"
         return f"{names} failed at call {max(failed.values()) + 1}, and {call} was {went} without it"
-    done = Counter(facts.symbol(step) for step in facts.steps[:index] if not step.call.failed)
-    if len(set(steps)) == 1 and done[steps[0]]:
-        one = facts.short_text(steps[0], index)
-        often = "once" if len(steps) == 1 else times_text(len(steps))
-        refused = ", which was refused" if facts.is_refused(index) else ""
-        return f"Called {one} too few times before {call}{refused}: {often} more was expected"
+    if text := _again_text(facts, mistake):
+        return text
+    if len(steps) > MOST_LISTED and not mistake.has_choice:
+        refused = _which_was_refused(facts, index)
+        return f"Skipped the {number_text(len(steps))} steps that must come before {call}{refused}"
     return f"Skipped {names}: {call} {_without_text(facts, mistake)}"
+
+
+def _again_text(facts: Facts, mistake: Mistake) -> str:
+    """Describe a step that was skipped although it was done before. Return an empty string if it was not."""
+    index, step = mistake.call, mistake.steps[0]
+    done = {facts.symbol(one) for one in facts.steps[:index] if not one.call.failed}
+    if len(set(mistake.steps)) > 1 or step not in done:
+        return ""
+    name, call, refused = facts.short_text(step, index), tool_and_number(facts, index), _which_was_refused(facts, index)
+    last = None if mistake.after is None else facts.symbol(facts.steps[mistake.after])
+    if last == step:
+        often = "once" if len(mistake.steps) == 1 else times_text(len(mistake.steps))
+        return f"Called {name} too few times before {call}{refused}: {often} more was expected"
+    often = "" if len(mistake.steps) == 1 else f" {times_text(len(mistake.steps))}"
+    if mistake.after is None:
+        return f"Skipped {name}{often} right before {call}{refused}"
+    return f"Skipped {name}{often} between {tool_and_number(facts, mistake.after)} and {call}{refused}"
+
+
+def _which_was_refused(facts: Facts, index: int) -> str:
+    return ", which was refused" if facts.is_refused(index) else ""
 
 
 def _without_text(facts: Facts, mistake: Mistake) -> str:
@@ -147,7 +176,7 @@ def _too_early_text(facts: Facts, mistake: Mistake) -> str:
         is_same_tool = facts.automaton.alphabet.actions[mistake.steps[0]].tool == called
         when = "first" if is_same_tool else f"before {tool_name(called)}"
         return f"{capitalise(both)} are in the wrong order: {step} must come {when}"
-    first = facts.missing_text(mistake.steps, mistake.call)
+    first = facts.needed_text(mistake.steps, mistake.call, has_choice=mistake.has_choice)
     return f"{call} came too early: {first} must come first{late_text(mistake)}"
 
 
@@ -158,68 +187,113 @@ def _tool_of(facts: Facts, index: int) -> str:
 # Wrong calls
 
 
-def _argument_text(facts: Facts, mistake: Mistake) -> str:
+def _argument_clauses(facts: Facts, mistake: Mistake) -> Iterator[str]:
+    if mistake.tries:
+        yield from _tries_clauses(facts, mistake)
+        return
     compared = compare_with_step(facts, mistake.call, mistake.steps[0])
     wrong = "Wrong argument" if len(compared.arguments) == 1 else "Wrong arguments"
     how = describe_differences(compared.differences)
-    return f"{wrong} in call {mistake.call + 1}, {_tool_of(facts, mistake.call)}: {how}{_refused(facts, mistake)}"
+    early = ", which also came too early" if mistake.is_early else ""
+    yield f"{wrong} in call {mistake.call + 1}, {_tool_of(facts, mistake.call)}{early}: {how}"
+    yield from _refused(facts, mistake)
 
 
-def other_argument_text(facts: Facts, mistake: Mistake, *, in_full: bool) -> str:
-    """Describe wrong arguments beside the main mistake: how they differ if that is short and wanted, or their names."""
+def _tries_clauses(facts: Facts, mistake: Mistake) -> Iterator[str]:
+    """Describe several tries of a step with wrong arguments, of which none was right."""
+    compared = {index: compare_with_step(facts, index, mistake.steps[0]) for index in mistake.tries}
+    own = compared[mistake.call]
+    how, names = describe_differences(own.differences, 2), own.arguments
+    wrong = f"wrong {join([cut(name, LONGEST_NAME) for name in names])}"
+    if all(one.differences == own.differences for one in compared.values()):
+        same = "the same wrong argument" if len(names) == 1 else "the same wrong arguments"
+        what, how = f"{same}: {how}" if len(how) <= LONGEST_BESIDE else f"the same {wrong}", ""
+    elif all(set(one.arguments) == set(names) for one in compared.values()):
+        what = f"a {wrong}" if len(names) == 1 and not names[0].endswith("s") else wrong
+    else:
+        what = "wrong arguments"
+    calls = f"{capitalise(calls_text(mistake.tries))}, {_tool_of(facts, mistake.call)},"
+    yield f"{calls} {_both(mistake.tries)} had {what}"
+    if all(map(facts.is_refused, mistake.tries)):
+        yield "the tool refused them"
+    if how and (what == "wrong arguments" or len(how) <= LONGEST_BESIDE):
+        fewer = all(len(one.arguments) > len(names) for index, one in compared.items() if index != mistake.call)
+        yield f"call {mistake.call + 1} came nearest: {how}" if fewer else f"in call {mistake.call + 1}, {how}"
+
+
+def _both(calls: Sequence[int]) -> str:
+    return "both" if len(calls) == 2 else f"all {number_text(len(calls))}"
+
+
+def other_argument_text(facts: Facts, mistake: Mistake) -> str:
+    """Describe wrong arguments beside the main mistake: how they differ if that is short, or their names."""
     compared = compare_with_step(facts, mistake.call, mistake.steps[0])
+    if mistake.tries:
+        calls = f"{calls_text(mistake.tries)}, {_tool_of(facts, mistake.call)},"
+        return f"{calls} have wrong arguments"
     text = f"{facts.name_call(mistake.call)}, has {wrong_arguments_text(facts, mistake.call, mistake.steps[0])}"
     how = describe_differences(compared.differences)
-    if in_full and len(how) <= _LONGEST_BESIDE:
+    if len(how) <= LONGEST_BESIDE and "; " not in how:
         return f"{text}: {how}"
     return f"{text} ({join([cut(name, LONGEST_NAME) for name in compared.arguments])})"
 
 
-def _refused(facts: Facts, mistake: Mistake) -> str:
+def _refused(facts: Facts, mistake: Mistake) -> Iterator[str]:
     """Say that the tool refused the call at fault, if it did and that is not all."""
     first = mistake.first
     counts_anyway = first is not None and first.kind is HarmKind.FAILED
-    return "; the tool refused it" if facts.is_refused(mistake.call) and not counts_anyway else ""
+    if facts.is_refused(mistake.call) and not counts_anyway:
+        yield REFUSED
 
 
-def _extra_text(facts: Facts, mistake: Mistake) -> str:
-    """Describe a call that should not have been made."""
+def _extra_clauses(facts: Facts, mistake: Mistake) -> Iterator[str]:
+    """Describe calls that should not have been made."""
     first = mistake.first
     if first is None:
-        return f"{capitalise(facts.call_text(mistake.call))}, is a step too many"
-    if first.kind is HarmKind.REPEATED and (text := _repetition_text(facts, mistake)):
-        return text
-    if facts.expects_nothing and first.kind is HarmKind.AFTER_COMPLETION:
-        return _unwanted_text(facts, mistake, first)
-    text = f"{capitalise(facts.call_text(first.index))}, {_extra_reason(facts, first)}{_change_text(facts, first)}"
-    if mistake.other is not None:
-        return f"{text}{_refused(facts, mistake)}; call {mistake.other + 1} undid it"
-    return text + _same_text(facts, mistake)
+        yield f"{capitalise(facts.call_text(mistake.call))}, is a step too many"
+    elif first.kind is HarmKind.REPEATED and (text := _repetition_text(facts, mistake)):
+        yield text
+    elif facts.expects_nothing and first.kind is HarmKind.AFTER_COMPLETION:
+        yield from _unwanted_clauses(facts, mistake, first)
+    elif mistake.other is not None:
+        yield f"{capitalise(facts.call_text(first.index))}, {_extra_reason(facts, first)}"
+        yield from _change_text(facts, first)
+        yield from _refused(facts, mistake)
+        yield f"call {mistake.other + 1} undid it"
+    else:
+        yield from _alike_clauses(facts, mistake, first)
 
 
-def _same_text(facts: Facts, mistake: Mistake) -> str:
-    """Name the other calls to which the same applies, without those that the tool refused unless it refused all."""
-    others = [index for index in mistake.calls if index != mistake.call]
+def _alike_clauses(facts: Facts, mistake: Mistake, first: Harm) -> Iterator[str]:
+    """Describe calls that are wrong for the same reason. Those that the tool refused are named if it refused all."""
     is_refused = all(map(facts.is_refused, mistake.calls))
-    same = others if is_refused else [index for index in others if not facts.is_refused(index)]
-    refused = _refused(facts, mistake) if is_refused else ""
-    return f"{refused}; the same goes for {calls_text(same)}" if same else refused
+    calls = [index for index in mistake.calls if is_refused or index == first.index or not facts.is_refused(index)]
+    reason = _extra_reason(facts, first)
+    plural = say_of_several(reason) if len(calls) > 1 else ""
+    if plural:
+        yield f"{capitalise(_name_calls(facts, calls))} {plural}"
+    else:
+        yield f"{capitalise(facts.call_text(first.index))}, {reason}"
+    yield from _change_text(facts, first)
+    if is_refused:
+        yield from [f"the tool refused {_both(calls)}"] if plural else _refused(facts, mistake)
+    if not plural and len(calls) > 1:
+        yield f"the same goes for {calls_text(index for index in calls if index != first.index)}"
 
 
-def _change_text(facts: Facts, harm: Harm) -> str:
+def _change_text(facts: Facts, harm: Harm) -> Iterator[str]:
     """Say what a call changed if the rule that it broke is about calls of every kind, such as "change nothing".
 
-    Return an empty string if the rule speaks of calls like this one, or if the call changed nothing.
+    Say nothing if the rule speaks of calls like this one, or if the call changed nothing.
     """
     if harm.kind is not HarmKind.FORBIDDEN or harm.why is None or not facts.changed_state[harm.index]:
-        return ""
+        return
     forbidden = {tool for rule in facts.task.policies if rule.because == harm.why for tool in _tools(rule)}
     words = [word for word in facts.steps[harm.index].call.tool.lower().split("_") if len(word) >= _SHORTEST_WORD]
     told = whole_sentence(facts, harm.why).lower()
-    if len(forbidden) < _FEWEST_TOOLS or any(word in told for word in words):
-        return ""
-    path, change = next(iter(find_change(facts, harm.index).items()))
-    return f"; it {describe_change({path: change})}"
+    if len(forbidden) >= _FEWEST_TOOLS and not any(word in told for word in words):
+        path, change = next(iter(find_change(facts, harm.index).items()))
+        yield f"call {harm.index + 1} {describe_change({path: change})}"
 
 
 def _tools(rule: Rule) -> Iterator[str]:
@@ -237,18 +311,25 @@ def _extra_reason(facts: Facts, harm: Harm) -> str:
     return extra_text(facts, harm).split("; compared with")[0]
 
 
-def _unwanted_text(facts: Facts, mistake: Mistake, first: Harm) -> str:
+def _unwanted_clauses(facts: Facts, mistake: Mistake, first: Harm) -> Iterator[str]:
     """Describe calls in a task in which nothing was to be changed."""
     effected = [harm for harm in mistake.harms if harm.effected]
     shown = effected[0] if effected else first
-    call = facts.call_text(shown.index)
+    calls = [harm.index for harm in effected or mistake.harms]
+    call = f"{_name_calls(facts, calls)}" if len(calls) > 1 else f"{facts.call_text(shown.index)},"
     if is_hand_over(facts.steps[shown.index]):
-        return f"Nothing was to be changed, but {call}, handed over to a human"
-    others = [harm.index for harm in (effected or mistake.harms) if harm is not shown]
-    also = f", and so did {calls_text(others)}" if others else ""
-    if effected:
-        return f"Nothing was to be changed, but {call}, took effect{also}"
-    return f"Nothing was to be changed, but {call}, tried to{also}; the tool refused"
+        yield f"Nothing was to be changed, but {call} handed over to a human"
+    elif effected:
+        yield f"Nothing was to be changed, but {call} took effect"
+    else:
+        yield f"Nothing was to be changed, but {call} tried to"
+        yield f"the tool refused {_both(calls) if len(calls) > 1 else 'it'}"
+
+
+def _name_calls(facts: Facts, calls: Sequence[int]) -> str:
+    """Name calls by their numbers, and by their tools if these are few, e.g. `calls 3 and 4, pick,`."""
+    tools = list(dict.fromkeys(_tool_of(facts, index) for index in calls))
+    return f"{calls_text(calls)}, {join(tools)}," if len(tools) <= MOST_LISTED else calls_text(calls)
 
 
 def _repetition_text(facts: Facts, mistake: Mistake) -> str:

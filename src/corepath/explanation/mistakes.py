@@ -16,6 +16,7 @@ from corepath.automaton.harm import HarmKind
 from corepath.explanation.arguments import differing_arguments
 from corepath.explanation.edits import PathEdit, Repair
 from corepath.explanation.facts import Facts
+from corepath.explanation.necessity import times_needed
 from corepath.explanation.undo import UndoPair
 from corepath.scoring.evidence import Harm
 
@@ -49,7 +50,10 @@ class Mistake:
     numbers of the steps that are missing or expected instead. `harms` holds the harmful calls that the mistake
     explains, in order. `other` is the index of the call that was made too late, or of the call that undid this one. If
     steps are missing at the end that belong before a call, it is that call. `failed` holds the calls that are no harms,
-    and that the tool refused because of the mistake.
+    and that the tool refused because of the mistake. `after` is the last step that was right before steps that were
+    skipped. `tries` holds all calls that tried the same step with wrong arguments, if there are several.
+    `is_early` says that a call with wrong arguments also came before steps that must come first. `has_choice` says that
+    other steps would do as well as `steps`.
     """
 
     kind: MistakeKind
@@ -58,6 +62,10 @@ class Mistake:
     harms: tuple[Harm, ...] = ()
     other: int | None = None
     failed: tuple[int, ...] = ()
+    after: int | None = None
+    tries: tuple[int, ...] = ()
+    is_early: bool = False
+    has_choice: bool = False
 
     @property
     def first(self) -> Harm | None:
@@ -98,7 +106,9 @@ class _Builder:
     _path: tuple[PathEdit, ...] = ()
     _mended: set[int] = field(default_factory=set)
     _broken: frozenset[int] | None = None
-    _spare: dict[int, frozenset[int]] = field(default_factory=dict)
+    _needs: dict[int, frozenset[int]] = field(default_factory=dict)
+    _open: set[int] = field(default_factory=set)
+    """The calls that several ways lead to, with no step in common."""
 
     @property
     def _end(self) -> int:
@@ -112,12 +122,43 @@ class _Builder:
             if edit.kind == "add":
                 call = self._call_after(place)
                 before = edit.place if edit.place < self._end == call else None
-                self._add(Mistake(_kind_of_gap(call, self._end), call, _steps(edit), other=before))
+                steps = [one.call for one in repair.path[:place] if one.call is not None and one.call < call]
+                after = max(steps, default=None)
+                self._add(Mistake(_kind_of_gap(call, self._end), call, _steps(edit), other=before, after=after))
             elif edit.kind == "move" and edit.call is not None:
                 self.found.append(self._read_move(place, edit.call, edit))
             elif edit.kind != "keep" and edit.call is not None:
                 kind = self._kind_of_call(edit.call, edit.symbol)
                 self.found.append(Mistake(kind, edit.call, _steps(edit), self._harms_of(edit.call)))
+        early = {one.call for one in self.found if one.kind is MistakeKind.SKIPPED}
+        self.found = [
+            replace(one, is_early=one.kind is MistakeKind.WRONG_ARGUMENT and one.call in early,
+                    has_choice=one.call in self._open) for one in self.found
+        ]  # fmt: skip
+        self._gather_tries()
+
+    def _gather_tries(self) -> None:
+        """Tell calls that are left out with the one that is changed, if they tried the same step."""
+        for number, one in enumerate(self.found):
+            if one.kind is MistakeKind.WRONG_ARGUMENT:
+                same = [other for other in self.found if self._tried_the_same(one, other)]
+                harms = sorted((*one.harms, *(harm for other in same for harm in other.harms)), key=_index)
+                tries = sorted((one.call, *(other.call for other in same))) if same else ()
+                self.found[number] = replace(one, harms=tuple(harms), tries=tuple(tries))
+        told = {call for one in self.found for call in one.tries if call != one.call}
+        self.found = [one for one in self.found if one.call not in told]
+
+    def _tried_the_same(self, one: Mistake, other: Mistake) -> bool:
+        """Whether `other` is a call that is left out, and that is more like the step of `one` than like other steps."""
+        symbol = one.steps[0]
+        if other.kind is not MistakeKind.EXTRA or not other.harms or not self._is_same_tool(other.call, symbol):
+            return False
+        alphabet = self.facts.automaton.alphabet
+        like = {step: len(differing_arguments(self.facts, other.call, step)) for step in sorted(alphabet.steps)
+                if alphabet.actions[step].tool == alphabet.actions[symbol].tool}  # fmt: skip
+        fields = len(alphabet.actions[symbol].arguments.fields)
+        is_like = like[symbol] < fields or fields == 1
+        return is_like and symbol == min(like, key=lambda step: (like[step], step != symbol))
 
     def _add(self, made: Mistake) -> None:
         for number, one in enumerate(self.found):
@@ -137,19 +178,45 @@ class _Builder:
                 continue
             is_wrong = one.kind == "change" and self._is_same_tool(one.call, one.symbol)
             stays = one.kind == "keep" or (is_wrong and not self.facts.is_refused(one.call))
-            if stays and place not in self._not_needed(number):
+            if stays and place in self._needed(number, one.call, one.symbol):
                 return one.call
         return self._end
 
+    def _needed(self, number: int, call: int, symbol: int | None) -> frozenset[int]:
+        """Return the places of the new path with steps that must come before the step that `call` is, at `number`.
+
+        No right path can do that step before them, given what the agent had done by then. If there are several ways
+        to go on and they have no step in common, these are the steps of the way that the repair takes.
+        """
+        if number not in self._needs:
+            state, places = self.facts.positions[call].state, self._undone_before(number, call)
+            same = [self._path[place].call for place in places.get(-1 if symbol is None else symbol, ())]
+            times = 1 + sum(made is not None and made < call for made in same)
+            needed = {
+                place for step, listed in places.items() if symbol is not None
+                for place in listed[: times_needed(self.facts.automaton, state, step, symbol, times)]
+            }  # fmt: skip
+            if not needed:
+                self._open.add(call)
+            self._needs[number] = frozenset(needed or set(range(number)) - self._not_needed(number))
+        return self._needs[number]
+
+    def _undone_before(self, number: int, call: int) -> dict[int, list[int]]:
+        """Return the places of the new path before `number` with steps that were not done before `call`, by step."""
+        found: dict[int, list[int]] = {}
+        for place, one in enumerate(self._path[:number]):
+            is_done = one.kind == "keep" and one.call is not None and one.call < call
+            if one.symbol is not None and not (is_done and self.facts.steps[one.call or 0].advances):
+                found.setdefault(one.symbol, []).append(place)
+        return found
+
     def _not_needed(self, number: int) -> frozenset[int]:
         """Return the places before a step of the new path where steps are added without which it would do as well."""
-        if number not in self._spare:
-            found: frozenset[int] = frozenset()
-            for place in reversed(range(number)):
-                if self._path[place].kind == "add" and self._goes_without(found | {place}, number):
-                    found |= {place}
-            self._spare[number] = found
-        return self._spare[number]
+        found: frozenset[int] = frozenset()
+        for place in reversed(range(number)):
+            if self._path[place].kind == "add" and self._goes_without(found | {place}, number):
+                found |= {place}
+        return found
 
     def _goes_without(self, places: frozenset[int], number: int) -> bool:
         """Whether the new path is right up to a step if nothing is put in at `places`."""
@@ -185,16 +252,21 @@ class _Builder:
     def _needed_step(self, place: int, call: int, symbol: int | None) -> PathEdit | None:
         """Return the step after which a call is expected that is moved to a later place, or None if there is none.
 
-        Of the steps that come before the call only in the new path, it is the first one after which the call fits.
+        Of the steps that come before the call only in the new path, it is the first one after which the call fits. If
+        there are steps without which the call cannot be right, it is one of them.
         """
         automaton, state = self.facts.automaton, self.facts.positions[call].state
         new = [one for one in self._path[:place] if one.symbol is not None and (one.call is None or one.call > call)]
+        must = [one for one in new if one.symbol is not None and symbol is not None
+                and times_needed(automaton, state, one.symbol, symbol)]  # fmt: skip
+        if not must:
+            self._open.add(call)
         for one in new:
             if one.symbol is not None:
                 state = automaton.delta[state].get(one.symbol, state)
-            if symbol in automaton.due(state):
+            if symbol in automaton.due(state) and (one in must or not must):
                 return one
-        return new[-1] if new else None
+        return (must or new)[-1] if new else None
 
     def _kind_of_call(self, index: int, symbol: int | None) -> MistakeKind:
         if symbol is None:
@@ -283,6 +355,10 @@ SPREADING: Final = (
 """The mistakes that make later calls harmful."""
 _DECIDING: Final = (*SPREADING, MistakeKind.EXTRA)
 """The mistakes that make later calls fail."""
+
+
+def _index(harm: Harm) -> int:
+    return harm.index
 
 
 def _steps(edit: PathEdit) -> tuple[int, ...]:

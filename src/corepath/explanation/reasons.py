@@ -26,6 +26,8 @@ def reason_text(facts: Facts, harm: Harm, mistake: Mistake) -> str:
         return extra_text(facts, harm)
     if harm.index == mistake.call:
         return _fault_text(facts, harm, mistake)
+    if harm.index in mistake.tries:
+        return argument_text(facts, harm.index, mistake.steps[0])
     if mistake.kind is MistakeKind.TOO_EARLY and harm.index == mistake.other:
         return f"comes too late: it must come before call {mistake.call + 1}"
     at = mistake.call
@@ -40,7 +42,7 @@ def reason_text(facts: Facts, harm: Harm, mistake: Mistake) -> str:
 def _fault_text(facts: Facts, harm: Harm, mistake: Mistake) -> str:
     """Describe what is wrong with the call at fault."""
     index = mistake.call
-    steps = facts.missing_text(mistake.steps, index)
+    steps = facts.needed_text(mistake.steps, index, has_choice=mistake.has_choice)
     match mistake.kind:
         case MistakeKind.SKIPPED:
             return f"{_early_text(facts, index)}: {steps} must come first"
@@ -48,7 +50,8 @@ def _fault_text(facts: Facts, harm: Harm, mistake: Mistake) -> str:
             return f"comes too early: {steps} must come first{late_text(mistake)}" if steps else "comes too early"
         case MistakeKind.WRONG_ARGUMENT:
             return argument_text(facts, index, mistake.steps[0])
-    return f"{extra_text(facts, harm).split('; compared with')[0]}; expected was {steps}"
+    expected = facts.missing_text(mistake.steps, index)
+    return f"{extra_text(facts, harm).split('; compared with')[0]}; expected was {expected}"
 
 
 def late_text(mistake: Mistake) -> str:
@@ -67,7 +70,7 @@ def argument_text(facts: Facts, index: int, symbol: int) -> str:
 
 def wrong_arguments_text(facts: Facts, index: int, symbol: int) -> str:
     """Return `a wrong argument` or `wrong arguments`, as many as differ."""
-    return "a wrong argument" if len(compare_with_step(facts, index, symbol).differences) == 1 else "wrong arguments"
+    return "a wrong argument" if len(compare_with_step(facts, index, symbol).arguments) == 1 else "wrong arguments"
 
 
 def extra_text(facts: Facts, harm: Harm) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
@@ -20,6 +20,7 @@ from corepath.explanation.arguments import differing_arguments
 from corepath.explanation.bindings import Bindings
 from corepath.explanation.edits import Move, Repair, as_repair
 from corepath.explanation.facts import Facts
+from corepath.explanation.nearest_try import change_nearest_tries, is_legal_path
 from corepath.explanation.placement import add_rather_than_replace, keep_listed_order
 from corepath.explanation.rehearsal import rehearse
 from corepath.explanation.repair_bounds import Bound, lower_bounds
@@ -60,7 +61,8 @@ def repair_path(facts: Facts) -> Repair | None:
         return None
     plain = list(_go_on_without_harm(facts))
     if facts.task.simulator is None:
-        repair = keep_listed_order(facts, as_repair(add_rather_than_replace(facts, _search(facts) or plain)))
+        moves = change_nearest_tries(facts, _search(facts) or plain, partial(is_legal_path, facts))
+        repair = keep_listed_order(facts, as_repair(add_rather_than_replace(facts, moves)))
     else:
         repair = _search_in_world(facts, plain)
     return repair if repair.edits else None
@@ -76,8 +78,9 @@ def _search_in_world(facts: Facts, plain: list[Move]) -> Repair:
         moves = _search(facts, trust)
         if moves is None:
             break
-        if (broken := rehearse(facts, moves)) is not None:
-            return as_repair(add_rather_than_replace(facts, moves), broken)
+        if rehearse(facts, moves) is not None:
+            moves = change_nearest_tries(facts, moves, lambda tried: rehearse(facts, tried) is not None)
+            return as_repair(add_rather_than_replace(facts, moves), rehearse(facts, moves))
         tried = moves if tried is plain else tried
     broken = rehearse(facts, plain)
     return as_repair(add_rather_than_replace(facts, tried if broken is None else plain), broken)
@@ -260,11 +263,10 @@ class _Search:
         fits = self._lenient_fits(index)
         for symbol in fits:
             if edges.get(symbol, state) != state:
-                move = Move("keep", index, symbol, index)
-                yield _ASSUMED, _Node(index + 1, edges[symbol], bound, spare, taken), move
-                break
+                cost = _ASSUMED if symbol == self._symbols[index] else 2 * _ASSUMED
+                yield cost, _Node(index + 1, edges[symbol], bound, spare, taken), Move("keep", index, symbol, index)
         if step.kind is Kind.LOOP or step.reading.loops or any(edges.get(symbol) == state for symbol in fits):
-            yield 2 * _ASSUMED, _Node(index + 1, state, bound, spare, taken), Move("keep", index, None, index)
+            yield 3 * _ASSUMED, _Node(index + 1, state, bound, spare, taken), Move("keep", index, None, index)
 
     def _lenient_fits(self, index: int) -> tuple[int, ...]:
         """Return the steps that a call may be if earlier results were not those on record."""
@@ -306,7 +308,7 @@ class _Search:
         """Leave out the next call if the tool refused it."""
         index, state, bound, spare, taken = node
         if self._is_refused(index):
-            after = _Node(index + 1, state, self._after_edit(bound), spare, taken)
+            after = _Node(index + 1, state, bound, spare, taken)
             yield _UNHEARD, after, Move("leave out", index, None, index)
 
     def _is_refused(self, index: int) -> bool:

@@ -44,6 +44,15 @@ def say_of_calls(indices: Sequence[int], what: str, be: tuple[str, str] = ("was"
     return f"{calls_text(indices)} {be[len(indices) > 1]} {what}"
 
 
+_PLURALS: Final = {"was": "were", "is": "are", "has": "have"}
+
+
+def say_of_several(predicate: str) -> str:
+    """Put a predicate such as `was not expected` into the plural. Return an empty string if that is not so simple."""
+    verb, _, rest = predicate.partition(" ")
+    return f"{_PLURALS[verb]} {rest}" if verb in _PLURALS else ""
+
+
 def number_text(number: int) -> str:
     """Write a small number as a word."""
     return _NUMBERS[number] if number < len(_NUMBERS) else f"{number:,}"

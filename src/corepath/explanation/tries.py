@@ -8,7 +8,7 @@ from typing import Final
 from corepath.automaton.harm import HarmKind
 from corepath.automaton.step import Kind, Step
 from corepath.explanation.arguments import compare_with_step, differing_arguments
-from corepath.explanation.difference_text import describe_differences
+from corepath.explanation.difference_text import LONGEST_BESIDE, describe_differences
 from corepath.explanation.facts import Facts
 from corepath.explanation.mistakes import Mistake, MistakeKind
 from corepath.explanation.sentences import calls_text, join, number_text, say_of_calls
@@ -55,7 +55,9 @@ def _put_right(facts: Facts, index: int) -> Step | None:
 def _describe_try(facts: Facts, index: int, done: Step) -> str:
     """Name a try and say what was wrong with it."""
     assert done.symbol is not None
-    return f"call {index + 1} ({describe_differences(compare_with_step(facts, index, done.symbol).differences, 2)})"
+    compared = compare_with_step(facts, index, done.symbol)
+    how = describe_differences(compared.differences, 2)
+    return f"call {index + 1} ({how if len(how) <= LONGEST_BESIDE else f'wrong {join(compared.arguments)}'})"
 
 
 def _done_text(facts: Facts, targets: Collection[int]) -> str:
@@ -81,10 +83,11 @@ def alike_calls(facts: Facts, main: Mistake) -> tuple[int, ...]:
     return tuple(index for index in main.calls if facts.steps[index].call.tool == tool)
 
 
-def refused_calls(facts: Facts, alike: Collection[int], told: Collection[int]) -> list[str]:
+def refused_calls(facts: Facts, alike: Collection[int], told: Collection[int], *, and_it: bool = False) -> list[str]:
     """Name all calls that the tool refused and that are not told yet, or none if all of these are harmless.
 
-    Those in `alike` tried the same as the call that was told first.
+    Those in `alike` tried the same as the call that was told first. `and_it` says that the call told just before was
+    refused too.
     """
     left = [index for index in facts.refused if index not in told]
     if not any(facts.steps[index].kind is Kind.HARM for index in left):
@@ -92,7 +95,8 @@ def refused_calls(facts: Facts, alike: Collection[int], told: Collection[int]) -
     same = [index for index in left if index in alike]
     others = [index for index in left if index not in alike]
     if not same:
-        return [say_of_calls(others, "refused too" if told else "refused")]
+        with_it = f"it was refused, as {_were(others)} {calls_text(others)}"
+        return [with_it if and_it else say_of_calls(others, "refused too" if told else "refused")]
     more = f", as {_were(others)} {calls_text(others)}" if others else ""
     return [f"{calls_text(same)} tried the same, and {_were(same)} refused{more}"]
 

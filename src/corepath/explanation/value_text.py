@@ -33,7 +33,9 @@ from corepath.values import key_text, to_notation
 
 LONGEST_NAME: Final = 60
 LONGEST_VALUE: Final = 50
-LONGEST_CALL: Final = 110
+LONGEST_CALL: Final = 100
+SHORT_VALUE: Final = 40
+"""Maximum length of the one argument that is shown of a long call."""
 LONGEST_MESSAGE: Final = 140
 LONGEST_WHOLE: Final = 1_200
 """Maximum length of a call that is written in full."""
@@ -56,10 +58,21 @@ def _name(action: Action, scope: Scope) -> str:
 
 
 def value_text(value: Any, most: int = LONGEST_VALUE) -> str:
-    """Write a JSON value, and cut it if it is long."""
+    """Write a JSON value, and cut it if it is long. Of a long list or object, the first part is written."""
     if isinstance(value, str):
         return to_notation(cut(value, most))
-    return cut(to_notation(value), most)
+    whole = to_notation(value)
+    if len(whole) <= most or not isinstance(value, (dict, list, tuple)):
+        return cut(whole, most)
+    parts = value.items() if isinstance(value, dict) else ((None, part) for part in value)
+    name, first = next(iter(parts))
+    return _first_part(name, value_text(first, most // 2), len(value))
+
+
+def _first_part(name: str | None, text: str, size: int) -> str:
+    """Write a long list or object by its first part, e.g. `[1, …]` or `{"id": 1, …}`. Items of a list have no name."""
+    more = ", …" if size > 1 else ""
+    return f"[{text}{more}]" if name is None else f"{{{to_notation(cut(name, SHORT_VALUE))}: {text}{more}}}"
 
 
 def message_text(message: Any) -> str:
@@ -74,17 +87,24 @@ def tool_name(tool: str) -> str:
 
 
 def call_text(call: Call, telling: frozenset[str] = frozenset()) -> str:
-    """Write a call with the arguments that the agent sent. If there is no room for all, those in `telling` come first.
+    """Write a call with the arguments that the agent sent, or with one of those in `telling` if that is too long.
 
-    The very first argument stays in front, since it mostly says what the call is about.
+    If no such argument is short, the tool's name stands for the call.
     """
     if call.malformed:
         return f"{tool_name(call.tool)}({value_text(call.arguments)})"
     parts = {name: f"{_key(name)}={value_text(value)}" for name, value in call.arguments.items()}
-    if sum(len(part) + 2 for part in parts.values()) > LONGEST_CALL - len(tool_name(call.tool)):
-        first, *rest = parts
-        parts = {name: parts[name] for name in (first, *sorted(rest, key=lambda name: name not in telling))}
-    return _call_notation(call.tool, list(parts.values()))
+    whole = f"{tool_name(call.tool)}({', '.join(parts.values())})"
+    if len(whole) <= LONGEST_CALL and not any(map(_is_cut, call.arguments.values())):
+        return whole
+    short = [name for name, value in call.arguments.items() if len(parts[name]) <= SHORT_VALUE and not _is_cut(value)]
+    shown = next((name for name in short if name in telling), None)
+    return tool_name(call.tool) if shown is None else f"{tool_name(call.tool)}({parts[shown]}, …)"
+
+
+def _is_cut(value: Any) -> bool:
+    """Whether a list or an object is too long to be written whole. A text may be cut."""
+    return not isinstance(value, str) and len(to_notation(value)) > LONGEST_VALUE
 
 
 def step_text(action: Action, scope: Scope, only: frozenset[str] | None = None) -> str:
@@ -94,7 +114,7 @@ def step_text(action: Action, scope: Scope, only: frozenset[str] | None = None) 
     """
     fields = [(name, part) for name, part in action.arguments.fields if only is None or name in only]
     parts = [f"{_key(name)}={_pattern_text(part, scope)}" for name, part in fields]
-    is_cut = action.arguments.open or len(fields) < len(action.arguments.fields)
+    is_cut = action.arguments.open or len(parts) < len(action.arguments.fields)
     return f"{_call_notation(action.tool, [*parts, '…'] if is_cut else parts)}{_result_text(action, scope)}"
 
 
@@ -182,9 +202,11 @@ def _pattern_text(pattern: Matcher, scope: Scope, most: int = LONGEST_VALUE) -> 
             return "…"
         case Items(items) | Unordered(items):
             return _list_text(items, scope, most)
-        case Fields(fields):
-            parts = [f"{to_notation(name)}: {_pattern_text(part, scope, most)}" for name, part in fields]
-            return cut(f"{{{', '.join(parts)}}}", most)
+        case Fields(fields) if fields:
+            parts = {name: _pattern_text(part, scope, most) for name, part in fields}
+            whole = f"{{{', '.join(f'{to_notation(name)}: {text}' for name, text in parts.items())}}}"
+            name, first = next(iter(parts.items()))
+            return whole if len(whole) <= most else _first_part(name, first, len(parts))
         case Variable(name):
             return value_text(scope.variables[name], most) if name in scope.variables else "…"
         case ResultOf(action, path):
@@ -196,7 +218,9 @@ def _pattern_text(pattern: Matcher, scope: Scope, most: int = LONGEST_VALUE) -> 
 
 
 def _list_text(items: Sequence[Matcher], scope: Scope, most: int = LONGEST_VALUE) -> str:
-    return f"[{cut(', '.join(_pattern_text(item, scope, most) for item in items), most)}]"
+    parts = [_pattern_text(item, scope, most) for item in items]
+    whole = f"[{', '.join(parts)}]"
+    return whole if len(whole) <= most else _first_part(None, _pattern_text(items[0], scope, most // 2), len(items))
 
 
 def _options_text(values: Sequence[Any]) -> str:
