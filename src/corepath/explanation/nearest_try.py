@@ -65,7 +65,7 @@ def is_legal_path(facts: Facts, moves: Sequence[Move]) -> bool:
     for move in moves:
         if move.kind == "keep" and move.symbol is None and move.call is not None:
             step = facts.steps[move.call]
-            kind, after = effect(automaton, state, step.reading, failed=step.call.failed)
+            kind, after = effect(automaton, state, step.call, step.reading, failed=step.call.failed)
             if kind is Kind.HARM or after != state:
                 return False
         elif move.symbol is not None and move.kind != "taken":
