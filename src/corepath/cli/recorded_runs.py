@@ -54,6 +54,7 @@ class RunReader:
 def print_questions(found: Questions, describe: Callable[[Question], str]) -> None:
     """Print the questions that faulty variants raise. `describe` says how many are not noticed."""
     for question in found.questions:
-        typer.echo(visible(f"? {question} ({describe(question)}, as in {question.run}: {question.example})"))
+        place = f"{question.run}: " if question.run else ""
+        typer.echo(visible(f"? {question} ({describe(question)}, as in {place}{question.example})"))
     if found.more:
         say(f"and {count(found.more, 'more question')}")

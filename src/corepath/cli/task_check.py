@@ -145,4 +145,6 @@ def _passing_lines(found: RunCheck) -> Iterator[str]:
 
 
 def _describe(question: Question) -> str:
+    if not question.run:
+        return "accepted, and in no good run"
     return f"accepted in {question.missed:,} of {count(question.tried, 'run')}"

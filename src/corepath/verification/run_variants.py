@@ -20,7 +20,7 @@ MOST_QUESTIONS: Final = 20
 MOST_VARIANTS: Final = 4_000
 """How many variants are tried in all. If there are more, some of each run are taken, spread evenly."""
 
-Kind = Literal["repeated", "other argument", "exchanged", "added", "left out", "stopped early", "swapped", "not shown"]
+Fault = Literal["repeated", "other argument", "exchanged", "added", "left out", "stopped early", "swapped", "not shown"]
 """What a question is about. All but the last are kinds of variants; see `task_mutants` for those of tasks alone."""
 Values = Mapping[tuple[str, str], Sequence[Any]]
 """The values that each argument of each tool has in the runs."""
@@ -35,7 +35,7 @@ class Variant:
     run, of the calls that are left out.
     """
 
-    kind: Kind
+    kind: Fault
     about: tuple[str, ...]
     items: tuple[Item, ...]
     example: str
@@ -47,10 +47,10 @@ class Variant:
 class Question:
     """A kind of fault that is not noticed in `missed` of `tried` cases. `example` is one of them, in the run `run`.
 
-    For rules a case is a variant, and for tasks a run.
+    For rules a case is a variant, and for tasks a run. `run` is empty if the example is not a variant of a run.
     """
 
-    kind: Kind
+    kind: Fault
     about: tuple[str, ...]
     example: str = ""
     run: str = ""
@@ -73,7 +73,7 @@ class Question:
         return {"question": str(self), **vars(self), "about": list(self.about)}
 
 
-def _describe(kind: Kind, about: tuple[str, ...]) -> str:
+def _describe(kind: Fault, about: tuple[str, ...]) -> str:
     match kind, tuple(map(_cut, about)):
         case "left out", (call,):
             return f"{call} left out"

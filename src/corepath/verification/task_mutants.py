@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from corepath.automaton.alphabet import Alphabet
 from corepath.automaton.condensation import Trace
@@ -23,8 +23,10 @@ from corepath.play import edits
 from corepath.scoring.tracing import trace_task
 from corepath.task import Task
 from corepath.values import canonical
+from corepath.verification.other_ways import Path, find_edges, find_other_ways
 from corepath.verification.run_variants import (
     MOST_VARIANTS,
+    Fault,
     Question,
     Questions,
     Values,
@@ -38,6 +40,8 @@ from corepath.verification.run_variants import (
 
 MOST_VALUES: Final = 3
 """How many other values each argument gets."""
+_Occurrence = tuple[int, int]
+"""A step's symbol, and how often it was done before."""
 _Feature = tuple[Any, ...]
 """Something that a run shows: a step in a state, a state in which it ends, a call that the task ignores."""
 
@@ -75,50 +79,56 @@ def find_questions(task: Task, runs: Sequence[TracedRun], others: Sequence[Call]
     shown, maker = _Shown(runs), _Maker(task, runs, others)
     most = max(1, MOST_VARIANTS // max(1, len(runs)))
     found: dict[tuple[str, ...], Question] = {}
+    paths: list[Path] = [_path(run.trace) for run in runs]
     tried = missed = skipped = 0
     for run in runs:
         variants = list(maker.make(run))
         chosen = spread(variants, most)
         skipped += len(variants) - len(chosen)
         faults = list(_judge(task, run, chosen, shown))
-        tried += len(faults)
-        missed += sum(not noticed for _, noticed in faults)
-        _count(run, faults, found)
-    return Questions.of([*found.values(), *_not_shown(task, runs)], tried, missed, skipped)
+        accepted = [path for _, path in faults if path is not None]
+        tried, missed = tried + len(faults), missed + len(accepted)
+        paths += [path for path in accepted if shown.find_new(path) is None]
+        _count(run, [fault for fault in faults if fault.path is None or shown.find_new(fault.path) is None], found)
+    ways = [*_unused_steps(task, runs), *_other_ways(task, paths, len(runs))]
+    return Questions.of([*found.values(), *ways], tried, missed, skipped)
 
 
-def _count(run: TracedRun, faults: Sequence[tuple[Variant, bool]], found: dict[tuple[str, ...], Question]) -> None:
+class _Finding(NamedTuple):
+    """A faulty variant. `path` holds the symbols of its steps if the task accepts it, and is None otherwise."""
+
+    variant: Variant
+    path: Path | None
+
+
+def _count(run: TracedRun, faults: Sequence[_Finding], found: dict[tuple[str, ...], Question]) -> None:
     """Count each question once for a run: as missed if one of its variants is accepted."""
-    by_question: dict[tuple[str, ...], list[tuple[Variant, bool]]] = {}
-    for variant, noticed in faults:
-        if variant.kind == "not shown":
-            continue  # see `_not_shown`
-        by_question.setdefault((variant.kind, *variant.about), []).append((variant, noticed))
+    by_question: dict[tuple[str, ...], list[_Finding]] = {}
+    for fault in faults:
+        by_question.setdefault((fault.variant.kind, *fault.variant.about), []).append(fault)
     for key, group in by_question.items():
-        first, noticed = min(group, key=lambda one: one[1])
-        question = found.setdefault(key, Question(first.kind, first.about))
-        question.add(first.example, run.name, noticed=noticed)
+        first = next((fault for fault in group if fault.path is not None), group[0])
+        question = found.setdefault(key, Question(first.variant.kind, first.variant.about))
+        question.add(first.variant.example, run.name, noticed=first.path is None)
 
 
-def _judge(task: Task, run: TracedRun, variants: Sequence[Variant], shown: _Shown) -> Iterator[tuple[Variant, bool]]:
-    """Yield the variants that are faults, and whether the task notices them.
+def _judge(task: Task, run: TracedRun, variants: Sequence[Variant], shown: _Shown) -> Iterator[_Finding]:
+    """Yield the variants that are faults.
 
-    Stopping early is no fault of its own if each of the steps that are then missing can be left out. A variant that
-    does a step which no good run does belongs to the question about that step.
+    Stopping early is no fault of its own if each of the steps that are then missing can be left out.
     """
     optional: set[int] = set()
     for variant in variants:
         calls = [item for item in variant.items if isinstance(item, Call)]
         trace = trace_task(task, calls, run.params, run.trace.begin.errors)
         if not is_right(trace):
-            yield variant, True
+            yield _Finding(variant, None)
             continue
         if variant.kind == "left out":
             optional.update(variant.without)
         implied = variant.kind == "stopped early" and optional.issuperset(variant.without)
         if not implied and not _is_decided(run, variant, trace) and not shown.has(variant, trace):
-            new = shown.find_new(trace)
-            yield variant if new is None else replace(variant, kind="not shown", about=new), False
+            yield _Finding(variant, _path(trace))
 
 
 def _is_decided(run: TracedRun, variant: Variant, trace: Trace) -> bool:
@@ -135,22 +145,26 @@ class _Shown:
     def __init__(self, runs: Sequence[TracedRun]) -> None:
         self._features = {feature for run in runs for feature in _features(run.trace)}
         self._times: Counter[int] = Counter()
-        for run in runs:
-            self._times |= _count_steps(run.trace)
+        self._orders: set[tuple[_Occurrence, _Occurrence]] = set()
+        for path in (_path(run.trace) for run in runs):
+            self._times |= Counter(path)
+            self._orders.update(_orders(path))
 
     def has(self, variant: Variant, trace: Trace) -> bool:
         """Whether good runs do each step of a variant in the same state, and end in its last state.
 
-        A step that is done again is shown by a good run that does it as often.
+        A step that is done again is shown by a good run that does it as often, and an order of two steps by a good run
+        that has it anywhere.
         """
         if set(_features(trace)) <= self._features:
             return True
-        return variant.kind == "repeated" and _count_steps(trace) <= self._times
+        if variant.kind == "repeated":
+            return Counter(_path(trace)) <= self._times
+        return variant.kind == "swapped" and self._orders.issuperset(_orders(_path(trace)))
 
-    def find_new(self, trace: Trace) -> tuple[str] | None:
-        """Return the name of a step that no good run does, or None if there is none."""
-        symbols = (symbol for symbol in _count_steps(trace) if symbol not in self._times)
-        return next(((trace.automaton.alphabet.names[symbol],) for symbol in symbols), None)
+    def find_new(self, path: Path) -> int | None:
+        """Return a step that no good run does, or None if there is none."""
+        return next((symbol for symbol in path if symbol not in self._times), None)
 
 
 def _features(trace: Trace) -> Iterator[_Feature]:
@@ -162,22 +176,39 @@ def _features(trace: Trace) -> Iterator[_Feature]:
     yield ("end", trace.end.state)
 
 
-def _count_steps(trace: Trace) -> Counter[int]:
-    """Count how often each step is done."""
-    return Counter(step.symbol for step in trace.steps if step.kind is Kind.PROGRESS and step.symbol is not None)
+def _orders(path: Path) -> Iterator[tuple[_Occurrence, _Occurrence]]:
+    """Yield which step comes before which, for all pairs of steps."""
+    occurrences = [(symbol, path[:place].count(symbol)) for place, symbol in enumerate(path)]
+    return combinations(occurrences, 2)
 
 
-def _not_shown(task: Task, runs: Sequence[TracedRun]) -> Iterator[Question]:
-    """Yield a question for each step that no good run does, although it could have been done in some."""
+def _path(trace: Trace) -> tuple[int, ...]:
+    """Return the symbols of the steps that are progress."""
+    return tuple(step.symbol for step in trace.steps if step.kind is Kind.PROGRESS and step.symbol is not None)
+
+
+def _unused_steps(task: Task, runs: Sequence[TracedRun]) -> Iterator[Question]:
+    """Yield a question for each step that no good run does, although it is legal after steps that good runs do."""
     automaton = task.automaton
-    done = {step.symbol for run in runs for step in run.steps.values()}
-    for symbol in sorted(automaton.alphabet.steps - done):
-        question = Question("not shown", (automaton.alphabet.names[symbol],))
-        for run in runs:
-            visited = {run.trace.begin.state, *(step.after for step in run.steps.values())}
-            legal = any(automaton.delta[state].get(symbol, state) != state for state in visited)
-            question.add(automaton.alphabet.actions[symbol].notation, run.name, noticed=not legal)
-        yield question
+    done = {step.symbol for run in runs for step in run.steps.values() if step.symbol is not None}
+    legal = {symbol for state in find_edges(automaton, done) for symbol in automaton.due(state)}
+    for symbol in sorted(legal - done):
+        name, example = automaton.alphabet.names[symbol], automaton.alphabet.actions[symbol].notation
+        yield Question("not shown", (name,), example, missed=len(runs), tried=len(runs))
+
+
+def _other_ways(task: Task, paths: Sequence[Path], runs: int) -> Iterator[Question]:
+    """Yield questions on ways that differ more from good runs than variants do, e.g. in the order of all steps."""
+    names = task.automaton.alphabet.names
+    for path, missing, order in find_other_ways(task.automaton, paths):
+        text = " → ".join(names[symbol] for symbol in path) or "no call"
+        if missing is not None:
+            yield Question("left out", (names[missing],), text, missed=runs, tried=runs)
+        elif order is not None:
+            one, other = order
+            kind: Fault = "repeated" if one == other else "swapped"
+            about = (names[one],) if one == other else (names[one], names[other])
+            yield Question(kind, about, text, missed=runs, tried=runs)
 
 
 class _Maker:
